@@ -1,0 +1,295 @@
+//! The key layout: which key each row and each index entry has.
+//!
+//! Keys sort the way lists are read. A key is an ASCII tag, a zero byte, then components: ids and
+//! times as eight big-endian bytes, texts in lower case with a zero byte behind. `newest` turns an
+//! id around so that an ascending scan shows the newest first. The table of all tags is in
+//! `docs/storage.md`; a tag is never given another meaning.
+
+use super::{engine::Key, ids::Kind};
+
+/// Builds one key.
+struct Builder(Key);
+
+impl Builder {
+    fn new(tag: &str) -> Self {
+        let mut key = Vec::with_capacity(48);
+        key.extend_from_slice(tag.as_bytes());
+        key.push(0);
+        Self(key)
+    }
+
+    fn id(mut self, id: u64) -> Self {
+        self.0.extend_from_slice(&id.to_be_bytes());
+        self
+    }
+
+    fn newest(self, id: u64) -> Self {
+        self.id(!id)
+    }
+
+    /// Milliseconds, also before the epoch, in order of time.
+    fn time(self, ms: i64) -> Self {
+        self.id(ms.cast_unsigned() ^ (1 << 63))
+    }
+
+    fn raw(mut self, bytes: &[u8]) -> Self {
+        self.0.extend_from_slice(bytes);
+        self
+    }
+
+    /// A text that compares without case. It must hold no zero byte: checked where names are made.
+    fn text(mut self, text: &str) -> Self {
+        self.0.extend(text.to_lowercase().bytes().filter(|byte| *byte != 0));
+        self.0.push(0);
+        self
+    }
+
+    /// A text that compares with case.
+    fn exact(mut self, text: &str) -> Self {
+        self.0.extend(text.bytes().filter(|byte| *byte != 0));
+        self.0.push(0);
+        self
+    }
+
+    fn done(self) -> Key {
+        self.0
+    }
+}
+
+/// The last eight bytes of `key` as an id: what most index keys end with.
+pub fn trailing_id(key: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(*key.last_chunk()?))
+}
+
+/// The last eight bytes of `key` as an id that was written newest first.
+pub fn trailing_newest(key: &[u8]) -> Option<u64> {
+    trailing_id(key).map(|id| !id)
+}
+
+/// `m/format`
+pub fn format() -> Key {
+    Builder::new("m").raw(b"format").done()
+}
+
+/// `m/key/<kid>`: the secret with number `kid`.
+pub fn signing_key(kid: u64) -> Key {
+    Builder::new("m").raw(b"key\0").id(kid).done()
+}
+
+/// `s/<kind>`
+pub fn sequence(kind: Kind) -> Key {
+    Builder::new("s").raw(kind.word().as_bytes()).done()
+}
+
+/// `u/<uid>`
+pub fn user(id: u64) -> Key {
+    Builder::new("u").id(id).done()
+}
+
+/// `ow/<lower name>`: the one name space of users and organisations.
+pub fn owner_name(name: &str) -> Key {
+    Builder::new("ow").text(name).done()
+}
+
+/// `ue/<lower e-mail>`
+pub fn user_email(email: &str) -> Key {
+    Builder::new("ue").text(email).done()
+}
+
+/// `t/<sha256 of the token>`
+pub fn token(hash: &[u8; 32]) -> Key {
+    Builder::new("t").raw(hash).done()
+}
+
+/// `tu/<uid>/<tid>`
+pub fn user_token(user: u64, token: u64) -> Key {
+    Builder::new("tu").id(user).id(token).done()
+}
+
+/// All of `tu/<uid>/`.
+pub fn user_tokens(user: u64) -> Key {
+    Builder::new("tu").id(user).done()
+}
+
+/// `r/<rid>`
+pub fn repository(id: u64) -> Key {
+    Builder::new("r").id(id).done()
+}
+
+/// `rn/<owner>/<lower name>`
+pub fn repository_name(owner: u64, name: &str) -> Key {
+    Builder::new("rn").id(owner).text(name).done()
+}
+
+/// `j/<run>`
+pub fn run(id: u64) -> Key {
+    Builder::new("j").id(id).done()
+}
+
+/// `jr/<rid>/<newest run>`
+pub fn repository_run(repository: u64, run: u64) -> Key {
+    Builder::new("jr").id(repository).newest(run).done()
+}
+
+/// All of `jr/<rid>/`.
+pub fn repository_runs(repository: u64) -> Key {
+    Builder::new("jr").id(repository).done()
+}
+
+/// `jj/<run>/<job>`
+pub fn job(run: u64, job: u64) -> Key {
+    Builder::new("jj").id(run).id(job).done()
+}
+
+/// All of `jj/<run>/`.
+pub fn run_jobs(run: u64) -> Key {
+    Builder::new("jj").id(run).done()
+}
+
+/// `ji/<job>` → run: finds a job by its id alone.
+pub fn job_run(job: u64) -> Key {
+    Builder::new("ji").id(job).done()
+}
+
+/// `jx/<deadline>/<job>` → run: live jobs by the time at which they are cancelled.
+pub fn job_deadline(deadline_ms: i64, job: u64) -> Key {
+    Builder::new("jx").time(deadline_ms).id(job).done()
+}
+
+/// The range of `jx` up to and including `until_ms`.
+pub fn job_deadlines(until_ms: i64) -> super::Range {
+    due("jx", until_ms)
+}
+
+/// `a/<aid>`
+pub fn artifact(id: u64) -> Key {
+    Builder::new("a").id(id).done()
+}
+
+/// `an/<run>/<job>/<name>` → artifact: the one current artifact of a name.
+pub fn artifact_name(run: u64, job: u64, name: &str) -> Key {
+    Builder::new("an").id(run).id(job).exact(name).done()
+}
+
+/// All of `an/<run>/`.
+pub fn run_artifacts(run: u64) -> Key {
+    Builder::new("an").id(run).done()
+}
+
+/// `ar/<rid>/<newest artifact>`: finalized and expired artifacts of a repository.
+pub fn repository_artifact(repository: u64, artifact: u64) -> Key {
+    Builder::new("ar").id(repository).newest(artifact).done()
+}
+
+/// All of `ar/<rid>/`.
+pub fn repository_artifacts(repository: u64) -> Key {
+    Builder::new("ar").id(repository).done()
+}
+
+/// `aj/<run>/<newest artifact>`: finalized and expired artifacts of a run.
+pub fn run_artifact(run: u64, artifact: u64) -> Key {
+    Builder::new("aj").id(run).newest(artifact).done()
+}
+
+/// All of `aj/<run>/`.
+pub fn run_artifact_list(run: u64) -> Key {
+    Builder::new("aj").id(run).done()
+}
+
+/// `ax/<expires>/<aid>`: finalized artifacts by the time at which they expire.
+pub fn artifact_expiry(expires_ms: i64, artifact: u64) -> Key {
+    Builder::new("ax").time(expires_ms).id(artifact).done()
+}
+
+/// The range of `ax` up to and including `until_ms`.
+pub fn artifact_expiries(until_ms: i64) -> super::Range {
+    due("ax", until_ms)
+}
+
+/// `up/<aid>/<generation>/<block id>`
+pub fn block(artifact: u64, generation: u64, block_id: &str) -> Key {
+    Builder::new("up").id(artifact).id(generation).raw(block_id.as_bytes()).done()
+}
+
+/// All of `up/<aid>/<generation>/`.
+pub fn blocks(artifact: u64, generation: u64) -> Key {
+    Builder::new("up").id(artifact).id(generation).done()
+}
+
+/// `am/<aid>/<generation>/<page>`
+pub fn block_page(artifact: u64, generation: u64, page: u64) -> Key {
+    Builder::new("am").id(artifact).id(generation).id(page).done()
+}
+
+/// All of `am/<aid>/<generation>/`.
+pub fn block_pages(artifact: u64, generation: u64) -> Key {
+    Builder::new("am").id(artifact).id(generation).done()
+}
+
+/// `ux/<started>/<aid>`: uploads that are not finalized, by their start.
+pub fn upload_started(started_ms: i64, artifact: u64) -> Key {
+    Builder::new("ux").time(started_ms).id(artifact).done()
+}
+
+/// The range of `ux` up to and including `until_ms`.
+pub fn uploads_started(until_ms: i64) -> super::Range {
+    due("ux", until_ms)
+}
+
+/// `xb/<aid>/<generation>`: bytes that nothing refers to.
+pub fn garbage(artifact: u64, generation: u64) -> Key {
+    Builder::new("xb").id(artifact).id(generation).done()
+}
+
+/// All of `xb/`.
+pub fn all_garbage() -> Key {
+    Builder::new("xb").done()
+}
+
+/// The artifact and the generation in a key of `xb/`.
+pub fn garbage_parts(key: &[u8]) -> Option<(u64, u64)> {
+    let parts: &[u8; 16] = key.last_chunk()?;
+    let (artifact, generation) = parts.split_at(8);
+    Some((trailing_id(artifact)?, trailing_id(generation)?))
+}
+
+/// Entries of a time index that are due: from its begin to `until_ms`, included.
+fn due(tag: &str, until_ms: i64) -> super::Range {
+    super::Range {
+        low: Builder::new(tag).done(),
+        high: Some(Builder::new(tag).time(until_ms.saturating_add(1)).done()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_sort_across_the_epoch() {
+        let mut keys = [job_deadline(5, 1), job_deadline(-5, 1), job_deadline(0, 1)];
+        keys.sort();
+        assert_eq!(keys, [job_deadline(-5, 1), job_deadline(0, 1), job_deadline(5, 1)]);
+    }
+
+    #[test]
+    fn due_entries_include_their_own_millisecond_and_exclude_the_next() {
+        let range = artifact_expiries(7);
+        assert!(range.contains(&artifact_expiry(7, u64::MAX)));
+        assert!(!range.contains(&artifact_expiry(8, 0)));
+    }
+
+    #[test]
+    fn names_compare_without_case_and_do_not_run_into_each_other() {
+        assert_eq!(repository_name(1, "Demo"), repository_name(1, "dEMO"));
+        assert_ne!(artifact_name(1, 2, "x"), artifact_name(1, 2, "X"));
+        assert!(!artifact_name(1, 2, "ab").starts_with(&artifact_name(1, 2, "a")));
+    }
+
+    #[test]
+    fn newest_first_keys_turn_the_order_around_and_give_the_id_back() {
+        assert!(repository_run(1, 9) < repository_run(1, 8));
+        assert_eq!(trailing_newest(&repository_run(1, 9)), Some(9));
+        assert_eq!(garbage_parts(&garbage(3, 4)), Some((3, 4)));
+    }
+}

@@ -1,0 +1,160 @@
+//! Everything durable that is not artifact bytes: transactions, keys, values, indexes.
+//!
+//! Only this module knows an engine. [`Store`] runs transactions, [`Tx`] and [`Snapshot`] read and
+//! write typed rows, the modules beside them hold one noun each and know its indexes. No rule of
+//! the product lives here, and no effect leaves the process inside a transaction.
+
+pub mod engine;
+pub mod ids;
+pub mod keys;
+pub mod value;
+
+mod transact;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use prost::Message;
+
+use self::engine::{Engine, EngineError, EngineInfo, Key, Range, Scan};
+pub use self::transact::{Snapshot, Tx};
+
+/// What a store operation may fail with.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The engine below failed or is away.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The change may or may not have happened.
+    #[error("the outcome of the commit is unknown")]
+    Unknown(#[source] EngineError),
+    /// The transaction kept meeting others.
+    #[error("the store is too busy: {tries} tries of a transaction met others")]
+    Contended {
+        /// How often it was run.
+        tries: u32,
+    },
+    /// A stored value is not what its key promises.
+    #[error("the value under key {key} cannot be read")]
+    Corrupt {
+        /// The key, escaped for reading.
+        key: String,
+        /// What is wrong with it.
+        #[source]
+        source: value::ValueError,
+    },
+    /// The data was written by a newer farrierd.
+    #[error("the data has format level {found}, this farrierd reads up to {known}")]
+    Newer {
+        /// Level in the data.
+        found: u32,
+        /// Highest level known here.
+        known: u32,
+    },
+}
+
+/// Reading rows: what snapshots and transactions have in common.
+///
+/// Noun modules take `&impl Read`, so one function serves lists and transactions.
+#[allow(async_fn_in_trait)] // used with concrete types only, whose futures are `Send`
+pub trait Read: Sync {
+    /// The raw value under `key`.
+    fn get_bytes(&self, key: &[u8]) -> impl Future<Output = Result<Option<Bytes>, StoreError>> + Send;
+    /// Raw values under `keys`, in their order.
+    fn get_many_bytes(&self, keys: &[Key]) -> impl Future<Output = Result<Vec<Option<Bytes>>, StoreError>> + Send;
+    /// Raw pairs of a scan.
+    fn scan_bytes(&self, scan: &Scan) -> impl Future<Output = Result<Vec<(Key, Bytes)>, StoreError>> + Send;
+    /// How many keys lie in `range`, counted up to `cap`.
+    fn count(&self, range: &Range, cap: u64) -> impl Future<Output = Result<u64, StoreError>> + Send;
+
+    /// The row under `key`.
+    fn get<M: Message + Default>(&self, key: &[u8]) -> impl Future<Output = Result<Option<M>, StoreError>> + Send {
+        async move {
+            match self.get_bytes(key).await? {
+                Some(bytes) => value::decode(key, &bytes).map(Some),
+                None => Ok(None),
+            }
+        }
+    }
+
+    /// The rows under `keys`, in their order.
+    fn get_many<M: Message + Default>(
+        &self,
+        keys: &[Key],
+    ) -> impl Future<Output = Result<Vec<Option<M>>, StoreError>> + Send {
+        async move {
+            let values = self.get_many_bytes(keys).await?;
+            keys.iter().zip(values).map(|(key, bytes)| bytes.map(|b| value::decode(key, &b)).transpose()).collect()
+        }
+    }
+
+    /// Rows of a scan with their keys.
+    fn scan<M: Message + Default>(
+        &self,
+        scan: &Scan,
+    ) -> impl Future<Output = Result<Vec<(Key, M)>, StoreError>> + Send {
+        async move {
+            let pairs = self.scan_bytes(scan).await?;
+            pairs.into_iter().map(|(key, bytes)| value::decode(&key, &bytes).map(|row| (key, row))).collect()
+        }
+    }
+}
+
+/// The daemon's store: cheap to clone, shared by all.
+#[derive(Clone)]
+pub struct Store {
+    engine: Arc<dyn Engine>,
+    ids: Arc<ids::Ids>,
+}
+
+impl Store {
+    /// A store on `engine`, whose format level is checked and, on fresh data, written.
+    pub async fn open(engine: Arc<dyn Engine>) -> Result<Self, StoreError> {
+        let store = Self { engine, ids: Arc::default() };
+        store.check_format().await?;
+        Ok(store)
+    }
+
+    /// A consistent state to read from.
+    pub async fn read(&self) -> Result<Snapshot, StoreError> {
+        Ok(Snapshot::new(self.engine.snapshot().await?))
+    }
+
+    /// Runs `work` as one serializable, durable transaction.
+    ///
+    /// `work` may run several times and must have no effect beside its [`Tx`]. An `Err` from it
+    /// ends the transaction with nothing written.
+    pub async fn write<T, E, F, Fut>(&self, work: F) -> Result<T, E>
+    where
+        F: Fn(Tx) -> Fut + Send + Sync,
+        Fut: Future<Output = Result<T, E>> + Send,
+        E: From<StoreError>,
+    {
+        transact::run(self.engine.as_ref(), work).await
+    }
+
+    /// The next id of `kind`: increasing, never given twice, with gaps after a restart.
+    pub async fn next_id(&self, kind: ids::Kind) -> Result<u64, StoreError> {
+        self.ids.next(self, kind).await
+    }
+
+    /// Figures of the engine; an error means that the store cannot be used.
+    pub async fn health(&self) -> Result<EngineInfo, StoreError> {
+        Ok(self.engine.health().await?)
+    }
+
+    async fn check_format(&self) -> Result<(), StoreError> {
+        self.write(async |tx: Tx| {
+            let key = keys::format();
+            match tx.get::<farrier_proto::store::Format>(&key).await? {
+                None => tx.put(key, &farrier_proto::store::Format { level: value::FORMAT_LEVEL }),
+                Some(format) if format.level > value::FORMAT_LEVEL => {
+                    return Err(StoreError::Newer { found: format.level, known: value::FORMAT_LEVEL });
+                }
+                Some(_) => {}
+            }
+            Ok(())
+        })
+        .await
+    }
+}

@@ -1,0 +1,176 @@
+//! Transactions as the rest of the daemon sees them: own writes are visible, conflicts are run
+//! again, an unknown outcome is said to be unknown.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use prost::Message;
+
+use super::{
+    Read, StoreError,
+    engine::{CommitError, Engine, Key, Range, Scan, Transaction, View, WriteSet},
+    value,
+};
+
+/// How often a transaction that meets others is run before the caller is told.
+const TRIES_MAX: u32 = 20;
+/// Bounds of the pause between two tries; the actual pause is random below a doubling bound.
+const PAUSE_MIN: Duration = Duration::from_millis(1);
+const PAUSE_MAX: Duration = Duration::from_millis(64);
+
+/// A consistent state of the store. Keep it short: an old one makes the file grow.
+pub struct Snapshot {
+    view: Box<dyn View>,
+}
+
+impl Snapshot {
+    pub(super) fn new(view: Box<dyn View>) -> Self {
+        Self { view }
+    }
+}
+
+impl Read for Snapshot {
+    async fn get_bytes(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        Ok(self.view.get(key).await?)
+    }
+
+    async fn get_many_bytes(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        Ok(self.view.get_many(keys).await?)
+    }
+
+    async fn scan_bytes(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, StoreError> {
+        Ok(self.view.scan(scan).await?)
+    }
+
+    async fn count(&self, range: &Range, cap: u64) -> Result<u64, StoreError> {
+        Ok(self.view.count(range, cap).await?)
+    }
+}
+
+/// A running transaction. Clones share it; it ends with the closure that was given it.
+#[derive(Clone)]
+pub struct Tx {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    transaction: Box<dyn Transaction>,
+    writes: Mutex<WriteSet>,
+}
+
+impl Tx {
+    fn new(transaction: Box<dyn Transaction>) -> Self {
+        Self { inner: Arc::new(Inner { transaction, writes: Mutex::default() }) }
+    }
+
+    /// Writes `row` under `key` when the transaction commits.
+    pub fn put(&self, key: Key, row: &impl Message) {
+        self.inner.writes().insert(key, Some(value::encode(row)));
+    }
+
+    /// Removes `key` when the transaction commits.
+    pub fn delete(&self, key: Key) {
+        self.inner.writes().insert(key, None);
+    }
+
+    async fn commit(self) -> Result<(), CommitError> {
+        let inner = Arc::into_inner(self.inner).expect("a transaction does not outlive its closure");
+        let writes = inner.writes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        inner.transaction.commit(writes).await
+    }
+}
+
+impl Inner {
+    fn writes(&self) -> std::sync::MutexGuard<'_, WriteSet> {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Own writes inside `range`.
+    fn written(&self, range: &Range) -> BTreeMap<Key, Option<Bytes>> {
+        self.writes().range::<[u8], _>(range.bounds()).map(|(k, v)| (k.clone(), v.clone())).collect()
+    }
+}
+
+impl Read for Tx {
+    async fn get_bytes(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        let own = self.inner.writes().get(key).cloned();
+        match own {
+            Some(written) => Ok(written),
+            None => Ok(self.inner.transaction.get(key).await?),
+        }
+    }
+
+    async fn get_many_bytes(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        let mut values = self.inner.transaction.get_many(keys).await?;
+        let writes = self.inner.writes();
+        for (key, value) in keys.iter().zip(&mut values) {
+            if let Some(written) = writes.get(key) {
+                value.clone_from(written);
+            }
+        }
+        Ok(values)
+    }
+
+    async fn scan_bytes(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, StoreError> {
+        let own = self.inner.written(&scan.range);
+        if own.is_empty() {
+            return Ok(self.inner.transaction.scan(scan).await?);
+        }
+        // Own deletions hide stored keys, so as many more are read; `skip` counts merged keys.
+        let skip = usize::try_from(scan.skip).unwrap_or(usize::MAX);
+        let wanted = scan.limit.saturating_add(skip);
+        let wide = Scan { skip: 0, limit: wanted.saturating_add(own.len()), ..scan.clone() };
+        let mut merged: BTreeMap<Key, Bytes> = self.inner.transaction.scan(&wide).await?.into_iter().collect();
+        for (key, written) in own {
+            match written {
+                Some(bytes) => merged.insert(key, bytes),
+                None => merged.remove(&key),
+            };
+        }
+        let ordered: Box<dyn Iterator<Item = _> + Send> =
+            if scan.reverse { Box::new(merged.into_iter().rev()) } else { Box::new(merged.into_iter()) };
+        Ok(ordered.skip(skip).take(scan.limit).collect())
+    }
+
+    async fn count(&self, range: &Range, cap: u64) -> Result<u64, StoreError> {
+        if self.inner.written(range).is_empty() {
+            return Ok(self.inner.transaction.count(range, cap).await?);
+        }
+        let limit = usize::try_from(cap).unwrap_or(usize::MAX);
+        Ok(self.scan_bytes(&Scan::of(range.clone(), limit)).await?.len() as u64)
+    }
+}
+
+/// Runs `work` until it commits, fails by itself, or has met others too often.
+pub(super) async fn run<T, E, F, Fut>(engine: &dyn Engine, work: F) -> Result<T, E>
+where
+    F: Fn(Tx) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<T, E>> + Send,
+    E: From<StoreError>,
+{
+    for attempt in 0..TRIES_MAX {
+        let tx = Tx::new(engine.begin().await.map_err(StoreError::from)?);
+        let result = work(tx.clone()).await?;
+        match tx.commit().await {
+            Ok(()) => return Ok(result),
+            Err(CommitError::Conflict) => tokio::time::sleep(pause(attempt)).await,
+            Err(CommitError::Unknown(source)) => return Err(StoreError::Unknown(source).into()),
+            Err(CommitError::Engine(source)) => return Err(StoreError::Engine(source).into()),
+        }
+    }
+    Err(StoreError::Contended { tries: TRIES_MAX }.into())
+}
+
+/// Full jitter below a bound that doubles: transactions that met once should not meet again.
+fn pause(attempt: u32) -> Duration {
+    let bound = PAUSE_MIN.saturating_mul(1 << attempt.min(16)).min(PAUSE_MAX);
+    let mut random = [0; 4];
+    // Without randomness the longest pause is as good an answer.
+    let share =
+        getrandom::fill(&mut random).map_or(1.0, |()| f64::from(u32::from_le_bytes(random)) / f64::from(u32::MAX));
+    bound.mul_f64(share)
+}

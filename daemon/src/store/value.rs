@@ -1,0 +1,64 @@
+//! Stored values: one format byte, then a prost message.
+//!
+//! The byte leaves room for another encoding later without guessing; within this one, fields are
+//! only added. See `docs/storage.md`.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use prost::Message;
+
+use super::StoreError;
+
+/// Level of the whole layout, kept under `m/format`.
+pub const FORMAT_LEVEL: u32 = 1;
+
+/// The value is a prost message of `store.proto`.
+const PROST: u8 = 1;
+
+/// What is wrong with a stored value.
+#[derive(Debug, thiserror::Error)]
+pub enum ValueError {
+    /// No format byte, or one that this version does not know.
+    #[error("unknown value format {0:?}")]
+    Format(Option<u8>),
+    /// The message does not parse.
+    #[error("malformed message")]
+    Message(#[from] prost::DecodeError),
+}
+
+/// The stored form of `row`.
+pub fn encode(row: &impl Message) -> Bytes {
+    let mut bytes = BytesMut::with_capacity(1 + row.encoded_len());
+    bytes.put_u8(PROST);
+    row.encode(&mut bytes).expect("BytesMut grows");
+    bytes.freeze()
+}
+
+/// The row stored as `bytes` under `key`.
+pub fn decode<M: Message + Default>(key: &[u8], bytes: &[u8]) -> Result<M, StoreError> {
+    parse(bytes).map_err(|source| StoreError::Corrupt { key: key.escape_ascii().to_string(), source })
+}
+
+fn parse<M: Message + Default>(bytes: &[u8]) -> Result<M, ValueError> {
+    match bytes.split_first() {
+        Some((&PROST, message)) => Ok(M::decode(message)?),
+        other => Err(ValueError::Format(other.map(|(byte, _)| *byte))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use farrier_proto::store::Format;
+
+    use super::*;
+
+    #[test]
+    fn a_value_reads_back_and_a_foreign_one_is_named_with_its_key() {
+        let bytes = encode(&Format { level: 7 });
+        assert_eq!(bytes[0], PROST);
+        assert_eq!(decode::<Format>(b"m\0", &bytes).expect("own value").level, 7);
+        for bad in [&b""[..], b"\x02\x08\x07", b"\x01\x08"] {
+            let error = decode::<Format>(b"m\0format", bad).expect_err("foreign value");
+            assert_eq!(error.to_string(), "the value under key m\\x00format cannot be read");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Every task and thread of the daemon: named, owned, and ended in order.
+//!
+//! A *long-lived* task serves until it is told to stop; one that ends by itself ends the daemon,
+//! with its name, so that the service manager starts it again. *Short* tasks are work of bounded
+//! length that outlives the request that caused it; the end of the daemon waits for them. No other
+//! module spawns: a lint sees to it.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    sync::Mutex,
+    task::{JoinError, JoinSet},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Why the daemon's tasks came to an end that nobody asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum TasksError {
+    /// A long-lived task returned.
+    #[error("task {name} ended by itself")]
+    Ended {
+        /// The task's name.
+        name: &'static str,
+    },
+    /// A long-lived task panicked.
+    #[error("a task panicked")]
+    Panicked(#[source] JoinError),
+    /// Tasks were still running when the grace was over.
+    #[error("tasks were still running after {grace:?}")]
+    Grace {
+        /// How long they were given.
+        grace: Duration,
+    },
+}
+
+/// The daemon's tasks. Clones share them.
+#[derive(Clone, Default)]
+pub struct Tasks {
+    long: Arc<Mutex<JoinSet<&'static str>>>,
+    short: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Tasks {
+    /// Tasks that are to end when `stop` is cancelled.
+    pub fn new(stop: CancellationToken) -> Self {
+        Self { stop, ..Self::default() }
+    }
+
+    /// The signal on which long-lived tasks end.
+    pub fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    /// Starts a long-lived task. It must watch [`Tasks::stop`].
+    pub async fn keep(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        self.long.lock().await.spawn(async move {
+            task.await;
+            name
+        });
+    }
+
+    /// Starts a short task.
+    pub fn short(&self, task: impl Future<Output = ()> + Send + 'static) {
+        #[expect(clippy::disallowed_methods, reason = "the one door")]
+        tokio::spawn(self.short.track_future(task));
+    }
+
+    /// Waits until `stop` is cancelled or a long-lived task ends, then gives all tasks `grace`.
+    pub async fn supervise(self, grace: Duration) -> Result<(), TasksError> {
+        let mut long = self.long.lock().await;
+        let early = tokio::select! {
+            () = self.stop.cancelled() => Ok(()),
+            Some(ended) = long.join_next() => match ended {
+                // A task may see the stop before we do.
+                Ok(_) if self.stop.is_cancelled() => Ok(()),
+                Ok(name) => Err(TasksError::Ended { name }),
+                Err(panicked) => Err(TasksError::Panicked(panicked)),
+            },
+        };
+        self.stop.cancel();
+        self.short.close();
+        let drain = async {
+            while long.join_next().await.is_some() {}
+            self.short.wait().await;
+        };
+        let in_time = tokio::time::timeout(grace, drain).await.is_ok();
+        long.abort_all();
+        early?;
+        if in_time { Ok(()) } else { Err(TasksError::Grace { grace }) }
+    }
+}
+
+/// Runs `work`, which blocks, beside the async workers. A panic in it goes on here.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    #[expect(clippy::disallowed_methods, reason = "the one door")]
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+/// Starts a thread of its own for work that owns something blocking, such as an engine's writer.
+pub fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<std::thread::JoinHandle<()>> {
+    #[expect(clippy::disallowed_methods, reason = "the one door")]
+    std::thread::Builder::new().name(name.to_owned()).spawn(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GRACE: Duration = Duration::from_secs(5);
+
+    #[tokio::test]
+    async fn a_long_lived_task_that_ends_by_itself_ends_all_by_name() {
+        let tasks = Tasks::default();
+        tasks.keep("deliver", async {}).await;
+        let error = tasks.supervise(GRACE).await.expect_err("ended early");
+        assert_eq!(error.to_string(), "task deliver ended by itself");
+    }
+
+    #[tokio::test]
+    async fn stopping_waits_for_short_tasks() {
+        let stop = CancellationToken::new();
+        let tasks = Tasks::new(stop.clone());
+        let (tx, rx) = tokio::sync::oneshot::channel();
+        let seen = stop.clone();
+        tasks.short(async move {
+            seen.cancelled().await;
+            tx.send(()).expect("the receiver waits");
+        });
+        stop.cancel();
+        tasks.supervise(GRACE).await.expect("in time");
+        rx.await.expect("the short task ran to its end");
+    }
+}

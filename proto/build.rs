@@ -1,0 +1,39 @@
+//! Makes Rust of the `.proto` files, without `protoc`.
+
+use std::path::PathBuf;
+
+use prost::Message as _;
+
+type Error = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Error> {
+    println!("cargo:rerun-if-changed=proto");
+    let files = protox::compile(["results.proto", "store.proto"], ["proto"])?;
+    // pbjson-types writes a Timestamp as `…+00:00`, which the official artifact client refuses
+    // together with a fraction; ours writes `Z`.
+    let well_known = [
+        (".google.protobuf.Timestamp", "crate::wkt::Timestamp"),
+        (".google.protobuf.Int64Value", "crate::wkt::Int64Value"),
+        (".google.protobuf.StringValue", "::prost::alloc::string::String"),
+    ];
+
+    let mut messages = prost_build::Config::new();
+    messages.compile_well_known_types();
+    for (proto, rust) in well_known {
+        messages.extern_path(proto, rust);
+    }
+    messages.compile_fds(files.clone())?;
+
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    let mut json = pbjson_build::Builder::new();
+    for (proto, rust) in well_known {
+        json.extern_path(proto, rust);
+    }
+    json.register_descriptors(&files.encode_to_vec())?
+        .out_dir(out)
+        .preserve_proto_field_names()
+        .ignore_unknown_fields()
+        .emit_fields()
+        .build(&[".farrier.results"])?;
+    Ok(())
+}
