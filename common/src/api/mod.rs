@@ -1,0 +1,35 @@
+//! Bodies of the REST API, one module a noun.
+//!
+//! Field names are those of the API family (`/api/v1`) or farrier's own (`/api/farrier/v1`).
+//! Output never holds `null` where strict clients refuse it; input treats `null` as absent.
+
+mod artifact;
+mod ci;
+mod error;
+mod owner;
+mod repository;
+mod run;
+mod status;
+mod token;
+
+use serde::{Deserialize, Deserializer};
+
+pub use self::{
+    artifact::{Artifact, ArtifactRun, Artifacts},
+    ci::{BeginRun, BegunJob, Conclusion, EndJob},
+    error::ErrorBody,
+    owner::{CreateUser, User},
+    repository::{CreateRepository, Permissions, Repository},
+    run::{Job, Jobs, Run, Runs, Step, Task, TaskList},
+    status::{DiskStatus, Health, ListenerStatus, Status, StoreStatus, Version},
+    token::{AccessToken, CreateToken},
+};
+
+/// Reads `null` as the type's default: clients of the family send it for every unset field.
+pub fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}

@@ -1,0 +1,88 @@
+//! Users and organisations.
+
+use serde::{Deserialize, Serialize};
+
+use super::null_as_default;
+
+/// An account as the API family shows it. Times are RFC 3339 in UTC, whole seconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(clippy::struct_excessive_bools)] // the API family's shape
+pub struct User {
+    /// Number of the account; users and organisations share one sequence.
+    pub id: i64,
+    /// The name that signs in.
+    pub login: String,
+    /// Name at an external source; always empty.
+    pub login_name: String,
+    /// External source; always 0.
+    pub source_id: i64,
+    /// Name for display.
+    pub full_name: String,
+    /// Address, or a no-reply one for those who may not see it.
+    pub email: String,
+    /// Absolute address of the picture.
+    pub avatar_url: String,
+    /// Absolute address of the account's page.
+    pub html_url: String,
+    /// Preferred language; always empty.
+    pub language: String,
+    /// Whether the account administers the site; shown to itself and to administrators.
+    pub is_admin: bool,
+    /// Last sign-in.
+    pub last_login: String,
+    /// When the account was made.
+    pub created: String,
+    /// Whether the account sees only what it is given.
+    pub restricted: bool,
+    /// Whether the account may be used.
+    pub active: bool,
+    /// Whether signing in is closed.
+    pub prohibit_login: bool,
+    /// Free text.
+    pub location: String,
+    /// Absolute address or empty.
+    pub website: String,
+    /// Free text.
+    pub description: String,
+    /// `public`, `limited` or `private`.
+    pub visibility: String,
+    /// Always 0.
+    pub followers_count: i64,
+    /// Always 0.
+    pub following_count: i64,
+    /// Always 0.
+    pub starred_repos_count: i64,
+    /// The same as `login`.
+    pub username: String,
+}
+
+/// `POST /admin/users`. `null` is the same as absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CreateUser {
+    /// Required; see [`crate::names::check_owner`].
+    #[serde(deserialize_with = "null_as_default")]
+    pub username: String,
+    /// Required; at most 254 characters.
+    #[serde(deserialize_with = "null_as_default")]
+    pub email: String,
+    /// At least 8, at most 255 characters. Absent: no password, only tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// At most 100 characters.
+    #[serde(deserialize_with = "null_as_default")]
+    pub full_name: String,
+    /// Absent means true in the API family: the account answers 403 until the password is changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub must_change_password: Option<bool>,
+    /// Sees only what it is given.
+    #[serde(deserialize_with = "null_as_default")]
+    pub restricted: bool,
+    /// `public`, `limited`, `private` or empty.
+    #[serde(deserialize_with = "null_as_default")]
+    pub visibility: String,
+    /// farrier's addition: makes an administrator in the same step.
+    #[serde(deserialize_with = "null_as_default")]
+    pub admin: bool,
+}

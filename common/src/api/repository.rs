@@ -1,0 +1,106 @@
+//! Repositories.
+
+use serde::{Deserialize, Serialize};
+
+use super::{User, null_as_default};
+
+/// A repository as the API family shows it. Every field is always there; what does not apply is
+/// a neutral value, never `null`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, clippy::struct_excessive_bools)] // the API family's shape, described in docs/api.md
+pub struct Repository {
+    pub id: i64,
+    pub owner: User,
+    pub name: String,
+    pub full_name: String,
+    pub description: String,
+    pub empty: bool,
+    pub private: bool,
+    pub fork: bool,
+    pub template: bool,
+    pub mirror: bool,
+    /// KiB.
+    pub size: i64,
+    pub language: String,
+    pub languages_url: String,
+    pub html_url: String,
+    pub url: String,
+    pub link: String,
+    pub ssh_url: String,
+    pub clone_url: String,
+    pub original_url: String,
+    pub website: String,
+    pub stars_count: i64,
+    pub forks_count: i64,
+    pub watchers_count: i64,
+    pub open_issues_count: i64,
+    pub open_pr_counter: i64,
+    pub release_counter: i64,
+    pub default_branch: String,
+    pub archived: bool,
+    pub created_at: String,
+    pub updated_at: String,
+    pub archived_at: String,
+    pub permissions: Permissions,
+    pub has_issues: bool,
+    pub has_wiki: bool,
+    pub has_pull_requests: bool,
+    pub has_projects: bool,
+    pub projects_mode: String,
+    pub has_releases: bool,
+    pub has_packages: bool,
+    pub has_actions: bool,
+    pub ignore_whitespace_conflicts: bool,
+    pub allow_merge_commits: bool,
+    pub allow_rebase: bool,
+    pub allow_rebase_explicit: bool,
+    pub allow_squash_merge: bool,
+    pub allow_fast_forward_only_merge: bool,
+    pub allow_rebase_update: bool,
+    pub allow_manual_merge: bool,
+    pub autodetect_manual_merge: bool,
+    pub default_delete_branch_after_merge: bool,
+    pub default_merge_style: String,
+    pub default_allow_maintainer_edit: bool,
+    pub avatar_url: String,
+    pub internal: bool,
+    pub mirror_interval: String,
+    pub object_format_name: String,
+    pub mirror_updated: String,
+    pub topics: Vec<String>,
+    pub licenses: Vec<String>,
+}
+
+/// What the caller may do with a repository.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Permissions {
+    /// Change settings, delete.
+    pub admin: bool,
+    /// Push.
+    pub push: bool,
+    /// Clone and fetch.
+    pub pull: bool,
+}
+
+/// `POST /user/repos`, `POST /admin/users/{name}/repos`. `null` is the same as absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CreateRepository {
+    /// Required; see [`crate::names::check_repository`].
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// At most 2048 characters.
+    #[serde(deserialize_with = "null_as_default")]
+    pub description: String,
+    /// Hides the repository from those without access.
+    #[serde(deserialize_with = "null_as_default")]
+    pub private: bool,
+    /// A branch name; empty: `main`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub default_branch: String,
+    /// Begins the repository with a commit.
+    #[serde(deserialize_with = "null_as_default")]
+    pub auto_init: bool,
+}
