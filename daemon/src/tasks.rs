@@ -93,10 +93,18 @@ impl Tasks {
 
 /// Runs `work`, which blocks, beside the async workers. A panic in it goes on here.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    begin(work).await
+}
+
+/// Like [`blocking`], but `work` begins at once, and goes on when the future is dropped.
+pub fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> impl Future<Output = T> + Send + 'static {
     #[expect(clippy::disallowed_methods, reason = "the one door")]
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    let begun = tokio::task::spawn_blocking(work);
+    async move {
+        match begun.await {
+            Ok(result) => result,
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
     }
 }
 

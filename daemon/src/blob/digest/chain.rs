@@ -1,0 +1,244 @@
+//! What of one upload is hashed, and what comes next: decisions only, no reading and no waiting.
+//!
+//! A chain is the sequence of blocks that went into the hash so far, with the states of the hash
+//! after some of them. Somebody has the *turn* to append to it, or nobody: a writer that hashes
+//! while it writes, or a reader that hashes what was written before. Whatever makes the turn's
+//! work useless takes the turn away, and its result is then ignored.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use sha2::{Digest, Sha256};
+
+use super::{super::BlockRef, order::Order};
+
+/// Blocks read in one turn: many small ones, or one that has more bytes than this.
+const WORK_BYTES: u64 = 16 * 1024 * 1024;
+const WORK_BLOCKS_MAX: usize = 1024;
+/// States that are kept, of about 120 bytes each.
+const STATES_MAX: usize = 128;
+
+/// One upload's hash.
+pub(super) struct Chain {
+    order: Order,
+    /// The blocks that are in the hash.
+    hashed: Vec<BlockRef>,
+    /// After how many blocks the hash was in which state: the first with none, the last with all.
+    states: Vec<(usize, Sha256)>,
+    /// Blocks that are stored and not hashed, by guessed position.
+    waiting: BTreeMap<usize, BlockRef>,
+    /// The list that was committed: no guess any more.
+    list: Option<Arc<[BlockRef]>>,
+    turn: Turn,
+}
+
+/// Who may append.
+enum Turn {
+    Free,
+    /// A writer; its ticket.
+    Claimed(u64),
+    /// A reader; its ticket and what it reads.
+    Reading(u64, Arc<[BlockRef]>),
+}
+
+/// What a reader is to append.
+pub(super) struct Work {
+    pub(super) ticket: u64,
+    pub(super) blocks: Arc<[BlockRef]>,
+    pub(super) state: Sha256,
+}
+
+impl Default for Chain {
+    fn default() -> Self {
+        Self {
+            order: Order::default(),
+            hashed: Vec::new(),
+            states: vec![(0, Sha256::new())],
+            waiting: BTreeMap::new(),
+            list: None,
+            turn: Turn::Free,
+        }
+    }
+}
+
+impl Chain {
+    /// Gives the turn to the writer of a block, if that is the one that comes next.
+    pub(super) fn claim(&mut self, id: &str, ticket: u64) -> Option<Sha256> {
+        if self.list.is_some() {
+            return None;
+        }
+        let next = self.hashed.len();
+        // The position is asked for in any case, as asking may count the block.
+        let is_next = self.order.position(id) == Some(next) && !self.waiting.contains_key(&next);
+        if !is_next || !matches!(self.turn, Turn::Free) {
+            return None;
+        }
+        self.turn = Turn::Claimed(ticket);
+        Some(self.state())
+    }
+
+    /// Whoever has `ticket` will not append.
+    pub(super) fn release(&mut self, ticket: u64) {
+        match &self.turn {
+            Turn::Claimed(holder) | Turn::Reading(holder, _) if *holder == ticket => self.turn = Turn::Free,
+            _ => {}
+        }
+    }
+
+    /// A block was stored, in place of an earlier one with the same id if there was one. `claimed`
+    /// is its writer's ticket and the state after it.
+    pub(super) fn stored(&mut self, id: &str, block: BlockRef, claimed: Option<(u64, Sha256)>) {
+        if self.list.is_some() {
+            return;
+        }
+        let Some(position) = self.order.position(id) else { return };
+        let next = self.hashed.len();
+        if position < next {
+            if self.hashed[position] == block {
+                return;
+            }
+            self.rewind(position);
+        } else if position == next {
+            match (claimed, &self.turn) {
+                (Some((ticket, state)), Turn::Claimed(holder)) if *holder == ticket => {
+                    self.append(&[block], state);
+                    self.waiting.remove(&position);
+                    return;
+                }
+                // Either somebody stored the block that another is still writing, or a reader is
+                // at its predecessor.
+                _ => self.turn = Turn::Free,
+            }
+        } else if let Turn::Reading(_, blocks) = &self.turn
+            && position < next + blocks.len()
+        {
+            self.turn = Turn::Free;
+        }
+        self.waiting.insert(position, block);
+    }
+
+    /// The list that decides.
+    pub(super) fn commit(&mut self, list: &Arc<[BlockRef]>) {
+        if self.list.as_ref() == Some(list) {
+            return;
+        }
+        self.list = Some(list.clone());
+        self.waiting.clear();
+        self.order = Order::default();
+        let same = self.hashed.iter().zip(list.iter()).take_while(|(hashed, listed)| hashed == listed).count();
+        if same < self.hashed.len() {
+            self.rewind(same);
+        } else if !matches!(&self.turn, Turn::Reading(_, blocks) if list[same..].starts_with(blocks)) {
+            self.turn = Turn::Free;
+        }
+    }
+
+    /// Gives the turn to a reader, if it is free and something can be read.
+    pub(super) fn next_work(&mut self, ticket: u64) -> Option<Work> {
+        if !self.has_work() {
+            return None;
+        }
+        let next = self.hashed.len();
+        let blocks: Arc<[BlockRef]> = match &self.list {
+            Some(list) => take(list[next..].iter().copied()),
+            None => take((next..).map_while(|position| self.waiting.get(&position).copied())),
+        };
+        self.turn = Turn::Reading(ticket, blocks.clone());
+        Some(Work { ticket, blocks, state: self.state() })
+    }
+
+    /// Whether a reader could have the turn.
+    pub(super) fn has_work(&self) -> bool {
+        let next = self.hashed.len();
+        matches!(self.turn, Turn::Free)
+            && self.list.as_ref().map_or_else(|| self.waiting.contains_key(&next), |list| next < list.len())
+    }
+
+    /// A reader is through with its work.
+    pub(super) fn read(&mut self, ticket: u64, state: Sha256) {
+        if let Some(blocks) = self.end_reading(ticket) {
+            for position in self.hashed.len()..self.hashed.len() + blocks.len() {
+                self.waiting.remove(&position);
+            }
+            self.append(&blocks, state);
+        }
+    }
+
+    /// A reader could not do its work. Answers whether that still matters; if so, the blocks are
+    /// not tried again before they are stored again or listed.
+    pub(super) fn unreadable(&mut self, ticket: u64) -> bool {
+        let Some(blocks) = self.end_reading(ticket) else { return false };
+        for position in self.hashed.len()..self.hashed.len() + blocks.len() {
+            self.waiting.remove(&position);
+        }
+        true
+    }
+
+    /// The hash of the list, once everything in it is hashed.
+    pub(super) fn digest(&self) -> Option<[u8; 32]> {
+        let list = self.list.as_ref()?;
+        (self.hashed.len() == list.len()).then(|| self.state().finalize().into())
+    }
+
+    /// Blocks that are remembered in one way or another: what a chain costs.
+    pub(super) fn weight(&self) -> usize {
+        STATES_MAX
+            + self.hashed.len()
+            + self.waiting.len()
+            + self.order.len()
+            + self.list.as_ref().map_or(0, |list| list.len())
+    }
+
+    fn state(&self) -> Sha256 {
+        self.states.last().map_or_else(Sha256::new, |(_, state)| state.clone())
+    }
+
+    fn end_reading(&mut self, ticket: u64) -> Option<Arc<[BlockRef]>> {
+        match &self.turn {
+            Turn::Reading(holder, blocks) if *holder == ticket => {
+                let blocks = blocks.clone();
+                self.turn = Turn::Free;
+                Some(blocks)
+            }
+            _ => None,
+        }
+    }
+
+    fn append(&mut self, blocks: &[BlockRef], state: Sha256) {
+        self.turn = Turn::Free;
+        self.hashed.extend_from_slice(blocks);
+        self.states.push((self.hashed.len(), state));
+        if self.states.len() > STATES_MAX {
+            // Every second goes. Their number is odd now, so the first and the last stay.
+            let mut keep = false;
+            self.states.retain(|_| {
+                keep = !keep;
+                keep
+            });
+        }
+    }
+
+    /// Goes back to where the hash has at most `count` blocks. What is hashed no longer waits
+    /// again, but for the block at `count`, which is to be replaced.
+    fn rewind(&mut self, count: usize) {
+        self.turn = Turn::Free;
+        self.states.retain(|(blocks, _)| *blocks <= count);
+        let back = self.states.last().map_or(0, |(blocks, _)| *blocks);
+        if self.list.is_none() {
+            self.waiting.extend((back..).zip(self.hashed[back..].iter().copied()));
+        }
+        self.hashed.truncate(back);
+    }
+}
+
+/// The first blocks that one turn should read.
+fn take(blocks: impl Iterator<Item = BlockRef>) -> Arc<[BlockRef]> {
+    let mut bytes = 0;
+    blocks
+        .take(WORK_BLOCKS_MAX)
+        .take_while(|block| {
+            let more = bytes == 0 || bytes + block.size <= WORK_BYTES;
+            bytes += block.size;
+            more
+        })
+        .collect()
+}

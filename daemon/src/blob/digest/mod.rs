@@ -1,0 +1,316 @@
+//! The SHA-256 of whole contents, computed while their blocks arrive.
+//!
+//! A content is the concatenation of its blocks in the order of a list that comes last. The order
+//! is guessed from the ids of the blocks. The block that comes next by the guess is hashed by its
+//! writer; others are read back, from the page cache as a rule, when their turn comes. The list
+//! decides: what was hashed in its order is kept, the rest is hashed then, so that a good guess
+//! makes finishing free and a bad one costs reading the blocks once.
+//!
+//! All of this is a cache. It is in memory, it is bounded, and whatever it forgot is hashed from
+//! the first block on when the digest is asked for.
+
+mod chain;
+mod order;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard},
+};
+
+use futures_util::StreamExt;
+use sha2::{Digest, Sha256};
+use tokio::sync::{Notify, Semaphore};
+
+use self::chain::Chain;
+use super::{BlobError, BlobStore, BlockRef, Place};
+use crate::tasks::{self, Tasks};
+
+/// Blocks that are remembered for all uploads together, some 40 bytes each.
+const WEIGHT_MAX: usize = 400_000;
+/// Times that [`Digests::finish`] tries with the chain, which others may use, before it goes alone.
+const SHARED_TRIES_MAX: usize = 3;
+
+/// The digests that are being computed. Clones share them.
+#[derive(Clone)]
+pub struct Digests {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    blobs: Arc<dyn BlobStore>,
+    tasks: Tasks,
+    /// One permit for each block, or run of small ones, that may be read and hashed at a time.
+    lanes: Semaphore,
+    chains: Mutex<Chains>,
+}
+
+#[derive(Default)]
+struct Chains {
+    by_place: HashMap<Place, Entry>,
+    /// Sum of the entries' weights.
+    weight: usize,
+    /// Counts tickets and uses.
+    count: u64,
+}
+
+#[derive(Default)]
+struct Entry {
+    chain: Chain,
+    weight: usize,
+    used: u64,
+    /// Somebody is reading and hashing; it goes on until there is no work.
+    driven: bool,
+    idle: Arc<Notify>,
+}
+
+/// The right to hash a block while it is written. It travels with the block's writer, and back
+/// with what was [written](super::Written). Dropped, it is given back.
+pub struct Claim {
+    state: Sha256,
+    held: Held,
+}
+
+struct Held {
+    shared: Arc<Shared>,
+    place: Place,
+    ticket: u64,
+}
+
+impl Claim {
+    /// Adds the next bytes of the block.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.state.update(bytes);
+    }
+}
+
+impl fmt::Debug for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claim").field("place", &self.held.place).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut chains = self.shared.lock();
+        if let Some(entry) = chains.by_place.get_mut(&self.place) {
+            entry.chain.release(self.ticket);
+        }
+    }
+}
+
+impl Digests {
+    /// Digests of what `blobs` keeps, with at most `lanes` reads in the background at a time.
+    pub fn new(blobs: Arc<dyn BlobStore>, tasks: Tasks, lanes: usize) -> Self {
+        let shared = Shared { blobs, tasks, lanes: Semaphore::new(lanes.max(1)), chains: Mutex::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// A block named `id` begins to arrive; the name may be any text, such as one made up for a
+    /// content that is a single block. If it is the block that comes next, its writer may hash it.
+    pub fn claim(&self, place: Place, id: &str) -> Option<Claim> {
+        let mut chains = self.shared.lock();
+        let ticket = chains.ticket();
+        let state = chains.with(place, |entry| entry.chain.claim(id, ticket))?;
+        drop(chains);
+        Some(Claim { state, held: Held { shared: self.shared.clone(), place, ticket } })
+    }
+
+    /// A block was stored: its row is committed. To be called before the file of an earlier block
+    /// with the same id is removed.
+    pub fn stored(&self, place: Place, id: &str, block: BlockRef, claim: Option<Claim>) {
+        let claim = claim.filter(|claim| claim.held.place == place);
+        let claimed = claim.as_ref().map(|claim| (claim.held.ticket, claim.state.clone()));
+        let mut chains = self.shared.lock();
+        let start = chains.with(place, |entry| {
+            entry.chain.stored(id, block, claimed);
+            entry.start()
+        });
+        drop(chains);
+        if start {
+            self.drive_aside(place);
+        }
+        // The claim is dropped here, when the lock is free again.
+        drop(claim);
+    }
+
+    /// The list of an upload was committed: what is not hashed yet is hashed in the background.
+    pub fn committed(&self, place: Place, blocks: &Arc<[BlockRef]>) {
+        let start = self.shared.lock().with(place, |entry| {
+            entry.chain.commit(blocks);
+            entry.start()
+        });
+        if start {
+            self.drive_aside(place);
+        }
+    }
+
+    /// The digest of `blocks`: at once if they were hashed as they came, else when the rest is.
+    pub async fn finish(&self, place: Place, blocks: &Arc<[BlockRef]>) -> Result<[u8; 32], BlobError> {
+        for _ in 0..SHARED_TRIES_MAX {
+            let driving = {
+                let mut chains = self.shared.lock();
+                chains.with(place, |entry| {
+                    entry.chain.commit(blocks);
+                    match entry.chain.digest() {
+                        Some(digest) => Err(digest),
+                        None if entry.start() => Ok(None),
+                        None => Ok(Some(entry.idle.clone().notified_owned())),
+                    }
+                })
+            };
+            match driving {
+                Err(digest) => return Ok(digest),
+                Ok(None) => self.drive(place).await?,
+                Ok(Some(idle)) => idle.await,
+            }
+        }
+        // Somebody else lists other blocks for the same place, or memory is short.
+        Ok(self.shared.hash(place, blocks.clone(), Sha256::new()).await?.finalize().into())
+    }
+
+    /// The upload is over, or given up: nothing about it is kept.
+    pub fn forget(&self, place: Place) {
+        self.shared.lock().remove(place);
+    }
+
+    fn drive_aside(&self, place: Place) {
+        let digests = self.clone();
+        self.shared.tasks.short(async move {
+            if let Err(error) = digests.drive(place).await {
+                // Whoever finishes will meet it again.
+                tracing::debug!(%place, error = &error as &dyn std::error::Error, "hashing in the background stopped");
+            }
+        });
+    }
+
+    /// Hashes what can be hashed. The caller has set the entry's `driven`.
+    async fn drive(&self, place: Place) -> Result<(), BlobError> {
+        let mut driver = Driver { shared: &self.shared, place, reading: None, rested: false };
+        while let Some(work) = driver.next_work() {
+            let ticket = work.ticket;
+            let hashed = self.shared.hash(place, work.blocks, work.state).await;
+            let mut chains = self.shared.lock();
+            let Some(entry) = chains.by_place.get_mut(&place) else { break };
+            match hashed {
+                Ok(state) => entry.chain.read(ticket, state),
+                Err(error) => {
+                    let matters = entry.chain.unreadable(ticket);
+                    drop(chains);
+                    if matters {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whoever reads and hashes for a place. Dropped before it is through, it lets somebody else.
+struct Driver<'a> {
+    shared: &'a Shared,
+    place: Place,
+    reading: Option<u64>,
+    rested: bool,
+}
+
+impl Driver<'_> {
+    fn next_work(&mut self) -> Option<chain::Work> {
+        let mut chains = self.shared.lock();
+        let ticket = chains.ticket();
+        let Some(entry) = chains.by_place.get_mut(&self.place) else {
+            self.rested = true;
+            return None;
+        };
+        let work = entry.chain.next_work(ticket);
+        self.reading = work.is_some().then_some(ticket);
+        if work.is_none() {
+            // Under the same lock: work that comes later finds that nobody drives.
+            entry.rest();
+            self.rested = true;
+        }
+        work
+    }
+}
+
+impl Drop for Driver<'_> {
+    fn drop(&mut self) {
+        if self.rested {
+            return;
+        }
+        if let Some(entry) = self.shared.lock().by_place.get_mut(&self.place) {
+            self.reading.into_iter().for_each(|ticket| entry.chain.release(ticket));
+            entry.rest();
+        }
+    }
+}
+
+impl Entry {
+    /// Whether the caller is to drive now.
+    fn start(&mut self) -> bool {
+        let start = !self.driven && self.chain.has_work();
+        self.driven |= start;
+        start
+    }
+
+    fn rest(&mut self) {
+        self.driven = false;
+        self.idle.notify_waiters();
+    }
+}
+
+impl Chains {
+    fn ticket(&mut self) -> u64 {
+        self.count += 1;
+        self.count
+    }
+
+    /// Does something with a place's entry, which is made if it is not there.
+    fn with<T>(&mut self, place: Place, act: impl FnOnce(&mut Entry) -> T) -> T {
+        let used = self.ticket();
+        let entry = self.by_place.entry(place).or_default();
+        entry.used = used;
+        let result = act(entry);
+        let weight = entry.chain.weight();
+        self.weight = self.weight - entry.weight + weight;
+        entry.weight = weight;
+        while self.weight > WEIGHT_MAX && self.by_place.len() > 1 {
+            let Some((oldest, _)) = self.by_place.iter().min_by_key(|(_, entry)| entry.used) else { break };
+            self.remove(*oldest);
+        }
+        result
+    }
+
+    fn remove(&mut self, place: Place) {
+        if let Some(entry) = self.by_place.remove(&place) {
+            self.weight -= entry.weight;
+            entry.idle.notify_waiters();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Chains> {
+        self.chains.lock().expect("nothing panics with this lock")
+    }
+
+    /// Reads `blocks` into `state`.
+    async fn hash(&self, place: Place, blocks: Arc<[BlockRef]>, mut state: Sha256) -> Result<Sha256, BlobError> {
+        let _lane = self.lanes.acquire().await.map_err(|_| BlobError::Stopped { place })?;
+        let size = blocks.iter().map(|block| block.size).sum();
+        let mut chunks = self.blobs.read(place, blocks, 0..size);
+        while let Some(chunk) = chunks.next().await {
+            if self.tasks.stop().is_cancelled() {
+                return Err(BlobError::Stopped { place });
+            }
+            let chunk = chunk?;
+            state = tasks::blocking(move || {
+                state.update(&chunk);
+                state
+            })
+            .await;
+        }
+        Ok(state)
+    }
+}

@@ -1,0 +1,120 @@
+//! Making directory entries durable, shared by writers that do it at the same time.
+//!
+//! A sync serves everyone whose entry was made before it *began*; those who come while it runs
+//! share the next one.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use super::{BlobError, Disk, Place};
+use crate::tasks;
+
+/// Places that are remembered. One that was forgotten costs a sync of its parents again.
+const PLACES_MAX: usize = 1024;
+
+/// The directories that are written to.
+#[derive(Default)]
+pub(super) struct Syncs {
+    root: Point,
+    places: std::sync::Mutex<HashMap<Place, Arc<Directory>>>,
+}
+
+#[derive(Default)]
+struct Directory {
+    point: Point,
+    /// Since this process started, the entries of the directory itself and of its parent were
+    /// made durable. Another process may have died between making them and that.
+    rooted: AtomicBool,
+}
+
+impl Syncs {
+    /// Returns when every entry that was made in `place` before the call is durable, with all
+    /// directories above it.
+    pub(super) async fn place(disk: &Arc<Disk>, place: Place) -> Result<(), BlobError> {
+        let directory = disk.syncs.directory(place);
+        let rooted = directory.rooted.load(Ordering::Acquire);
+        let doing = "making durable the directory of";
+        let own = directory.point.sync({
+            let disk = disk.clone();
+            move || {
+                sync_directory(&disk.place(place))?;
+                if rooted { Ok(()) } else { sync_directory(&disk.artifact(place.artifact)) }
+            }
+        });
+        own.await.map_err(BlobError::io(doing, place))?;
+        if !rooted {
+            let above = disk.clone();
+            disk.syncs.root.sync(move || sync_directory(&above.root)).await.map_err(BlobError::io(doing, place))?;
+            directory.rooted.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// The place's directory was removed; should it come again, its parents need a sync again.
+    pub(super) fn forget(&self, place: Place) {
+        self.places.lock().expect("nothing panics with this lock").remove(&place);
+    }
+
+    fn directory(&self, place: Place) -> Arc<Directory> {
+        let mut places = self.places.lock().expect("nothing panics with this lock");
+        if places.len() >= PLACES_MAX && !places.contains_key(&place) {
+            places.retain(|_, directory| Arc::strong_count(directory) > 1);
+        }
+        places.entry(place).or_default().clone()
+    }
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Shares syncs of one directory.
+#[derive(Default)]
+pub(super) struct Point {
+    /// Callers so far; a caller's number is the count with itself.
+    callers: AtomicU64,
+    /// Up to which caller syncs were done, and up to which the last failure reached.
+    done: tokio::sync::Mutex<Done>,
+}
+
+#[derive(Default)]
+struct Done {
+    served: u64,
+    failed: u64,
+    error: Option<i32>,
+}
+
+impl Point {
+    /// Returns when a run of somebody's `sync` that began after this call has ended.
+    pub(super) async fn sync(&self, sync: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
+        let caller = self.callers.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut done = self.done.lock().await;
+        if caller <= done.failed {
+            // The kernel tells of a failure once; asking again might hide it.
+            return Err(done
+                .error
+                .map_or_else(|| io::Error::other("a shared sync failed"), io::Error::from_raw_os_error));
+        }
+        if caller <= done.served {
+            return Ok(());
+        }
+        let everyone = self.callers.load(Ordering::SeqCst);
+        let result = tasks::blocking(sync).await;
+        match &result {
+            Ok(()) => done.served = everyone,
+            Err(error) => {
+                done.failed = everyone;
+                done.error = error.raw_os_error();
+            }
+        }
+        result
+    }
+}
