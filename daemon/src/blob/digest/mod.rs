@@ -11,6 +11,8 @@
 
 mod chain;
 mod order;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::HashMap,

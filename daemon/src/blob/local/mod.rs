@@ -6,6 +6,8 @@
 
 mod read;
 mod sync;
+#[cfg(test)]
+mod tests;
 mod walk;
 mod write;
 
@@ -64,7 +66,7 @@ impl BlobStore for LocalBlobs {
     }
 
     fn read(&self, place: Place, blocks: Arc<[BlockRef]>, range: Range<u64>) -> BlockReader {
-        read::reader(self.disk.clone(), place, blocks, range)
+        read::reader(self.disk.clone(), place, blocks, range, read::LIMITS)
     }
 
     async fn remove(&self, place: Place, file: u64) -> Result<(), BlobError> {

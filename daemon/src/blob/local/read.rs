@@ -12,22 +12,35 @@ use rustix::{buffer::spare_capacity, fs::Advice};
 use super::{BlobError, BlockReader, BlockRef, Disk, Place};
 use crate::tasks;
 
-/// Bytes of one buffer; a reader holds one and reads another ahead.
-const BUFFER_BYTES: usize = 512 * 1024;
-/// Files that one call opens at most, so that no call takes long.
-const FILES_PER_CALL_MAX: usize = 512;
+/// How much one call to a blocking thread does.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// A reader holds one buffer of this size and reads another ahead.
+    pub(super) buffer_bytes: usize,
+    /// Files from which one buffer is filled, so that no call takes long.
+    pub(super) files_max: usize,
+}
+
+pub(super) const LIMITS: Limits = Limits { buffer_bytes: 512 * 1024, files_max: 512 };
 /// Blocks from this size on are worth telling the kernel that they are read from front to back.
 const ADVISE_BYTES_MIN: u64 = 1024 * 1024;
 
 /// A reader of `range` in the concatenation of `blocks`.
-pub(super) fn reader(disk: Arc<Disk>, place: Place, blocks: Arc<[BlockRef]>, range: Range<u64>) -> BlockReader {
+pub(super) fn reader(
+    disk: Arc<Disk>,
+    place: Place,
+    blocks: Arc<[BlockRef]>,
+    range: Range<u64>,
+    limits: Limits,
+) -> BlockReader {
     let size = blocks.iter().map(|block| block.size).sum();
     if range.start > range.end || range.end > size {
         let error = BlobError::Range { place, start: range.start, end: range.end, size };
         return BlockReader::new(stream::iter([Err(error)]).boxed(), 0);
     }
     let length = range.end - range.start;
-    let cursor = Cursor::new(disk, place, blocks, range);
+    let (at, offset) = locate(&blocks, range.start);
+    let cursor = Cursor { disk, place, blocks, limits, at, offset, open: None, left: length };
     let chunks = stream::unfold(Step::Begin(cursor), |step| async move {
         let filling = match step {
             Step::Begin(cursor) if cursor.left == 0 => return None,
@@ -57,6 +70,7 @@ struct Cursor {
     disk: Arc<Disk>,
     place: Place,
     blocks: Arc<[BlockRef]>,
+    limits: Limits,
     /// The block that is read, and the first byte of it that was not.
     at: usize,
     offset: u64,
@@ -66,11 +80,6 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn new(disk: Arc<Disk>, place: Place, blocks: Arc<[BlockRef]>, range: Range<u64>) -> Self {
-        let (at, offset) = locate(&blocks, range.start);
-        Self { disk, place, blocks, at, offset, open: None, left: range.end - range.start }
-    }
-
     /// Fills the next buffer, beginning now.
     fn begin(mut self) -> Filling {
         Box::pin(tasks::begin(move || {
@@ -80,10 +89,11 @@ impl Cursor {
     }
 
     fn fill(&mut self) -> Result<Bytes, BlobError> {
-        let size = usize::try_from(self.left).map_or(BUFFER_BYTES, |left| left.min(BUFFER_BYTES));
+        let size =
+            usize::try_from(self.left).map_or(self.limits.buffer_bytes, |left| left.min(self.limits.buffer_bytes));
         let mut buffer = Vec::with_capacity(size);
         let mut files = 0;
-        while buffer.len() < size && files < FILES_PER_CALL_MAX {
+        while buffer.len() < size && files < self.limits.files_max {
             let block = self.blocks[self.at];
             let wanted = (block.size - self.offset).min((size - buffer.len()) as u64);
             if wanted > 0 {

@@ -118,3 +118,51 @@ impl Point {
         result
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::{join, join_all};
+    use rustix::io::Errno;
+
+    use super::*;
+
+    /// Counts the syncs of ten callers, nine of which come while the first one's sync runs; tells
+    /// how each fared.
+    async fn ten(point: &Point, second: Result<(), Errno>) -> (u64, Vec<bool>) {
+        let count = Arc::new(AtomicU64::new(0));
+        let (open, gate) = std::sync::mpsc::channel();
+        let first = point.sync({
+            let count = count.clone();
+            move || {
+                count.fetch_add(1, Ordering::SeqCst);
+                gate.recv().map_err(io::Error::other)
+            }
+        });
+        let others = (1..10).map(|_| {
+            let count = count.clone();
+            point.sync(move || {
+                count.fetch_add(1, Ordering::SeqCst);
+                second.map_err(io::Error::from)
+            })
+        });
+        let others = join(join_all(others), async move { open.send(()).expect("the first waits") });
+        let (first, (others, ())) = join(first, others).await;
+        let fared = std::iter::once(first).chain(others).map(|result| result.is_ok()).collect();
+        (count.load(Ordering::SeqCst), fared)
+    }
+
+    #[tokio::test]
+    async fn those_who_come_during_a_sync_share_the_next() {
+        let point = Point::default();
+        assert_eq!(ten(&point, Ok(())).await, (2, vec![true; 10]));
+        assert_eq!(ten(&point, Ok(())).await, (2, vec![true; 10]), "and later ones are not served by earlier syncs");
+    }
+
+    #[tokio::test]
+    async fn those_who_share_a_failed_sync_all_fail_and_later_ones_do_not() {
+        let point = Point::default();
+        let fared: Vec<_> = std::iter::once(true).chain([false; 9]).collect();
+        assert_eq!(ten(&point, Err(Errno::IO)).await, (2, fared));
+        assert_eq!(ten(&point, Ok(())).await, (2, vec![true; 10]));
+    }
+}

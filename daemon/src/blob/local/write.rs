@@ -219,3 +219,23 @@ impl Sums {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_finds_no_space_leaves_nothing_behind() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("1");
+        std::fs::write(&path, "begun").expect("a file that is begun");
+        // Every write to this device fails for want of space.
+        let full = OpenOptions::new().write(true).open("/dev/full").expect("a full device");
+        let place = Place { artifact: 7, generation: 2 };
+        let mut output = Output { file: Some(full), path: path.clone(), place, sums: Sums::default(), size: 0 };
+        let error = output.write(&[Bytes::from_static(b"more")]).expect_err("a full device");
+        assert!(matches!(error, BlobError::Full { .. }), "{error:?}");
+        drop(output);
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,309 @@
+//! Digests of what a map in memory keeps.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use async_trait::async_trait;
+use base64::{Engine, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use futures_util::stream::{self, BoxStream};
+use proptest::prelude::*;
+
+use super::*;
+use crate::blob::{BlockReader, BlockWriter, Space, Wanted};
+
+const PLACE: Place = Place { artifact: 7, generation: 2 };
+
+/// Blocks in a map, which counts what is read of it.
+#[derive(Default)]
+struct Map {
+    files: Mutex<BTreeMap<u64, Bytes>>,
+    read: Mutex<u64>,
+}
+
+#[async_trait]
+impl BlobStore for Map {
+    fn create(&self, _: Place, _: u64, _: Wanted, _: Option<Claim>) -> Box<dyn BlockWriter> {
+        unreachable!("blocks are put there directly")
+    }
+
+    fn read(&self, place: Place, blocks: Arc<[BlockRef]>, range: Range<u64>) -> BlockReader {
+        let files = self.files.lock().expect("no panic");
+        *self.read.lock().expect("no panic") += range.end;
+        let chunk =
+            |block: &BlockRef| files.get(&block.file).cloned().ok_or(BlobError::Missing { place, file: block.file });
+        let chunks: Vec<_> = blocks.iter().map(chunk).collect();
+        BlockReader::new(stream::iter(chunks).boxed(), range.end)
+    }
+
+    async fn remove(&self, _: Place, file: u64) -> Result<(), BlobError> {
+        self.files.lock().expect("no panic").remove(&file);
+        Ok(())
+    }
+
+    async fn remove_place(&self, _: Place) -> Result<u64, BlobError> {
+        unreachable!("digests remove nothing")
+    }
+
+    fn places(&self) -> BoxStream<'static, Result<Place, BlobError>> {
+        unreachable!("digests list nothing")
+    }
+
+    fn files(&self, _: Place) -> BoxStream<'static, Result<BlockRef, BlobError>> {
+        unreachable!("digests list nothing")
+    }
+
+    async fn space(&self) -> Result<Space, BlobError> {
+        unreachable!("digests need no space")
+    }
+}
+
+/// Uploads to one place.
+struct Uploads {
+    map: Arc<Map>,
+    digests: Digests,
+    stop: tokio_util::sync::CancellationToken,
+}
+
+impl Uploads {
+    fn new() -> Self {
+        let map = Arc::new(Map::default());
+        let stop = tokio_util::sync::CancellationToken::new();
+        Self { map: map.clone(), digests: Digests::new(map, Tasks::new(stop.clone()), 1), stop }
+    }
+
+    /// A block that is written while it is hashed, if it comes next.
+    fn write(&self, id: &str, file: u64, content: &[u8]) -> (BlockRef, Option<Claim>) {
+        let mut claim = self.digests.claim(PLACE, id);
+        if let Some(claim) = &mut claim {
+            claim.update(content);
+        }
+        self.map.files.lock().expect("no panic").insert(file, Bytes::copy_from_slice(content));
+        (BlockRef { file, size: content.len() as u64 }, claim)
+    }
+
+    /// A whole block.
+    fn put(&self, id: &str, file: u64, content: &[u8]) -> BlockRef {
+        let (block, claim) = self.write(id, file, content);
+        self.digests.stored(PLACE, id, block, claim);
+        block
+    }
+
+    fn content(&self, list: &[BlockRef]) -> Vec<u8> {
+        let files = self.map.files.lock().expect("no panic");
+        list.iter().flat_map(|block| files[&block.file].clone()).collect()
+    }
+
+    /// Whether the digest is right, and how many bytes had to be read for it since the last call.
+    async fn check(&self, list: &[BlockRef]) -> (bool, u64) {
+        let digest = self.digests.finish(PLACE, &list.into()).await.expect("a digest");
+        let read = std::mem::take(&mut *self.map.read.lock().expect("no panic"));
+        (digest == <[u8; 32]>::from(Sha256::digest(self.content(list))), read)
+    }
+}
+
+fn indexed(index: usize) -> String {
+    BASE64_STANDARD.encode(format!("426a3665-4c11-4f6a-9d00-1234567890ab{index:012}"))
+}
+
+#[tokio::test]
+async fn what_comes_in_order_is_never_read_again() {
+    let names = |name: fn(usize) -> String| (0..300).map(name).collect::<Vec<_>>();
+    for ids in [names(indexed), names(|number| format!("{}!", 300 - number)), vec![String::new()], vec![]] {
+        let uploads = Uploads::new();
+        let list: Vec<_> = (0..).zip(&ids).map(|(file, id)| uploads.put(id, file, id.as_bytes())).collect();
+        assert_eq!(uploads.check(&list).await, (true, 0), "{} blocks", ids.len());
+        assert_eq!(uploads.check(&list).await, (true, 0), "and again");
+    }
+}
+
+#[tokio::test]
+async fn what_comes_out_of_order_is_read_once() {
+    let uploads = Uploads::new();
+    let mut list: Vec<_> =
+        (0..10).rev().map(|index| uploads.put(&indexed(index), index as u64, b"0123456789")).collect();
+    list.reverse();
+    // Block 0 was hashed as it came.
+    assert_eq!(uploads.check(&list).await, (true, 90));
+}
+
+#[tokio::test]
+async fn only_what_differs_from_the_list_is_read() {
+    let uploads = Uploads::new();
+    let mut list: Vec<_> = (0..10).map(|index| uploads.put(&indexed(index), index as u64, &[b'a'; 10])).collect();
+    list.swap(7, 8);
+    assert_eq!(uploads.check(&list).await, (true, 30));
+    list.truncate(9);
+    assert_eq!(uploads.check(&list).await.0, true);
+}
+
+#[tokio::test]
+async fn a_block_that_is_written_again_counts_from_there() {
+    let uploads = Uploads::new();
+    let mut list: Vec<_> = (0..10).map(|index| uploads.put(&indexed(index), index as u64, &[b'a'; 10])).collect();
+    list[6] = uploads.put(&indexed(6), 20, &[b'b'; 10]);
+    uploads.map.remove(PLACE, 6).await.expect("removed");
+    assert_eq!(uploads.check(&list).await, (true, 40));
+}
+
+#[tokio::test]
+async fn a_writer_that_hangs_does_not_stop_the_one_that_retries() {
+    let uploads = Uploads::new();
+    let (hanging, claim) = uploads.write(&indexed(0), 0, b"half of it");
+    assert!(claim.is_some());
+    let list = [uploads.put(&indexed(0), 1, b"all of it")];
+    uploads.digests.committed(PLACE, &list.into());
+    assert_eq!(uploads.check(&list).await.0, true);
+    uploads.digests.stored(PLACE, &indexed(0), hanging, claim);
+    assert_eq!(uploads.check(&list).await, (true, 0));
+}
+
+#[tokio::test]
+async fn a_claim_is_given_back_when_it_is_dropped() {
+    let uploads = Uploads::new();
+    let claim = uploads.digests.claim(PLACE, &indexed(0)).expect("block 0 comes first");
+    assert!(uploads.digests.claim(PLACE, &indexed(0)).is_none(), "one at a time");
+    assert!(uploads.digests.claim(PLACE, &indexed(1)).is_none(), "not its turn");
+    drop(claim);
+    assert!(uploads.digests.claim(PLACE, &indexed(0)).is_some());
+}
+
+#[tokio::test]
+async fn what_was_forgotten_is_hashed_from_the_start() {
+    let uploads = Uploads::new();
+    let list = [uploads.put("one", 1, b"0123456789"), uploads.put("two", 2, b"0123456789")];
+    uploads.digests.forget(PLACE);
+    assert_eq!(uploads.check(&list).await, (true, 20));
+}
+
+#[tokio::test]
+async fn a_missing_block_is_an_error_each_time_until_it_is_there() {
+    let uploads = Uploads::new();
+    let list: Arc<[_]> = [uploads.put("one", 1, b"one"), BlockRef { file: 2, size: 3 }].into();
+    uploads.digests.committed(PLACE, &list);
+    for _ in 0..2 {
+        let error = uploads.digests.finish(PLACE, &list).await.expect_err("block 2 is missing");
+        assert!(matches!(error, BlobError::Missing { file: 2, .. }), "{error:?}");
+    }
+    uploads.map.files.lock().expect("no panic").insert(2, Bytes::from_static(b"two"));
+    assert_eq!(uploads.check(&list).await.0, true);
+}
+
+#[tokio::test]
+async fn stopping_ends_hashing() {
+    let uploads = Uploads::new();
+    let list: Arc<[_]> = [uploads.put("one", 1, b"one")].into();
+    uploads.digests.forget(PLACE);
+    uploads.stop.cancel();
+    let error = uploads.digests.finish(PLACE, &list).await.expect_err("stopped");
+    assert!(matches!(error, BlobError::Stopped { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_request_that_is_given_up_leaves_the_hashing_to_the_next() {
+    let uploads = Uploads::new();
+    let list = [uploads.put("one", 1, b"one"), uploads.put("two", 2, b"two")];
+    uploads.digests.forget(PLACE);
+    let lane = uploads.digests.shared.lanes.acquire().await.expect("open");
+    let shared: Arc<[_]> = list.into();
+    {
+        let mut finishing = std::pin::pin!(uploads.digests.finish(PLACE, &shared));
+        assert!(futures_util::poll!(finishing.as_mut()).is_pending(), "it waits for the lane");
+    }
+    drop(lane);
+    assert_eq!(uploads.check(&list).await, (true, 6));
+}
+
+#[tokio::test]
+async fn what_is_remembered_is_bounded() {
+    let uploads = Uploads::new();
+    let long: Arc<[_]> = vec![BlockRef { file: 1, size: 0 }; 50_000].into();
+    for artifact in 0..20 {
+        uploads.digests.committed(Place { artifact, generation: 1 }, &long);
+        let chains = uploads.digests.shared.lock();
+        assert!(chains.weight <= WEIGHT_MAX, "{}", chains.weight);
+        assert!(chains.by_place.contains_key(&Place { artifact, generation: 1 }), "the last in use stays");
+        assert_eq!(chains.weight, chains.by_place.values().map(|entry| entry.weight).sum::<usize>());
+    }
+}
+
+/// What happens to an upload.
+#[derive(Clone, Debug)]
+enum Step {
+    /// A block begins to arrive; its id, and whether the ids have positions.
+    Begin(usize),
+    /// One of those that arrive is stored.
+    Store(prop::sample::Index),
+    /// One of them is given up.
+    GiveUp(prop::sample::Index),
+    /// A list of what there is by now is committed, though it is not the last.
+    Commit,
+    /// The memory is lost.
+    Forget,
+    /// Others get to run.
+    Yield,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (0_usize..12).prop_map(Step::Begin),
+        8 => any::<prop::sample::Index>().prop_map(Step::Store),
+        1 => any::<prop::sample::Index>().prop_map(Step::GiveUp),
+        1 => Just(Step::Commit),
+        1 => Just(Step::Forget),
+        4 => Just(Step::Yield),
+    ]
+}
+
+async fn any_upload(steps: Vec<Step>, with_positions: bool, order: Vec<prop::sample::Index>) -> (bool, bool) {
+    let uploads = Uploads::new();
+    let mut arriving = Vec::new();
+    let mut rows = BTreeMap::new();
+    for (file, step) in (0_u64..).zip(steps) {
+        match step {
+            Step::Begin(id) => {
+                let id = if with_positions { indexed(id) } else { format!("{id}!") };
+                let (block, claim) = uploads.write(&id, file, format!("{id} {file}").as_bytes());
+                arriving.push((id, block, claim));
+            }
+            Step::Store(which) if !arriving.is_empty() => {
+                let (id, block, claim) = arriving.swap_remove(which.index(arriving.len()));
+                let old: Option<BlockRef> = rows.insert(id.clone(), block);
+                uploads.digests.stored(PLACE, &id, block, claim);
+                if let Some(old) = old {
+                    uploads.map.remove(PLACE, old.file).await.expect("removed");
+                }
+            }
+            Step::GiveUp(which) if !arriving.is_empty() => {
+                arriving.swap_remove(which.index(arriving.len()));
+            }
+            Step::Commit => uploads.digests.committed(PLACE, &rows.values().copied().collect()),
+            Step::Forget => uploads.digests.forget(PLACE),
+            Step::Store(_) | Step::GiveUp(_) | Step::Yield => tokio::task::yield_now().await,
+        }
+    }
+    // Some order of some of the blocks, half of the time the one that was guessed.
+    let mut left: Vec<_> = rows.into_values().collect();
+    let mut list = Vec::new();
+    if order.len() % 2 == 0 {
+        list.append(&mut left);
+    }
+    for which in order.iter().take(left.len()) {
+        list.push(left.swap_remove(which.index(left.len())));
+    }
+    let (first, second) = futures_util::join!(uploads.check(&list), uploads.check(&list));
+    (first.0, second.0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn any_arrival_and_any_list_give_the_digest_of_the_concatenation(
+        steps in prop::collection::vec(step(), 0..60),
+        with_positions in any::<bool>(),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        prop_assert_eq!(runtime.block_on(any_upload(steps, with_positions, order)), (true, true));
+    }
+}
