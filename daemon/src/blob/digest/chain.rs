@@ -12,8 +12,10 @@ use sha2::{Digest, Sha256};
 use super::{super::BlockRef, order::Order};
 
 /// Blocks read in one turn: many small ones, or one that has more bytes than this.
-const WORK_BYTES: u64 = 16 * 1024 * 1024;
+const WORK_BYTES: u64 = 8 * 1024 * 1024;
 const WORK_BLOCKS_MAX: usize = 1024;
+/// Bytes that could be hashed and are not, beyond which uploading should wait: some 10 ms of work.
+const LAG_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// States that are kept, of about 120 bytes each.
 const STATES_MAX: usize = 128;
 
@@ -151,6 +153,20 @@ impl Chain {
         let next = self.hashed.len();
         matches!(self.turn, Turn::Free)
             && self.list.as_ref().map_or_else(|| self.waiting.contains_key(&next), |list| next < list.len())
+    }
+
+    /// Whether hashing has fallen behind, only for want of time.
+    pub(super) fn lags(&self) -> bool {
+        let ready = (self.hashed.len()..).map_while(|position| self.waiting.get(&position));
+        let (mut blocks, mut bytes) = (0, 0);
+        for block in ready {
+            blocks += 1;
+            bytes += block.size;
+            if bytes > LAG_BYTES_MAX || blocks > WORK_BLOCKS_MAX {
+                return true;
+            }
+        }
+        false
     }
 
     /// A reader is through with its work.

@@ -20,9 +20,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 
+use bytes::Bytes;
 use futures_util::StreamExt;
 use sha2::{Digest, Sha256};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, mpsc};
 
 use self::chain::Chain;
 use super::{BlobError, BlobStore, BlockRef, Place};
@@ -32,6 +33,8 @@ use crate::tasks::{self, Tasks};
 const WEIGHT_MAX: usize = 400_000;
 /// Times that [`Digests::finish`] tries with the chain, which others may use, before it goes alone.
 const SHARED_TRIES_MAX: usize = 3;
+/// Buffers on their way from the reader to the hash.
+const BUFFERS_AHEAD: usize = 2;
 
 /// The digests that are being computed. Clones share them.
 #[derive(Clone)]
@@ -63,7 +66,8 @@ struct Entry {
     used: u64,
     /// Somebody is reading and hashing; it goes on until there is no work.
     driven: bool,
-    idle: Arc<Notify>,
+    /// Whoever drives did some of its work, or all.
+    progress: Arc<Notify>,
 }
 
 /// The right to hash a block while it is written. It travels with the block's writer, and back
@@ -147,24 +151,38 @@ impl Digests {
         }
     }
 
+    /// Returns when hashing has caught up with what was stored, so far as it can. Called before a
+    /// block is acknowledged, it makes a client that is faster than the hash wait a little with
+    /// every block instead of long at the end.
+    pub async fn pace(&self, place: Place) {
+        loop {
+            let progress = match self.shared.lock().by_place.get(&place) {
+                Some(entry) if entry.driven && entry.chain.lags() => entry.progress.clone().notified_owned(),
+                _ => return,
+            };
+            progress.await;
+        }
+    }
+
     /// The digest of `blocks`: at once if they were hashed as they came, else when the rest is.
     pub async fn finish(&self, place: Place, blocks: &Arc<[BlockRef]>) -> Result<[u8; 32], BlobError> {
-        for _ in 0..SHARED_TRIES_MAX {
-            let driving = {
-                let mut chains = self.shared.lock();
-                chains.with(place, |entry| {
-                    entry.chain.commit(blocks);
-                    match entry.chain.digest() {
-                        Some(digest) => Err(digest),
-                        None if entry.start() => Ok(None),
-                        None => Ok(Some(entry.idle.clone().notified_owned())),
-                    }
-                })
-            };
+        let mut tries = 0;
+        while tries < SHARED_TRIES_MAX {
+            let driving = self.shared.lock().with(place, |entry| {
+                entry.chain.commit(blocks);
+                match entry.chain.digest() {
+                    Some(digest) => Err(digest),
+                    None if entry.start() => Ok(None),
+                    None => Ok(Some(entry.progress.clone().notified_owned())),
+                }
+            });
             match driving {
                 Err(digest) => return Ok(digest),
-                Ok(None) => self.drive(place).await?,
-                Ok(Some(idle)) => idle.await,
+                Ok(None) => {
+                    tries += 1;
+                    self.drive(place).await?;
+                }
+                Ok(Some(progress)) => progress.await,
             }
         }
         // Somebody else lists other blocks for the same place, or memory is short.
@@ -195,7 +213,10 @@ impl Digests {
             let mut chains = self.shared.lock();
             let Some(entry) = chains.by_place.get_mut(&place) else { break };
             match hashed {
-                Ok(state) => entry.chain.read(ticket, state),
+                Ok(state) => {
+                    entry.chain.read(ticket, state);
+                    entry.progress.notify_waiters();
+                }
                 Err(error) => {
                     let matters = entry.chain.unreadable(ticket);
                     drop(chains);
@@ -258,7 +279,7 @@ impl Entry {
 
     fn rest(&mut self) {
         self.driven = false;
-        self.idle.notify_waiters();
+        self.progress.notify_waiters();
     }
 }
 
@@ -287,7 +308,7 @@ impl Chains {
     fn remove(&mut self, place: Place) {
         if let Some(entry) = self.by_place.remove(&place) {
             self.weight -= entry.weight;
-            entry.idle.notify_waiters();
+            entry.progress.notify_waiters();
         }
     }
 }
@@ -302,17 +323,24 @@ impl Shared {
         let _lane = self.lanes.acquire().await.map_err(|_| BlobError::Stopped { place })?;
         let size = blocks.iter().map(|block| block.size).sum();
         let mut chunks = self.blobs.read(place, blocks, 0..size);
+        // A thread waits here for the disk, never for a client; there are as many as lanes.
+        let (send, mut receive) = mpsc::channel::<Bytes>(BUFFERS_AHEAD);
+        let hashing = tasks::begin(move || {
+            while let Some(chunk) = receive.blocking_recv() {
+                state.update(&chunk);
+            }
+            state
+        });
         while let Some(chunk) = chunks.next().await {
             if self.tasks.stop().is_cancelled() {
                 return Err(BlobError::Stopped { place });
             }
-            let chunk = chunk?;
-            state = tasks::blocking(move || {
-                state.update(&chunk);
-                state
-            })
-            .await;
+            if send.send(chunk?).await.is_err() {
+                // It panicked, which goes on below.
+                break;
+            }
         }
-        Ok(state)
+        drop(send);
+        Ok(hashing.await)
     }
 }
