@@ -258,3 +258,90 @@ fn take(blocks: impl Iterator<Item = BlockRef>) -> Arc<[BlockRef]> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use base64::{Engine, prelude::BASE64_STANDARD};
+
+    use super::*;
+
+    fn block(file: u64) -> BlockRef {
+        BlockRef { file, size: 1 }
+    }
+
+    fn files(blocks: &[BlockRef]) -> Vec<u64> {
+        blocks.iter().map(|block| block.file).collect()
+    }
+
+    /// Stores blocks, each an index and a file, after a reader took its turn when told so; tells
+    /// what the next reader would read.
+    fn next(stored: &[(u64, u64)], read_after: usize, list: Option<&[u64]>) -> Vec<u64> {
+        let mut chain = Chain::default();
+        for (count, (index, file)) in (1..).zip(stored) {
+            chain.stored(&BASE64_STANDARD.encode(format!("block-{index:04}")), block(*file), None);
+            if count == read_after {
+                let work = chain.next_work(1).expect("something to read");
+                chain.read(work.ticket, work.state);
+            }
+        }
+        if let Some(list) = list {
+            chain.commit(&list.iter().map(|file| block(*file)).collect());
+        }
+        chain.next_work(2).map_or_else(Vec::new, |work| files(&work.blocks))
+    }
+
+    /// What [`next`] is given and what it should answer.
+    type Case<'a> = (&'a [(u64, u64)], usize, Option<&'a [u64]>, &'a [u64]);
+
+    #[test]
+    fn what_is_read_next() {
+        let in_order: &[(u64, u64)] = &[(0, 10), (1, 11), (2, 12)];
+        let gap: &[(u64, u64)] = &[(2, 12), (0, 10)];
+        let again: &[(u64, u64)] = &[(0, 10), (1, 11), (1, 21)];
+        let cases: &[Case<'_>] = &[
+            (&[], 0, None, &[]),
+            (in_order, 0, None, &[10, 11, 12]),
+            (in_order, 1, None, &[11, 12]),
+            (in_order, 3, None, &[]),
+            (gap, 0, None, &[10]),
+            (gap, 2, None, &[]),
+            (again, 0, None, &[10, 21]),
+            // The reader hashed both in one turn, so it begins again.
+            (again, 2, None, &[10, 21]),
+            (in_order, 3, Some(&[10, 11, 12]), &[]),
+            (in_order, 2, Some(&[10, 11, 12]), &[12]),
+            (in_order, 3, Some(&[11, 10, 12]), &[11, 10, 12]),
+            (in_order, 3, Some(&[]), &[]),
+            (gap, 2, Some(&[10, 12]), &[12]),
+            (gap, 0, Some(&[12]), &[12]),
+        ];
+        for (stored, read_after, list, wanted) in cases {
+            assert_eq!(next(stored, *read_after, *list), *wanted, "{stored:?}, read after {read_after}, list {list:?}");
+        }
+    }
+
+    #[test]
+    fn whoever_lost_the_turn_changes_nothing() {
+        let mut chain = Chain::default();
+        chain.stored("a!", block(1), None);
+        let reading = chain.next_work(1).expect("block 1");
+        chain.stored("a!", block(2), None);
+        chain.read(reading.ticket, reading.state);
+        assert!(!chain.unreadable(reading.ticket));
+        chain.release(reading.ticket);
+        assert_eq!(files(&chain.next_work(2).expect("block 2").blocks), [2]);
+        assert!(chain.next_work(3).is_none(), "one turn at a time");
+        assert!(chain.claim("b!", 4).is_none());
+    }
+
+    #[test]
+    fn states_are_thinned_and_the_first_and_the_last_stay() {
+        let mut chain = Chain::default();
+        for file in 0..1000 {
+            chain.append(&[block(file)], Sha256::new());
+            assert!(chain.states.len() <= STATES_MAX);
+            let (first, last) = (chain.states.first().expect("one"), chain.states.last().expect("one"));
+            assert_eq!((first.0, last.0), (0, chain.hashed.len()));
+        }
+    }
+}

@@ -10,12 +10,12 @@
 //! the first block on when the digest is asked for.
 
 mod chain;
+mod memory;
 mod order;
 #[cfg(test)]
 mod tests;
 
 use std::{
-    collections::HashMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard},
 };
@@ -23,14 +23,12 @@ use std::{
 use bytes::Bytes;
 use futures_util::StreamExt;
 use sha2::{Digest, Sha256};
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 
-use self::chain::Chain;
+use self::memory::Chains;
 use super::{BlobError, BlobStore, BlockRef, Place};
 use crate::tasks::{self, Tasks};
 
-/// Blocks that are remembered for all uploads together, some 40 bytes each.
-const WEIGHT_MAX: usize = 400_000;
 /// Times that [`Digests::finish`] tries with the chain, which others may use, before it goes alone.
 const SHARED_TRIES_MAX: usize = 3;
 /// Buffers on their way from the reader to the hash.
@@ -48,26 +46,6 @@ struct Shared {
     /// One permit for each block, or run of small ones, that may be read and hashed at a time.
     lanes: Semaphore,
     chains: Mutex<Chains>,
-}
-
-#[derive(Default)]
-struct Chains {
-    by_place: HashMap<Place, Entry>,
-    /// Sum of the entries' weights.
-    weight: usize,
-    /// Counts tickets and uses.
-    count: u64,
-}
-
-#[derive(Default)]
-struct Entry {
-    chain: Chain,
-    weight: usize,
-    used: u64,
-    /// Somebody is reading and hashing; it goes on until there is no work.
-    driven: bool,
-    /// Whoever drives did some of its work, or all.
-    progress: Arc<Notify>,
 }
 
 /// The right to hash a block while it is written. It travels with the block's writer, and back
@@ -265,50 +243,6 @@ impl Drop for Driver<'_> {
         if let Some(entry) = self.shared.lock().by_place.get_mut(&self.place) {
             self.reading.into_iter().for_each(|ticket| entry.chain.release(ticket));
             entry.rest();
-        }
-    }
-}
-
-impl Entry {
-    /// Whether the caller is to drive now.
-    fn start(&mut self) -> bool {
-        let start = !self.driven && self.chain.has_work();
-        self.driven |= start;
-        start
-    }
-
-    fn rest(&mut self) {
-        self.driven = false;
-        self.progress.notify_waiters();
-    }
-}
-
-impl Chains {
-    fn ticket(&mut self) -> u64 {
-        self.count += 1;
-        self.count
-    }
-
-    /// Does something with a place's entry, which is made if it is not there.
-    fn with<T>(&mut self, place: Place, act: impl FnOnce(&mut Entry) -> T) -> T {
-        let used = self.ticket();
-        let entry = self.by_place.entry(place).or_default();
-        entry.used = used;
-        let result = act(entry);
-        let weight = entry.chain.weight();
-        self.weight = self.weight - entry.weight + weight;
-        entry.weight = weight;
-        while self.weight > WEIGHT_MAX && self.by_place.len() > 1 {
-            let Some((oldest, _)) = self.by_place.iter().min_by_key(|(_, entry)| entry.used) else { break };
-            self.remove(*oldest);
-        }
-        result
-    }
-
-    fn remove(&mut self, place: Place) {
-        if let Some(entry) = self.by_place.remove(&place) {
-            self.weight -= entry.weight;
-            entry.progress.notify_waiters();
         }
     }
 }

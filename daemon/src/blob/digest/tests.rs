@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, BoxStream};
 use proptest::prelude::*;
 
-use super::*;
+use super::{memory::WEIGHT_MAX, *};
 use crate::blob::{BlockReader, BlockWriter, Space, Wanted};
 
 const PLACE: Place = Place { artifact: 7, generation: 2 };
