@@ -1,3 +1,252 @@
-//! stub
-pub struct Faults;
-pub struct MemoryEngine;
+//! An engine in memory, for tests: it behaves as the durable ones do and fails when told to.
+//!
+//! Nothing outlives the value. It makes no promise about speed: a commit beside an open view
+//! copies everything.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::{
+    CommitError, Engine, EngineError, EngineInfo, Key, Range, Scan, Transaction, View, WriteSet,
+    optimistic::{RECENT_KEYS_MAX, Reads, RecentWrites, Version, check_sizes},
+};
+
+type Rows = BTreeMap<Key, Bytes>;
+
+/// An ordered map with serializable transactions and [`Faults`].
+#[derive(Default)]
+pub struct MemoryEngine {
+    state: Arc<Mutex<State>>,
+    faults: Faults,
+}
+
+struct State {
+    rows: Arc<Rows>,
+    version: Version,
+    recent: RecentWrites,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self { rows: Arc::default(), version: 0, recent: RecentWrites::new(RECENT_KEYS_MAX) }
+    }
+}
+
+/// What a lost answer hides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// The transaction was applied.
+    Applied,
+    /// The transaction was not applied.
+    Dropped,
+}
+
+/// The faults of a [`MemoryEngine`]. Clones steer the same engine.
+///
+/// Commits that write nothing always succeed, as on the other engines.
+#[derive(Clone, Debug, Default)]
+pub struct Faults {
+    armed: Arc<Mutex<Armed>>,
+}
+
+#[derive(Debug, Default)]
+struct Armed {
+    conflicts: u32,
+    lost: Option<(Lost, u32)>,
+    rerun: bool,
+    /// With `rerun`: the next commit conflicts.
+    rerun_next: bool,
+    unavailable: bool,
+}
+
+impl Faults {
+    /// The next `commits` commits conflict.
+    pub fn conflict(&self, commits: u32) {
+        self.armed().conflicts = commits;
+    }
+
+    /// Every second commit conflicts, so that closures that run one after the other run twice.
+    pub fn rerun(&self, on: bool) {
+        let mut armed = self.armed();
+        armed.rerun = on;
+        armed.rerun_next = on;
+    }
+
+    /// The answers of the next `commits` commits are lost.
+    pub fn lose_answers(&self, lost: Lost, commits: u32) {
+        self.armed().lost = Some((lost, commits));
+    }
+
+    /// The engine refuses everything until this is taken back.
+    pub fn unavailable(&self, on: bool) {
+        self.armed().unavailable = on;
+    }
+
+    fn armed(&self) -> MutexGuard<'_, Armed> {
+        self.armed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check(&self) -> Result<(), EngineError> {
+        if self.armed().unavailable { Err(EngineError::Unavailable) } else { Ok(()) }
+    }
+}
+
+impl Armed {
+    fn conflict_now(&mut self) -> bool {
+        if self.rerun {
+            self.rerun_next = !self.rerun_next;
+            return !self.rerun_next;
+        }
+        take_one(&mut self.conflicts)
+    }
+
+    fn lose_now(&mut self) -> Option<Lost> {
+        let (lost, left) = self.lost.as_mut()?;
+        take_one(left).then_some(*lost)
+    }
+}
+
+fn take_one(left: &mut u32) -> bool {
+    let taken = *left > 0;
+    *left = left.saturating_sub(1);
+    taken
+}
+
+impl MemoryEngine {
+    /// An empty engine without faults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The handle that makes this engine fail.
+    pub fn faults(&self) -> Faults {
+        self.faults.clone()
+    }
+
+    fn transaction(&self) -> Result<MemoryTransaction, EngineError> {
+        self.faults.check()?;
+        let state = lock(&self.state);
+        Ok(MemoryTransaction {
+            rows: Arc::clone(&state.rows),
+            since: state.version,
+            reads: Mutex::default(),
+            state: Arc::clone(&self.state),
+            faults: self.faults.clone(),
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl Engine for MemoryEngine {
+    async fn snapshot(&self) -> Result<Box<dyn View>, EngineError> {
+        Ok(Box::new(self.transaction()?))
+    }
+
+    async fn begin(&self) -> Result<Box<dyn Transaction>, EngineError> {
+        Ok(Box::new(self.transaction()?))
+    }
+
+    async fn health(&self) -> Result<EngineInfo, EngineError> {
+        self.faults.check()?;
+        Ok(EngineInfo { name: "memory", size_bytes: 0 })
+    }
+}
+
+struct MemoryTransaction {
+    rows: Arc<Rows>,
+    since: Version,
+    reads: Mutex<Reads>,
+    state: Arc<Mutex<State>>,
+    faults: Faults,
+}
+
+impl MemoryTransaction {
+    /// Visits the keys of `scan` up to `visits_max`; the last one if the range went on behind it.
+    fn walk(&self, scan: &Scan, visits_max: usize) -> Vec<(Key, Bytes)> {
+        let range = self.rows.range::<[u8], _>(scan.range.bounds());
+        let pairs = range.map(|(key, value)| (key.clone(), value.clone()));
+        let visited: Vec<_> =
+            if scan.reverse { pairs.rev().take(visits_max).collect() } else { pairs.take(visits_max).collect() };
+        let stopped_at = if visited.len() == visits_max { visited.last().map(|(key, _)| key.as_slice()) } else { None };
+        lock(&self.reads).scan(scan, stopped_at);
+        visited
+    }
+}
+
+#[async_trait]
+impl View for MemoryTransaction {
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, EngineError> {
+        self.faults.check()?;
+        lock(&self.reads).key(key);
+        Ok(self.rows.get(key).cloned())
+    }
+
+    async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, EngineError> {
+        self.faults.check()?;
+        lock(&self.reads).keys(keys);
+        Ok(keys.iter().map(|key| self.rows.get(key).cloned()).collect())
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError> {
+        self.faults.check()?;
+        let skip = usize::try_from(scan.skip).unwrap_or(usize::MAX);
+        let visited = self.walk(scan, skip.saturating_add(scan.limit));
+        Ok(visited.into_iter().skip(skip).collect())
+    }
+
+    async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
+        self.faults.check()?;
+        let limit = usize::try_from(cap).unwrap_or(usize::MAX);
+        Ok(self.walk(&Scan::of(range.clone(), limit), limit).len() as u64)
+    }
+}
+
+#[async_trait]
+impl Transaction for MemoryTransaction {
+    async fn commit(self: Box<Self>, writes: WriteSet) -> Result<(), CommitError> {
+        check_sizes(&writes)?;
+        self.faults.check()?;
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let Self { rows, since, reads, state, faults } = *self;
+        // An open view would make the commit copy the rows.
+        drop(rows);
+        let mut state = lock(&state);
+        let reads = reads.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if state.recent.conflicts(since, &reads) || faults.armed().conflict_now() {
+            return Err(CommitError::Conflict);
+        }
+        let lost = faults.armed().lose_now();
+        if lost != Some(Lost::Dropped) {
+            state.apply(writes);
+        }
+        match lost {
+            None => Ok(()),
+            Some(_) => Err(CommitError::Unknown(EngineError::Unavailable)),
+        }
+    }
+}
+
+impl State {
+    fn apply(&mut self, writes: WriteSet) {
+        self.version += 1;
+        self.recent.record(self.version, writes.keys());
+        let rows = Arc::make_mut(&mut self.rows);
+        for (key, value) in writes {
+            match value {
+                Some(value) => rows.insert(key, value),
+                None => rows.remove(&key),
+            };
+        }
+    }
+}

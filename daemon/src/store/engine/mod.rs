@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 pub use self::{
-    memory::{Faults, MemoryEngine},
+    memory::{Faults, Lost, MemoryEngine},
     redb::{RedbEngine, RedbOptions},
 };
 
@@ -35,6 +35,16 @@ pub enum EngineError {
     /// The engine is reopening after a failed commit; the same request may succeed later.
     #[error("the store is not available at the moment")]
     Unavailable,
+    /// A key or a value is larger than any engine stores.
+    #[error("a {what} of {bytes} bytes is larger than the store takes ({max_bytes} bytes)")]
+    TooLarge {
+        /// `key` or `value`.
+        what: &'static str,
+        /// Its size.
+        bytes: usize,
+        /// The limit that it exceeds.
+        max_bytes: usize,
+    },
     /// The storage below failed.
     #[error("the storage engine failed")]
     Storage(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -1,3 +1,246 @@
-//! stub
-pub struct RedbEngine;
-pub struct RedbOptions;
+//! The embedded engine: one redb file, many readers, one writer thread.
+//!
+//! Reads run on redb's snapshots and note what they saw; the writer thread checks those notes and
+//! packs waiting transactions into one durable commit. A commit that failed may or may not be in
+//! the file, so the database is then given up and opened again. Nothing outside this room knows
+//! redb; this room knows no keys.
+
+mod view;
+mod writer;
+
+use std::{
+    fs::{File, OpenOptions},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
+    thread::JoinHandle,
+};
+
+use ::redb::{Builder, Database, DatabaseError, ReadableDatabase, TableDefinition, TableError};
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+
+use self::{
+    view::{RedbTransaction, RedbView},
+    writer::{QUEUE_MAX_BYTES, Request, Writer},
+};
+use super::{Engine, EngineError, EngineInfo, Transaction, View, optimistic::Version};
+use crate::tasks;
+
+/// The one table.
+const TABLE: TableDefinition<&[u8], &[u8]> = TableDefinition::new("kv");
+/// Memory for cached pages; redb's own default is 1 GiB.
+const CACHE_BYTES: usize = 32 << 20;
+
+/// How a [`RedbEngine`] uses its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RedbOptions {
+    /// Memory for cached pages.
+    pub cache_bytes: usize,
+    /// Opening after a kill takes the same time whatever the size of the file; commits take twice
+    /// as long.
+    pub quick_repair: bool,
+}
+
+impl Default for RedbOptions {
+    fn default() -> Self {
+        Self { cache_bytes: CACHE_BYTES, quick_repair: false }
+    }
+}
+
+/// Opens the database, at the start and after a failed commit.
+type Connect = Box<dyn Fn(&Builder) -> Result<Database, DatabaseError> + Send>;
+
+/// A store in one redb file. Dropping it waits for what is being committed and closes the file.
+pub struct RedbEngine {
+    shared: Arc<Shared>,
+    path: Option<PathBuf>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl RedbEngine {
+    /// Opens the file at `path`; a new one is readable by its owner only.
+    pub fn open(path: &Path, options: RedbOptions) -> Result<Self, EngineError> {
+        let file = path.to_owned();
+        let connect = move |builder: &Builder| {
+            let mut create = OpenOptions::new();
+            create.read(true).write(true).create(true).truncate(false).mode(0o600);
+            builder.create_file(create.open(&file)?)
+        };
+        let mut engine = Self::with_connect(Box::new(connect), options)?;
+        sync_parent(path).map_err(storage)?;
+        engine.path = Some(path.to_owned());
+        Ok(engine)
+    }
+
+    /// An engine on whatever `connect` opens.
+    fn with_connect(connect: Connect, options: RedbOptions) -> Result<Self, EngineError> {
+        let connector = Connector { connect, options };
+        let database = connector.open()?;
+        let (requests, inbox) = mpsc::channel();
+        let shared = Arc::new(Shared {
+            open: RwLock::new(Some(Open { database: Arc::new(database), generation: 0 })),
+            committed: AtomicU64::new(0),
+            requests,
+            room: Arc::new(Semaphore::new(QUEUE_MAX_BYTES)),
+        });
+        let writer = Writer::new(Arc::clone(&shared), inbox, connector);
+        let writer = tasks::thread("store-writer", move || writer.run()).map_err(storage)?;
+        Ok(Self { shared, path: None, writer: Some(writer) })
+    }
+}
+
+impl Drop for RedbEngine {
+    fn drop(&mut self) {
+        // A writer that has panicked is gone already; there is nobody left to be told.
+        _ = self.shared.requests.send(Request::Stop);
+        if let Some(writer) = self.writer.take() {
+            _ = writer.join();
+        }
+        drop(self.shared.take());
+    }
+}
+
+#[async_trait]
+impl Engine for RedbEngine {
+    async fn snapshot(&self) -> Result<Box<dyn View>, EngineError> {
+        Ok(Box::new(RedbView::begin(&self.shared)?))
+    }
+
+    async fn begin(&self) -> Result<Box<dyn Transaction>, EngineError> {
+        Ok(Box::new(RedbTransaction::begin(&self.shared)?))
+    }
+
+    async fn health(&self) -> Result<EngineInfo, EngineError> {
+        if self.writer.as_ref().is_none_or(JoinHandle::is_finished) {
+            return Err(EngineError::Unavailable);
+        }
+        RedbView::begin(&self.shared)?.get(&[]).await?;
+        let size_bytes = match &self.path {
+            Some(path) => path.metadata().map_err(storage)?.len(),
+            None => 0,
+        };
+        Ok(EngineInfo { name: "redb", size_bytes })
+    }
+}
+
+/// What views, transactions and the writer have in common.
+struct Shared {
+    /// `None` while the database is being opened again, and after the end.
+    open: RwLock<Option<Open>>,
+    /// The last version whose commit has been published. A transaction reads it *before* its
+    /// snapshot: one that lies in between then conflicts needlessly instead of never.
+    committed: AtomicU64,
+    requests: mpsc::Sender<Request>,
+    /// Bytes that may wait in `requests`.
+    room: Arc<Semaphore>,
+}
+
+struct Open {
+    database: Arc<Database>,
+    /// Counts how often the database was opened.
+    generation: u64,
+}
+
+type Table = ::redb::ReadOnlyTable<&'static [u8], &'static [u8]>;
+
+impl Shared {
+    fn committed(&self) -> Version {
+        self.committed.load(Ordering::SeqCst)
+    }
+
+    fn publish(&self, version: Version) {
+        self.committed.store(version, Ordering::SeqCst);
+    }
+
+    /// The present state, and the generation of the database that it comes from.
+    fn table(&self) -> Result<(Table, u64), EngineError> {
+        let guard = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let open = guard.as_ref().ok_or(EngineError::Unavailable)?;
+        let begun = open.database.begin_read().map_err(::redb::Error::from);
+        match begun.and_then(|transaction| Ok(transaction.open_table(TABLE)?)) {
+            Ok(table) => Ok((table, open.generation)),
+            Err(error) => Err(self.read_failed(error, open.generation)),
+        }
+    }
+
+    fn database(&self) -> Option<Arc<Database>> {
+        let guard = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        guard.as_ref().map(|open| Arc::clone(&open.database))
+    }
+
+    /// Takes the database away from readers; the caller drops it.
+    fn take(&self) -> Option<Open> {
+        self.open.write().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn put(&self, open: Open) {
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(open);
+    }
+
+    /// What a reader is told. After an I/O error redb refuses to go on, so the writer is asked to
+    /// open the database again.
+    fn read_failed(&self, error: ::redb::Error, generation: u64) -> EngineError {
+        let (asks, told) = match error {
+            ::redb::Error::PreviousIo => (true, EngineError::Unavailable),
+            ::redb::Error::DatabaseClosed => (false, EngineError::Unavailable),
+            ::redb::Error::Io(error) => (true, storage(error)),
+            error => (false, storage(error)),
+        };
+        if asks {
+            // Without a writer the engine is at its end.
+            _ = self.requests.send(Request::Reopen { generation });
+        }
+        told
+    }
+}
+
+/// How the database is opened.
+struct Connector {
+    connect: Connect,
+    options: RedbOptions,
+}
+
+impl Connector {
+    fn open(&self) -> Result<Database, EngineError> {
+        let mut builder = Database::builder();
+        builder.set_cache_size(self.options.cache_bytes);
+        builder.set_repair_callback(|repair| {
+            let percent = repair.progress() * 100.0;
+            tracing::warn!(percent, "the store was not closed; checking it");
+        });
+        let database = (self.connect)(&builder).map_err(|error| match error {
+            DatabaseError::DatabaseAlreadyOpen => EngineError::InUse,
+            error => storage(error),
+        })?;
+        make_table(&database).map_err(storage)?;
+        Ok(database)
+    }
+}
+
+/// Makes the table in a new file, so that readers find one.
+fn make_table(database: &Database) -> Result<(), ::redb::Error> {
+    match database.begin_read()?.open_table(TABLE) {
+        Ok(_) => Ok(()),
+        Err(TableError::TableDoesNotExist(_)) => {
+            let transaction = database.begin_write()?;
+            transaction.open_table(TABLE)?;
+            Ok(transaction.commit()?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the name of a new file as durable as what will be written to it.
+fn sync_parent(path: &Path) -> std::io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+fn storage(error: impl std::error::Error + Send + Sync + 'static) -> EngineError {
+    EngineError::Storage(Box::new(error))
+}

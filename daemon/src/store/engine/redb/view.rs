@@ -1,0 +1,207 @@
+//! Reading: snapshots of the database, and what a transaction remembers of them.
+//!
+//! Point reads run where they are asked for. A walk that turns out to be long moves away from the
+//! async workers; nothing here waits for the writer but a commit.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ::redb::{AccessGuard, StorageError};
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use super::{
+    Shared, Table,
+    writer::{Commit, QUEUE_MAX_BYTES, Request},
+};
+use crate::{
+    store::engine::{
+        CommitError, EngineError, Key, Range, Scan, Transaction, View, WriteSet,
+        optimistic::{Reads, Version, check_sizes},
+    },
+    tasks,
+};
+
+/// Keys that a walk may visit on an async worker: below a millisecond.
+const INLINE_KEYS_MAX: u64 = 1_000;
+
+/// One state of the database.
+pub(super) struct RedbView {
+    table: Table,
+    shared: Arc<Shared>,
+    generation: u64,
+}
+
+impl RedbView {
+    pub(super) fn begin(shared: &Arc<Shared>) -> Result<Self, EngineError> {
+        let (table, generation) = shared.table()?;
+        Ok(Self { table, shared: Arc::clone(shared), generation })
+    }
+
+    fn lookup(&self, key: &[u8]) -> Result<Option<Bytes>, EngineError> {
+        let found = self.table.get(key).map_err(|error| self.failed(error))?;
+        Ok(found.map(|value| Bytes::copy_from_slice(value.value())))
+    }
+
+    /// Walks `scan` to its end or its limit.
+    async fn walk(&self, scan: &Scan) -> Result<Walk, EngineError> {
+        let pairs = self.table.range::<&[u8]>(scan.range.bounds()).map_err(|error| self.failed(error))?;
+        let mut walk = Walk::new(pairs, scan);
+        let mut finished = walk.visit(INLINE_KEYS_MAX);
+        if let Ok(false) = finished {
+            (walk, finished) = tasks::blocking(move || {
+                let finished = walk.visit(u64::MAX);
+                (walk, finished)
+            })
+            .await;
+        }
+        finished.map_err(|error| self.failed(error))?;
+        Ok(walk)
+    }
+
+    fn failed(&self, error: StorageError) -> EngineError {
+        self.shared.read_failed(error.into(), self.generation)
+    }
+}
+
+#[async_trait]
+impl View for RedbView {
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, EngineError> {
+        self.lookup(key)
+    }
+
+    async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, EngineError> {
+        keys.iter().map(|key| self.lookup(key)).collect()
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError> {
+        Ok(self.walk(scan).await?.found)
+    }
+
+    async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
+        Ok(self.walk(&counting(range, cap)).await?.visited)
+    }
+}
+
+/// A walk that passes over all it visits.
+fn counting(range: &Range, cap: u64) -> Scan {
+    Scan { skip: cap, ..Scan::of(range.clone(), 0) }
+}
+
+/// A scan on its way.
+struct Walk {
+    pairs: ::redb::Range<'static, &'static [u8], &'static [u8]>,
+    reverse: bool,
+    skip: u64,
+    visits_max: u64,
+    visited: u64,
+    last: Option<AccessGuard<'static, &'static [u8]>>,
+    found: Vec<(Key, Bytes)>,
+}
+
+impl Walk {
+    fn new(pairs: ::redb::Range<'static, &'static [u8], &'static [u8]>, scan: &Scan) -> Self {
+        let visits_max = scan.skip.saturating_add(scan.limit as u64);
+        let reverse = scan.reverse;
+        Self { pairs, reverse, skip: scan.skip, visits_max, visited: 0, last: None, found: Vec::new() }
+    }
+
+    /// Visits up to `budget` further keys; whether the walk has come to its end.
+    fn visit(&mut self, budget: u64) -> Result<bool, StorageError> {
+        for _ in 0..budget {
+            if self.visited == self.visits_max {
+                return Ok(true);
+            }
+            let next = if self.reverse { self.pairs.next_back() } else { self.pairs.next() };
+            let Some(pair) = next else { return Ok(true) };
+            let (key, value) = pair?;
+            if self.visited >= self.skip {
+                self.found.push((key.value().to_vec(), Bytes::copy_from_slice(value.value())));
+            }
+            self.visited += 1;
+            self.last = Some(key);
+        }
+        Ok(false)
+    }
+
+    /// The last key visited, if the walk ended before its range.
+    fn stopped_at(&self) -> Option<&[u8]> {
+        if self.visited < self.visits_max {
+            return None;
+        }
+        self.last.as_ref().map(AccessGuard::value)
+    }
+}
+
+/// A view that remembers what was read from it.
+pub(super) struct RedbTransaction {
+    view: RedbView,
+    since: Version,
+    reads: Mutex<Reads>,
+}
+
+impl RedbTransaction {
+    pub(super) fn begin(shared: &Arc<Shared>) -> Result<Self, EngineError> {
+        let since = shared.committed();
+        Ok(Self { view: RedbView::begin(shared)?, since, reads: Mutex::default() })
+    }
+
+    fn reads(&self) -> MutexGuard<'_, Reads> {
+        self.reads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn walk(&self, scan: &Scan) -> Result<Walk, EngineError> {
+        let walk = self.view.walk(scan).await?;
+        self.reads().scan(scan, walk.stopped_at());
+        Ok(walk)
+    }
+}
+
+#[async_trait]
+impl View for RedbTransaction {
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, EngineError> {
+        self.reads().key(key);
+        self.view.lookup(key)
+    }
+
+    async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, EngineError> {
+        self.reads().keys(keys);
+        keys.iter().map(|key| self.view.lookup(key)).collect()
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError> {
+        Ok(self.walk(scan).await?.found)
+    }
+
+    async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
+        Ok(self.walk(&counting(range, cap)).await?.visited)
+    }
+}
+
+#[async_trait]
+impl Transaction for RedbTransaction {
+    async fn commit(self: Box<Self>, writes: WriteSet) -> Result<(), CommitError> {
+        check_sizes(&writes)?;
+        if writes.is_empty() {
+            return Ok(());
+        }
+        let Self { view: RedbView { table, shared, .. }, since, reads } = *self;
+        // An open snapshot would keep the pages that this commit frees.
+        drop(table);
+        let reads = reads.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let bytes = size(&writes).min(QUEUE_MAX_BYTES);
+        let permits = u32::try_from(bytes).expect("the queue is smaller than 4 GiB");
+        let room = Arc::clone(&shared.room).acquire_many_owned(permits).await.map_err(|_| EngineError::Unavailable)?;
+        let (answer, answered) = oneshot::channel();
+        let commit = Commit { since, reads, writes, bytes, answer, _room: room };
+        shared.requests.send(Request::Commit(commit)).map_err(|_| EngineError::Unavailable)?;
+        // The writer answers everyone unless it panics, and then nobody knows.
+        answered.await.unwrap_or(Err(CommitError::Unknown(EngineError::Unavailable)))
+    }
+}
+
+/// What `writes` take up in memory, about.
+fn size(writes: &WriteSet) -> usize {
+    const OVERHEAD: usize = 128;
+    writes.iter().map(|(key, value)| OVERHEAD + key.len() + value.as_ref().map_or(0, Bytes::len)).sum()
+}
