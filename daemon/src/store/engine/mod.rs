@@ -8,6 +8,9 @@ mod memory;
 mod optimistic;
 mod redb;
 
+#[cfg(test)]
+mod conformance;
+
 use std::ops::Bound;
 
 use async_trait::async_trait;
