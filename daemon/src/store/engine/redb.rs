@@ -8,6 +8,13 @@
 mod view;
 mod writer;
 
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod disk;
+#[cfg(test)]
+mod faults;
+
 use std::{
     fs::{File, OpenOptions},
     os::unix::fs::OpenOptionsExt,
@@ -22,6 +29,10 @@ use std::{
 
 use ::redb::{Builder, Database, DatabaseError, ReadableDatabase, TableDefinition, TableError};
 use async_trait::async_trait;
+use rustix::{
+    fs::{CWD, RenameFlags},
+    io::Errno,
+};
 use tokio::sync::Semaphore;
 
 use self::{
@@ -65,14 +76,12 @@ pub struct RedbEngine {
 impl RedbEngine {
     /// Opens the file at `path`; a new one is readable by its owner only.
     pub fn open(path: &Path, options: RedbOptions) -> Result<Self, EngineError> {
+        if !path.try_exists().map_err(storage)? {
+            make_file(path)?;
+        }
         let file = path.to_owned();
-        let connect = move |builder: &Builder| {
-            let mut create = OpenOptions::new();
-            create.read(true).write(true).create(true).truncate(false).mode(0o600);
-            builder.create_file(create.open(&file)?)
-        };
+        let connect = move |builder: &Builder| builder.open(&file);
         let mut engine = Self::with_connect(Box::new(connect), options)?;
-        sync_parent(path).map_err(storage)?;
         engine.path = Some(path.to_owned());
         Ok(engine)
     }
@@ -235,10 +244,31 @@ fn make_table(database: &Database) -> Result<(), ::redb::Error> {
     }
 }
 
-/// Makes the name of a new file as durable as what will be written to it.
-fn sync_parent(path: &Path) -> std::io::Result<()> {
+/// Makes an empty store at `path`, or none: redb does not open a file that a crash has left half
+/// made, so the file gets its name when it is whole.
+fn make_file(path: &Path) -> Result<(), EngineError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = path.with_file_name(name);
+    let mut create = OpenOptions::new();
+    create.read(true).write(true).create(true).truncate(true).mode(0o600);
+    let file = create.open(&new).map_err(storage)?;
+    let connect = Box::new(move |builder: &Builder| builder.create_file(file.try_clone()?));
+    drop(Connector { connect, options: RedbOptions::default() }.open()?);
+    rename_new(&new, path).map_err(storage)?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+    File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all()).map_err(storage)
+}
+
+/// Gives the file its name, unless another process was faster: then that one's file is the store.
+fn rename_new(new: &Path, path: &Path) -> std::io::Result<()> {
+    match rustix::fs::renameat_with(CWD, new, CWD, path, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
+        Err(Errno::EXIST) => std::fs::remove_file(new),
+        // Not every file system can do that.
+        Err(Errno::INVAL | Errno::NOSYS) => std::fs::rename(new, path),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn storage(error: impl std::error::Error + Send + Sync + 'static) -> EngineError {
