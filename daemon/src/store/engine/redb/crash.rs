@@ -27,7 +27,7 @@ pub(super) async fn rows(engine: &RedbEngine) -> Result<Model, EngineError> {
 /// What transaction `number` writes: rows that come, change and go, small and of several pages.
 fn changes(number: u64) -> WriteSet {
     let text = |text: String| (text.into_bytes(), Some(Bytes::from(number.to_string())));
-    let size = if number % 5 == 0 { 20_000 } else { 300 };
+    let size = if number.is_multiple_of(5) { 20_000 } else { 300 };
     let mut writes = WriteSet::from([text("last".into()), text(format!("a{number}")), text(format!("b{number}"))]);
     writes.insert(format!("large{}", number % 7).into_bytes(), Some(Bytes::from(vec![b'x'; size])));
     writes.insert(format!("a{}", number.saturating_sub(9)).into_bytes(), None);
@@ -101,6 +101,33 @@ async fn nothing_acknowledged_is_lost_in_a_power_cut() {
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_in_a_power_cut_with_quick_repair() {
     survives_power_cuts(RedbOptions { quick_repair: true, ..RedbOptions::default() }).await;
+}
+
+/// Opening after a cut writes too, and may be cut off itself.
+#[tokio::test]
+async fn a_second_power_cut_while_opening_loses_nothing() {
+    let options = RedbOptions::default();
+    let (mut replay, log) = life(options).await;
+    let mut cuts = 0;
+    for (number, op) in log.into_iter().enumerate() {
+        replay.step(op);
+        if number % 7 != 0 {
+            continue;
+        }
+        let disk = replay.cut(Cut::Torn(number as u64));
+        let mut again = Replay::on(disk.bytes());
+        drop(engine_on(&disk, options).expect("it opens"));
+        for (second, op) in disk.log().into_iter().enumerate() {
+            again.step(op);
+            for how in [Cut::Dropped, Cut::Torn(second as u64)] {
+                if let Err(problem) = check(&again.cut(how), replay.acknowledged, options).await {
+                    panic!("cut after {number} and then {second}, {how:?}: {problem}");
+                }
+                cuts += 1;
+            }
+        }
+    }
+    assert!(cuts > 100, "only {cuts} cuts");
 }
 
 /// The check above can fail: a disk that lies about a sync loses what was acknowledged.
