@@ -14,6 +14,8 @@ mod crash;
 mod disk;
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod files;
 
 use std::{
     fs::{File, OpenOptions},

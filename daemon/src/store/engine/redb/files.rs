@@ -1,0 +1,105 @@
+//! Real files: who may open them, how they are left behind, and that old ones are still read.
+
+use std::{cell::Cell, os::unix::fs::PermissionsExt as _, rc::Rc};
+
+use bytes::Bytes;
+use farrier_proto::store::{Format, Sequence, User};
+
+use super::*;
+use crate::store::{
+    Read as _, Store,
+    engine::{CommitError, WriteSet},
+    ids, keys,
+};
+
+fn open(path: &Path) -> Result<RedbEngine, EngineError> {
+    RedbEngine::open(path, RedbOptions::default())
+}
+
+fn write(value: &str) -> WriteSet {
+    WriteSet::from([(b"k".to_vec(), Some(Bytes::copy_from_slice(value.as_bytes())))])
+}
+
+/// Opens `path` without the engine; whether redb had to repair it.
+fn needed_repair(path: &Path) -> bool {
+    let repaired = Rc::new(Cell::new(false));
+    let seen = Rc::clone(&repaired);
+    let mut builder = Database::builder();
+    builder.set_repair_callback(move |_| seen.set(true));
+    builder.open(path).expect("nobody has it open");
+    repaired.get()
+}
+
+#[tokio::test]
+async fn a_new_file_is_private_and_comes_without_others() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("store.redb");
+    let engine = open(&path).expect("a new file");
+    let metadata = path.metadata().expect("it is there");
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    assert_eq!(dir.path().read_dir().expect("readable").count(), 1);
+    let info = engine.health().await.expect("healthy");
+    assert_eq!((info.name, info.size_bytes), ("redb", metadata.len()));
+}
+
+#[test]
+fn a_file_is_open_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("store.redb");
+    let first = open(&path).expect("a new file");
+    let error = open(&path).err().expect("it is open");
+    assert!(matches!(error, EngineError::InUse));
+    assert_eq!(error.to_string(), "the data is in use by another farrierd");
+    drop(first);
+    open(&path).expect("closed");
+}
+
+#[test]
+fn what_is_no_store_is_refused_and_left_alone() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("store.redb");
+    std::fs::write(&path, "notes").expect("written");
+    assert!(matches!(open(&path), Err(EngineError::Storage(_))));
+    assert_eq!(std::fs::read(&path).expect("readable"), b"notes");
+    assert!(matches!(open(&dir.path().join("missing/store.redb")), Err(EngineError::Storage(_))));
+}
+
+/// A start must not pay for the last stop, whatever was going on then.
+#[tokio::test]
+async fn a_dropped_engine_leaves_nothing_to_repair() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("store.redb");
+    let engine = open(&path).expect("a new file");
+    engine.begin().await.expect("begun").commit(write("1")).await.expect("committed");
+    let (view, transaction) = (engine.snapshot().await.expect("a view"), engine.begin().await.expect("begun"));
+    let waiting = engine.begin().await.expect("begun").commit(write("2"));
+    let waiting = tokio::task::JoinSet::from_iter([waiting]);
+    tokio::task::yield_now().await;
+    drop(engine);
+    waiting.join_all().await.pop().expect("one").expect("asked before the end");
+    let error = transaction.commit(write("3")).await.expect_err("after the end");
+    assert!(matches!(error, CommitError::Engine(EngineError::Unavailable)), "{error:?}");
+    assert!(!needed_repair(&path), "with a view still open");
+    drop(view);
+    let found = open(&path).expect("closed").snapshot().await.expect("a view").get(b"k").await.expect("a read");
+    assert_eq!(found, Some(Bytes::from_static(b"2")));
+}
+
+/// `docs/storage.md` says how the file was made. It is never made again: it stands for what users
+/// have on their disks.
+#[tokio::test]
+async fn a_store_of_format_1_is_still_read() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("store.redb");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/store-v1.redb");
+    std::fs::copy(fixture, &path).expect("a copy");
+    let store = Store::open(Arc::new(open(&path).expect("an old file"))).await.expect("a known format");
+    let rows = store.read().await.expect("a view");
+    assert_eq!(rows.get(&keys::format()).await.expect("a read"), Some(Format { level: 1 }));
+    assert_eq!(rows.get(&keys::sequence(ids::Kind::Owner)).await.expect("a read"), Some(Sequence { next: 65 }));
+    let user: User = rows.get(&keys::user(1)).await.expect("a read").expect("the user");
+    assert_eq!((user.id, user.name.as_str(), user.admin), (1, "octo", true));
+    assert_eq!((user.email.as_str(), user.created_ms), ("octo@example.org", 1_700_000_000_000));
+    drop(rows);
+    assert_eq!(store.next_id(ids::Kind::Owner).await.expect("an id"), 65);
+}
