@@ -23,7 +23,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc,
     },
     thread::JoinHandle,
@@ -32,7 +32,7 @@ use std::{
 use ::redb::{Builder, Database, DatabaseError, ReadableDatabase, TableDefinition, TableError};
 use async_trait::async_trait;
 use rustix::{
-    fs::{CWD, RenameFlags},
+    fs::{Advice, CWD, RenameFlags},
     io::Errno,
 };
 use tokio::sync::Semaphore;
@@ -76,13 +76,20 @@ pub struct RedbEngine {
 }
 
 impl RedbEngine {
-    /// Opens the file at `path`; a new one is readable by its owner only.
+    /// Opens the file at `path`; a new one is readable by its owner only. This blocks, and reads
+    /// the whole file if it was not closed and `quick_repair` was off.
     pub fn open(path: &Path, options: RedbOptions) -> Result<Self, EngineError> {
         if !path.try_exists().map_err(storage)? {
             make_file(path)?;
         }
         let file = path.to_owned();
-        let connect = move |builder: &Builder| builder.open(&file);
+        let again = AtomicBool::new(false);
+        let connect = move |builder: &Builder| {
+            if again.swap(true, Ordering::SeqCst) {
+                forget_cached(&file)?;
+            }
+            builder.open(&file)
+        };
         let mut engine = Self::with_connect(Box::new(connect), options)?;
         engine.path = Some(path.to_owned());
         Ok(engine)
@@ -260,6 +267,12 @@ fn make_file(path: &Path) -> Result<(), EngineError> {
     rename_new(&new, path).map_err(storage)?;
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all()).map_err(storage)
+}
+
+/// Makes the next reads come from the disk. After a failed sync the kernel may hold pages that it
+/// takes for written although the disk does not have them; nothing may be built on those.
+fn forget_cached(path: &Path) -> std::io::Result<()> {
+    Ok(rustix::fs::fadvise(File::open(path)?, 0, None, Advice::DontNeed)?)
 }
 
 /// Gives the file its name, unless another process was faster: then that one's file is the store.
