@@ -18,6 +18,7 @@ mod faults;
 mod files;
 
 use std::{
+    cell::Cell,
     fs::{File, OpenOptions},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
@@ -227,9 +228,11 @@ impl Connector {
     fn open(&self) -> Result<Database, EngineError> {
         let mut builder = Database::builder();
         builder.set_cache_size(self.options.cache_bytes);
-        builder.set_repair_callback(|repair| {
-            let percent = repair.progress() * 100.0;
-            tracing::warn!(percent, "the store was not closed; checking it");
+        let told = Cell::new(false);
+        builder.set_repair_callback(move |_| {
+            if !told.replace(true) {
+                tracing::warn!("the store was not closed; checking all of it");
+            }
         });
         let database = (self.connect)(&builder).map_err(|error| match error {
             DatabaseError::DatabaseAlreadyOpen => EngineError::InUse,
