@@ -5,7 +5,10 @@
 //! id around so that an ascending scan shows the newest first. The table of all tags is in
 //! `docs/storage.md`; a tag is never given another meaning.
 
-use super::{engine::Key, ids::Kind};
+use super::{
+    engine::{Key, Range},
+    ids::Kind,
+};
 
 /// Builds one key.
 struct Builder(Key);
@@ -64,6 +67,13 @@ pub fn trailing_id(key: &[u8]) -> Option<u64> {
 /// The last eight bytes of `key` as an id that was written newest first.
 pub fn trailing_newest(key: &[u8]) -> Option<u64> {
     trailing_id(key).map(|id| !id)
+}
+
+/// The time that follows the tag in a key of a time index.
+pub fn leading_time(key: &[u8]) -> Option<i64> {
+    let tag_end = key.iter().position(|byte| *byte == 0)?;
+    let time: &[u8; 8] = key.get(tag_end + 1..)?.first_chunk()?;
+    Some((u64::from_be_bytes(*time) ^ (1 << 63)).cast_signed())
 }
 
 /// `m/format`
@@ -157,7 +167,7 @@ pub fn job_deadline(deadline_ms: i64, job: u64) -> Key {
 }
 
 /// The range of `jx` up to and including `until_ms`.
-pub fn job_deadlines(until_ms: i64) -> super::Range {
+pub fn job_deadlines(until_ms: i64) -> Range {
     due("jx", until_ms)
 }
 
@@ -202,7 +212,7 @@ pub fn artifact_expiry(expires_ms: i64, artifact: u64) -> Key {
 }
 
 /// The range of `ax` up to and including `until_ms`.
-pub fn artifact_expiries(until_ms: i64) -> super::Range {
+pub fn artifact_expiries(until_ms: i64) -> Range {
     due("ax", until_ms)
 }
 
@@ -232,7 +242,7 @@ pub fn upload_started(started_ms: i64, artifact: u64) -> Key {
 }
 
 /// The range of `ux` up to and including `until_ms`.
-pub fn uploads_started(until_ms: i64) -> super::Range {
+pub fn uploads_started(until_ms: i64) -> Range {
     due("ux", until_ms)
 }
 
@@ -246,19 +256,26 @@ pub fn all_garbage() -> Key {
     Builder::new("xb").done()
 }
 
-/// The artifact and the generation in a key of `xb/`.
-pub fn garbage_parts(key: &[u8]) -> Option<(u64, u64)> {
+/// `xt/<aid>/<generation>`: finalized uploads whose leftover blocks are not dropped yet.
+pub fn trim(artifact: u64, generation: u64) -> Key {
+    Builder::new("xt").id(artifact).id(generation).done()
+}
+
+/// All of `xt/`.
+pub fn all_trims() -> Key {
+    Builder::new("xt").done()
+}
+
+/// The artifact and the generation in a key of `xb/` or `xt/`.
+pub fn place_parts(key: &[u8]) -> Option<(u64, u64)> {
     let parts: &[u8; 16] = key.last_chunk()?;
     let (artifact, generation) = parts.split_at(8);
     Some((trailing_id(artifact)?, trailing_id(generation)?))
 }
 
 /// Entries of a time index that are due: from its begin to `until_ms`, included.
-fn due(tag: &str, until_ms: i64) -> super::Range {
-    super::Range {
-        low: Builder::new(tag).done(),
-        high: Some(Builder::new(tag).time(until_ms.saturating_add(1)).done()),
-    }
+fn due(tag: &str, until_ms: i64) -> Range {
+    Range { low: Builder::new(tag).done(), high: Some(Builder::new(tag).time(until_ms.saturating_add(1)).done()) }
 }
 
 #[cfg(test)]
@@ -270,6 +287,7 @@ mod tests {
         let mut keys = [job_deadline(5, 1), job_deadline(-5, 1), job_deadline(0, 1)];
         keys.sort();
         assert_eq!(keys, [job_deadline(-5, 1), job_deadline(0, 1), job_deadline(5, 1)]);
+        assert_eq!(keys.map(|key| leading_time(&key)), [Some(-5), Some(0), Some(5)]);
     }
 
     #[test]
@@ -290,6 +308,6 @@ mod tests {
     fn newest_first_keys_turn_the_order_around_and_give_the_id_back() {
         assert!(repository_run(1, 9) < repository_run(1, 8));
         assert_eq!(trailing_newest(&repository_run(1, 9)), Some(9));
-        assert_eq!(garbage_parts(&garbage(3, 4)), Some((3, 4)));
+        assert_eq!(place_parts(&garbage(3, 4)), Some((3, 4)));
     }
 }

@@ -4,9 +4,14 @@
 //! write typed rows, the modules beside them hold one noun each and know its indexes. No rule of
 //! the product lives here, and no effect leaves the process inside a transaction.
 
+pub mod artifacts;
 pub mod engine;
 pub mod ids;
 pub mod keys;
+pub mod owners;
+pub mod repositories;
+pub mod runs;
+pub mod tokens;
 pub mod value;
 
 mod transact;

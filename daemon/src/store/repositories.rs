@@ -1,0 +1,37 @@
+//! Repositories: rows and names below their owner.
+
+use farrier_proto::store::{Reference, Repository};
+
+use super::{Read, StoreError, Tx, keys, owners};
+
+/// The repository with number `id`.
+pub async fn get(read: &impl Read, id: u64) -> Result<Option<Repository>, StoreError> {
+    read.get(&keys::repository(id)).await
+}
+
+/// The repository `name` of the owner with number `owner`, in any case.
+pub async fn by_name(read: &impl Read, owner: u64, name: &str) -> Result<Option<Repository>, StoreError> {
+    match read.get::<Reference>(&keys::repository_name(owner, name)).await? {
+        Some(found) => get(read, found.id).await,
+        None => Ok(None),
+    }
+}
+
+/// The repository called `owner`/`name`, in any case.
+pub async fn by_path(read: &impl Read, owner: &str, name: &str) -> Result<Option<Repository>, StoreError> {
+    match owners::by_name(read, owner).await? {
+        Some(owner) => by_name(read, owner.id, name).await,
+        None => Ok(None),
+    }
+}
+
+/// Inserts `row`; `false` when its owner has one of that name.
+pub async fn insert(tx: &Tx, row: &Repository) -> Result<bool, StoreError> {
+    let name = keys::repository_name(row.owner_id, &row.name);
+    if tx.get::<Reference>(&name).await?.is_some() {
+        return Ok(false);
+    }
+    tx.put(name, &Reference { id: row.id });
+    tx.put(keys::repository(row.id), row);
+    Ok(true)
+}

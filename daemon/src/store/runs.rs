@@ -1,0 +1,90 @@
+//! Workflow runs and jobs: rows, lists by repository, live jobs by their deadline.
+
+use farrier_proto::store::{Job, Reference, Run, RunStatus};
+
+use super::{
+    Read, StoreError, Tx,
+    engine::{Key, Range, Scan},
+    keys,
+};
+
+/// The run with number `id`.
+pub async fn run(read: &impl Read, id: u64) -> Result<Option<Run>, StoreError> {
+    read.get(&keys::run(id)).await
+}
+
+/// The job with number `job` of run `run`.
+pub async fn job(read: &impl Read, run: u64, job: u64) -> Result<Option<Job>, StoreError> {
+    read.get(&keys::job(run, job)).await
+}
+
+/// The job with number `id`.
+pub async fn job_by_id(read: &impl Read, id: u64) -> Result<Option<Job>, StoreError> {
+    match read.get::<Reference>(&keys::job_run(id)).await? {
+        Some(found) => job(read, found.id, id).await,
+        None => Ok(None),
+    }
+}
+
+/// The number that the next run of `repository` gets.
+pub async fn next_number(tx: &Tx, repository: u64) -> Result<u64, StoreError> {
+    let newest = Scan::of(Range::prefix(keys::repository_runs(repository)), 1);
+    let Some((key, _)) = tx.scan_bytes(&newest).await?.pop() else { return Ok(1) };
+    let last = match keys::trailing_newest(&key) {
+        Some(id) => run(tx, id).await?,
+        None => None,
+    };
+    Ok(last.map_or(1, |run| run.number + 1))
+}
+
+/// Inserts a run.
+pub fn insert_run(tx: &Tx, row: &Run) {
+    tx.put(keys::run(row.id), row);
+    tx.put(keys::repository_run(row.repository_id, row.id), &Reference { id: row.id });
+}
+
+/// Writes a run that exists.
+pub fn update_run(tx: &Tx, row: &Run) {
+    tx.put(keys::run(row.id), row);
+}
+
+/// Inserts a job that has begun.
+pub fn insert_job(tx: &Tx, row: &Job) {
+    tx.put(keys::job_run(row.id), &Reference { id: row.run_id });
+    tx.put(keys::job_deadline(row.deadline_ms, row.id), &Reference { id: row.run_id });
+    tx.put(keys::job(row.run_id, row.id), row);
+}
+
+/// Writes a job that exists; an ended one has no deadline any more.
+pub fn update_job(tx: &Tx, row: &Job) {
+    if row.status() == RunStatus::Completed {
+        tx.delete(keys::job_deadline(row.deadline_ms, row.id));
+    }
+    tx.put(keys::job(row.run_id, row.id), row);
+}
+
+/// A page of a repository's runs, newest first, and how many there are in all.
+pub async fn of_repository(
+    read: &impl Read,
+    repository: u64,
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<Run>, u64), StoreError> {
+    let range = Range::prefix(keys::repository_runs(repository));
+    let total = read.count(&range, u64::MAX).await?;
+    let pairs = read.scan_bytes(&Scan { range, reverse: false, skip, limit }).await?;
+    let rows: Vec<Key> = pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).map(keys::run).collect();
+    Ok((read.get_many(&rows).await?.into_iter().flatten().collect(), total))
+}
+
+/// All jobs of a run, oldest first, at most `limit`.
+pub async fn jobs_of_run(read: &impl Read, run: u64, limit: usize) -> Result<Vec<Job>, StoreError> {
+    let scan = Scan::of(Range::prefix(keys::run_jobs(run)), limit);
+    Ok(read.scan(&scan).await?.into_iter().map(|(_, job)| job).collect())
+}
+
+/// Numbers of live jobs whose deadline is not after `until_ms`, the earliest first.
+pub async fn overdue(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<u64>, StoreError> {
+    let pairs = read.scan_bytes(&Scan::of(keys::job_deadlines(until_ms), limit)).await?;
+    Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
+}
