@@ -1,0 +1,44 @@
+//! Media types of artifacts: which are valid, and which mean a zip file.
+
+/// What an artifact without a type of its own is: a zip file, as all clients before version 7 of
+/// the protocol send.
+pub const ZIP: &str = "application/zip";
+
+/// Longest media type, bytes.
+const LENGTH_MAX: usize = 255;
+
+/// Whether `text` is `type/subtype`, perhaps with parameters, in characters that a header may hold.
+///
+/// GitHub refuses some types that its own client sends; here every valid one is accepted.
+pub fn is_valid(text: &str) -> bool {
+    let (essence, parameters) = text.split_once(';').unwrap_or((text, ""));
+    let token = |part: &str| {
+        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+%'*`|~".contains(&b))
+    };
+    let named = essence.trim().split_once('/').is_some_and(|(kind, subtype)| token(kind) && token(subtype));
+    named && text.len() <= LENGTH_MAX && parameters.bytes().all(|b| b == b' ' || b.is_ascii_graphic())
+}
+
+/// Whether clients take this type for a zip file and extract it.
+pub fn is_zip(text: &str) -> bool {
+    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(essence.as_str(), ZIP | "application/x-zip-compressed" | "application/zip-compressed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types() {
+        for good in ["text/plain", "application/zip; charset=binary", "font/woff2", "image/svg+xml", "x/y"] {
+            assert!(is_valid(good), "{good}");
+        }
+        let long = format!("a/{}", "b".repeat(300));
+        for bad in ["", "zip", "text/", "/plain", "text/pl ain", "a/b\r\nX: y", "a/b; \u{7f}", "tëxt/plain", &long] {
+            assert!(!is_valid(bad), "{bad}");
+        }
+        assert!(is_zip("Application/Zip; x=y") && is_zip("application/x-zip-compressed"));
+        assert!(!is_zip("application/octet-stream") && !is_zip("zip"));
+    }
+}

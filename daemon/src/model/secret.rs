@@ -1,0 +1,78 @@
+//! Secrets: random bytes, keys derived from the daemon's one secret, and constant-time comparison.
+//!
+//! A secret never appears in `Debug` output; the clear form leaves only through named methods.
+
+use std::fmt;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+/// 32 bytes from the operating system.
+///
+/// Panics when the system has no randomness to give: nothing could be kept secret then.
+pub fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the system gives randomness");
+    bytes
+}
+
+/// SHA-256 of `bytes`.
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// A key for one purpose.
+#[derive(Clone)]
+pub struct SigningKey([u8; 32]);
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SigningKey(…)")
+    }
+}
+
+impl SigningKey {
+    /// The key that `root` gives for `purpose`. Keys of different purposes are independent.
+    pub fn derive(root: &[u8], purpose: &str) -> Self {
+        Self(mac(root, &[purpose.as_bytes()]))
+    }
+
+    /// HMAC-SHA256 over `parts`, each with its length, so that no two lists of parts look alike.
+    pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let lengths: Vec<[u8; 8]> = parts.iter().map(|part| (part.len() as u64).to_be_bytes()).collect();
+        let framed: Vec<&[u8]> = lengths.iter().zip(parts).flat_map(|(length, part)| [&length[..], part]).collect();
+        mac(&self.0, &framed)
+    }
+
+    /// HMAC-SHA256 over `bytes` alone, as protocols define it.
+    pub fn sign_plain(&self, bytes: &[u8]) -> [u8; 32] {
+        mac(&self.0, &[bytes])
+    }
+}
+
+/// Whether two byte strings are equal, in a time that does not tell where they differ.
+pub fn equal(left: &[u8], right: &[u8]) -> bool {
+    left.ct_eq(right).into()
+}
+
+fn mac(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    for part in parts {
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn purposes_and_part_borders_matter_and_debug_says_nothing() {
+        let key = SigningKey::derive(b"root", "a");
+        assert_ne!(key.0, SigningKey::derive(b"root", "b").0);
+        assert_ne!(key.sign(&[b"ab", b"c"]), key.sign(&[b"a", b"bc"]));
+        assert_eq!(format!("{key:?}"), "SigningKey(…)");
+    }
+}
