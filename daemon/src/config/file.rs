@@ -1,0 +1,314 @@
+//! Reads a configuration file and names every problem in it, not only the first.
+
+use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+use url::Url;
+
+use super::{Config, OnDuplicate};
+
+/// One thing that is wrong with a configuration file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// `section.key`, or empty when the file is no TOML at all.
+    pub key: String,
+    /// What is wrong, in words.
+    pub reason: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.key.is_empty() { f.write_str(&self.reason) } else { write!(f, "{}: {}", self.key, self.reason) }
+    }
+}
+
+/// Puts what `text` says over `config`. On `Err` the configuration is not to be used.
+pub fn apply(text: &str, config: &mut Config) -> Result<(), Vec<Problem>> {
+    let table = match text.parse::<Table>() {
+        Ok(table) => table,
+        Err(error) => return Err(vec![Problem { key: String::new(), reason: error.to_string() }]),
+    };
+    let mut reader = Reader { table, problems: Vec::new() };
+    read_all(&mut reader, config);
+    reader.finish()
+}
+
+/// Takes keys out of the file; what is left over is unknown.
+struct Reader {
+    table: Table,
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    fn take<T: DeserializeOwned>(&mut self, section: &str, key: &str) -> Option<T> {
+        let value = match self.table.get_mut(section)? {
+            Value::Table(table) => table.remove(key)?,
+            _ => return None, // reported by `finish`
+        };
+        match value.try_into() {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.problem(section, key, error.to_string().trim());
+                None
+            }
+        }
+    }
+
+    fn problem(&mut self, section: &str, key: &str, reason: impl Into<String>) {
+        self.problems.push(Problem { key: format!("{section}.{key}"), reason: reason.into() });
+    }
+
+    fn value<T: DeserializeOwned>(&mut self, section: &str, key: &str, into: &mut T) {
+        if let Some(value) = self.take(section, key) {
+            *into = value;
+        }
+    }
+
+    /// A value that is parsed and checked from another one; `parse` gives the reason of a refusal.
+    fn parsed<R: DeserializeOwned, T>(
+        &mut self,
+        section: &str,
+        key: &str,
+        into: &mut T,
+        parse: impl FnOnce(R) -> Result<T, String>,
+    ) {
+        let Some(raw) = self.take::<R>(section, key) else { return };
+        match parse(raw) {
+            Ok(value) => *into = value,
+            Err(reason) => self.problem(section, key, reason),
+        }
+    }
+
+    fn seconds(&mut self, section: &str, key: &str, least: u64, into: &mut Duration) {
+        self.parsed(section, key, into, |secs: u64| match secs {
+            s if s < least => Err(format!("must be at least {least} seconds")),
+            s if s > SECS_MAX => Err(format!("must be at most {SECS_MAX} seconds")),
+            s => Ok(Duration::from_secs(s)),
+        });
+    }
+
+    fn at_least<T>(&mut self, section: &str, key: &str, least: T, into: &mut T)
+    where
+        T: DeserializeOwned + PartialOrd + fmt::Display,
+    {
+        self.parsed(section, key, into, |value: T| {
+            if value < least { Err(format!("must be at least {least}")) } else { Ok(value) }
+        });
+    }
+
+    fn finish(mut self) -> Result<(), Vec<Problem>> {
+        for (section, value) in self.table {
+            match value {
+                Value::Table(rest) if SECTIONS.contains(&section.as_str()) => {
+                    let unknown = rest.keys().map(|key| format!("{section}.{key}"));
+                    self.problems.extend(unknown.map(|key| Problem { key, reason: "unknown key".into() }));
+                }
+                _ if SECTIONS.contains(&section.as_str()) => {
+                    self.problems.push(Problem { key: section, reason: "must be a table".into() });
+                }
+                _ if section == "data_dir" => {}
+                _ => self.problems.push(Problem { key: section, reason: "unknown section".into() }),
+            }
+        }
+        if self.problems.is_empty() { Ok(()) } else { Err(self.problems) }
+    }
+}
+
+/// A hundred years: beyond it, times overflow somewhere.
+const SECS_MAX: u64 = 100 * 365 * 86_400;
+
+const SECTIONS: &[&str] = &["server", "socket", "store", "artifacts", "ci", "webhook", "migration", "log"];
+
+fn read_all(r: &mut Reader, c: &mut Config) {
+    read_data_dir(r, c);
+    read_server(r, c);
+    read_artifacts(r, c);
+
+    let s = &mut c.socket;
+    r.parsed("socket", "path", &mut s.path, absolute);
+    r.parsed("socket", "group", &mut s.group, |name: String| Ok(Some(name)));
+    r.parsed("socket", "admin_group", &mut s.admin_group, |name: String| Ok(Some(name)));
+    r.parsed("socket", "ci_group", &mut s.ci_group, |name: String| Ok(Some(name)));
+    r.value("socket", "trust_peers", &mut s.trust_peers);
+
+    r.parsed("store", "engine", &mut c.store.engine, |name: String| match name.as_str() {
+        "redb" => Ok(name),
+        _ => Err(format!("{name:?} is no engine of this version: only \"redb\"")),
+    });
+    r.at_least("store", "cache_mib", 1, &mut c.store.cache_mib);
+    r.value("store", "quick_repair", &mut c.store.quick_repair);
+
+    r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
+    r.value("webhook", "allowed_hosts", &mut c.webhook.allowed_hosts);
+    r.value("webhook", "retry_schedule_secs", &mut c.webhook.retry_schedule_secs);
+    r.value("migration", "allowed_hosts", &mut c.migration.allowed_hosts);
+
+    r.parsed("log", "filter", &mut c.log.filter, |text: String| {
+        let parsed = text.parse::<tracing_subscriber::filter::Targets>();
+        parsed.map(|_| text).map_err(|error| error.to_string())
+    });
+    r.value("log", "json", &mut c.log.json);
+    r.parsed("log", "directory", &mut c.log.directory, |path| absolute(path).map(Some));
+    r.at_least("log", "keep_files", 1, &mut c.log.keep_files);
+}
+
+/// `data_dir` is the one key outside a section.
+fn read_data_dir(r: &mut Reader, c: &mut Config) {
+    match r.table.get("data_dir") {
+        None => {}
+        Some(Value::String(path)) => match absolute(PathBuf::from(path)) {
+            Ok(path) => c.data_dir = path,
+            Err(reason) => r.problems.push(Problem { key: "data_dir".into(), reason }),
+        },
+        Some(_) => r.problems.push(Problem { key: "data_dir".into(), reason: "must be a string".into() }),
+    }
+}
+
+fn read_server(r: &mut Reader, c: &mut Config) {
+    let s = &mut c.server;
+    r.parsed("server", "root_url", &mut s.root_url, |text: String| base_url(&text).map(Some));
+    r.parsed("server", "listen", &mut s.listen, |texts: Vec<String>| {
+        texts.iter().map(|text| listen_address(text)).collect()
+    });
+    r.parsed("server", "version", &mut s.version, |text: String| {
+        let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic());
+        if plain { Ok(text) } else { Err("must be visible ASCII without blanks".into()) }
+    });
+    r.value("server", "trusted_proxies", &mut s.trusted_proxies);
+    r.at_least("server", "max_connections", 1, &mut s.max_connections);
+    r.seconds("server", "header_timeout_secs", 1, &mut s.header_timeout);
+    r.seconds("server", "idle_timeout_secs", 1, &mut s.idle_timeout);
+    r.seconds("server", "drain_grace_secs", 0, &mut s.drain_grace);
+    r.at_least("server", "max_body_bytes", 1_024, &mut s.max_body_bytes);
+}
+
+fn read_artifacts(r: &mut Reader, c: &mut Config) {
+    let a = &mut c.artifacts;
+    r.parsed("artifacts", "on_duplicate", &mut a.on_duplicate, |word: String| match word.as_str() {
+        "reject" => Ok(OnDuplicate::Reject),
+        "replace" => Ok(OnDuplicate::Replace),
+        _ => Err(format!("{word:?} is neither \"reject\" nor \"replace\"")),
+    });
+    r.seconds("artifacts", "signed_url_secs", 1, &mut a.signed_url);
+    r.parsed("artifacts", "base_url", &mut a.base_url, |text: String| base_url(&text).map(Some));
+    r.parsed("artifacts", "vendors", &mut a.vendors, |words: Vec<String>| {
+        let word = |w: &String| !w.is_empty() && w.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        if !words.is_empty() && words.iter().all(word) {
+            Ok(words)
+        } else {
+            Err("must be a list of words of lower-case letters and digits".into())
+        }
+    });
+    r.at_least("artifacts", "max_bytes", 1, &mut a.max_bytes);
+    r.value("artifacts", "quota_bytes", &mut a.quota_bytes);
+    r.value("artifacts", "reserve_bytes", &mut a.reserve_bytes);
+    r.at_least("artifacts", "retention_days", 1, &mut a.retention_days);
+    r.at_least("artifacts", "max_retention_days", 1, &mut a.max_retention_days);
+    r.seconds("artifacts", "abandoned_secs", 1, &mut a.abandoned);
+    r.at_least("artifacts", "max_uploads", 1, &mut a.max_uploads);
+}
+
+fn absolute(path: PathBuf) -> Result<PathBuf, String> {
+    if path.is_absolute() { Ok(path) } else { Err("must be an absolute path".into()) }
+}
+
+/// Parses a base address: http or https, a host, no query; slashes at its end are dropped.
+pub fn base_url(text: &str) -> Result<Url, String> {
+    let mut url = Url::parse(text.trim_end_matches('/')).map_err(|error| format!("{text:?} is no address: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err(format!("{text:?} must begin with http:// or https:// and a host"));
+    }
+    if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
+        return Err(format!("{text:?} must be a plain base address"));
+    }
+    let path = url.path().trim_end_matches('/').to_owned();
+    url.set_path(&path);
+    Ok(url)
+}
+
+/// Parses `ADDR:PORT`, also with the name `localhost`.
+pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    let spelled = text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
+    spelled.parse().map_err(|_| format!("{text:?} is no address of the form 127.0.0.1:3000 or [::1]:3000"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Places;
+
+    fn defaults() -> Config {
+        Config::defaults(&Places::from_env(|_| Ok("/home/u".into())))
+    }
+
+    #[test]
+    fn every_problem_is_named_at_once() {
+        let mut config = defaults();
+        let text = "colour = 1\nserver.listen = [\"nowhere\"]\nserver.listen = 1\nstore.engine = \"sqlite\"\n\
+                    ci.job_timeout_secs = 0\nartifacts = 3\n";
+        let problems = apply(text, &mut config).expect_err("six problems");
+        let mut keys: Vec<_> = problems.iter().map(|p| p.key.as_str()).collect();
+        keys.sort_unstable();
+        let expected = ["artifacts", "ci.job_timeout_secs", "colour", "server.listen", "server.listen", "store.engine"];
+        assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn the_keys_that_scripts_depend_on_parse() {
+        let mut config = defaults();
+        let text = r#"
+            [server]
+            root_url = "https://forge.example/"
+            listen = ["127.0.0.1:1", "[::1]:2"]
+            [socket]
+            path = "/run/x.sock"
+            group = "farrier"
+            admin_group = "adm"
+            ci_group = "ci"
+            trust_peers = false
+            [webhook]
+            allowed_hosts = "external, 10.0.0.0/8"
+            retry_schedule_secs = [1, 2]
+            [migration]
+            allowed_hosts = "*"
+            [artifacts]
+            on_duplicate = "replace"
+            signed_url_secs = 60
+            base_url = "http://a.example:80/x/"
+            [ci]
+            job_timeout_secs = 21600
+            [store]
+            engine = "redb"
+        "#;
+        apply(text, &mut config).expect("all known");
+        assert_eq!(config.server.root_url.expect("set").as_str(), "https://forge.example/");
+        assert_eq!(config.server.listen.len(), 2);
+        assert_eq!(config.artifacts.on_duplicate, OnDuplicate::Replace);
+        assert_eq!(config.artifacts.base_url.expect("set").as_str(), "http://a.example/x");
+        assert!(!config.socket.trust_peers);
+        assert_eq!(config.ci.job_timeout, Duration::from_secs(21_600));
+    }
+
+    #[test]
+    fn the_shipped_file_says_the_defaults() {
+        let shipped = include_str!("../../../systemd/farrierd.toml");
+        let places = Places::from_env(|_| Ok("/home/u".into()));
+        let mut service = Config::defaults(&places);
+        service.data_dir = "/var/lib/farrier".into();
+        service.socket.path = "/run/farrier/farrier.sock".into();
+        service.server.root_url = None;
+        let mut shown = defaults();
+        // Every key stands in the file, commented out where the default holds.
+        let all: String =
+            shipped.lines().map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line))).collect();
+        apply(&all, &mut shown).expect("the shipped file is valid");
+        assert_eq!(shown.server.root_url.take().map(|u| u.to_string()).as_deref(), Some("http://127.0.0.1:3000/"));
+        shown.socket.group = None;
+        shown.socket.admin_group = None;
+        shown.socket.ci_group = None;
+        shown.artifacts.base_url = None;
+        shown.log.directory = None;
+        assert_eq!(shown, service);
+    }
+}

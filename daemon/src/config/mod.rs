@@ -1,0 +1,218 @@
+//! The daemon's configuration as typed values with every default visible.
+//!
+//! Owns what the keys mean; [`file`] reads them from TOML and names every problem at once. Reads
+//! no environment but what [`Places`] was given, and opens nothing.
+
+pub mod file;
+mod places;
+
+use std::{
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
+
+use ipnet::IpNet;
+use url::Url;
+
+pub use self::{file::Problem, places::Places};
+
+/// Everything that can be configured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Where all data lies. Created when missing.
+    pub data_dir: PathBuf,
+    /// `[server]`
+    pub server: Server,
+    /// `[socket]`
+    pub socket: Socket,
+    /// `[store]`
+    pub store: Store,
+    /// `[artifacts]`
+    pub artifacts: Artifacts,
+    /// `[ci]`
+    pub ci: Ci,
+    /// `[webhook]`
+    pub webhook: Webhook,
+    /// `[migration]`
+    pub migration: Migration,
+    /// `[log]`
+    pub log: Log,
+}
+
+/// `[server]`: TCP and what holds for all listeners.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Server {
+    /// `root_url`: the absolute address under which clients reach the daemon, without a slash at
+    /// its end. `None`: `http://` and the first listening address.
+    pub root_url: Option<Url>,
+    /// `listen`: TCP addresses.
+    pub listen: Vec<SocketAddr>,
+    /// `version`: what `GET /api/v1/version` answers.
+    pub version: String,
+    /// `trusted_proxies`: networks of peers whose `X-Forwarded-*` headers count.
+    pub trusted_proxies: Vec<IpNet>,
+    /// `max_connections`: over all listeners; more wait in the kernel's queue.
+    pub max_connections: usize,
+    /// `header_timeout_secs`: a request's head must be complete by then.
+    pub header_timeout: Duration,
+    /// `idle_timeout_secs`: a body that stands still this long is given up.
+    pub idle_timeout: Duration,
+    /// `drain_grace_secs`: requests get this long to end when the daemon stops.
+    pub drain_grace: Duration,
+    /// `max_body_bytes`: largest body outside uploads and git.
+    pub max_body_bytes: usize,
+}
+
+/// `[socket]`: the Unix socket.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Socket {
+    /// `path`
+    pub path: PathBuf,
+    /// `group`: may connect; the mode is 0660 then, else 0600.
+    pub group: Option<String>,
+    /// `admin_group`: its members act as the built-in administrator.
+    pub admin_group: Option<String>,
+    /// `ci_group`: its members begin and end jobs and use artifacts, nothing else.
+    pub ci_group: Option<String>,
+    /// `trust_peers`: whether the kernel's word for who is connected counts.
+    pub trust_peers: bool,
+}
+
+/// `[store]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Store {
+    /// `engine`: only `redb` so far.
+    pub engine: String,
+    /// `cache_mib`: memory for pages of the store.
+    pub cache_mib: usize,
+    /// `quick_repair`: opens at once after a kill, for half of the write rate.
+    pub quick_repair: bool,
+}
+
+/// What happens when a finalized name is created again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// The new upload is refused.
+    Reject,
+    /// The new upload takes the old one's place once it is finalized.
+    Replace,
+}
+
+/// `[artifacts]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Artifacts {
+    /// `on_duplicate`
+    pub on_duplicate: OnDuplicate,
+    /// `signed_url_secs`: how long an address for bytes works.
+    pub signed_url: Duration,
+    /// `base_url`: base of signed addresses; `None`: the host that the request named.
+    pub base_url: Option<Url>,
+    /// `vendors`: first words of the Twirp routes.
+    pub vendors: Vec<String>,
+    /// `max_bytes`: largest artifact.
+    pub max_bytes: u64,
+    /// `quota_bytes`: finalized bytes of one repository; 0: unlimited.
+    pub quota_bytes: u64,
+    /// `reserve_bytes`: free disk space that uploads leave untouched.
+    pub reserve_bytes: u64,
+    /// `retention_days`: life of an artifact that names none.
+    pub retention_days: u32,
+    /// `max_retention_days`: longest life.
+    pub max_retention_days: u32,
+    /// `abandoned_secs`: an upload that is not finalized by then is dropped.
+    pub abandoned: Duration,
+    /// `max_uploads`: blocks that are received at once; more are answered with 503.
+    pub max_uploads: usize,
+}
+
+/// `[ci]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ci {
+    /// `job_timeout_secs`: a job that has not ended by then is cancelled.
+    pub job_timeout: Duration,
+}
+
+/// `[webhook]`: read and kept; what it steers comes with the hooks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Webhook {
+    /// `allowed_hosts`
+    pub allowed_hosts: String,
+    /// `retry_schedule_secs`
+    pub retry_schedule_secs: Vec<u64>,
+}
+
+/// `[migration]`: read and kept; what it steers comes with migrations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Migration {
+    /// `allowed_hosts`
+    pub allowed_hosts: String,
+}
+
+/// `[log]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct Log {
+    /// `filter`: directives such as `info,farrierd::http=debug`.
+    pub filter: String,
+    /// `json`: one JSON object a line.
+    pub json: bool,
+    /// `directory`: rotated files besides standard error.
+    pub directory: Option<PathBuf>,
+    /// `keep_files`: daily files that are kept.
+    pub keep_files: usize,
+}
+
+const DAY_SECS: u64 = 86_400;
+const HOUR_SECS: u64 = 3_600;
+const MIB: u64 = 1 << 20;
+
+impl Config {
+    /// The defaults for `places`.
+    pub fn defaults(places: &Places) -> Self {
+        Self {
+            data_dir: places.data_dir.clone(),
+            server: Server {
+                root_url: None,
+                listen: vec![SocketAddr::from(([127, 0, 0, 1], 3000))],
+                version: farrier_common::api_version(),
+                trusted_proxies: vec![
+                    IpNet::new_assert(Ipv4Addr::new(127, 0, 0, 0).into(), 8),
+                    IpNet::new_assert(Ipv6Addr::LOCALHOST.into(), 128),
+                ],
+                max_connections: 16_384,
+                header_timeout: Duration::from_secs(10),
+                idle_timeout: Duration::from_secs(60),
+                drain_grace: Duration::from_secs(30),
+                max_body_bytes: 1 << 20,
+            },
+            socket: Socket {
+                path: places.socket.clone(),
+                group: None,
+                admin_group: None,
+                ci_group: None,
+                trust_peers: true,
+            },
+            store: Store { engine: "redb".into(), cache_mib: 32, quick_repair: false },
+            artifacts: Artifacts {
+                on_duplicate: OnDuplicate::Reject,
+                signed_url: Duration::from_secs(6 * HOUR_SECS),
+                base_url: None,
+                vendors: vec!["github".into()],
+                max_bytes: 50 * 1024 * MIB,
+                quota_bytes: 0,
+                reserve_bytes: 256 * MIB,
+                retention_days: 90,
+                max_retention_days: 400,
+                abandoned: Duration::from_secs(DAY_SECS),
+                max_uploads: 256,
+            },
+            ci: Ci { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
+            webhook: Webhook {
+                allowed_hosts: "external".into(),
+                retry_schedule_secs: vec![5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
+            },
+            migration: Migration { allowed_hosts: "external".into() },
+            log: Log { filter: "info".into(), json: false, directory: None, keep_files: 14 },
+        }
+    }
+}
