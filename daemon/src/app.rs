@@ -1,0 +1,88 @@
+//! What every request and every background task works with.
+
+use std::sync::{Arc, atomic::AtomicI64};
+
+use tokio::sync::Semaphore;
+
+use crate::{
+    background::Wake,
+    blob::{BlobStore, digest::Digests},
+    clock::{Clock, Millis},
+    config::Config,
+    http::PeerRules,
+    model::secret::SigningKey,
+    store::Store,
+    tasks::Tasks,
+};
+
+/// The daemon's shared state. Clones share it.
+#[derive(Clone)]
+pub struct App(Arc<Shared>);
+
+/// The fields behind [`App`].
+pub struct Shared {
+    /// Configuration as it was when the daemon started.
+    pub config: Config,
+    /// Base address that answers are built from; no slash at its end.
+    pub root_url: String,
+    /// The time.
+    pub clock: Clock,
+    /// Everything durable but artifact bytes.
+    pub store: Store,
+    /// Artifact bytes.
+    pub blobs: Arc<dyn BlobStore>,
+    /// Running digests of uploads.
+    pub digests: Digests,
+    /// Keys for what the daemon signs.
+    pub keys: Keys,
+    /// Which local users act as what.
+    pub peers: PeerRules,
+    /// Running tasks.
+    pub tasks: Tasks,
+    /// Uploads that are received at the moment; bounded by `artifacts.max_uploads`.
+    pub uploads: Arc<Semaphore>,
+    /// When artifacts and jobs have something to end.
+    pub sweep: Wake,
+    /// What `farrier status` shows about serving.
+    pub serving: Serving,
+}
+
+/// Keys for what the daemon signs, each for one purpose.
+#[derive(Clone, Debug)]
+pub struct Keys {
+    /// Signed addresses of artifact bytes.
+    pub signed_url: SigningKey,
+    /// Runtime tokens of jobs.
+    pub runtime_token: SigningKey,
+}
+
+/// Figures about serving.
+#[derive(Debug, Default)]
+pub struct Serving {
+    /// When the daemon became ready.
+    pub started_ms: Millis,
+    /// `(kind, address)` of each listener.
+    pub listeners: Vec<(&'static str, String)>,
+    /// Open client connections.
+    pub connections: Arc<AtomicI64>,
+}
+
+impl App {
+    /// Shares `shared`.
+    pub fn new(shared: Shared) -> Self {
+        Self(Arc::new(shared))
+    }
+
+    /// The present time, milliseconds since the epoch.
+    pub fn now_ms(&self) -> Millis {
+        self.clock.now_ms()
+    }
+}
+
+impl std::ops::Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}

@@ -1,0 +1,9 @@
+//! Reconcilers: background work that looks at the state, not at a message.
+//!
+//! Each takes no input. Woken by a signal or by the time at which something is due, it does a
+//! bounded batch of what the store says is missing. With nothing due it does not wake at all.
+
+mod sweep;
+mod wake;
+
+pub use self::{sweep::run as run_sweep, wake::Wake};

@@ -1,0 +1,52 @@
+//! Ends what ends by itself: overdue jobs, expired artifacts, abandoned uploads, dropped bytes.
+
+use std::{error::Error as StdError, time::Duration};
+
+use crate::{
+    app::App,
+    clock::Millis,
+    service::{Error, artifacts, ci},
+};
+
+/// Pause after a failure, so that a broken disk does not keep a core busy.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(5);
+/// Jobs that one pass cancels.
+const JOBS: usize = 100;
+
+/// Runs until the daemon stops.
+pub async fn run(app: App) {
+    let stop = app.tasks.stop().clone();
+    let work = async {
+        reclaim_orphans(&app).await;
+        loop {
+            match pass(&app).await {
+                Ok(next) => app.sweep.wait(&app.clock, next).await,
+                Err(error) => {
+                    tracing::error!(error = &error as &dyn StdError, "the sweep failed and will be tried again");
+                    tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = work => {}
+    }
+}
+
+async fn reclaim_orphans(app: &App) {
+    match artifacts::reclaim_orphans(app).await {
+        Ok(0) => {}
+        Ok(places) => tracing::info!(places, "bytes without a row will be reclaimed"),
+        Err(error) => tracing::error!(error = &error as &dyn StdError, "looking for bytes without a row failed"),
+    }
+}
+
+/// Does all that is due and says when something is due again.
+async fn pass(app: &App) -> Result<Option<Millis>, Error> {
+    while ci::cancel_overdue(app, JOBS).await? == JOBS {}
+    while artifacts::sweep(app).await? {}
+    let jobs = ci::next_due_ms(app).await?;
+    let artifacts = artifacts::next_due_ms(app).await?;
+    Ok(jobs.into_iter().chain(artifacts).min())
+}

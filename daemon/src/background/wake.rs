@@ -1,0 +1,99 @@
+//! When a reconciler has to look again.
+
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    time::Duration,
+};
+
+use tokio::sync::Notify;
+
+use crate::clock::{Clock, Millis};
+
+/// Clocks jump and manual ones stand still, so no sleep is longer. With nothing due at all there
+/// is no sleep but a wait for the signal.
+const SLEEP_MAX: Duration = Duration::from_secs(3_600);
+
+/// The next time at which a reconciler is due, and a signal for when that comes closer.
+#[derive(Debug)]
+pub struct Wake {
+    next_ms: AtomicI64,
+    signal: Notify,
+}
+
+impl Default for Wake {
+    fn default() -> Self {
+        Self { next_ms: AtomicI64::new(Millis::MAX), signal: Notify::new() }
+    }
+}
+
+impl Wake {
+    /// Something is due at `at_ms`. A time later than the one known wakes nobody.
+    pub fn due_at(&self, at_ms: Millis) {
+        if self.next_ms.fetch_min(at_ms, Ordering::SeqCst) > at_ms {
+            self.signal.notify_one();
+        }
+    }
+
+    /// Looks again at once, whatever is due.
+    pub fn now(&self) {
+        self.due_at(Millis::MIN);
+    }
+
+    /// Waits until something is due, starting from `next`: what the store said.
+    pub async fn wait(&self, clock: &Clock, next: Option<Millis>) {
+        if let Some(at_ms) = next {
+            self.next_ms.fetch_min(at_ms, Ordering::SeqCst);
+        }
+        loop {
+            let next_ms = self.next_ms.load(Ordering::SeqCst);
+            let left = next_ms.saturating_sub(clock.now_ms());
+            if left <= 0 {
+                break;
+            }
+            if next_ms == Millis::MAX {
+                self.signal.notified().await;
+                continue;
+            }
+            let sleep = Duration::from_millis(left.unsigned_abs()).min(SLEEP_MAX);
+            tokio::select! {
+                () = tokio::time::sleep(sleep) => {}
+                () = self.signal.notified() => {}
+            }
+        }
+        // What becomes due from here on is a new signal: the caller looks at the store after this.
+        self.next_ms.store(Millis::MAX, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn waits_for_the_earliest_time_and_for_signals() {
+        let clock = Clock::manual(0);
+        let wake = Wake::default();
+        wake.due_at(0);
+        wake.wait(&clock, None).await;
+
+        wake.due_at(5_000);
+        let waiting = wake.wait(&clock, Some(9_000));
+        tokio::pin!(waiting);
+        let early = tokio::time::timeout(Duration::from_secs(1), &mut waiting).await;
+        assert!(early.is_err(), "nothing is due before 5 s");
+        clock.advance_ms(5_000);
+        waiting.await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_nearer_time_ends_a_long_wait() {
+        let clock = Clock::manual(0);
+        let wake = Wake::default();
+        let (waited, ()) =
+            tokio::join!(tokio::time::timeout(Duration::from_secs(60), wake.wait(&clock, Some(1_000_000))), async {
+                tokio::task::yield_now().await;
+                wake.now();
+            });
+        waited.expect("woken by the signal");
+    }
+}

@@ -1,0 +1,141 @@
+//! Accounts: the built-in administrator, and users that administrators make.
+
+use farrier_common::{api::CreateUser, names};
+use farrier_proto::store::{User, Visibility};
+
+use super::{Error, access, authentication};
+use crate::{
+    app::App,
+    clock::Millis,
+    model::identity::Identity,
+    store::{Read as _, Store, StoreError, Tx, ids::Kind, keys, owners},
+};
+
+/// The built-in administrator's number.
+pub const ADMIN_ID: u64 = 1;
+/// The built-in administrator's name.
+pub const ADMIN_NAME: &str = "admin";
+
+const EMAIL_MAX_CHARS: usize = 254;
+const FULL_NAME_MAX_CHARS: usize = 100;
+const PASSWORD_MIN_CHARS: usize = 8;
+
+/// Makes the built-in administrator of a fresh store: a real account, without a password until
+/// one is set.
+pub async fn ensure_administrator(store: &Store, now: Millis) -> Result<(), StoreError> {
+    if store.read().await?.get::<User>(&keys::user(ADMIN_ID)).await?.is_some() {
+        return Ok(());
+    }
+    let id = store.next_id(Kind::Owner).await?;
+    debug_assert_eq!(id, ADMIN_ID, "the first owner of a fresh store");
+    store
+        .write(async |tx: Tx| {
+            let admin =
+                User { id, name: ADMIN_NAME.into(), admin: true, created_ms: now, updated_ms: now, ..User::default() };
+            owners::insert_user(&tx, &admin).await.map(drop)
+        })
+        .await
+}
+
+/// Makes a user. Only site administrators may.
+pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result<User, Error> {
+    access::require_site_admin(identity)?;
+    names::check_owner(&input.username).map_err(|e| Error::invalid("username", format!("name {e}")))?;
+    check_email(&input.email)?;
+    if input.full_name.chars().count() > FULL_NAME_MAX_CHARS {
+        return Err(Error::invalid("full_name", format!("is longer than {FULL_NAME_MAX_CHARS} characters")));
+    }
+    let visibility = visibility(&input.visibility)?;
+    let password_hash = match input.password.filter(|password| !password.is_empty()) {
+        Some(password) => {
+            check_password(&password)?;
+            authentication::hash_password(password).await?
+        }
+        None => String::new(),
+    };
+    let now = app.now_ms();
+    let user = User {
+        id: app.store.next_id(Kind::Owner).await?,
+        name: input.username,
+        email: input.email,
+        full_name: input.full_name,
+        password_hash,
+        admin: input.admin,
+        must_change_password: input.must_change_password.unwrap_or(true),
+        restricted: input.restricted,
+        visibility: visibility.into(),
+        created_ms: now,
+        updated_ms: now,
+        ..User::default()
+    };
+    let row = &user;
+    match app.store.write(async |tx: Tx| Ok::<_, Error>(owners::insert_user(&tx, row).await?)).await? {
+        None => Ok(user),
+        Some(owners::Taken::Name) => Err(Error::invalid("username", format!("user already exists: {}", user.name))),
+        Some(owners::Taken::Email) => Err(Error::invalid("email", "e-mail already in use")),
+    }
+}
+
+/// The word of a visibility.
+pub fn visibility_word(visibility: Visibility) -> &'static str {
+    match visibility {
+        Visibility::Public => "public",
+        Visibility::Limited => "limited",
+        Visibility::Private => "private",
+    }
+}
+
+fn visibility(word: &str) -> Result<Visibility, Error> {
+    match word {
+        "" | "public" => Ok(Visibility::Public),
+        "limited" => Ok(Visibility::Limited),
+        "private" => Ok(Visibility::Private),
+        _ => Err(Error::invalid("visibility", "is none of public, limited, private")),
+    }
+}
+
+/// A rough shape: one `@` with something on both sides and no blanks. More is known only to the
+/// server that receives the mail.
+fn check_email(email: &str) -> Result<(), Error> {
+    let shaped = email.split_once('@').is_some_and(|(local, domain)| {
+        !local.is_empty() && !domain.is_empty() && !domain.contains('@') && !local.starts_with('-')
+    });
+    let plain = email.chars().all(|c| !c.is_whitespace() && !c.is_control() && !matches!(c, '<' | '>' | '"' | ','));
+    match email {
+        "" => Err(Error::invalid("email", "is required")),
+        _ if email.chars().count() > EMAIL_MAX_CHARS => {
+            Err(Error::invalid("email", format!("is longer than {EMAIL_MAX_CHARS} characters")))
+        }
+        _ if shaped && plain => Ok(()),
+        _ => Err(Error::invalid("email", "is no e-mail address")),
+    }
+}
+
+fn check_password(password: &str) -> Result<(), Error> {
+    if password.chars().count() < PASSWORD_MIN_CHARS {
+        return Err(Error::invalid("password", format!("is shorter than {PASSWORD_MIN_CHARS} characters")));
+    }
+    if password.len() > authentication::PASSWORD_MAX_BYTES {
+        let max = authentication::PASSWORD_MAX_BYTES;
+        return Err(Error::invalid("password", format!("is longer than {max} bytes")));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_passwords() {
+        for good in ["a@b", "first.last+tag@example.org"] {
+            assert!(check_email(good).is_ok(), "{good}");
+        }
+        let long = format!("a@{}", "b".repeat(260));
+        for bad in ["", "a", "@b", "a@", "a@b@c", "a b@c", "-f@x", "a@b\n", "<a@b>", &long] {
+            assert!(check_email(bad).is_err(), "{bad}");
+        }
+        assert!(check_password("12345678").is_ok());
+        assert!(check_password("1234567").is_err() && check_password(&"x".repeat(256)).is_err());
+    }
+}

@@ -1,0 +1,125 @@
+//! The begin of an upload.
+
+use farrier_common::names;
+use farrier_proto::store::{Artifact, ArtifactState, Upload};
+
+use super::{rows, visible};
+use crate::{
+    app::App,
+    blob::Place,
+    clock::Millis,
+    config::OnDuplicate,
+    model::{expiry, mime},
+    service::{Error, authentication::JobIdentity},
+    store::{Read, Tx, ids::Kind},
+};
+
+/// What a client says about the artifact that it will upload.
+#[derive(Clone, Debug)]
+pub struct Create {
+    /// Its name.
+    pub name: String,
+    /// When it is to expire; absent: after the default time.
+    pub expires_ms: Option<Millis>,
+    /// Its media type; absent: a zip file.
+    pub mime_type: Option<String>,
+}
+
+/// Begins an upload for `job`; an unfinished one of the same name is dropped.
+///
+/// A finalized name is refused or, in replace mode, stays readable until the new upload is
+/// finalized. Gives the place of the upload and its media type.
+pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Place, String), Error> {
+    names::check_artifact(&input.name).map_err(|e| Error::invalid("name", format!("the artifact name {e}")))?;
+    let mime_type = input.mime_type.filter(|text| !text.is_empty()).unwrap_or_else(|| mime::ZIP.to_owned());
+    if !mime::is_valid(&mime_type) {
+        return Err(Error::invalid("mime_type", "a valid mime_type is required for this artifact version"));
+    }
+    let limits = &app.config.artifacts;
+    let now = app.now_ms();
+    let expires_ms = expiry::decide(now, input.expires_ms, limits.retention_days, limits.max_retention_days)
+        .map_err(|error| Error::invalid("expires_at", error.to_string()))?;
+    check_quota(app, &app.store.read().await?, job.repository_id, 1).await?;
+
+    let fresh_id = app.store.next_id(Kind::Artifact).await?;
+    let (name, mime, fresh) = (&input.name, &mime_type, fresh_id);
+    let place = app
+        .store
+        .write(async |tx: Tx| {
+            let before = current(&tx, job, name, now).await?;
+            if before.as_ref().is_some_and(|row| row.state() == ArtifactState::Final)
+                && app.config.artifacts.on_duplicate == OnDuplicate::Reject
+            {
+                let message = "an artifact with this name already exists on the workflow run".to_owned();
+                return Err(Error::Exists { message });
+            }
+            let mut row = before.clone().unwrap_or_else(|| new_row(fresh, job, name, now));
+            let generation = row.next_generation.max(1);
+            let upload = Upload { generation, started_ms: now, expires_ms, mime_type: mime.clone(), committed: None };
+            if let Some(dropped) = row.upload.replace(upload) {
+                rows::discard(&tx, row.id, dropped.generation, now);
+            }
+            row.next_generation = generation + 1;
+            row.updated_ms = now;
+            rows::put(&tx, before.as_ref(), &row);
+            Ok(Place { artifact: row.id, generation })
+        })
+        .await?;
+    app.sweep.due_at(now.saturating_add(sweep_delay(app)));
+    if place.generation > 1 {
+        app.sweep.due_at(now);
+    }
+    Ok((place, mime_type))
+}
+
+fn sweep_delay(app: &App) -> Millis {
+    i64::try_from(app.config.artifacts.abandoned.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The row that holds the name now. One whose time is over gives the name up here, before the
+/// sweep came.
+async fn current(tx: &Tx, job: &JobIdentity, name: &str, now: Millis) -> Result<Option<Artifact>, Error> {
+    let Some(row) = rows::by_name(tx, job.run_id, job.job_id, name).await? else { return Ok(None) };
+    if row.state() == ArtifactState::Final && visible(&row, now).is_none() {
+        super::remove::expire(tx, row, now);
+        return Ok(None);
+    }
+    Ok(Some(row))
+}
+
+fn new_row(id: u64, job: &JobIdentity, name: &str, now: Millis) -> Artifact {
+    Artifact {
+        id,
+        repository_id: job.repository_id,
+        run_id: job.run_id,
+        job_id: job.job_id,
+        name: name.to_owned(),
+        state: ArtifactState::Pending.into(),
+        created_ms: now,
+        updated_ms: now,
+        next_generation: 1,
+        ..Artifact::default()
+    }
+}
+
+/// Refuses when `more` bytes would take the repository over its quota.
+pub(super) async fn check_quota(app: &App, read: &impl Read, repository: u64, more: u64) -> Result<(), Error> {
+    const PAGE: usize = 1_000;
+    let quota = app.config.artifacts.quota_bytes;
+    if quota == 0 {
+        return Ok(());
+    }
+    let mut used = 0_u64;
+    let mut after = None;
+    loop {
+        let page = rows::next(read, rows::List::Repository(repository), after, PAGE).await?;
+        used += page.iter().filter_map(|row| row.content.as_ref()).map(|content| content.size).sum::<u64>();
+        if used.saturating_add(more) > quota {
+            return Err(Error::Quota { reason: format!("the repository may keep {quota} bytes of artifacts") });
+        }
+        match page.last() {
+            Some(last) if page.len() == PAGE => after = Some(last.id),
+            _ => return Ok(()),
+        }
+    }
+}

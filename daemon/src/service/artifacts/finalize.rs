@@ -1,0 +1,135 @@
+//! The end of an upload: what was received is confirmed and becomes visible.
+
+use farrier_proto::store::{Artifact, ArtifactState, Committed, Content, Upload};
+
+use super::{MISSING, block_refs, create::check_quota, digest_text, rows};
+use crate::{
+    app::App,
+    blob::Place,
+    clock::Millis,
+    service::{Error, authentication::JobIdentity},
+    store::Tx,
+};
+
+/// What the client believes it has uploaded.
+#[derive(Clone, Debug)]
+pub struct Finalize {
+    /// The artifact's name.
+    pub name: String,
+    /// Bytes.
+    pub size: i64,
+    /// `sha256:` and hexadecimal digits, if the client computed it.
+    pub hash: Option<String>,
+}
+
+/// Confirms an upload of `job` and gives the artifact's number. The same call again gives the same
+/// answer.
+pub async fn finalize(app: &App, job: &JobIdentity, input: Finalize) -> Result<u64, Error> {
+    let snapshot = app.store.read().await?;
+    let row = rows::by_name(&snapshot, job.run_id, job.job_id, &input.name).await?.ok_or(MISSING)?;
+    let Some((upload, committed)) = ready(&row)? else {
+        let content = row.content.as_ref().ok_or(MISSING)?;
+        check_claims(&input, content.size, &content.sha256)?;
+        return Ok(row.id);
+    };
+    let place = Place { artifact: row.id, generation: upload.generation };
+    check_size(&input, committed.size)?;
+    check_quota(app, &snapshot, row.repository_id, committed.size).await?;
+    let refs = block_refs(&snapshot, place).await?;
+    drop(snapshot);
+
+    let failed = |source| Error::Blob { doing: "hashing the content", source };
+    let sha256 = app.digests.finish(place, &refs).await.map_err(failed)?;
+    check_claims(&input, committed.size, &sha256)?;
+    confirm(app, place, &committed, &sha256).await?;
+    app.digests.forget(place);
+    Ok(row.id)
+}
+
+/// The upload that can be finalized; `None` when there is none because that is done.
+fn ready(row: &Artifact) -> Result<Option<(Upload, Committed)>, Error> {
+    match (&row.upload, row.state()) {
+        (Some(upload), _) => match &upload.committed {
+            Some(committed) => Ok(Some((upload.clone(), committed.clone()))),
+            None => Err(Error::Precondition { reason: "no content was committed for this artifact".into() }),
+        },
+        (None, ArtifactState::Final) => Ok(None),
+        (None, _) => Err(MISSING),
+    }
+}
+
+fn check_size(input: &Finalize, size: u64) -> Result<(), Error> {
+    if u64::try_from(input.size).ok() == Some(size) {
+        return Ok(());
+    }
+    Err(Error::invalid("size", format!("the client expects {} bytes, {size} bytes were uploaded", input.size)))
+}
+
+fn check_claims(input: &Finalize, size: u64, sha256: &[u8]) -> Result<(), Error> {
+    check_size(input, size)?;
+    let actual = digest_text(sha256);
+    match input.hash.as_deref() {
+        None | Some("") => Ok(()),
+        Some(expected) if expected.eq_ignore_ascii_case(&actual) => Ok(()),
+        Some(expected) if !expected.starts_with("sha256:") => {
+            Err(Error::invalid("hash", "must be sha256: and 64 hexadecimal digits"))
+        }
+        Some(expected) => {
+            let shown: String = expected.chars().take(80).collect();
+            Err(Error::invalid("hash", format!("the client expects {shown}, the uploaded bytes have {actual}")))
+        }
+    }
+}
+
+/// Makes the upload the artifact's content, if it is still what was checked.
+async fn confirm(app: &App, place: Place, committed: &Committed, sha256: &[u8]) -> Result<(), Error> {
+    let now = app.now_ms();
+    let expires_ms = app
+        .store
+        .write(async |tx: Tx| {
+            let before = rows::get(&tx, place.artifact).await?.ok_or(MISSING)?;
+            let mut row = before.clone();
+            if already(&row, place) {
+                return Ok(None); // a call beside this one was faster
+            }
+            let upload = row.upload.take().filter(|upload| upload.generation == place.generation).ok_or(MISSING)?;
+            if upload.committed.as_ref() != Some(committed) {
+                return Err(Error::Precondition { reason: "the block list was changed meanwhile".into() });
+            }
+            if let Some(old) = row.content.replace(content(&upload, committed, sha256)) {
+                rows::discard(&tx, row.id, old.generation, now);
+            }
+            row.set_state(ArtifactState::Final);
+            row.expires_ms = upload.expires_ms;
+            row.updated_ms = now;
+            rows::mark_trim(&tx, place.artifact, place.generation, now);
+            rows::put(&tx, Some(&before), &row);
+            Ok(Some(row.expires_ms))
+        })
+        .await?;
+    if let Some(expires_ms) = expires_ms {
+        wake(app, expires_ms, now);
+    }
+    Ok(())
+}
+
+fn already(row: &Artifact, place: Place) -> bool {
+    row.content.as_ref().is_some_and(|content| content.generation == place.generation)
+}
+
+fn content(upload: &Upload, committed: &Committed, sha256: &[u8]) -> Content {
+    Content {
+        generation: upload.generation,
+        size: committed.size,
+        sha256: sha256.to_vec(),
+        mime_type: upload.mime_type.clone(),
+        blocks: committed.blocks,
+        list_sha256: committed.list_sha256.clone(),
+    }
+}
+
+/// The leftovers of the upload can go now; the artifact itself when it expires.
+fn wake(app: &App, expires_ms: Millis, now: Millis) {
+    app.sweep.due_at(expires_ms);
+    app.sweep.due_at(now);
+}

@@ -1,0 +1,91 @@
+//! Lists of artifacts: of a run for its jobs, of a repository or run for the REST API.
+
+use farrier_proto::store::{Artifact, Run};
+
+use super::{rows, visible};
+use crate::{
+    app::App,
+    service::{Error, authentication::JobIdentity},
+    store::{Read, artifacts::List, runs},
+};
+
+/// Most artifacts of one run that are looked at.
+const RUN_MAX: usize = 100_000;
+/// Rows read at a time while filtering.
+const FILTER_PAGE: usize = 1_000;
+
+/// What a job wants to see of its run.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only this name.
+    pub name: Option<String>,
+    /// Only this number.
+    pub id: Option<i64>,
+}
+
+/// The visible artifacts of the job's run, also those of other jobs, oldest first.
+pub async fn list_run(app: &App, job: &JobIdentity, filter: &Filter) -> Result<Vec<Artifact>, Error> {
+    let now = app.now_ms();
+    let mut found = rows::named_of_run(&app.store.read().await?, job.run_id, RUN_MAX).await?;
+    found.retain(|row| {
+        let name_fits = filter.name.as_ref().is_none_or(|name| *name == row.name);
+        let id_fits = filter.id.is_none_or(|id| u64::try_from(id).ok() == Some(row.id));
+        name_fits && id_fits && visible(row, now).is_some()
+    });
+    found.sort_by_key(|row| row.id);
+    Ok(found)
+}
+
+/// A page of finalized and expired artifacts, newest first, each with its run; and how many there
+/// are on all pages.
+pub async fn list(
+    read: &impl Read,
+    list: List,
+    name: Option<&str>,
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<(Artifact, Run)>, u64), Error> {
+    let (found, total) = match name {
+        None => rows::page(read, list, skip, limit).await?,
+        Some(name) => named(read, list, name, skip, limit).await?,
+    };
+    let mut with_runs: Vec<(Artifact, Run)> = Vec::with_capacity(found.len());
+    for row in found {
+        // Neighbours mostly share their run.
+        let known = with_runs.last().filter(|(_, run)| run.id == row.run_id).map(|(_, run)| run.clone());
+        let run = match known {
+            Some(run) => run,
+            None => runs::run(read, row.run_id).await?.unwrap_or_default(),
+        };
+        with_runs.push((row, run));
+    }
+    Ok((with_runs, total))
+}
+
+/// Filters by name: walks the whole list, because the total counts what the filter leaves.
+async fn named(
+    read: &impl Read,
+    list: List,
+    name: &str,
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<Artifact>, u64), Error> {
+    let mut page = Vec::new();
+    let mut total = 0;
+    let mut after = None;
+    loop {
+        let rows = rows::next(read, list, after, FILTER_PAGE).await?;
+        let last = rows.last().map(|row| row.id);
+        let whole = rows.len() == FILTER_PAGE;
+        for row in rows.into_iter().filter(|row| row.name == name) {
+            if total >= skip && page.len() < limit {
+                page.push(row);
+            }
+            total += 1;
+        }
+        if !whole {
+            return Ok((page, total));
+        }
+        after = last;
+    }
+}

@@ -1,0 +1,90 @@
+//! Reading one artifact: finding it, signed addresses, its bytes.
+
+use std::ops::Range;
+
+use farrier_proto::store::{Artifact, Content, Run};
+
+use super::{MISSING, block_refs, rows, visible};
+use crate::{
+    app::App,
+    blob::{BlockReader, Place},
+    model::{
+        mime,
+        signed_url::{Grant, Operation},
+    },
+    service::{Error, authentication::JobIdentity},
+    store::{Read, runs},
+};
+
+/// A finalized artifact that may be read.
+pub struct Visible {
+    /// Its row.
+    pub row: Artifact,
+    /// Its confirmed content.
+    pub content: Content,
+}
+
+/// What a signed address leads to.
+pub struct Download {
+    /// The artifact's name.
+    pub name: String,
+    /// Its confirmed content.
+    pub content: Content,
+    place: Place,
+}
+
+/// The artifact `name` that a job of the run sees: the one of job `job_id` if that has one, else
+/// the newest of the run.
+pub async fn find_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &str) -> Result<Visible, Error> {
+    let filter = super::Filter { name: Some(name.to_owned()), id: None };
+    let found = super::list_run(app, job, &filter).await?;
+    let own = job_id.parse().ok().and_then(|id: u64| found.iter().find(|row| row.job_id == id));
+    let row = own.or(found.last()).cloned().ok_or(MISSING)?;
+    let content = row.content.clone().ok_or(MISSING)?;
+    Ok(Visible { row, content })
+}
+
+/// The finalized or expired artifact `id` of a repository, with its run.
+pub async fn find(read: &impl Read, repository: u64, id: u64) -> Result<(Artifact, Run), Error> {
+    let row = rows::get(read, id).await?.filter(|row| row.repository_id == repository && row.content.is_some());
+    let row = row.ok_or(MISSING)?;
+    let run = runs::run(read, row.run_id).await?.unwrap_or_default();
+    Ok((row, run))
+}
+
+/// Path and query of an address that reads a visible artifact.
+pub fn read_address(app: &App, row: &Artifact) -> Result<String, Error> {
+    let content = visible(row, app.now_ms()).ok_or(Error::NotFound { what: "the artifact (it has expired)" })?;
+    Ok(address(app, Operation::Read, Place { artifact: row.id, generation: content.generation }, &content.mime_type))
+}
+
+/// Path and query of an address that uploads to `place`.
+pub fn upload_address(app: &App, place: Place, mime_type: &str) -> String {
+    address(app, Operation::Write, place, mime_type)
+}
+
+/// Clients extract what they download if the path ends in `.zip`, whatever the type says.
+fn address(app: &App, operation: Operation, place: Place, mime_type: &str) -> String {
+    let life = i64::try_from(app.config.artifacts.signed_url.as_secs()).unwrap_or(i64::MAX);
+    let expires_secs = app.now_ms().div_euclid(1_000).saturating_add(life);
+    let grant = Grant { operation, artifact: place.artifact, generation: place.generation, expires_secs };
+    let file = if mime::is_zip(mime_type) { "archive.zip" } else { "artifact" };
+    grant.path_and_query(&app.keys.signed_url, file)
+}
+
+/// What `grant` lets its holder read, if that is still there.
+pub async fn open(app: &App, grant: Grant) -> Result<Download, Error> {
+    let row = rows::get(&app.store.read().await?, grant.artifact).await?.ok_or(MISSING)?;
+    let content = visible(&row, app.now_ms()).filter(|content| content.generation == grant.generation);
+    let content = content.ok_or(MISSING)?.clone();
+    let place = Place { artifact: row.id, generation: content.generation };
+    Ok(Download { name: row.name, content, place })
+}
+
+impl Download {
+    /// The bytes of `range`, which must lie inside the content.
+    pub async fn bytes(&self, app: &App, range: Range<u64>) -> Result<BlockReader, Error> {
+        let refs = block_refs(&app.store.read().await?, self.place).await?;
+        Ok(app.blobs.read(self.place, refs, range))
+    }
+}

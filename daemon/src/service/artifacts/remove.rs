@@ -1,0 +1,64 @@
+//! The end of artifacts: deleted by somebody, or their time is over.
+
+use farrier_proto::store::{Artifact, ArtifactState};
+
+use super::{MISSING, rows, visible};
+use crate::{
+    app::App,
+    clock::Millis,
+    service::{Error, authentication::JobIdentity},
+    store::Tx,
+};
+
+/// Deletes an artifact of the job's run by name and gives its number. Readers lose it at once;
+/// its bytes go with the next sweep.
+pub async fn delete_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &str) -> Result<u64, Error> {
+    let found = super::find_in_run(app, job, job_id, name).await?;
+    let now = app.now_ms();
+    remove(app, found.row.id, now, |row| visible(row, now).is_some()).await
+}
+
+/// Deletes the finalized or expired artifact `id` of a repository.
+pub async fn delete(app: &App, repository: u64, id: u64) -> Result<(), Error> {
+    let now = app.now_ms();
+    remove(app, id, now, |row| row.repository_id == repository && row.content.is_some()).await.map(drop)
+}
+
+async fn remove(app: &App, id: u64, now: Millis, meant: impl Fn(&Artifact) -> bool + Sync) -> Result<u64, Error> {
+    let meant = &meant;
+    app.store
+        .write(async |tx: Tx| {
+            let row = rows::get(&tx, id).await?.filter(|row| meant(row)).ok_or(MISSING)?;
+            rows::delete(&tx, &row, now);
+            Ok::<_, Error>(())
+        })
+        .await?;
+    app.sweep.due_at(now);
+    Ok(id)
+}
+
+/// Takes the bytes and the name from an artifact whose time is over. The row stays, so that the
+/// API can say that there was one.
+pub(super) fn expire(tx: &Tx, before: Artifact, now: Millis) {
+    let mut row = before.clone();
+    row.set_state(ArtifactState::Expired);
+    row.updated_ms = now;
+    let upload = row.upload.take().map(|upload| upload.generation);
+    let content = row.content.as_ref().map(|content| content.generation);
+    for generation in [upload, content].into_iter().flatten() {
+        rows::discard(tx, row.id, generation, now);
+    }
+    rows::put(tx, Some(&before), &row);
+}
+
+/// Drops an upload that was never finalized, and the artifact if it has no other content.
+pub(super) fn abandon(tx: &Tx, before: &Artifact, now: Millis) {
+    if before.content.is_none() {
+        return rows::delete(tx, before, now);
+    }
+    let mut row = before.clone();
+    if let Some(upload) = row.upload.take() {
+        rows::discard(tx, row.id, upload.generation, now);
+    }
+    rows::put(tx, Some(before), &row);
+}

@@ -1,0 +1,147 @@
+//! What happens to artifacts by themselves: expiry, abandoned uploads, reclaimed bytes.
+//!
+//! Every step looks at what the store says is due, so a restart, a lost wake-up and a double one
+//! are the same case.
+
+use std::collections::HashSet;
+
+use farrier_proto::store::ArtifactState;
+use futures_util::TryStreamExt as _;
+
+use super::{block_refs, remove, rows};
+use crate::{
+    app::App,
+    blob::{BlobError, Place},
+    clock::Millis,
+    service::Error,
+    store::{Read as _, Tx, engine::Scan, keys},
+};
+
+/// Items of one kind that one pass handles.
+const BATCH: usize = 100;
+/// Rows that one transaction drops.
+const ROWS: usize = 2_000;
+
+/// Handles a bounded batch of everything that is due; `true` when more may be due already.
+pub async fn sweep(app: &App) -> Result<bool, Error> {
+    let now = app.now_ms();
+    let mut more = expire_due(app, now).await?;
+    more |= abandon_due(app, now).await?;
+    more |= collect(app).await?;
+    more |= trim(app).await?;
+    Ok(more)
+}
+
+/// When the next artifact expires or the next upload is abandoned.
+pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
+    let snapshot = app.store.read().await?;
+    let first = async |range| Ok::<_, Error>(snapshot.scan_bytes(&Scan::of(range, 1)).await?.pop());
+    let expiry = first(keys::artifact_expiries(Millis::MAX)).await?;
+    let upload = first(keys::uploads_started(Millis::MAX)).await?;
+    let expiry = expiry.and_then(|(key, _)| keys::leading_time(&key));
+    let upload = upload.and_then(|(key, _)| keys::leading_time(&key));
+    let upload = upload.map(|started| started.saturating_add(abandoned_after(app)));
+    Ok(expiry.into_iter().chain(upload).min())
+}
+
+fn abandoned_after(app: &App) -> Millis {
+    i64::try_from(app.config.artifacts.abandoned.as_millis()).unwrap_or(i64::MAX)
+}
+
+async fn expire_due(app: &App, now: Millis) -> Result<bool, Error> {
+    let due = rows::expired(&app.store.read().await?, now, BATCH).await?;
+    for id in &due {
+        app.store
+            .write(async |tx: Tx| {
+                let row = rows::get(&tx, *id).await?;
+                if let Some(row) = row.filter(|row| row.state() == ArtifactState::Final && row.expires_ms <= now) {
+                    remove::expire(&tx, row, now);
+                }
+                Ok::<_, Error>(())
+            })
+            .await?;
+    }
+    Ok(due.len() == BATCH)
+}
+
+async fn abandon_due(app: &App, now: Millis) -> Result<bool, Error> {
+    let before = now.saturating_sub(abandoned_after(app));
+    let due = rows::uploads_begun(&app.store.read().await?, before, BATCH).await?;
+    for id in &due {
+        app.store
+            .write(async |tx: Tx| {
+                let row = rows::get(&tx, *id).await?;
+                let is_due = |started: Millis| started <= before;
+                if let Some(row) = row.filter(|row| row.upload.as_ref().is_some_and(|u| is_due(u.started_ms))) {
+                    remove::abandon(&tx, &row, now);
+                }
+                Ok::<_, Error>(())
+            })
+            .await?;
+    }
+    Ok(due.len() == BATCH)
+}
+
+/// Removes bytes that are garbage, then the rows that remember them.
+async fn collect(app: &App) -> Result<bool, Error> {
+    let due = rows::garbage(&app.store.read().await?, BATCH).await?;
+    for (artifact, generation) in &due {
+        let place = Place { artifact: *artifact, generation: *generation };
+        app.digests.forget(place);
+        app.blobs.remove_place(place).await.map_err(removing)?;
+        while !app.store.write(async |tx: Tx| rows::forget(&tx, *artifact, *generation, ROWS).await).await? {}
+        tracing::debug!(artifact, generation, "reclaimed artifact bytes");
+    }
+    Ok(due.len() == BATCH)
+}
+
+/// Removes the blocks of finalized uploads that their lists do not name.
+async fn trim(app: &App) -> Result<bool, Error> {
+    let due = rows::trims(&app.store.read().await?, BATCH).await?;
+    for (artifact, generation) in &due {
+        let place = Place { artifact: *artifact, generation: *generation };
+        let refs = block_refs(&app.store.read().await?, place).await?;
+        let named: HashSet<u64> = refs.iter().map(|block| block.file).collect();
+        let mut files = app.blobs.files(place);
+        while let Some(block) = files.try_next().await.map_err(removing)? {
+            if !named.contains(&block.file) {
+                app.blobs.remove(place, block.file).await.map_err(removing)?;
+            }
+        }
+        while !app.store.write(async |tx: Tx| rows::forget_blocks(&tx, *artifact, *generation, ROWS).await).await? {}
+    }
+    Ok(due.len() == BATCH)
+}
+
+/// Marks bytes that no row mentions: a daemon was killed between bytes and row. For the start of
+/// the daemon, before uploads are received. Gives how many places were found.
+pub async fn reclaim_orphans(app: &App) -> Result<usize, Error> {
+    let now = app.now_ms();
+    let mut places = app.blobs.places();
+    let mut found = 0;
+    while let Some(place) = places.try_next().await.map_err(removing)? {
+        let row = rows::get(&app.store.read().await?, place.artifact).await?;
+        let content = row
+            .as_ref()
+            .and_then(|row| row.content.as_ref())
+            .filter(|_| row.as_ref().is_some_and(|row| row.state() == ArtifactState::Final));
+        let kept = [
+            content.map(|content| content.generation),
+            row.as_ref().and_then(|row| row.upload.as_ref()).map(|upload| upload.generation),
+        ];
+        if !kept.contains(&Some(place.generation)) {
+            found += 1;
+            app.store
+                .write(async |tx: Tx| {
+                    rows::discard(&tx, place.artifact, place.generation, now);
+                    Ok::<_, Error>(())
+                })
+                .await?;
+        }
+    }
+    Ok(found)
+}
+
+fn removing(source: BlobError) -> Error {
+    Error::Blob { doing: "reclaiming bytes", source }
+}

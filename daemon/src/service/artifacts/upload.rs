@@ -1,0 +1,237 @@
+//! Bytes of an upload: blocks in any order, then the list that orders them.
+
+use std::{pin::pin, sync::Arc};
+
+use bytes::Bytes;
+use farrier_proto::store::{Artifact, Block, Committed};
+use futures_util::{Stream, StreamExt as _};
+
+use super::{MISSING, block_ref, rows};
+use crate::{
+    app::App,
+    blob::{BlobError, BlockRef, Place, Wanted, Written},
+    model::secret,
+    service::Error,
+    store::{Tx, ids::Kind},
+};
+
+/// Longest block id, bytes. Azure's are at most 88; ours only must fit a key.
+const BLOCK_ID_MAX_BYTES: usize = 256;
+/// The id of a content that comes in one piece. No client can name it: ids are not empty.
+const WHOLE: &str = "";
+
+/// Checksums that a client sent with a block.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Checks {
+    /// `Content-MD5`
+    pub md5: Option<[u8; 16]>,
+    /// `x-ms-content-crc64`
+    pub crc64: Option<u64>,
+}
+
+/// A block as it arrives.
+pub struct BlockInput<S> {
+    /// Bytes that the client announced.
+    pub length: u64,
+    /// What they must add up to.
+    pub checks: Checks,
+    /// The bytes. An error of it means that the client went away or stood still.
+    pub body: S,
+}
+
+/// Receives one block; when this returns it is durable. The last one of an id counts.
+pub async fn put_block<S, E>(app: &App, place: Place, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: std::fmt::Display,
+{
+    let plain = block_id.chars().all(|c| !c.is_control());
+    if block_id.is_empty() || block_id.len() > BLOCK_ID_MAX_BYTES || !plain {
+        let reason = format!("must have 1 to {BLOCK_ID_MAX_BYTES} bytes and no control characters");
+        return Err(Error::invalid("blockid", reason));
+    }
+    receive(app, place, block_id, input).await
+}
+
+/// Receives the whole content in one piece and commits it.
+pub async fn put_blob<S, E>(app: &App, place: Place, input: BlockInput<S>) -> Result<(), Error>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: std::fmt::Display,
+{
+    receive(app, place, WHOLE, input).await?;
+    commit(app, place, &[WHOLE.to_owned()]).await
+}
+
+async fn receive<S, E>(app: &App, place: Place, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: std::fmt::Display,
+{
+    let _slot = app.uploads.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
+    let row = rows::get(&app.store.read().await?, place.artifact).await?.ok_or(MISSING)?;
+    check_open(&row, place)?;
+    check_room(app, input.length).await?;
+
+    let file = app.store.next_id(Kind::BlockFile).await?;
+    let written = write(app, place, file, block_id, input).await?;
+    let block = Block { file, size: written.size };
+    let replaced = record(app, place, block_id, block).await;
+    match replaced {
+        Ok(replaced) => {
+            let block = BlockRef { file, size: written.size };
+            app.digests.stored(place, block_id, block, written.claim);
+            if let Some(old) = replaced {
+                discard_file(app, place, old.file).await;
+            }
+            // A client that is faster than the hash would leave all of it to finalize.
+            app.digests.pace(place).await;
+            Ok(())
+        }
+        Err(error) => {
+            // After a commit of unknown outcome a row may name the file, so only the sweep may
+            // decide.
+            if matches!(error, Error::NotFound { .. }) {
+                discard_file(app, place, file).await;
+            }
+            Err(error)
+        }
+    }
+}
+
+/// The upload must be the artifact's present one.
+fn check_open(row: &Artifact, place: Place) -> Result<(), Error> {
+    match &row.upload {
+        Some(upload) if upload.generation == place.generation => Ok(()),
+        _ => Err(MISSING),
+    }
+}
+
+async fn check_room(app: &App, length: u64) -> Result<(), Error> {
+    let limits = &app.config.artifacts;
+    if length > limits.max_bytes {
+        return Err(Error::TooLarge { limit: limits.max_bytes });
+    }
+    let space = app.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
+    if space.free_bytes < limits.reserve_bytes.saturating_add(length) {
+        return Err(Error::NoSpace);
+    }
+    Ok(())
+}
+
+async fn write<S, E>(app: &App, place: Place, file: u64, block_id: &str, input: BlockInput<S>) -> Result<Written, Error>
+where
+    S: Stream<Item = Result<Bytes, E>> + Send,
+    E: std::fmt::Display,
+{
+    let BlockInput { length, checks, body } = input;
+    let wanted = Wanted { md5: checks.md5.is_some(), crc64: checks.crc64.is_some() };
+    let mut writer = app.blobs.create(place, file, wanted, app.digests.claim(place, block_id));
+    let mut body = pin!(body);
+    let mut received = 0_u64;
+    while let Some(bytes) = body.next().await {
+        let bytes = bytes.map_err(|error| Error::Body { reason: format!("the body ended early: {error}") })?;
+        received += bytes.len() as u64;
+        if received > length {
+            return Err(Error::Body { reason: "the body is longer than its header said".into() });
+        }
+        writer.write(bytes).await.map_err(failed_write)?;
+    }
+    if received != length {
+        return Err(Error::Body { reason: "the body is shorter than its header said".into() });
+    }
+    let written = writer.finish().await.map_err(failed_write)?;
+    let wrong = [
+        ("Content-MD5", checks.md5.is_some() && checks.md5 != written.md5),
+        ("x-ms-content-crc64", checks.crc64.is_some() && checks.crc64 != written.crc64),
+    ];
+    if let Some((field, _)) = wrong.into_iter().find(|(_, wrong)| *wrong) {
+        discard_file(app, place, file).await;
+        return Err(Error::invalid(field, "does not fit the bytes that arrived"));
+    }
+    Ok(written)
+}
+
+fn failed_write(source: BlobError) -> Error {
+    match source {
+        BlobError::Full { .. } => Error::NoSpace,
+        source => Error::Blob { doing: "writing a block", source },
+    }
+}
+
+/// Writes the block's row; gives the block that it replaces.
+async fn record(app: &App, place: Place, block_id: &str, block: Block) -> Result<Option<Block>, Error> {
+    app.store
+        .write(async |tx: Tx| {
+            let row = rows::get(&tx, place.artifact).await?.ok_or(MISSING)?;
+            check_open(&row, place)?;
+            let replaced = rows::block(&tx, place.artifact, place.generation, block_id).await?;
+            // A committed list may still name the replaced file: it stays until the upload ends.
+            let committed = row.upload.is_some_and(|upload| upload.committed.is_some());
+            rows::put_block(&tx, place.artifact, place.generation, block_id, &block);
+            Ok(replaced.filter(|_| !committed))
+        })
+        .await
+}
+
+/// Removes a file that no row names. Failing is no harm: the sweep finds it.
+async fn discard_file(app: &App, place: Place, file: u64) {
+    if let Err(error) = app.blobs.remove(place, file).await {
+        tracing::warn!(error = &error as &dyn std::error::Error, "a dropped block was not removed");
+    }
+}
+
+/// Orders the uploaded blocks. A block that the list does not name does not count; the same list
+/// again changes nothing, also after the upload was finalized.
+pub async fn commit(app: &App, place: Place, block_ids: &[String]) -> Result<(), Error> {
+    if block_ids.len() > rows::BLOCKS_MAX {
+        return Err(Error::invalid("blocklist", format!("names more than {} blocks", rows::BLOCKS_MAX)));
+    }
+    let list_sha256 = list_hash(block_ids);
+    let list_ref = &list_sha256;
+    let max_bytes = app.config.artifacts.max_bytes;
+    let blocks = app
+        .store
+        .write(async |tx: Tx| {
+            let before = rows::get(&tx, place.artifact).await?.ok_or(MISSING)?;
+            if committed_already(&before, place, list_ref) {
+                return Ok(None);
+            }
+            check_open(&before, place)?;
+            let found = rows::blocks(&tx, place.artifact, place.generation, block_ids).await?;
+            let blocks: Option<Vec<Block>> = found.into_iter().collect();
+            let blocks = blocks.ok_or_else(|| Error::invalid("blocklist", "names a block that was not uploaded"))?;
+            let size = blocks.iter().map(|block| block.size).sum();
+            if size > max_bytes {
+                return Err(Error::TooLarge { limit: max_bytes });
+            }
+            let mut row = before.clone();
+            if let Some(upload) = &mut row.upload {
+                let stale = upload.committed.as_ref().map_or(0, |c| rows::pages(u64::from(c.blocks)));
+                rows::put_list(&tx, place.artifact, place.generation, &blocks, stale);
+                let count = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
+                upload.committed = Some(Committed { size, blocks: count, list_sha256: list_ref.to_vec() });
+            }
+            rows::put(&tx, Some(&before), &row);
+            Ok(Some(blocks))
+        })
+        .await?;
+    if let Some(blocks) = blocks {
+        let refs: Arc<[BlockRef]> = blocks.iter().map(block_ref).collect();
+        app.digests.committed(place, &refs);
+    }
+    Ok(())
+}
+
+fn committed_already(row: &Artifact, place: Place, list_sha256: &[u8]) -> bool {
+    let uploading = row.upload.as_ref().filter(|upload| upload.generation == place.generation);
+    let pending = uploading.and_then(|upload| upload.committed.as_ref()).map(|committed| &committed.list_sha256);
+    let content = row.content.as_ref().filter(|content| content.generation == place.generation);
+    let known = pending.or_else(|| content.map(|content| &content.list_sha256));
+    known.is_some_and(|known| known == list_sha256)
+}
+
+fn list_hash(block_ids: &[String]) -> [u8; 32] {
+    // Ids hold no control characters, so a line break cannot make two lists look alike.
+    secret::sha256(block_ids.join("\n").as_bytes())
+}

@@ -1,0 +1,102 @@
+//! Why the product says no, in no protocol's words. Each protocol converts it in one place.
+
+use crate::{blob::BlobError, store::StoreError};
+
+/// What a service function may fail with.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It does not exist, or the caller may not know that it does.
+    #[error("{what} does not exist")]
+    NotFound {
+        /// What was looked for, without what the caller sent.
+        what: &'static str,
+    },
+    /// The input cannot be used.
+    #[error("{field}: {reason}")]
+    Invalid {
+        /// The input field, as the protocol calls it.
+        field: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Something of that name is there already.
+    #[error("{message}")]
+    Exists {
+        /// A sentence that names the remedy where there is one.
+        message: String,
+    },
+    /// The caller is known and may not.
+    #[error("{reason}")]
+    Forbidden {
+        /// What would be needed.
+        reason: String,
+    },
+    /// The caller must say who they are.
+    #[error("{reason}")]
+    Unauthenticated {
+        /// What is wrong with the credentials, or that there are none.
+        reason: String,
+    },
+    /// The thing is not in a state in which this can be done.
+    #[error("{reason}")]
+    Precondition {
+        /// Which step is missing.
+        reason: String,
+    },
+    /// A limit on kept bytes would be passed.
+    #[error("insufficient usage: {reason}")]
+    Quota {
+        /// Which limit.
+        reason: String,
+    },
+    /// The body is larger than allowed.
+    #[error("the content is larger than the limit of {limit} bytes")]
+    TooLarge {
+        /// Bytes that are allowed.
+        limit: u64,
+    },
+    /// The body ended early or was not what its header said.
+    #[error("{reason}")]
+    Body {
+        /// What was wrong.
+        reason: String,
+    },
+    /// Too much is going on; the same request may succeed later.
+    #[error("the server is busy, try again")]
+    Busy,
+    /// The disk below the data directory is full.
+    #[error("not enough free space on the server's disk")]
+    NoSpace,
+    /// The store failed.
+    #[error("storage failed while {doing}")]
+    Store {
+        /// The step that failed.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: StoreError,
+    },
+    /// The blob store failed.
+    #[error("artifact bytes failed while {doing}")]
+    Blob {
+        /// The step that failed.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: BlobError,
+    },
+}
+
+/// Inside a transaction, where the step is the transaction itself.
+impl From<StoreError> for Error {
+    fn from(source: StoreError) -> Self {
+        Self::Store { doing: "reading or writing the store", source }
+    }
+}
+
+impl Error {
+    /// An error about one input field.
+    pub fn invalid(field: &'static str, reason: impl Into<String>) -> Self {
+        Self::Invalid { field, reason: reason.into() }
+    }
+}

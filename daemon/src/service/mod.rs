@@ -1,0 +1,13 @@
+//! What the product does, one module a noun: rules and transactions, no HTTP and no engine.
+
+pub mod access;
+pub mod accounts;
+pub mod artifacts;
+pub mod authentication;
+pub mod ci;
+pub mod error;
+pub mod repositories;
+pub mod status;
+pub mod tokens;
+
+pub use self::error::Error;
