@@ -1,0 +1,171 @@
+//! The accept loop: one for every kind of socket.
+//!
+//! A permit before each accept bounds connections, a pause after an accept error bounds the noise
+//! of a full descriptor table, a timer bounds request heads, a deadline bounds the end.
+
+use std::{
+    convert::Infallible,
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use http::{Request, Response};
+use http_body::Body;
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Kind, Listener, Peer};
+use crate::tasks::Tasks;
+
+/// After an accept error, such as no free descriptor.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Largest read buffer of a connection; also the largest frame of an upload. Bytes.
+const READ_BUFFER_MAX: usize = 256 << 10;
+
+/// What connections may cost.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Connections at once, over all listeners.
+    pub max_connections: usize,
+    /// A request's head must be complete by then; an idle connection is closed after it.
+    pub header_timeout: Duration,
+    /// Requests get this long to end when the daemon stops.
+    pub drain_grace: Duration,
+}
+
+/// Accepts on all `listeners` until the tasks are told to stop, then waits for running requests,
+/// at most the grace. `open` counts connections.
+pub async fn serve<F, Fut, B>(listeners: Vec<Listener>, limits: Limits, tasks: Tasks, open: Arc<AtomicI64>, handle: F)
+where
+    F: Fn(Peer, Request<Incoming>) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(READ_BUFFER_MAX);
+    let server = Server {
+        http,
+        handle,
+        slots: Arc::new(Semaphore::new(limits.max_connections)),
+        open,
+        graceful: GracefulShutdown::new(),
+        give_up: CancellationToken::new(),
+        tasks: tasks.clone(),
+    };
+    tokio::select! {
+        () = tasks.stop().cancelled() => {}
+        _ = join_all(listeners.iter().map(|listener| server.accept_from(listener))) => {}
+    }
+    // Listeners go first: what arrives from here on belongs to the next daemon.
+    drop(listeners);
+    if tokio::time::timeout(limits.drain_grace, server.graceful.shutdown()).await.is_err() {
+        tracing::warn!(grace = ?limits.drain_grace, "requests were still running when the grace was over");
+    }
+    server.give_up.cancel();
+}
+
+struct Server<F> {
+    http: http1::Builder,
+    handle: F,
+    slots: Arc<Semaphore>,
+    open: Arc<AtomicI64>,
+    graceful: GracefulShutdown,
+    /// Ends connections that the grace did not end.
+    give_up: CancellationToken,
+    tasks: Tasks,
+}
+
+impl<F, Fut, B> Server<F>
+where
+    F: Fn(Peer, Request<Incoming>) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Response<B>> + Send + 'static,
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    async fn accept_from(&self, listener: &Listener) {
+        loop {
+            let slot = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+            let accepted = match &listener.kind {
+                Kind::Tcp(listener) => accept_tcp(listener).await.map(|(io, peer)| self.start(io, peer, slot)),
+                Kind::Unix(listener) => accept_unix(listener).await.map(|(io, peer)| self.start(io, peer, slot)),
+            };
+            if let Err(error) = accepted {
+                tracing::warn!(%error, address = listener.address, "a connection was not accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+
+    fn start<I>(&self, io: I, peer: Peer, slot: OwnedSemaphorePermit)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let handle = self.handle.clone();
+        let service = service_fn(move |request| {
+            let answer = handle(peer.clone(), request);
+            async move { Ok::<_, Infallible>(answer.await) }
+        });
+        let connection = self.graceful.watch(self.http.serve_connection(TokioIo::new(io), service));
+        let counted = Counted::new(self.open.clone(), slot);
+        let give_up = self.give_up.clone();
+        self.tasks.short(async move {
+            // What goes wrong with one connection is its client's business: half-sent heads,
+            // resets. The request log has what mattered.
+            let ended = give_up.run_until_cancelled(connection).await;
+            if let Some(Err(error)) = ended {
+                tracing::debug!(%error, "a connection ended with an error");
+            }
+            drop(counted);
+        });
+    }
+}
+
+async fn accept_tcp(listener: &TcpListener) -> io::Result<(TcpStream, Peer)> {
+    let (stream, _) = listener.accept().await?;
+    // Answers are written whole: waiting to fill a packet only delays them.
+    stream.set_nodelay(true)?;
+    let peer = Peer::of_tcp(&stream);
+    Ok((stream, peer))
+}
+
+async fn accept_unix(listener: &UnixListener) -> io::Result<(UnixStream, Peer)> {
+    let (stream, _) = listener.accept().await?;
+    let peer = Peer::of_unix(&stream);
+    Ok((stream, peer))
+}
+
+/// One open connection.
+struct Counted {
+    open: Arc<AtomicI64>,
+    _slot: OwnedSemaphorePermit,
+}
+
+impl Counted {
+    fn new(open: Arc<AtomicI64>, slot: OwnedSemaphorePermit) -> Self {
+        open.fetch_add(1, Ordering::Relaxed);
+        Self { open, _slot: slot }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}

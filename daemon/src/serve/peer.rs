@@ -1,0 +1,82 @@
+//! Who is at the other end of a connection, in the kernel's words.
+
+use std::net::IpAddr;
+
+use tokio::net::{TcpStream, UnixStream};
+
+/// The other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// Somebody at this address.
+    Tcp(Option<IpAddr>),
+    /// A process on this machine; `None` when the kernel did not say whose.
+    Unix(Option<PeerIds>),
+}
+
+/// Whose process it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerIds {
+    /// The user.
+    pub uid: u32,
+    /// All groups, the primary one among them.
+    pub gids: Vec<u32>,
+}
+
+impl Peer {
+    pub(super) fn of_tcp(stream: &TcpStream) -> Self {
+        Self::Tcp(stream.peer_addr().ok().map(|address| address.ip().to_canonical()))
+    }
+
+    pub(super) fn of_unix(stream: &UnixStream) -> Self {
+        let Ok(credentials) = stream.peer_cred() else { return Self::Unix(None) };
+        let mut gids = supplementary_groups(stream).unwrap_or_default();
+        gids.push(credentials.gid());
+        Self::Unix(Some(PeerIds { uid: credentials.uid(), gids }))
+    }
+}
+
+/// The groups that the peer had when it connected. Reading them from its process instead would
+/// race with the process.
+fn supplementary_groups(stream: &UnixStream) -> Option<Vec<u32>> {
+    use std::os::fd::AsRawFd as _;
+    // The kernel allows 65,536 groups of a process; it answers with an error if ours are too few.
+    let mut groups = vec![0_u32; 256];
+    loop {
+        let mut length = libc::socklen_t::try_from(groups.len() * size_of::<u32>()).ok()?;
+        // SAFETY: the pointers are to memory that we own, `length` is its size in bytes, and the
+        // kernel writes at most that many.
+        #[expect(unsafe_code, reason = "SO_PEERGROUPS has no safe wrapper")]
+        let answer = unsafe {
+            libc::getsockopt(
+                stream.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_PEERGROUPS,
+                groups.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
+        if answer == 0 {
+            groups.truncate(usize::try_from(length).ok()? / size_of::<u32>());
+            return Some(groups);
+        }
+        if groups.len() >= 65_536 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ERANGE) {
+            return None;
+        }
+        groups.resize(65_536, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_kernel_names_user_and_groups() {
+        let (left, _right) = UnixStream::pair().expect("a pair");
+        let Peer::Unix(Some(ids)) = Peer::of_unix(&left) else { panic!("the kernel knows") };
+        assert_eq!(ids.uid, rustix::process::getuid().as_raw());
+        let own = rustix::process::getgroups().expect("own groups");
+        assert!(own.iter().all(|gid| ids.gids.contains(&gid.as_raw())));
+        assert!(ids.gids.contains(&rustix::process::getgid().as_raw()));
+    }
+}
