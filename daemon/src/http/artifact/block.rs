@@ -1,0 +1,129 @@
+//! `PUT` on a signed address: the part of Azure's block-blob protocol that artifact clients speak.
+//!
+//! 201 with an empty body is the only success that they know. `x-ms-version` is never looked at.
+
+use axum::{
+    body::Body,
+    extract::{Path, RawQuery, Request, State},
+    response::{IntoResponse, Response},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use http::{HeaderMap, StatusCode, header};
+
+use super::{block_list, xml::BlobApiError};
+use crate::{
+    app::App,
+    blob::Place,
+    http::extract,
+    model::signed_url::{Grant, Operation},
+    service::artifacts::{self, BlockInput, Checks},
+};
+
+/// Longest announced size of one block: Azure's. Bytes.
+const BLOCK_MAX_BYTES: u64 = 4_000 << 20;
+
+/// `PUT /_blob/{artifact}/{generation}/{file}`
+pub(in crate::http) async fn put(
+    State(app): State<App>,
+    Path((artifact, generation, _)): Path<(String, String, String)>,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Result<Response, BlobApiError> {
+    let query = query.unwrap_or_default();
+    let key = &app.keys.signed_url;
+    let grant = Grant::verify(key, Operation::Write, &artifact, &generation, &query, app.now_ms())?;
+    let place = Place { artifact: grant.artifact, generation: grant.generation };
+    let (parts, body) = request.into_parts();
+    let headers = &parts.headers;
+    match (parameter(&query, "comp").as_deref(), parameter(&query, "blockid")) {
+        (Some("block"), Some(id)) => {
+            let input = input(headers, body, BLOCK_MAX_BYTES)?;
+            artifacts::put_block(&app, place, &id, input).await?;
+        }
+        (Some("block"), None) => {
+            return Err(BlobApiError::new(
+                StatusCode::BAD_REQUEST,
+                "MissingRequiredQueryParameter",
+                "comp=block needs a blockid",
+            ));
+        }
+        (Some("blocklist"), _) => {
+            let ids = list(body).await?;
+            artifacts::commit(&app, place, &ids).await?;
+        }
+        (None, _) => put_blob(&app, place, headers, body).await?,
+        (Some(_), _) => {
+            let message = "only comp=block, comp=blocklist and Put Blob are offered";
+            return Err(BlobApiError::new(StatusCode::BAD_REQUEST, "InvalidQueryParameterValue", message));
+        }
+    }
+    Ok((StatusCode::CREATED, [(header::CONTENT_LENGTH, "0")]).into_response())
+}
+
+async fn put_blob(app: &App, place: Place, headers: &HeaderMap, body: Body) -> Result<(), BlobApiError> {
+    let kind = headers.get("x-ms-blob-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !kind.eq_ignore_ascii_case("BlockBlob") {
+        let message = "x-ms-blob-type must be BlockBlob";
+        return Err(BlobApiError::new(StatusCode::BAD_REQUEST, "InvalidHeaderValue", message));
+    }
+    Ok(artifacts::put_blob(app, place, input(headers, body, u64::MAX)?).await?)
+}
+
+/// A body with what its headers say about it.
+fn input(headers: &HeaderMap, body: Body, max: u64) -> Result<BlockInput<axum::body::BodyDataStream>, BlobApiError> {
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let length = text(header::CONTENT_LENGTH.as_str()).and_then(|value| value.parse().ok());
+    let Some(length) = length else {
+        let message = "Content-Length is required";
+        return Err(BlobApiError::new(StatusCode::LENGTH_REQUIRED, "MissingContentLengthHeader", message));
+    };
+    if length > max {
+        let message = format!("a block may have at most {max} bytes");
+        return Err(BlobApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestBodyTooLarge", message));
+    }
+    let checks = Checks {
+        md5: text("content-md5").map(|value| digest(value, "InvalidMd5", "Content-MD5")).transpose()?,
+        crc64: text("x-ms-content-crc64")
+            .map(|value| digest(value, "InvalidHeaderValue", "x-ms-content-crc64").map(u64::from_le_bytes))
+            .transpose()?,
+    };
+    Ok(BlockInput { length, checks, body: body.into_data_stream() })
+}
+
+fn digest<const N: usize>(text: &str, code: &'static str, header: &str) -> Result<[u8; N], BlobApiError> {
+    let bytes = BASE64.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
+    let message = || format!("{header} must be {N} bytes in base64");
+    bytes.ok_or_else(|| BlobApiError::new(StatusCode::BAD_REQUEST, code, message()))
+}
+
+async fn list(body: Body) -> Result<Vec<String>, BlobApiError> {
+    let body = extract::collect(body, block_list::BODY_MAX_BYTES).await.map_err(|error| {
+        let code = match error.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => "RequestBodyTooLarge",
+            _ => "IncompleteBody",
+        };
+        BlobApiError::new(error.status(), code, error.message())
+    })?;
+    block_list::block_ids(&body)
+        .map_err(|error| BlobApiError::new(StatusCode::BAD_REQUEST, "InvalidXmlDocument", error.to_string()))
+}
+
+/// The first value of `name`, decoded once.
+fn parameter(query: &str, name: &str) -> Option<String> {
+    // A blank stands for itself: clients leave the `+` of base64 as it is.
+    let literal_plus = query.replace('+', "%2B");
+    let mut pairs = url::form_urlencoded::parse(literal_plus.as_bytes());
+    pairs.find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parameter;
+
+    #[test]
+    fn block_ids_arrive_as_they_stand_in_the_list() {
+        assert_eq!(parameter("op=w&comp=block&blockid=a+b/c=", "blockid").as_deref(), Some("a+b/c="));
+        assert_eq!(parameter("blockid=a%2Bb%2Fc%3D", "blockid").as_deref(), Some("a+b/c="));
+        assert_eq!(parameter("comp=", "comp"), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! `GET` and `HEAD` on a signed address.
+//!
+//! The length is always said and the bytes are never encoded: clients take a short body for a
+//! whole one otherwise.
+
+use axum::{
+    body::Body,
+    extract::{Path, RawQuery, State},
+    response::Response,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+
+use super::{
+    disposition,
+    range::{self, Wanted},
+    xml::BlobApiError,
+};
+use crate::{
+    app::App,
+    model::signed_url::{Grant, Operation},
+    service::artifacts::{self, Download},
+};
+
+/// What Azure's clients say in place of `Range`.
+const MS_RANGE: HeaderName = HeaderName::from_static("x-ms-range");
+
+/// `GET /_blob/{artifact}/{generation}/{file}`
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    method: Method,
+    Path((artifact, generation, _)): Path<(String, String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, BlobApiError> {
+    let query = query.unwrap_or_default();
+    let key = &app.keys.signed_url;
+    let grant = Grant::verify(key, Operation::Read, &artifact, &generation, &query, app.now_ms())?;
+    let download = artifacts::open(&app, grant).await?;
+    let size = download.content.size;
+    let etag = format!("\"sha256-{}\"", hex::encode(&download.content.sha256));
+    let mut response = Response::new(Body::empty());
+    describe(response.headers_mut(), &download, &etag);
+
+    let range = match wanted(&headers, &etag, size) {
+        Wanted::Whole => 0..size,
+        Wanted::Part(range) => {
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+            let value = format!("bytes {}-{}/{size}", range.start, range.end - 1);
+            set(response.headers_mut(), header::CONTENT_RANGE, &value);
+            range
+        }
+        Wanted::Unsatisfiable => {
+            let message = format!("the artifact has {size} bytes");
+            let mut response = axum::response::IntoResponse::into_response(BlobApiError::new(
+                StatusCode::RANGE_NOT_SATISFIABLE,
+                "InvalidRange",
+                message,
+            ));
+            set(response.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{size}"));
+            return Ok(response);
+        }
+    };
+    response.headers_mut().insert(header::CONTENT_LENGTH, (range.end - range.start).into());
+    if method != Method::HEAD {
+        *response.body_mut() = Body::new(super::stream::Sized::new(download.bytes(&app, range).await?));
+    }
+    Ok(response)
+}
+
+/// The range that counts: `If-Range` with another content asks for the whole.
+fn wanted(headers: &HeaderMap, etag: &str, size: u64) -> Wanted {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let Some(range) = text(MS_RANGE).or_else(|| text(header::RANGE)) else { return Wanted::Whole };
+    match text(header::IF_RANGE) {
+        Some(known) if known != etag => Wanted::Whole,
+        _ => range::parse(range, size),
+    }
+}
+
+fn describe(headers: &mut HeaderMap, download: &Download, etag: &str) {
+    set(headers, header::CONTENT_TYPE, &download.content.mime_type);
+    set(headers, header::CONTENT_DISPOSITION, &disposition::attachment(&download.name));
+    set(headers, header::ETAG, etag);
+    set(headers, header::ACCEPT_RANGES, "bytes");
+    set(headers, header::CACHE_CONTROL, "private, max-age=0, no-transform");
+    // Whatever was uploaded never runs in the name of this host.
+    set(headers, header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'");
+}
+
+fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}

@@ -1,0 +1,12 @@
+//! The artifact protocol of the Actions clients: Twirp calls, and blocks of the Azure blob
+//! protocol on signed addresses.
+
+pub(super) mod block;
+pub mod block_list;
+mod calls;
+pub mod disposition;
+pub(super) mod download;
+pub mod range;
+mod stream;
+pub mod twirp;
+mod xml;

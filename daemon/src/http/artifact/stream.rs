@@ -1,0 +1,42 @@
+//! Artifact bytes as a response body with an exact length.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use futures_util::Stream as _;
+use http_body::{Body, Frame, SizeHint};
+
+use crate::blob::{BlobError, BlockReader};
+
+/// Blocks as a body. A failing read cuts the connection: the client sees that bytes are missing.
+pub(super) struct Sized(BlockReader);
+
+impl Sized {
+    pub(super) fn new(reader: BlockReader) -> Self {
+        Self(reader)
+    }
+}
+
+impl Body for Sized {
+    type Data = Bytes;
+    type Error = BlobError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BlobError>>> {
+        let next = Pin::new(&mut self.0).poll_next(cx);
+        if let Poll::Ready(Some(Err(error))) = &next {
+            tracing::error!(error = error as &dyn std::error::Error, "a download broke off");
+        }
+        next.map(|item| item.map(|bytes| bytes.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.remaining() == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.remaining())
+    }
+}

@@ -1,0 +1,256 @@
+//! Twirp: one route for all calls, messages in JSON or protobuf, errors always in JSON.
+//!
+//! Clients retry whatever is no JSON, for half a minute, so every answer here is.
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use prost::Message;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+
+use super::calls;
+use crate::{
+    app::App,
+    http::{auth, error, extract, origin},
+    serve::Peer,
+    service::{
+        Error,
+        authentication::{self, JobIdentity},
+    },
+};
+
+/// What follows the vendor word in the path of the artifact service.
+const PACKAGE_AND_SERVICE: &str = ".actions.results.api.v1.ArtifactService";
+const METHODS: [&str; 5] =
+    ["CreateArtifact", "FinalizeArtifact", "ListArtifacts", "GetSignedArtifactURL", "DeleteArtifact"];
+/// Largest message, bytes.
+const MESSAGE_MAX_BYTES: usize = 1 << 20;
+
+/// An answer of Twirp that says no.
+#[derive(Debug)]
+pub(in crate::http) struct TwirpError {
+    status: StatusCode,
+    code: &'static str,
+    msg: String,
+}
+
+impl TwirpError {
+    fn new(status: StatusCode, code: &'static str, msg: impl Into<String>) -> Self {
+        Self { status, code, msg: msg.into() }
+    }
+
+    fn bad_route(path: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "bad_route", format!("no handler for path {path:?}"))
+    }
+
+    pub(super) fn malformed(msg: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "malformed", msg)
+    }
+
+    pub(super) fn invalid(msg: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid_argument", msg)
+    }
+
+    pub(super) fn permission_denied(msg: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "permission_denied", msg)
+    }
+}
+
+impl From<Error> for TwirpError {
+    fn from(error: Error) -> Self {
+        let status = error::status_of(&error);
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
+            error::report(&error);
+        }
+        let msg = error.to_string();
+        match &error {
+            Error::NotFound { .. } => Self::new(status, "not_found", msg),
+            // 413 and 422 are no statuses of Twirp.
+            Error::Invalid { .. } | Error::Body { .. } | Error::TooLarge { .. } => Self::invalid(msg),
+            Error::Exists { .. } => Self::new(status, "already_exists", msg),
+            Error::Forbidden { .. } | Error::Quota { .. } => Self::permission_denied(msg),
+            Error::Unauthenticated { .. } => Self::new(status, "unauthenticated", msg),
+            Error::Precondition { .. } => Self::new(status, "failed_precondition", msg),
+            Error::Busy | Error::NoSpace => Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", msg),
+            _ if status == StatusCode::SERVICE_UNAVAILABLE => {
+                Self::new(status, "unavailable", "the store is not available, try again")
+            }
+            Error::Store { .. } | Error::Blob { .. } => Self::new(status, "internal", "internal error"),
+        }
+    }
+}
+
+impl IntoResponse for TwirpError {
+    fn into_response(self) -> Response {
+        let body = json!({ "code": self.code, "msg": self.msg, "meta": {} });
+        (self.status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+    }
+}
+
+/// A call that has proved to come from a live job.
+pub(super) struct Call {
+    pub(super) app: App,
+    pub(super) job: JobIdentity,
+    /// Base of signed addresses for this caller.
+    pub(super) base: String,
+    encoding: Encoding,
+    body: Bytes,
+}
+
+#[derive(Clone, Copy)]
+enum Encoding {
+    Json,
+    Protobuf,
+}
+
+/// `/twirp/{vendor}.actions.results.api.v1.{Service}/{Method}`, and whatever else lies there.
+pub(in crate::http) async fn call(State(app): State<App>, request: Request) -> Result<Response, TwirpError> {
+    let path = request.uri().path().to_owned();
+    if request.method() != Method::POST {
+        let msg = "Twirp calls are POST requests";
+        let mut response = TwirpError::new(StatusCode::METHOD_NOT_ALLOWED, "bad_route", msg).into_response();
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+        return Ok(response);
+    }
+    let method = method_of(&path, &app.config.artifacts.vendors).ok_or_else(|| TwirpError::bad_route(&path))?;
+    let call = receive(app, request).await?;
+    match method {
+        "CreateArtifact" => calls::create(&call).await,
+        "FinalizeArtifact" => calls::finalize(&call).await,
+        "ListArtifacts" => calls::list(&call).await,
+        "GetSignedArtifactURL" => calls::signed_url(&call).await,
+        _ => calls::delete(&call).await,
+    }
+}
+
+/// The method that a path names, if it is one of ours under a known vendor word.
+fn method_of(path: &str, vendors: &[String]) -> Option<&'static str> {
+    let (service, method) = path.strip_prefix("/twirp/")?.split_once('/')?;
+    let vendor = service.strip_suffix(PACKAGE_AND_SERVICE)?;
+    vendors.iter().find(|known| *known == vendor)?;
+    METHODS.into_iter().find(|known| *known == method)
+}
+
+async fn receive(app: App, request: Request<Body>) -> Result<Call, TwirpError> {
+    let (parts, body) = request.into_parts();
+    let token = auth::bearer(&parts.headers);
+    let token = token.ok_or_else(|| Error::Unauthenticated { reason: "a runtime token is required".into() })?;
+    let job = authentication::job(&app, token).await?;
+    let encoding = encoding(&parts.headers)?;
+    let base = origin::base(&app, &parts.headers, parts.extensions.get::<Peer>());
+    let body = extract::collect(body, MESSAGE_MAX_BYTES).await;
+    let body = body.map_err(|error| TwirpError::malformed(error.message()))?;
+    Ok(Call { app, job, base, encoding, body })
+}
+
+fn encoding(headers: &HeaderMap) -> Result<Encoding, TwirpError> {
+    let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "application/json" => Ok(Encoding::Json),
+        "application/protobuf" => Ok(Encoding::Protobuf),
+        // Twirp's own answer to other types.
+        _ => Err(TwirpError::new(
+            StatusCode::NOT_FOUND,
+            "bad_route",
+            "the content type must be application/json or application/protobuf",
+        )),
+    }
+}
+
+impl Call {
+    /// The request's message.
+    pub(super) fn message<M: Message + Default + DeserializeOwned>(&self) -> Result<M, TwirpError> {
+        match self.encoding {
+            Encoding::Json => read_json(&self.body).map_err(TwirpError::malformed),
+            Encoding::Protobuf => {
+                M::decode(self.body.clone()).map_err(|error| TwirpError::malformed(error.to_string()))
+            }
+        }
+    }
+
+    /// The answer, in the request's encoding.
+    pub(super) fn answer<M: Message + Serialize>(&self, message: &M) -> Response {
+        match self.encoding {
+            Encoding::Json => {
+                let body = serde_json::to_string(message).expect("messages are plain data");
+                ([(header::CONTENT_TYPE, "application/json")], body).into_response()
+            }
+            Encoding::Protobuf => {
+                ([(header::CONTENT_TYPE, "application/protobuf")], message.encode_to_vec()).into_response()
+            }
+        }
+    }
+}
+
+/// Reads a message as leniently as clients differ: both spellings of names, numbers as text or as
+/// numbers, `null` for absent, unknown fields skipped.
+pub fn read_json<M: DeserializeOwned>(body: &[u8]) -> Result<M, String> {
+    let mut value: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    match &mut value {
+        Value::Object(fields) => fields.retain(|_, field| !field.is_null()),
+        _ => return Err("the message must be a JSON object".into()),
+    }
+    serde_json::from_value(value).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use farrier_proto::results::{CreateArtifactRequest, FinalizeArtifactRequest, ListArtifactsRequest};
+
+    use super::*;
+
+    #[test]
+    fn only_known_vendors_services_and_methods_have_a_route() {
+        let vendors = ["github".to_owned()];
+        let path = |service: &str, method: &str| format!("/twirp/{service}/{method}");
+        let service = "github.actions.results.api.v1.ArtifactService";
+        assert_eq!(method_of(&path(service, "ListArtifacts"), &vendors), Some("ListArtifacts"));
+        for bad in [
+            path(service, "Nothing"),
+            path("github.actions.results.api.v1.CacheService", "CreateCacheEntry"),
+            path("other.actions.results.api.v1.ArtifactService", "ListArtifacts"),
+            format!("{}/x", path(service, "ListArtifacts")),
+            "/twirp".into(),
+            "/twirp/".into(),
+        ] {
+            assert_eq!(method_of(&bad, &vendors), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn messages_are_read_leniently() {
+        let canonical = r#"{"workflow_run_backend_id":"21","name":"x","size":"146","hash":"sha256:44"}"#;
+        let expected: FinalizeArtifactRequest = read_json(canonical.as_bytes()).expect("canonical");
+        for spelling in [
+            r#"{"workflowRunBackendId":"21","name":"x","size":146,"hash":"sha256:44","unknown":{"a":[1]}}"#,
+            r#"{"workflow_run_backend_id":"21","workflow_job_run_backend_id":null,"name":"x","size":"146","hash":"sha256:44"}"#,
+        ] {
+            assert_eq!(read_json::<FinalizeArtifactRequest>(spelling.as_bytes()), Ok(expected.clone()), "{spelling}");
+        }
+        let filter: ListArtifactsRequest = read_json(br#"{"idFilter":"7","nameFilter":null}"#).expect("filters");
+        assert_eq!(filter.id_filter.map(|id| id.value), Some(7));
+        let filter: ListArtifactsRequest = read_json(br#"{"id_filter":7}"#).expect("a number");
+        assert_eq!(filter.id_filter.map(|id| id.value), Some(7));
+        let created: CreateArtifactRequest =
+            read_json(br#"{"expires_at":"2026-11-25T21:39:10.640Z","version":7,"mime_type":"text/plain"}"#)
+                .expect("all fields");
+        assert_eq!(created.mime_type.as_deref(), Some("text/plain"));
+    }
+
+    #[test]
+    fn broken_messages_are_named() {
+        let deep = format!("{{"a":{}", "[".repeat(100_000));
+        for bad in ["", "[]", "7", "{", r#"{"size":"x"}"#, r#"{"name":7}"#, r#"{"expires_at":"soon"}"#, &deep] {
+            assert!(
+                read_json::<FinalizeArtifactRequest>(bad.as_bytes()).is_err() || bad.contains("expires_at"),
+                "{bad}"
+            );
+        }
+        assert!(read_json::<CreateArtifactRequest>(br#"{"expires_at":"soon"}"#).is_err());
+    }
+}

@@ -1,0 +1,87 @@
+//! Errors of the block-blob protocol: XML bodies and `x-ms-error-code`.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, StatusCode, header};
+use quick_xml::escape::escape;
+
+use crate::{http::error, model::signed_url::Refused, service::Error};
+
+/// The header that carries an error's code beside the body.
+const ERROR_CODE: HeaderName = HeaderName::from_static("x-ms-error-code");
+
+/// An answer of the block-blob protocol that says no.
+#[derive(Debug)]
+pub(in crate::http) struct BlobApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+}
+
+impl BlobApiError {
+    pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into() }
+    }
+}
+
+impl From<Refused> for BlobApiError {
+    fn from(refused: Refused) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "AuthenticationFailed", refused.to_string())
+    }
+}
+
+impl From<Error> for BlobApiError {
+    fn from(error: Error) -> Self {
+        let status = error::status_of(&error);
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
+            error::report(&error);
+        }
+        let bad = StatusCode::BAD_REQUEST;
+        match &error {
+            Error::NotFound { .. } => Self::new(status, "BlobNotFound", "the artifact or its upload does not exist"),
+            Error::Invalid { field: "blocklist", reason } => {
+                Self::new(bad, "InvalidBlockList", format!("the block list {reason}"))
+            }
+            Error::Invalid { field: "Content-MD5", reason } => {
+                Self::new(bad, "Md5Mismatch", format!("Content-MD5 {reason}"))
+            }
+            Error::Invalid { field: "x-ms-content-crc64", reason } => {
+                Self::new(bad, "Crc64Mismatch", format!("x-ms-content-crc64 {reason}"))
+            }
+            Error::Invalid { field, reason } => Self::new(bad, "InvalidBlobOrBlock", format!("{field} {reason}")),
+            Error::Body { reason } => Self::new(bad, "IncompleteBody", reason),
+            Error::TooLarge { .. } => Self::new(status, "RequestBodyTooLarge", error.to_string()),
+            Error::NoSpace => Self::new(status, "InsufficientStorage", error.to_string()),
+            Error::Busy => Self::new(status, "ServerBusy", error.to_string()),
+            _ if status == StatusCode::SERVICE_UNAVAILABLE => {
+                Self::new(status, "ServerBusy", "the store is not available, try again")
+            }
+            _ if status == StatusCode::INTERNAL_SERVER_ERROR => Self::new(status, "InternalError", "internal error"),
+            other => Self::new(status, "InvalidOperation", other.to_string()),
+        }
+    }
+}
+
+impl IntoResponse for BlobApiError {
+    fn into_response(self) -> Response {
+        let Self { status, code, message } = self;
+        let message = escape(message.as_str());
+        let body = format!(
+            "<?xml version=\"1.0\" encoding=\"utf-8\"?><Error><Code>{code}</Code><Message>{message}</Message></Error>"
+        );
+        (status, [(header::CONTENT_TYPE, "application/xml"), (ERROR_CODE, code)], body).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_cannot_break_the_body() {
+        let error = BlobApiError::new(StatusCode::BAD_REQUEST, "X", "<a> & \"b\"");
+        let response = error.into_response();
+        assert_eq!(response.headers()["x-ms-error-code"], "X");
+        let missing = BlobApiError::from(Error::NotFound { what: "x" });
+        assert_eq!((missing.status, missing.code), (StatusCode::NOT_FOUND, "BlobNotFound"));
+    }
+}

@@ -1,0 +1,128 @@
+//! Input and output of the REST API: JSON bodies as lenient as the API family's, and its one form
+//! of JSON answers.
+
+use axum::{
+    extract::{FromRequest, Request},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http_body_util::{BodyExt as _, Limited};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::error::ApiError;
+use crate::app::App;
+
+/// The content type of all REST answers.
+pub(super) const JSON: &str = "application/json;charset=utf-8";
+
+/// A JSON body.
+///
+/// No body at all is `{}`. What begins with `{` is JSON whatever its type says: people use curl.
+/// Unknown keys are ignored, broken JSON is 422, a large body 413.
+pub(super) struct Input<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Input<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        let bytes = collect(body, app.config.server.max_body_bytes).await?;
+        parse(&parts.headers, &bytes).map(Self)
+    }
+}
+
+/// Reads a whole body of at most `limit` bytes.
+pub(super) async fn collect(body: axum::body::Body, limit: usize) -> Result<Bytes, ApiError> {
+    match Limited::new(body, limit).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => {
+            let message = format!("the body is larger than the limit of {limit} bytes");
+            Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, message))
+        }
+        Err(_) => Err(ApiError::new(StatusCode::BAD_REQUEST, "the body ended early")),
+    }
+}
+
+fn parse<T: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8]) -> Result<T, ApiError> {
+    let text = bytes.trim_ascii();
+    let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let json = declared.contains("json") || text.first().is_none_or(|byte| *byte == b'{');
+    if !json {
+        return Err(ApiError::unprocessable("", "[]: the body must be a JSON object"));
+    }
+    let text = if text.is_empty() { b"{}" } else { text };
+    serde_json::from_slice(text).map_err(|error| ApiError::unprocessable("", format!("[]: {error}")))
+}
+
+/// A JSON answer as the API family writes it, with a line break at its end.
+pub(super) struct Output<T>(pub(super) StatusCode, pub(super) T);
+
+impl<T: Serialize> IntoResponse for Output<T> {
+    fn into_response(self) -> Response {
+        let headers = [
+            (header::CONTENT_TYPE, HeaderValue::from_static(JSON)),
+            (header::CACHE_CONTROL, HeaderValue::from_static("max-age=0, private, must-revalidate, no-transform")),
+        ];
+        (self.0, headers, to_json(&self.1)).into_response()
+    }
+}
+
+/// 200 with a JSON body.
+pub(super) fn ok<T: Serialize>(body: T) -> Output<T> {
+    Output(StatusCode::OK, body)
+}
+
+/// 201 with a JSON body.
+pub(super) fn created<T: Serialize>(body: T) -> Output<T> {
+    Output(StatusCode::CREATED, body)
+}
+
+/// The bytes of a JSON answer.
+pub(super) fn to_json<T: Serialize>(body: &T) -> Bytes {
+    let mut bytes = serde_json::to_vec(body).expect("bodies are plain data");
+    bytes.push(b'\n');
+    bytes.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use farrier_common::api::CreateRepository;
+
+    use super::*;
+
+    fn body(content_type: &'static str, text: &str) -> Result<CreateRepository, String> {
+        let mut headers = HeaderMap::new();
+        if !content_type.is_empty() {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        }
+        parse(&headers, text.as_bytes()).map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn bodies_are_lenient_where_clients_are() {
+        let named = CreateRepository { name: "x".into(), ..CreateRepository::default() };
+        for (content_type, text) in [
+            ("application/json", r#"{"name":"x","description":null,"unknown":[1]}"#),
+            ("application/x-www-form-urlencoded", r#"  {"name":"x"}"#),
+            ("", r#"{"name":"x"}"#),
+        ] {
+            assert_eq!(body(content_type, text), Ok(named.clone()));
+        }
+        assert_eq!(body("", ""), Ok(CreateRepository::default()));
+    }
+
+    #[test]
+    fn broken_bodies_are_named() {
+        let deep = "[".repeat(10_000);
+        for (content_type, text) in [
+            ("application/json", "{\"name\":"),
+            ("application/json", deep.as_str()),
+            ("", "name=x"),
+            ("", "{\"name\":7}"),
+        ] {
+            let message = body(content_type, text).expect_err("broken");
+            assert!(message.starts_with("[]: "), "{message}");
+        }
+    }
+}

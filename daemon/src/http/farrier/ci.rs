@@ -1,0 +1,47 @@
+//! Jobs that agents begin and end.
+
+use axum::extract::{Path, State};
+use farrier_common::api;
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfRepository},
+        error::ApiError,
+        extract::{Input, Output, created, ok},
+        show,
+    },
+    service::{Error, ci},
+    store::{owners, repositories, runs},
+};
+
+/// `POST /jobs`: begins a job, in a new run or in a live one.
+pub(in crate::http) async fn begin(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Input(input): Input<api::BeginRun>,
+) -> Result<Output<api::BegunJob>, ApiError> {
+    let begun = ci::begin(&app, &caller.identity, input).await?;
+    Ok(created(api::BegunJob {
+        run_id: show::number(begun.job.run_id),
+        job_id: show::number(begun.job.id),
+        token: begun.token,
+        env: begun.env,
+    }))
+}
+
+/// `POST /jobs/{id}/end`
+pub(in crate::http) async fn end(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path(id): Path<String>,
+    Input(input): Input<api::EndJob>,
+) -> Result<Output<api::Job>, ApiError> {
+    let id = id.parse().map_err(|_| Error::NotFound { what: "the job" })?;
+    let job = ci::end(&app, &caller.identity, id, input.conclusion).await?;
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let run = runs::run(&snapshot, job.run_id).await.map_err(Error::from)?.unwrap_or_default();
+    let repository = repositories::get(&snapshot, job.repository_id).await.map_err(Error::from)?.unwrap_or_default();
+    let owner = owners::user(&snapshot, repository.owner_id).await.map_err(Error::from)?.unwrap_or_default();
+    Ok(ok(show::job(&app, &format!("{}/{}", owner.name, repository.name), &run, &job)))
+}

@@ -1,0 +1,4 @@
+//! `/api/farrier/v1`: what the compatible API has no word for.
+
+pub(super) mod ci;
+pub(super) mod status;

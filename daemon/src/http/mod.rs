@@ -1,0 +1,18 @@
+//! HTTP: identity, input, limits, and one conversion of errors per protocol.
+//!
+//! Handlers decode, call one service function and encode. Only this module knows status codes.
+
+pub mod artifact;
+mod auth;
+mod body;
+mod error;
+mod extract;
+mod farrier;
+mod handle;
+mod origin;
+mod page;
+mod router;
+mod show;
+mod v1;
+
+pub use self::{auth::PeerRules, handle::Front, origin::trimmed, router::router};

@@ -1,0 +1,104 @@
+//! Pages of lists: which one is asked for, and the headers that lead to the others.
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+/// Items of a page when the request names no number.
+const LIMIT_DEFAULT: usize = 30;
+/// Most items of a page: clients of Actions ask for so many and believe that they get them.
+const LIMIT_MAX: usize = 100;
+
+/// The page that a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    /// From 1.
+    number: u64,
+    /// Items of each page.
+    pub(super) limit: usize,
+}
+
+impl Page {
+    /// Reads `page` and `limit`, or `per_page` as Actions clients say. What makes no sense counts
+    /// as absent, as in the API family.
+    pub(super) fn of_actions(query: Option<&str>) -> Self {
+        let number = |words: &[&str]| {
+            let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+            let found = pairs.find(|(name, _)| words.contains(&name.as_ref()));
+            found.and_then(|(_, value)| value.parse::<u64>().ok()).filter(|number| *number > 0)
+        };
+        let limit = number(&["limit", "per_page"])
+            .map_or(LIMIT_DEFAULT, |limit| usize::try_from(limit).unwrap_or(LIMIT_MAX).min(LIMIT_MAX));
+        Self { number: number(&["page"]).unwrap_or(1), limit }
+    }
+
+    /// Items before this page.
+    pub(super) fn skip(self) -> u64 {
+        (self.number - 1).saturating_mul(self.limit as u64)
+    }
+
+    /// `X-Total-Count`, and `Link` when there are more pages. `address` is the list's absolute
+    /// address without a query.
+    pub(super) fn headers(self, address: &str, query: Option<&str>, total: u64) -> HeaderMap {
+        const TOTAL: HeaderName = HeaderName::from_static("x-total-count");
+        let last = total.div_ceil(self.limit as u64).max(1);
+        let mut targets = Vec::new();
+        if self.number < last {
+            targets.extend([("next", self.number + 1), ("last", last)]);
+        }
+        if self.number > 1 {
+            targets.extend([("first", 1), ("prev", (self.number - 1).min(last))]);
+        }
+        let links: Vec<String> = targets
+            .into_iter()
+            .map(|(rel, number)| format!("<{address}?{}>; rel=\"{rel}\"", with_page(query, number)))
+            .collect();
+        let mut headers = HeaderMap::new();
+        headers.insert(TOTAL, total.into());
+        let mut exposed = "X-Total-Count";
+        if let Ok(value) = HeaderValue::from_str(&links.join(","))
+            && !links.is_empty()
+        {
+            headers.insert(header::LINK, value);
+            exposed = "X-Total-Count, Link";
+        }
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
+        headers
+    }
+}
+
+/// The query with another page, keys sorted. Credentials in it are left out.
+fn with_page(query: Option<&str>, number: u64) -> String {
+    let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let secret = ["page", "token", "access_token"];
+    let mut pairs: Vec<(String, String)> =
+        pairs.into_owned().filter(|(name, _)| !secret.contains(&name.as_str())).collect();
+    pairs.push(("page".into(), number.to_string()));
+    pairs.sort_by(|a, b| a.0.cmp(&b.0));
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_counts_as_absent_and_limits_hold() {
+        let page = |query| Page::of_actions(Some(query));
+        assert_eq!(page("page=0&limit=-1"), Page { number: 1, limit: 30 });
+        assert_eq!(page("page=x&limit=999"), Page { number: 1, limit: 100 });
+        assert_eq!(page("page=3&limit=5").skip(), 10);
+        assert_eq!(Page::of_actions(Some("per_page=100&page=2")), Page { number: 2, limit: 100 });
+        assert_eq!(page(&format!("page={}", u64::MAX)).skip(), u64::MAX);
+    }
+
+    #[test]
+    fn links_lead_to_the_neighbours_without_credentials() {
+        let query = Some("page=2&limit=2&token=secret&b=1");
+        let headers = Page::of_actions(query).headers("http://h/api/v1/x", query, 5);
+        assert_eq!(headers["x-total-count"], "5");
+        let link = headers["link"].to_str().expect("text");
+        let base = "http://h/api/v1/x?b=1&limit=2&page=";
+        let expected = [("3", "next"), ("3", "last"), ("1", "first"), ("1", "prev")];
+        assert_eq!(link, expected.map(|(n, rel)| format!("<{base}{n}>; rel=\"{rel}\"")).join(","));
+        assert!(!Page::of_actions(None).headers("x", None, 3).contains_key("link"));
+    }
+}

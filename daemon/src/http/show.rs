@@ -1,0 +1,224 @@
+//! Rows as the REST API shows them.
+
+use farrier_common::api;
+use farrier_proto::store::{Artifact, ArtifactState, Job, Repository, Run, Token, User};
+
+use crate::{
+    app::App,
+    clock::Millis,
+    model::identity::Identity,
+    service::{
+        access::{self, Action},
+        accounts, artifacts, ci,
+    },
+};
+
+/// What the API family writes for a time that never was.
+const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
+const EPOCH: &str = "1970-01-01T00:00:00Z";
+/// Agents begin runs; nothing else does.
+const EVENT: &str = "workflow_dispatch";
+
+/// RFC 3339 in UTC, whole seconds; the zero time for a time that is not set.
+pub(super) fn time(ms: Millis) -> String {
+    if ms == 0 {
+        return ZERO_TIME.to_owned();
+    }
+    let instant = jiff::Timestamp::from_second(ms.div_euclid(1_000));
+    instant.map_or_else(|_| ZERO_TIME.to_owned(), |instant| format!("{instant:.0}"))
+}
+
+/// A number as the API writes it.
+pub(super) fn number(id: u64) -> i64 {
+    i64::try_from(id).unwrap_or(i64::MAX)
+}
+
+/// An account as `viewer` may see it.
+pub(super) fn user(app: &App, viewer: &Identity, row: &User) -> api::User {
+    let root = &app.root_url;
+    let inside = viewer.is_admin() || viewer.user_id() == row.id;
+    let hidden = || format!("{}@noreply.{}", row.name.to_lowercase(), host(root));
+    let address = if viewer.account().is_some() && !row.email.is_empty() { row.email.clone() } else { hidden() };
+    api::User {
+        id: number(row.id),
+        login: row.name.clone(),
+        full_name: row.full_name.clone(),
+        email: address,
+        avatar_url: format!("{root}/avatars/{}", row.id),
+        html_url: format!("{root}/{}", row.name),
+        is_admin: inside && row.admin,
+        last_login: time(if inside { row.last_login_ms } else { 0 }),
+        created: time(row.created_ms),
+        restricted: row.restricted,
+        active: inside && !row.inactive,
+        prohibit_login: inside && row.prohibit_login,
+        location: row.location.clone(),
+        website: row.website.clone(),
+        description: row.description.clone(),
+        visibility: accounts::visibility_word(row.visibility()).into(),
+        username: row.name.clone(),
+        ..api::User::default()
+    }
+}
+
+fn host(root_url: &str) -> String {
+    let url = url::Url::parse(root_url).ok();
+    url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_else(|| "localhost".into())
+}
+
+/// A repository as `viewer` may see it.
+pub(super) fn repository(app: &App, viewer: &Identity, row: &Repository, owner: &User) -> api::Repository {
+    let root = &app.root_url;
+    let path = format!("{}/{}", owner.name, row.name);
+    let api = format!("{root}/api/v1/repos/{path}");
+    let may = |action| access::may(viewer, row, action);
+    api::Repository {
+        id: number(row.id),
+        owner: user(app, viewer, owner),
+        name: row.name.clone(),
+        full_name: path.clone(),
+        description: row.description.clone(),
+        empty: true,
+        private: row.private,
+        languages_url: format!("{api}/languages"),
+        html_url: format!("{root}/{path}"),
+        url: api,
+        clone_url: format!("{root}/{path}.git"),
+        default_branch: row.default_branch.clone(),
+        created_at: time(row.created_ms),
+        updated_at: time(row.updated_ms),
+        archived_at: EPOCH.into(),
+        permissions: api::Permissions {
+            admin: may(Action::Administer),
+            push: may(Action::Administer),
+            pull: may(Action::Read),
+        },
+        projects_mode: "all".into(),
+        has_actions: true,
+        default_merge_style: "merge".into(),
+        object_format_name: "sha1".into(),
+        mirror_updated: ZERO_TIME.into(),
+        ..api::Repository::default()
+    }
+}
+
+/// A token; `clear` only in the answer that makes it.
+pub(super) fn token(row: &Token, clear: &str) -> api::AccessToken {
+    let set = |ms: Millis| (ms != 0).then(|| time(ms));
+    api::AccessToken {
+        id: number(row.id),
+        name: row.name.clone(),
+        sha1: clear.to_owned(),
+        token_last_eight: row.last_eight.clone(),
+        scopes: row.scopes.clone(),
+        created_at: time(row.created_ms),
+        last_used_at: set(row.last_used_ms),
+        expires_at: set(row.expires_ms),
+    }
+}
+
+/// Absolute address of a repository's actions.
+pub(super) fn actions_url(app: &App, path: &str) -> String {
+    format!("{}/api/v1/repos/{path}/actions", app.root_url)
+}
+
+/// A run of the repository `path` (`owner/name`).
+pub(super) fn run(app: &App, path: &str, row: &Run) -> api::Run {
+    api::Run {
+        id: number(row.id),
+        url: format!("{}/runs/{}", actions_url(app, path), row.id),
+        html_url: format!("{}/{path}/actions/runs/{}", app.root_url, row.id),
+        display_title: row.workflow.clone(),
+        path: row.workflow.clone(),
+        event: EVENT.into(),
+        run_attempt: 1,
+        run_number: number(row.number),
+        repository_id: number(row.repository_id),
+        head_sha: row.head_sha.clone(),
+        head_branch: row.head_branch.clone(),
+        status: ci::status_word(row.status()).into(),
+        conclusion: ci::conclusion_word(row.conclusion()).into(),
+        started_at: time(row.created_ms),
+        completed_at: time(row.completed_ms),
+    }
+}
+
+/// A job of `run`.
+pub(super) fn job(app: &App, path: &str, run: &Run, row: &Job) -> api::Job {
+    let actions = actions_url(app, path);
+    api::Job {
+        id: number(row.id),
+        url: format!("{actions}/jobs/{}", row.id),
+        html_url: format!("{}/{path}/actions/runs/{}/jobs/{}", app.root_url, run.id, row.id),
+        run_id: number(run.id),
+        run_url: format!("{actions}/runs/{}", run.id),
+        name: row.name.clone(),
+        run_attempt: 1,
+        head_sha: run.head_sha.clone(),
+        head_branch: run.head_branch.clone(),
+        status: ci::status_word(row.status()).into(),
+        conclusion: ci::conclusion_word(row.conclusion()).into(),
+        created_at: time(row.started_ms),
+        started_at: time(row.started_ms),
+        completed_at: time(row.completed_ms),
+        ..api::Job::default()
+    }
+}
+
+/// A run in the older shape of tasks.
+pub(super) fn task(app: &App, path: &str, row: &Run) -> api::Task {
+    let shown = run(app, path, row);
+    let status = if shown.conclusion.is_empty() { "running".to_owned() } else { shown.conclusion };
+    api::Task {
+        id: shown.id,
+        name: row.workflow.clone(),
+        head_branch: shown.head_branch,
+        head_sha: shown.head_sha,
+        run_number: shown.run_number,
+        event: shown.event,
+        display_title: shown.display_title,
+        status,
+        workflow_id: row.workflow.clone(),
+        url: shown.url,
+        created_at: time(row.created_ms),
+        updated_at: time(row.updated_ms),
+        run_started_at: time(row.created_ms),
+    }
+}
+
+/// A finalized or expired artifact of `run`.
+pub(super) fn artifact(app: &App, path: &str, row: &Artifact, run: &Run) -> api::Artifact {
+    let url = format!("{}/artifacts/{}", actions_url(app, path), row.id);
+    let content = row.content.clone().unwrap_or_default();
+    let expired = row.state() == ArtifactState::Expired || row.expires_ms <= app.now_ms();
+    api::Artifact {
+        id: number(row.id),
+        name: row.name.clone(),
+        size_in_bytes: number(content.size),
+        archive_download_url: format!("{url}/zip"),
+        url,
+        expired,
+        digest: artifacts::digest_text(&content.sha256),
+        created_at: time(row.created_ms),
+        updated_at: time(row.updated_ms),
+        expires_at: time(row.expires_ms),
+        workflow_run: api::ArtifactRun {
+            id: number(row.run_id),
+            repository_id: number(row.repository_id),
+            head_repository_id: number(row.repository_id),
+            head_branch: run.head_branch.clone(),
+            head_sha: run.head_sha.clone(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_whole_seconds_in_utc() {
+        assert_eq!(time(0), "0001-01-01T00:00:00Z");
+        assert_eq!(time(1_767_323_045_999), "2026-01-02T03:04:05Z");
+    }
+}

@@ -1,0 +1,145 @@
+//! Artifacts of a repository and of its runs.
+//!
+//! Lists answer the envelope that the Actions toolkit reads; a download is a redirect to a signed
+//! address, which needs no credentials.
+
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::{IntoResponse, Response},
+};
+use farrier_common::api;
+use farrier_proto::store::{Artifact, Run};
+use http::{HeaderMap, StatusCode, header};
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfRepository},
+        error::ApiError,
+        extract::{Output, ok},
+        origin,
+        page::Page,
+        show,
+    },
+    serve::Peer,
+    service::{
+        Error,
+        access::Action,
+        artifacts,
+        repositories::{self, Found},
+    },
+    store::{Snapshot, artifacts::List},
+};
+
+async fn repository(
+    snapshot: &Snapshot,
+    caller: &Caller<OfRepository>,
+    (owner, name): (&str, &str),
+    action: Action,
+) -> Result<(Found, String), ApiError> {
+    let found = repositories::find(snapshot, &caller.identity, owner, name, action).await?;
+    let path = format!("{}/{}", found.owner.name, found.repository.name);
+    Ok((found, path))
+}
+
+/// `GET /repos/{owner}/{repo}/actions/artifacts`
+pub(in crate::http) async fn list(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let (found, path) = repository(&snapshot, &caller, (&owner, &name), Action::ReadActions).await?;
+    let address = format!("{}/artifacts", show::actions_url(&app, &path));
+    page(&app, &snapshot, List::Repository(found.repository.id), &path, &address, query.as_deref()).await
+}
+
+/// `GET /repos/{owner}/{repo}/actions/runs/{run}/artifacts`: empty for a run that there is not.
+pub(in crate::http) async fn list_of_run(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name, run)): Path<(String, String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let (found, path) = repository(&snapshot, &caller, (&owner, &name), Action::ReadActions).await?;
+    let run = run.parse().unwrap_or(0);
+    let known = crate::service::ci::run_in(&snapshot, found.repository.id, run).await;
+    let run = match known {
+        Ok(run) => run.id,
+        Err(Error::NotFound { .. }) => 0,
+        Err(other) => return Err(other.into()),
+    };
+    let address = format!("{}/runs/{run}/artifacts", show::actions_url(&app, &path));
+    page(&app, &snapshot, List::Run(run), &path, &address, query.as_deref()).await
+}
+
+async fn page(
+    app: &App,
+    snapshot: &Snapshot,
+    list: List,
+    path: &str,
+    address: &str,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let page = Page::of_actions(query);
+    let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let name = pairs.find(|(key, value)| key == "name" && !value.is_empty()).map(|(_, value)| value);
+    let (rows, total) = artifacts::list(snapshot, list, name.as_deref(), page.skip(), page.limit).await?;
+    let shown = rows.iter().map(|(row, run)| show::artifact(app, path, row, run)).collect();
+    let body = api::Artifacts { total_count: show::number(total), artifacts: shown };
+    Ok((page.headers(address, query, total), ok(body)).into_response())
+}
+
+async fn one(
+    app: &App,
+    caller: &Caller<OfRepository>,
+    (owner, name, id): (&str, &str, &str),
+) -> Result<(Artifact, Run, String), ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let (found, path) = repository(&snapshot, caller, (owner, name), Action::ReadActions).await?;
+    let (row, run) = artifacts::find(&snapshot, found.repository.id, artifact_id(id)?).await?;
+    Ok((row, run, path))
+}
+
+fn artifact_id(text: &str) -> Result<u64, Error> {
+    text.parse().map_err(|_| Error::NotFound { what: "the artifact" })
+}
+
+/// `GET /repos/{owner}/{repo}/actions/artifacts/{id}`
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name, id)): Path<(String, String, String)>,
+) -> Result<Output<api::Artifact>, ApiError> {
+    let (row, run, path) = one(&app, &caller, (&owner, &name, &id)).await?;
+    Ok(ok(show::artifact(&app, &path, &row, &run)))
+}
+
+/// `GET /repos/{owner}/{repo}/actions/artifacts/{id}/zip`
+pub(in crate::http) async fn download(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name, id)): Path<(String, String, String)>,
+    peer: Option<axum::Extension<Peer>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let (row, _, _) = one(&app, &caller, (&owner, &name, &id)).await?;
+    let base = origin::base(&app, &headers, peer.as_deref());
+    let location = format!("{base}{}", artifacts::read_address(&app, &row)?);
+    Ok((StatusCode::FOUND, [(header::LOCATION, location)]).into_response())
+}
+
+/// `DELETE /repos/{owner}/{repo}/actions/artifacts/{id}`
+pub(in crate::http) async fn delete(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name, id)): Path<(String, String, String)>,
+) -> Result<StatusCode, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let (found, _) = repository(&snapshot, &caller, (&owner, &name), Action::WriteActions).await?;
+    drop(snapshot);
+    artifacts::delete(&app, found.repository.id, artifact_id(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,155 @@
+//! Runs and jobs of a repository: what clients need to find a run's number.
+
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::{IntoResponse, Response},
+};
+use farrier_common::api;
+use farrier_proto::store::Run;
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfRepository},
+        error::ApiError,
+        extract::{Output, ok},
+        page::Page,
+        show,
+    },
+    service::{
+        Error,
+        access::Action,
+        ci,
+        repositories::{self, Found},
+    },
+    store::{Snapshot, runs},
+};
+
+/// A repository whose actions the caller may read, and the snapshot that says so.
+struct Scene {
+    snapshot: Snapshot,
+    found: Found,
+    path: String,
+}
+
+async fn scene(app: &App, caller: &Caller<OfRepository>, owner: &str, name: &str) -> Result<Scene, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let found = repositories::find(&snapshot, &caller.identity, owner, name, Action::ReadActions).await?;
+    let path = format!("{}/{}", found.owner.name, found.repository.name);
+    Ok(Scene { snapshot, found, path })
+}
+
+impl Scene {
+    async fn run(&self, id: &str) -> Result<Run, ApiError> {
+        let id = id.parse().map_err(|_| Error::NotFound { what: "the run" })?;
+        Ok(ci::run_in(&self.snapshot, self.found.repository.id, id).await?)
+    }
+
+    async fn jobs(&self, app: &App, run: &Run) -> Result<api::Jobs, ApiError> {
+        let rows = runs::jobs_of_run(&self.snapshot, run.id, ci::JOBS_MAX).await.map_err(Error::from)?;
+        let jobs: Vec<_> = rows.iter().map(|job| show::job(app, &self.path, run, job)).collect();
+        Ok(api::Jobs { total_count: show::number(jobs.len() as u64), jobs })
+    }
+}
+
+/// `GET /repos/{owner}/{repo}/actions/runs`
+pub(in crate::http) async fn list(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let scene = scene(&app, &caller, &owner, &name).await?;
+    let (rows, total, headers) = page_of_runs(&app, &scene, query.as_deref(), "runs").await?;
+    let workflow_runs = rows.iter().map(|run| show::run(&app, &scene.path, run)).collect();
+    Ok((headers, ok(api::Runs { total_count: show::number(total), workflow_runs })).into_response())
+}
+
+/// `GET /repos/{owner}/{repo}/actions/tasks`: the same in the older shape.
+pub(in crate::http) async fn list_tasks(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let scene = scene(&app, &caller, &owner, &name).await?;
+    let (rows, total, headers) = page_of_runs(&app, &scene, query.as_deref(), "tasks").await?;
+    let workflow_runs = rows.iter().map(|run| show::task(&app, &scene.path, run)).collect();
+    Ok((headers, ok(api::TaskList { total_count: show::number(total), workflow_runs })).into_response())
+}
+
+async fn page_of_runs(
+    app: &App,
+    scene: &Scene,
+    query: Option<&str>,
+    list: &str,
+) -> Result<(Vec<Run>, u64, http::HeaderMap), ApiError> {
+    let page = Page::of_actions(query);
+    let repository = scene.found.repository.id;
+    let (rows, total) =
+        runs::of_repository(&scene.snapshot, repository, page.skip(), page.limit).await.map_err(Error::from)?;
+    let address = format!("{}/{list}", show::actions_url(app, &scene.path));
+    Ok((rows, total, page.headers(&address, query, total)))
+}
+
+/// `GET /repos/{owner}/{repo}/actions/runs/{run}`
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name, run)): Path<(String, String, String)>,
+) -> Result<Output<api::Run>, ApiError> {
+    let scene = scene(&app, &caller, &owner, &name).await?;
+    let run = scene.run(&run).await?;
+    Ok(ok(show::run(&app, &scene.path, &run)))
+}
+
+/// `GET /repos/{owner}/{repo}/actions/runs/{run}/jobs`
+pub(in crate::http) async fn jobs(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name, run)): Path<(String, String, String)>,
+) -> Result<Output<api::Jobs>, ApiError> {
+    let scene = scene(&app, &caller, &owner, &name).await?;
+    let run = scene.run(&run).await?;
+    Ok(ok(scene.jobs(&app, &run).await?))
+}
+
+/// `GET /repos/{owner}/{repo}/actions/runs/{run}/attempts/{n}`: a rerun is a new run, so there is
+/// the first attempt only.
+pub(in crate::http) async fn attempt(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name, run, attempt)): Path<(String, String, String, String)>,
+) -> Result<Output<api::Run>, ApiError> {
+    first_attempt(&attempt)?;
+    get(State(app), caller, Path((owner, name, run))).await
+}
+
+/// `GET /repos/{owner}/{repo}/actions/runs/{run}/attempts/{n}/jobs`
+pub(in crate::http) async fn attempt_jobs(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name, run, attempt)): Path<(String, String, String, String)>,
+) -> Result<Output<api::Jobs>, ApiError> {
+    first_attempt(&attempt)?;
+    jobs(State(app), caller, Path((owner, name, run))).await
+}
+
+fn first_attempt(attempt: &str) -> Result<(), Error> {
+    if attempt == "1" { Ok(()) } else { Err(Error::NotFound { what: "the attempt" }) }
+}
+
+/// `GET /repos/{owner}/{repo}/actions/jobs/{job}`
+pub(in crate::http) async fn job(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name, job)): Path<(String, String, String)>,
+) -> Result<Output<api::Job>, ApiError> {
+    let missing = || Error::NotFound { what: "the job" };
+    let scene = scene(&app, &caller, &owner, &name).await?;
+    let id = job.parse().map_err(|_| missing())?;
+    let row = runs::job_by_id(&scene.snapshot, id).await.map_err(Error::from)?;
+    let row = row.filter(|row| row.repository_id == scene.found.repository.id).ok_or_else(missing)?;
+    let run = ci::run_in(&scene.snapshot, row.repository_id, row.run_id).await?;
+    Ok(ok(show::job(&app, &scene.path, &run, &row)))
+}
