@@ -1,6 +1,21 @@
-//! The farrier daemon as a library: `main` is thin and tests call the same `run`.
+//! The farrier daemon as a library: `main` is thin and tests call the same [`run`].
+//!
+//! The way of a request: `serve` (bytes, peer) → `http` (identity, input, limits) → `service`
+//! (rules, one transaction) → `store` and `blob`. See ARCHITECTURE.md.
 
+pub mod app;
+pub mod args;
+pub mod background;
 pub mod blob;
 pub mod clock;
+pub mod config;
+pub mod http;
+pub mod model;
+pub mod serve;
+pub mod service;
+mod start;
 pub mod store;
 pub mod tasks;
+pub mod telemetry;
+
+pub use self::start::{RunError, Started, run};

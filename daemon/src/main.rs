@@ -1,1 +1,139 @@
-fn main() {}
+//! The daemon's program: arguments and signals in, exit codes out.
+
+use std::{error::Error as StdError, io::Write as _, process::ExitCode};
+
+use clap::Parser as _;
+use farrierd::{
+    Started,
+    args::{self, Args, ArgsError, Command},
+    clock::Clock,
+    config::{Config, Places},
+    serve::{self, Listener},
+    telemetry,
+};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Something failed while running.
+const FAILED: u8 = 1;
+/// The configuration cannot be used; starting again does not help.
+const BAD_CONFIG: u8 = 78;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let config = match args::configuration(&args, Places::from_env(|name| std::env::var(name))) {
+        Ok(config) => config,
+        Err(error) => return refuse(&error),
+    };
+    if args.command == Some(Command::CheckConfig) {
+        println!("the configuration is valid");
+        return ExitCode::SUCCESS;
+    }
+    let _logs = match telemetry::init(&config.log) {
+        Ok(guard) => guard,
+        Err(error) => {
+            complain(&error);
+            return ExitCode::from(BAD_CONFIG);
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            complain(&error);
+            return ExitCode::from(FAILED);
+        }
+    };
+    match runtime.block_on(daemon(config)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(error.as_ref());
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+async fn daemon(config: Config) -> Result<(), Box<dyn StdError>> {
+    let listeners = listen(&config)?;
+    let stop = CancellationToken::new();
+    let (started, answering) = oneshot::channel();
+    let data_dir = config.data_dir.display().to_string();
+    let socket = config.socket.path.display().to_string();
+    let running = farrierd::run(config, listeners, Clock::system(), stop.clone(), started);
+    tokio::pin!(running);
+    tokio::select! {
+        ended = &mut running => return Ok(ended?),
+        about = answering => if let Ok(about) = about { announce(&about, &data_dir, &socket) },
+    }
+    tokio::select! {
+        ended = &mut running => return Ok(ended?),
+        () = told_to_stop() => {}
+    }
+    tracing::info!("stopping: running requests may end");
+    let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+    stop.cancel();
+    tokio::select! {
+        ended = &mut running => Ok(ended?),
+        () = told_to_stop() => Err("told to stop twice: not waiting for running requests".into()),
+    }
+}
+
+/// Sockets of the service manager if it opened some, else what is configured.
+fn listen(config: &Config) -> Result<Vec<Listener>, Box<dyn StdError>> {
+    let inherited = serve::inherited()?;
+    if !inherited.is_empty() {
+        return Ok(inherited);
+    }
+    let mut listeners = Vec::new();
+    for address in &config.server.listen {
+        let listener = serve::bind_tcp(*address).map_err(|error| format!("listening on {address} failed: {error}"))?;
+        listeners.push(Listener::tcp(listener)?);
+    }
+    listeners.push(serve::bind_unix(&config.socket.path, config.socket.group.as_deref())?);
+    Ok(listeners)
+}
+
+async fn told_to_stop() {
+    let signals = [SignalKind::terminate(), SignalKind::interrupt()].map(signal);
+    let [Ok(mut terminate), Ok(mut interrupt)] = signals else { return std::future::pending().await };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+/// Says where the daemon is and what to do next. A closed standard output is no reason to fail.
+fn announce(about: &Started, data_dir: &str, socket: &str) {
+    let mut text = String::new();
+    for (kind, address) in &about.listeners {
+        text += &format!("farrierd listens on {kind} {address}\n");
+    }
+    text += &format!("data lies in {data_dir}, the API under {}/api/v1\n\n", about.root_url);
+    text += "next: look at it from another terminal\n";
+    text += &format!("  cargo run --release -p farrier -- --socket {socket} status\n");
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+    tracing::info!(root_url = about.root_url, "ready");
+}
+
+fn refuse(error: &ArgsError) -> ExitCode {
+    complain(error);
+    if let ArgsError::Problems(problems) = error {
+        for problem in problems {
+            eprintln!("  {problem}");
+        }
+    }
+    ExitCode::from(BAD_CONFIG)
+}
+
+/// An error with its causes, one a line.
+fn complain(error: &dyn StdError) {
+    eprintln!("farrierd: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        eprintln!("  because: {error}");
+        cause = error.source();
+    }
+}

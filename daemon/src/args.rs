@@ -1,0 +1,133 @@
+//! The daemon's command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::{Config, Places, Problem, file};
+
+/// farrierd hosts artifacts of workflow runs and more; it is managed with `farrier`.
+#[derive(Debug, Parser)]
+#[command(name = "farrierd", version, about = "The farrier daemon")]
+pub struct Args {
+    /// Configuration file; without one the defaults of this user hold.
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// Where all data lies; created when missing.
+    #[arg(long, value_name = "DIR", global = true)]
+    pub data_dir: Option<PathBuf>,
+    /// TCP address to listen on, in place of the configured ones. May be given several times.
+    #[arg(long, value_name = "ADDR:PORT", global = true)]
+    pub listen: Vec<String>,
+    /// The Unix socket.
+    #[arg(long, value_name = "PATH", global = true)]
+    pub socket: Option<PathBuf>,
+    /// What to do in place of serving.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// What the daemon's program does besides serving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub enum Command {
+    /// Prints every problem of the configuration; exits with 0 if there is none.
+    CheckConfig,
+}
+
+/// Why there is no configuration to run with.
+#[derive(Debug, thiserror::Error)]
+pub enum ArgsError {
+    /// The file cannot be read.
+    #[error("the configuration {path} cannot be read")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// Something in it is wrong.
+    #[error("the configuration has {} problem{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
+    Problems(Vec<Problem>),
+}
+
+/// Defaults, then the file, then flags.
+pub fn configuration(args: &Args, places: Places) -> Result<Config, ArgsError> {
+    let places = match &args.data_dir {
+        Some(dir) => places.with_data_dir(std::path::absolute(dir).unwrap_or_else(|_| dir.clone())),
+        None => places,
+    };
+    let data_dir = places.data_dir.clone();
+    let mut config = Config::defaults(&places);
+    let mut problems = Vec::new();
+    if let Some(path) = &args.config {
+        let text = std::fs::read_to_string(path).map_err(|source| ArgsError::Read { path: path.clone(), source })?;
+        problems.extend(file::apply(&text, &mut config).err().into_iter().flatten());
+    }
+    if args.data_dir.is_some() {
+        config.data_dir = data_dir;
+    }
+    if !args.listen.is_empty() {
+        config.server.listen.clear();
+        for text in &args.listen {
+            match file::listen_address(text) {
+                Ok(address) => config.server.listen.push(address),
+                Err(reason) => problems.push(Problem { key: "--listen".into(), reason }),
+            }
+        }
+    }
+    if let Some(path) = &args.socket {
+        config.socket.path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    }
+    if problems.is_empty() { Ok(config) } else { Err(ArgsError::Problems(problems)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places() -> Places {
+        Places::from_env(|name| if name == "HOME" { Ok("/h".into()) } else { Err(std::env::VarError::NotPresent) })
+    }
+
+    fn parse(line: &str) -> Args {
+        Args::try_parse_from(line.split(' ')).expect("known flags")
+    }
+
+    #[test]
+    fn flags_win_over_the_file() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("c.toml");
+        std::fs::write(
+            &path,
+            "data_dir = \"/file\"\n[server]\nlisten = [\"127.0.0.1:1\"]\n[socket]\npath = \"/file.sock\"\n",
+        )
+        .expect("a file");
+        let file = path.display();
+        let config = configuration(&parse(&format!("farrierd --config {file}")), places()).expect("valid");
+        assert_eq!((config.data_dir, config.socket.path), ("/file".into(), "/file.sock".into()));
+        let line = format!(
+            "farrierd --config {file} --data-dir /flag --listen [::1]:2 --listen localhost:3 --socket /flag.sock"
+        );
+        let config = configuration(&parse(&line), places()).expect("valid");
+        assert_eq!((config.data_dir, config.socket.path), ("/flag".into(), "/flag.sock".into()));
+        let listen: Vec<String> = config.server.listen.iter().map(ToString::to_string).collect();
+        assert_eq!(listen, ["[::1]:2", "127.0.0.1:3"]);
+    }
+
+    #[test]
+    fn a_data_directory_takes_the_socket_along() {
+        let config = configuration(&parse("farrierd --data-dir /x"), places()).expect("valid");
+        assert_eq!(config.socket.path, PathBuf::from("/x/farrier.sock"));
+    }
+
+    #[test]
+    fn problems_of_flags_and_missing_files_are_named() {
+        let wrong = configuration(&parse("farrierd --listen nowhere"), places());
+        assert!(matches!(wrong, Err(ArgsError::Problems(problems)) if problems.len() == 1));
+        assert!(matches!(
+            configuration(&parse("farrierd --config /nonexistent"), places()),
+            Err(ArgsError::Read { .. })
+        ));
+    }
+}

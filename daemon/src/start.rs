@@ -1,0 +1,209 @@
+//! Build, serve, drain: the daemon from its configuration to its end.
+
+use std::{
+    fs, io,
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use farrier_proto::store as rows;
+use nix::unistd::Group;
+use tokio::sync::{Semaphore, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    app::{App, Keys, Serving, Shared},
+    background,
+    blob::{BlobError, LocalBlobs, digest::Digests},
+    clock::{Clock, Millis},
+    config::Config,
+    http::{self, Front, PeerRules},
+    model::secret::{self, SigningKey},
+    serve::{self, Limits, Listener},
+    service::accounts,
+    store::{
+        Read as _, Store, StoreError, Tx,
+        engine::{EngineError, RedbEngine, RedbOptions},
+        keys,
+    },
+    tasks::{Tasks, TasksError},
+};
+
+/// What is given to tasks beyond the grace of requests.
+const TASKS_GRACE: Duration = Duration::from_secs(5);
+/// Threads that hash uploads beside their requests.
+const HASH_LANES: usize = 2;
+
+/// Why the daemon did not start or did not end in order.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The data directory cannot be used.
+    #[error("the data directory {path} cannot be used")]
+    DataDir {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A second daemon has the data.
+    #[error("another farrierd uses the data directory {path}")]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The store cannot be opened.
+    #[error("the store in {path} cannot be opened")]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: StoreError,
+    },
+    /// The place for artifact bytes cannot be used.
+    #[error("the directory for artifacts cannot be used")]
+    Blobs(#[from] BlobError),
+    /// A configured group is unknown here.
+    #[error("{key} names the group {name}, which does not exist")]
+    Group {
+        /// The configuration key.
+        key: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A task ended that should not have.
+    #[error(transparent)]
+    Tasks(#[from] TasksError),
+}
+
+/// What is known once the daemon answers requests.
+#[derive(Clone, Debug)]
+pub struct Started {
+    /// Base address of the API.
+    pub root_url: String,
+    /// `(kind, address)` of each listener.
+    pub listeners: Vec<(&'static str, String)>,
+}
+
+/// Runs the daemon until `stop` is cancelled, then lets running requests end.
+///
+/// `started` hears when requests are answered; it may have been dropped.
+pub async fn run(
+    config: Config,
+    listeners: Vec<Listener>,
+    clock: Clock,
+    stop: CancellationToken,
+    started: oneshot::Sender<Started>,
+) -> Result<(), RunError> {
+    let tasks = Tasks::new(stop);
+    let grace = config.server.drain_grace + TASKS_GRACE;
+    let app = build(config, &listeners, clock, tasks.clone()).await?;
+    let router = http::router(app.clone());
+    let front = Front::new(router, &app.root_url, app.config.server.idle_timeout);
+    let limits = Limits {
+        max_connections: app.config.server.max_connections,
+        header_timeout: app.config.server.header_timeout,
+        drain_grace: app.config.server.drain_grace,
+    };
+    let open = app.serving.connections.clone();
+    let serving =
+        serve::serve(listeners, limits, tasks.clone(), open, move |peer, request| front.clone().handle(peer, request));
+    tasks.keep("serve", serving).await;
+    tasks.keep("sweep", background::run_sweep(app.clone())).await;
+
+    let about = Started { root_url: app.root_url.clone(), listeners: app.serving.listeners.clone() };
+    drop(app);
+    let _ = started.send(about);
+    Ok(tasks.supervise(grace).await?)
+}
+
+async fn build(config: Config, listeners: &[Listener], clock: Clock, tasks: Tasks) -> Result<App, RunError> {
+    let data_dir = config.data_dir.clone();
+    make_dir(&data_dir).map_err(|source| RunError::DataDir { path: data_dir.clone(), source })?;
+    let now = clock.now_ms();
+    let file = data_dir.join("farrier.redb");
+    let failed = |source| match source {
+        StoreError::Engine(EngineError::InUse) => RunError::InUse { path: data_dir.clone() },
+        source => RunError::Store { path: file.clone(), source },
+    };
+    let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: config.store.quick_repair };
+    let engine = RedbEngine::open(&file, options).map_err(|error| failed(error.into()))?;
+    let store = Store::open(Arc::new(engine)).await.map_err(failed)?;
+    accounts::ensure_administrator(&store, now).await.map_err(failed)?;
+    let keys = signing_keys(&store, now).await.map_err(failed)?;
+    let blobs = Arc::new(LocalBlobs::open(data_dir.join("artifacts")).await?);
+    let group = |key, name: &Option<String>| name.as_deref().map(|name| group_id(key, name)).transpose();
+    let peers = PeerRules {
+        trusted: config.socket.trust_peers,
+        own_uid: rustix::process::geteuid().as_raw(),
+        admin_gid: group("socket.admin_group", &config.socket.admin_group)?,
+        ci_gid: group("socket.ci_group", &config.socket.ci_group)?,
+    };
+    let serving = Serving {
+        started_ms: now,
+        listeners: listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned())).collect(),
+        ..Serving::default()
+    };
+    Ok(App::new(Shared {
+        root_url: root_url(&config, listeners),
+        digests: Digests::new(blobs.clone(), tasks.clone(), HASH_LANES),
+        uploads: Arc::new(Semaphore::new(config.artifacts.max_uploads)),
+        config,
+        clock,
+        store,
+        blobs,
+        keys,
+        peers,
+        tasks,
+        sweep: background::Wake::default(),
+        serving,
+    }))
+}
+
+/// All data is for the daemon's user alone.
+fn make_dir(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn group_id(key: &'static str, name: &str) -> Result<u32, RunError> {
+    let group = Group::from_name(name).ok().flatten();
+    group.map(|group| group.gid.as_raw()).ok_or_else(|| RunError::Group { key, name: name.to_owned() })
+}
+
+/// What is configured, else where the first TCP listener is reached from this machine.
+fn root_url(config: &Config, listeners: &[Listener]) -> String {
+    if let Some(url) = &config.server.root_url {
+        return http::trimmed(url);
+    }
+    let Some(mut address) = listeners.iter().find_map(Listener::tcp_address) else {
+        return "http://localhost".to_owned();
+    };
+    if address.ip().is_unspecified() {
+        let loopback = if address.is_ipv4() { [127, 0, 0, 1].into() } else { std::net::Ipv6Addr::LOCALHOST.into() };
+        address.set_ip(loopback);
+    }
+    format!("http://{address}")
+}
+
+/// The daemon's one secret, made at the first start, and the keys derived from it.
+async fn signing_keys(store: &Store, now: Millis) -> Result<Keys, StoreError> {
+    const FIRST: u64 = 1;
+    let fresh = secret::random_bytes::<32>();
+    let root = store
+        .write(async |tx: Tx| {
+            if let Some(key) = tx.get::<rows::SigningKey>(&keys::signing_key(FIRST)).await? {
+                return Ok::<_, StoreError>(key.secret);
+            }
+            let row = rows::SigningKey { secret: fresh.to_vec(), created_ms: now };
+            tx.put(keys::signing_key(FIRST), &row);
+            Ok(row.secret)
+        })
+        .await?;
+    Ok(Keys {
+        signed_url: SigningKey::derive(&root, "signed-url"),
+        runtime_token: SigningKey::derive(&root, "runtime-token"),
+    })
+}
