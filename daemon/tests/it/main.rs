@@ -1,0 +1,4 @@
+//! Tests of the daemon from outside: a whole daemon in process, real sockets, real clients.
+
+mod serving;
+mod support;

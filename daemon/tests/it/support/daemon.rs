@@ -1,0 +1,235 @@
+//! A daemon in process.
+
+use std::{path::PathBuf, time::Duration};
+
+use farrierd::{
+    RunError, Started,
+    clock::Clock,
+    config::{Config, Places},
+    serve::{self, Listener},
+};
+use http::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{sync::oneshot, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use super::http::{Answer, Over, send};
+
+/// Every wait of the tests ends here at the latest.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running daemon with a directory of its own, on a free TCP port and a Unix socket.
+pub struct TestDaemon {
+    /// Address of the API on TCP, such as `http://127.0.0.1:4711`.
+    pub url: String,
+    /// Time of the daemon; a manual one when asked for.
+    pub clock: Clock,
+    config: Config,
+    stop: CancellationToken,
+    running: Option<JoinHandle<Result<(), RunError>>>,
+    dir: TempDir,
+}
+
+/// A job that an agent has begun.
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub run_id: i64,
+    pub job_id: i64,
+    pub token: String,
+    pub env: Vec<(String, String)>,
+}
+
+impl TestDaemon {
+    /// A daemon with the defaults and the system's clock.
+    pub async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// A daemon with the defaults but for what `change` does to them.
+    pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
+        Self::with_clock(Clock::system(), change).await
+    }
+
+    /// The same with a clock.
+    pub async fn with_clock(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        let home = dir.path().display().to_string();
+        let places =
+            Places::from_env(
+                |name| if name == "HOME" { Ok(home.clone()) } else { Err(std::env::VarError::NotPresent) },
+            );
+        let places = places.with_data_dir(dir.path().join("data"));
+        let mut config = Config::defaults(&places);
+        config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
+        config.artifacts.reserve_bytes = 0;
+        change(&mut config);
+        let mut daemon = Self { url: String::new(), clock, config, stop: CancellationToken::new(), running: None, dir };
+        daemon.launch().await;
+        daemon
+    }
+
+    async fn launch(&mut self) {
+        let mut listeners: Vec<Listener> = self
+            .config
+            .server
+            .listen
+            .iter()
+            .map(|address| Listener::tcp(serve::bind_tcp(*address).expect("a free port")).expect("an address"))
+            .collect();
+        listeners.push(serve::bind_unix(&self.config.socket.path, None).expect("a socket"));
+        self.stop = CancellationToken::new();
+        let (started, answering) = oneshot::channel::<Started>();
+        let run = farrierd::run(self.config.clone(), listeners, self.clock.clone(), self.stop.clone(), started);
+        #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
+        let running = tokio::spawn(run);
+        let started = match tokio::time::timeout(PATIENCE, answering).await.expect("in time") {
+            Ok(started) => started,
+            Err(_) => panic!("the daemon did not start: {:?}", running.await),
+        };
+        self.running = Some(running);
+        let tcp = started.listeners.iter().find(|(kind, _)| *kind == "tcp").map(|(_, address)| address.clone());
+        if let Some(address) = tcp {
+            // The next start listens where this one did: clients keep their addresses.
+            self.config.server.listen = vec![address.parse().expect("an address")];
+            self.url = format!("http://{address}");
+        }
+    }
+
+    /// Ends the daemon in order.
+    pub async fn stop(&mut self) {
+        self.stop.cancel();
+        if let Some(running) = self.running.take() {
+            let ended = tokio::time::timeout(PATIENCE, running).await.expect("in time");
+            ended.expect("no panic").expect("an orderly end");
+        }
+    }
+
+    /// Ends the daemon in order and starts it again on the same data and addresses.
+    pub async fn restart(&mut self) {
+        self.stop().await;
+        self.launch().await;
+    }
+
+    /// The Unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.config.socket.path.clone()
+    }
+
+    /// Where all data lies.
+    pub fn data_dir(&self) -> PathBuf {
+        self.config.data_dir.clone()
+    }
+
+    /// A directory beside the data, for the test itself.
+    pub fn scratch(&self) -> PathBuf {
+        let path = self.dir.path().join("scratch");
+        std::fs::create_dir_all(&path).expect("a directory");
+        path
+    }
+
+    /// The daemon over TCP.
+    pub fn tcp(&self) -> Over {
+        Over::Tcp(self.url.trim_start_matches("http://").to_owned())
+    }
+
+    /// The daemon over its Unix socket: there the tests are the administrator.
+    pub fn unix(&self) -> Over {
+        Over::Unix(self.socket())
+    }
+
+    /// A request as the administrator, with a JSON body.
+    pub async fn admin(&self, method: Method, path: &str, body: Value) -> Answer {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        send(&self.unix(), method, path, &[("content-type", "application/json")], body).await
+    }
+
+    /// Makes the repository `admin/NAME`.
+    pub async fn repository(&self, name: &str) {
+        let made = self.admin(Method::POST, "/api/v1/user/repos", json!({ "name": name })).await;
+        assert_eq!(made.status, 201, "{made:?}");
+    }
+
+    /// Begins a job in a new run of `admin/REPO`, or in the live run `run`.
+    pub async fn begin(&self, repo: &str, run: Option<i64>) -> Job {
+        let body = json!({ "repo": format!("admin/{repo}"), "run_id": run });
+        let begun = self.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
+        assert_eq!(begun.status, 201, "{begun:?}");
+        let json = begun.json();
+        let env = json["env"].as_object().expect("an environment");
+        let text = |value: &Value| value.as_str().expect("text").to_owned();
+        Job {
+            run_id: json["run_id"].as_i64().expect("an integer"),
+            job_id: json["job_id"].as_i64().expect("an integer"),
+            token: text(&json["token"]),
+            env: env.iter().map(|(name, value)| (name.clone(), text(value))).collect(),
+        }
+    }
+
+    /// Ends a job.
+    pub async fn end(&self, job: &Job) {
+        let path = format!("/api/farrier/v1/jobs/{}/end", job.job_id);
+        let ended = self.admin(Method::POST, &path, json!({ "conclusion": "success" })).await;
+        assert_eq!(ended.status, 200, "{ended:?}");
+    }
+
+    /// A Twirp call of `job`, with its ids put into the message.
+    pub async fn call(&self, job: &Job, method: &str, message: Value) -> Answer {
+        let mut message = message;
+        message["workflow_run_backend_id"] = job.run_id.to_string().into();
+        message["workflow_job_run_backend_id"] = job.job_id.to_string().into();
+        self.call_raw(&job.token, method, &message.to_string()).await
+    }
+
+    /// A Twirp call with a body as it is.
+    pub async fn call_raw(&self, token: &str, method: &str, body: &str) -> Answer {
+        let path = format!("/twirp/github.actions.results.api.v1.ArtifactService/{method}");
+        let authorization = format!("Bearer {token}");
+        let headers = [("content-type", "application/json"), ("authorization", authorization.as_str())];
+        send(&self.tcp(), Method::POST, &path, &headers, body.to_owned()).await
+    }
+
+    /// Creates an artifact and gives the path and query to upload to.
+    pub async fn create(&self, job: &Job, name: &str) -> String {
+        let created = self.call(job, "CreateArtifact", json!({ "name": name, "version": 4 })).await;
+        assert_eq!(created.status, 200, "{created:?}");
+        self.path_of(created.json()["signed_upload_url"].as_str().expect("an address"))
+    }
+
+    /// Path and query of an absolute address.
+    pub fn path_of(&self, url: &str) -> String {
+        let rest = url.strip_prefix(&self.url).unwrap_or_else(|| panic!("{url} begins with {}", self.url));
+        rest.to_owned()
+    }
+
+    /// Uploads `content` in one block, commits and finalizes it; gives the artifact's number.
+    pub async fn upload(&self, job: &Job, name: &str, content: &[u8]) -> i64 {
+        let address = self.create(job, name).await;
+        let put = |suffix: &str, body: Vec<u8>| {
+            let (over, path) = (self.tcp(), format!("{address}&{suffix}"));
+            async move { send(&over, Method::PUT, &path, &[], body).await.status }
+        };
+        assert_eq!(put("comp=block&blockid=YQ==", content.to_vec()).await, 201);
+        let list = b"<BlockList><Latest>YQ==</Latest></BlockList>".to_vec();
+        assert_eq!(put("comp=blocklist", list).await, 201);
+        let finalized =
+            self.call(job, "FinalizeArtifact", json!({ "name": name, "size": content.len().to_string() })).await;
+        assert_eq!(finalized.status, 200, "{finalized:?}");
+        finalized.json()["artifact_id"].as_str().expect("text").parse().expect("a number")
+    }
+}
+
+impl Drop for TestDaemon {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// Waits until `ready` holds, looking again and again; fails with `what` when it never does.
+pub async fn eventually<F: Future<Output = bool>>(what: &str, mut ready: impl FnMut() -> F) {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    while !ready().await {
+        assert!(tokio::time::Instant::now() < deadline, "waited in vain until {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

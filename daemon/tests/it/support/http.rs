@@ -1,0 +1,85 @@
+//! A plain HTTP client: one request, one connection, nothing added.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpStream, UnixStream},
+};
+
+/// Where to.
+#[derive(Clone, Debug)]
+pub enum Over {
+    /// `ADDRESS:PORT`
+    Tcp(String),
+    /// The socket's path.
+    Unix(PathBuf),
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// A header as text; empty when it is absent.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
+    }
+}
+
+/// Sends one request on a connection of its own. A `host` among the headers replaces the real one.
+pub async fn send(over: &Over, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+    match over {
+        Over::Tcp(address) => {
+            let io = TcpStream::connect(address).await.expect("the daemon listens");
+            on(io, address, method, path, headers, body.into()).await
+        }
+        Over::Unix(socket) => {
+            let io = UnixStream::connect(socket).await.expect("the daemon listens");
+            on(io, "localhost", method, path, headers, body.into()).await
+        }
+    }
+}
+
+async fn on(
+    io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    host: &str,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: Bytes,
+) -> Answer {
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(io)).await.expect("a handshake");
+    #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
+    tokio::spawn(connection);
+    let mut request = Request::builder().method(method).uri(path);
+    if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
+        request = request.header(header::HOST, host);
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let response = sender.send_request(request.body(Full::new(body)).expect("a request")).await.expect("an answer");
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await.expect("a whole body").to_bytes();
+    Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+}
