@@ -95,13 +95,6 @@ impl RecentWrites {
             }
         }
     }
-
-    /// Forgets everything: only transactions that begin at `version` or later may commit.
-    pub(super) fn forget(&mut self, version: Version) {
-        self.forgotten = version;
-        self.versions.clear();
-        self.order.clear();
-    }
 }
 
 /// Refuses what a network engine could not store either.
@@ -187,9 +180,6 @@ mod tests {
         let mut reads = Reads::default();
         reads.key(b"b");
         assert!(recent.conflicts(5, &reads), "the later write of b is remembered");
-        recent.forget(9);
-        assert!(recent.conflicts(8, &none));
-        assert!(!recent.conflicts(9, &reads));
     }
 
     #[test]

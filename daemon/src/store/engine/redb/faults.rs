@@ -156,6 +156,27 @@ async fn everyone_in_a_failed_commit_is_told() {
     }
 }
 
+/// The failed commit may be in the file: an older transaction has not seen it, a newer one has.
+#[tokio::test]
+async fn only_transactions_from_before_a_failed_commit_conflict() {
+    let disk = Disk::default();
+    let engine = engine_on(&disk, RedbOptions::default()).expect("an empty disk");
+    let mut told = Told::default();
+    let older = engine.begin().await.expect("begun");
+    assert_eq!(older.get(b"row").await.expect("a read"), None);
+    disk.arm(Fault::Once { after: 0 });
+    told.write(&engine, "row").await;
+    assert_eq!((told.done.len(), disk.heal()), (0, true));
+    bounded(async || {
+        let newer = engine.begin().await.ok()?;
+        newer.get(b"row").await.ok()?;
+        newer.commit(WriteSet::from([(b"row".to_vec(), None)])).await.ok()
+    })
+    .await;
+    let result = older.commit(WriteSet::from([(b"mine".to_vec(), None)])).await;
+    assert!(matches!(result, Err(CommitError::Conflict)), "{result:?}");
+}
+
 /// A page that cannot be read is the reader's error; the engine then opens the file again.
 #[tokio::test]
 async fn a_failed_read_is_not_the_end() {

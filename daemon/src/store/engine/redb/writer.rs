@@ -213,14 +213,12 @@ impl Writer {
         self.reopen();
     }
 
-    /// Closes the database and opens it again. Transactions from before will conflict: they do not
-    /// know whether the failed commit is there.
+    /// Closes the database and opens it again. What a failed commit wrote counts as changed, whether
+    /// or not it is there: transactions that have read it before conflict.
     fn reopen(&mut self) {
         // Readers first: nobody may begin on the old database with the new version.
         drop(self.shared.take());
-        let version = self.shared.committed() + 1;
-        self.recent.forget(version);
-        self.shared.publish(version);
+        self.shared.publish(self.shared.committed() + 1);
         match self.connector.open() {
             Ok(database) => {
                 self.generation += 1;
