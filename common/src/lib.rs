@@ -5,6 +5,7 @@
 //! the daemon can know.
 
 pub mod api;
+pub mod client;
 pub mod names;
 
 /// This build's version, as in `Cargo.toml`.

@@ -1,0 +1,141 @@
+//! Reading answers.
+//!
+//! Owns how much of an answer is read into memory, and how the four error forms of the daemon (REST
+//! object, Twirp object, block-blob XML, plain text) become one [`ClientError::Status`].
+
+use bytes::{Bytes, BytesMut};
+use http::HeaderMap;
+use serde::{Deserialize, de::DeserializeOwned};
+
+use super::{Answer, Chunks, ClientError};
+
+/// Far above a page of the largest objects; a daemon that sends more is none.
+const JSON_MAX_BYTES: usize = 16 << 20;
+const ERROR_MAX_BYTES: usize = 64 << 10;
+const MESSAGE_MAX_CHARS: usize = 500;
+
+/// Turns an answer outside of 200..=299 into an error.
+pub(super) async fn successful(answer: Answer) -> Result<Answer, ClientError> {
+    if answer.status().is_success() { Ok(answer) } else { Err(refused(answer).await) }
+}
+
+/// Reads a JSON body.
+pub(super) async fn json<T: DeserializeOwned>(answer: Answer) -> Result<T, ClientError> {
+    let mut chunks = Chunks::new(answer.into_body());
+    let text = read(&mut chunks, JSON_MAX_BYTES).await?;
+    serde_json::from_slice(&text).map_err(|source| ClientError::Decode { source })
+}
+
+/// Reads a body to its end so that the connection can be used again.
+pub(super) async fn drain(answer: Answer) -> Result<(), ClientError> {
+    let mut chunks = Chunks::new(answer.into_body());
+    read(&mut chunks, JSON_MAX_BYTES).await.map(drop)
+}
+
+/// The error that an answer is. A body that cannot be read leaves the status, which is worth more.
+pub(super) async fn refused(answer: Answer) -> ClientError {
+    let (head, body) = answer.into_parts();
+    let text = read(&mut Chunks::new(body), ERROR_MAX_BYTES).await.unwrap_or_default();
+    let told = understand(&head.headers, &text);
+    ClientError::Status { status: head.status, message: told.message, code: told.code, request_id: told.request_id }
+}
+
+async fn read(chunks: &mut Chunks, max: usize) -> Result<Bytes, ClientError> {
+    let mut all = BytesMut::new();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk?;
+        if all.len() + chunk.len() > max {
+            return Err(ClientError::Answer { what: "it is far too long" });
+        }
+        all.extend_from_slice(&chunk);
+    }
+    Ok(all.freeze())
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    message: String,
+    code: Option<String>,
+    request_id: Option<String>,
+}
+
+/// REST errors say `message`, Twirp errors `msg`; fields of odd types are passed over.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ErrorObject {
+    message: serde_json::Value,
+    msg: serde_json::Value,
+    code: serde_json::Value,
+    request_id: serde_json::Value,
+}
+
+fn understand(headers: &HeaderMap, body: &[u8]) -> Told {
+    let header = |name: &str| headers.get(name).and_then(|v| v.to_str().ok()).map(str::to_owned);
+    let text = String::from_utf8_lossy(body);
+    let told = if let Ok(object) = serde_json::from_slice::<ErrorObject>(body) {
+        let string = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        Told {
+            message: string(&object.message).or_else(|| string(&object.msg)).unwrap_or_default(),
+            code: string(&object.code),
+            request_id: string(&object.request_id),
+        }
+    } else if text.trim_start().starts_with('<') {
+        Told { message: element(&text, "Message").unwrap_or_default(), code: element(&text, "Code"), request_id: None }
+    } else {
+        Told { message: text.lines().next().unwrap_or_default().trim().to_owned(), ..Told::default() }
+    };
+    Told {
+        message: told.message.chars().take(MESSAGE_MAX_CHARS).collect(),
+        code: told.code.or_else(|| header("x-ms-error-code")),
+        request_id: told.request_id.or_else(|| header("x-request-id")).or_else(|| header("x-ms-request-id")),
+    }
+}
+
+/// The text of the first element of that name. Error documents are two elements deep and have no
+/// attributes; a parser would be of no more use.
+fn element(xml: &str, name: &str) -> Option<String> {
+    let (_, rest) = xml.split_once(&format!("<{name}>"))?;
+    let (text, _) = rest.split_once(&format!("</{name}>"))?;
+    let plain = text.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&apos;", "'");
+    Some(plain.replace("&amp;", "&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(body: &str) -> (String, Option<String>, Option<String>) {
+        let Told { message, code, request_id } = understand(&HeaderMap::new(), body.as_bytes());
+        (message, code, request_id)
+    }
+
+    #[test]
+    fn every_error_form_of_the_daemon_is_understood() {
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            told(r#"{"message":"taken","url":"u","code":"repo_exists","request_id":"r9"}"#),
+            ("taken".into(), some("repo_exists"), some("r9"))
+        );
+        assert_eq!(told(r#"{"code":"not_found","msg":"no such"}"#), ("no such".into(), some("not_found"), None));
+        assert_eq!(
+            told(
+                "<?xml version=\"1.0\"?><Error><Code>InvalidBlockList</Code><Message>a &lt; b &amp;lt;</Message></Error>"
+            ),
+            ("a < b &lt;".into(), some("InvalidBlockList"), None)
+        );
+        assert_eq!(told("Not Found\nmore"), ("Not Found".into(), None, None));
+        for odd in ["", "{", "[]", "null", "<html>", r#"{"message":7}"#] {
+            let (message, code, id) = told(odd);
+            assert!(message.len() < 10 && code.is_none() && id.is_none(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn the_request_id_is_also_found_in_the_headers() {
+        let headers = HeaderMap::from_iter([(
+            http::HeaderName::from_static("x-request-id"),
+            http::HeaderValue::from_static("r7"),
+        )]);
+        assert_eq!(understand(&headers, b"").request_id.as_deref(), Some("r7"));
+    }
+}

@@ -1,0 +1,17 @@
+//! Jobs begun and ended by an agent.
+
+use super::{Client, ClientError, answer};
+use crate::api::{BeginRun, BegunJob, Conclusion, EndJob};
+
+impl Client {
+    /// Begins a job, in a new run or in a live one.
+    pub async fn begin_job(&self, wanted: &BeginRun) -> Result<BegunJob, ClientError> {
+        self.post("/api/farrier/v1/jobs", wanted).await
+    }
+
+    /// Ends a job; its token dies with it.
+    pub async fn end_job(&self, job: i64, conclusion: Conclusion) -> Result<(), ClientError> {
+        let answer = self.post_any(&format!("/api/farrier/v1/jobs/{job}/end"), &EndJob { conclusion }).await?;
+        answer::drain(answer).await
+    }
+}

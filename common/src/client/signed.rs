@@ -1,0 +1,213 @@
+//! Bytes behind signed addresses: blocks up, ranges down.
+//!
+//! Owns what is read out of a signed address and the block-blob requests. Sends no credentials: the
+//! signature is one. Signed addresses work on every listener, so only path and query are used: they
+//! reach the same daemon over the socket, and never lead anywhere else.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+
+use super::{Call, Chunks, Client, ClientError, answer, full, path::segment};
+
+/// A signed address, reduced to what the daemon reads of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SignedUrl(String);
+
+impl SignedUrl {
+    /// Reads an absolute address or a path with query; `None` if it is neither.
+    pub fn new(text: &str) -> Option<Self> {
+        let target = if text.starts_with('/') {
+            text.to_owned()
+        } else {
+            let url = url::Url::parse(text).ok()?;
+            url.has_host().then_some(())?;
+            url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
+        };
+        // A public address may have a prefix that a proxy takes away.
+        let start = target.find("/_blob/").unwrap_or(0);
+        Some(Self(target[start..].to_owned()))
+    }
+
+    /// Whether the path says that the bytes are a zip file.
+    pub fn names_zip(&self) -> bool {
+        let path = self.0.split('?').next().unwrap_or_default();
+        path.len() >= 4 && path.as_bytes()[path.len() - 4..].eq_ignore_ascii_case(b".zip")
+    }
+
+    fn with(&self, parameters: &str) -> String {
+        let joint = if self.0.contains('?') { '&' } else { '?' };
+        format!("{}{joint}{parameters}", self.0)
+    }
+}
+
+impl std::fmt::Debug for SignedUrl {
+    /// Leaves the query out: it holds the signature.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SignedUrl({}?…)", self.0.split('?').next().unwrap_or_default())
+    }
+}
+
+/// The bytes of an artifact on their way.
+#[derive(Debug)]
+pub struct Download {
+    /// 200 for all of it, 206 for a range, 416 for a range behind the end.
+    pub status: StatusCode,
+    /// Bytes of this answer.
+    pub length: Option<u64>,
+    /// What the bytes are.
+    pub content_type: Option<String>,
+    /// Changes when the bytes do.
+    pub etag: Option<String>,
+    /// What part of the whole this answer is.
+    pub range: Option<ContentRange>,
+    /// The bytes.
+    pub chunks: Chunks,
+}
+
+/// A `Content-Range` header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentRange {
+    /// First byte; absent when the range could not be satisfied.
+    pub start: Option<u64>,
+    /// Bytes of the whole, if told.
+    pub total: Option<u64>,
+}
+
+impl ContentRange {
+    fn parse(text: &str) -> Option<Self> {
+        let (range, total) = text.strip_prefix("bytes ")?.split_once('/')?;
+        let start = match range {
+            "*" => None,
+            range => Some(range.split_once('-')?.0.parse().ok()?),
+        };
+        Some(Self { start, total: total.parse().ok() })
+    }
+}
+
+impl Client {
+    /// Sends one block. Sending it again is harmless.
+    pub async fn put_block(&self, url: &SignedUrl, block_id: &str, bytes: Bytes) -> Result<(), ClientError> {
+        let target = url.with(&format!("comp=block&blockid={}", segment(block_id)));
+        let call = Call::new(Method::PUT, target)
+            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"))
+            .body(full(bytes));
+        self.put(call).await
+    }
+
+    /// Says which blocks make the artifact, in order. Saying the same again is harmless.
+    pub async fn put_block_list(&self, url: &SignedUrl, block_ids: &[String], mime: &str) -> Result<(), ClientError> {
+        let mut call = Call::new(Method::PUT, url.with("comp=blocklist"))
+            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"))
+            .body(full(block_list(block_ids)));
+        if let Ok(mime) = HeaderValue::from_str(mime) {
+            call = call.header(HeaderName::from_static("x-ms-blob-content-type"), mime);
+        }
+        self.put(call).await
+    }
+
+    async fn put(&self, call: Call) -> Result<(), ClientError> {
+        let version = (HeaderName::from_static("x-ms-version"), HeaderValue::from_static("2026-02-06"));
+        let call = call
+            .header(header::ACCEPT, HeaderValue::from_static("application/xml"))
+            .header(version.0, version.1)
+            .anonymous();
+        answer::drain(self.send(call).await?).await
+    }
+
+    /// Reads the bytes from `start` on. With `if_range` the daemon sends all of them when they are
+    /// no longer those that the tag was given for. A range behind the end is not an error.
+    pub async fn get_signed(
+        &self,
+        url: &SignedUrl,
+        start: u64,
+        if_range: Option<&str>,
+    ) -> Result<Download, ClientError> {
+        let mut call =
+            Call::new(Method::GET, url.0.clone()).header(header::ACCEPT, HeaderValue::from_static("*/*")).anonymous();
+        if start > 0 {
+            let range = HeaderValue::from_str(&format!("bytes={start}-")).map_err(|_| ClientError::Request)?;
+            call = call.header(header::RANGE, range);
+            if let Some(tag) = if_range.and_then(|tag| HeaderValue::from_str(tag).ok()) {
+                call = call.header(header::IF_RANGE, tag);
+            }
+        }
+        let reply = self.stream(call).await?;
+        match reply.status() {
+            StatusCode::OK | StatusCode::PARTIAL_CONTENT => {}
+            StatusCode::RANGE_NOT_SATISFIABLE if start > 0 => {}
+            StatusCode::NO_CONTENT => return Err(ClientError::Answer { what: "it has no content" }),
+            status if status.is_success() || status.is_redirection() => {
+                return Err(ClientError::Answer { what: "the artifact's bytes were expected" });
+            }
+            _ => return Err(answer::refused(reply).await),
+        }
+        let (head, body) = reply.into_parts();
+        Ok(Download {
+            status: head.status,
+            length: text(&head.headers, &header::CONTENT_LENGTH).and_then(|n| n.parse().ok()),
+            content_type: text(&head.headers, &header::CONTENT_TYPE).map(str::to_owned),
+            etag: text(&head.headers, &header::ETAG).map(str::to_owned),
+            range: text(&head.headers, &header::CONTENT_RANGE).and_then(ContentRange::parse),
+            chunks: Chunks::new(body),
+        })
+    }
+}
+
+fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Block ids are base64, which needs no escaping in XML.
+fn block_list(ids: &[String]) -> String {
+    let mut xml = String::from(r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"#);
+    if ids.is_empty() {
+        xml.push_str("<BlockList/>");
+        return xml;
+    }
+    xml.push_str("<BlockList>");
+    for id in ids {
+        xml.push_str("<Latest>");
+        xml.push_str(id);
+        xml.push_str("</Latest>");
+    }
+    xml.push_str("</BlockList>");
+    xml
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signed_addresses_are_reduced_to_what_the_daemon_reads() {
+        let url = SignedUrl::new("http://h:3000/_blob/7/1/archive.zip?op=r&exp=9&sig=abc").unwrap();
+        assert_eq!(url.with("comp=blocklist"), "/_blob/7/1/archive.zip?op=r&exp=9&sig=abc&comp=blocklist");
+        assert!(url.names_zip());
+        assert_eq!(format!("{url:?}"), "SignedUrl(/_blob/7/1/archive.zip?…)");
+        assert_eq!(SignedUrl::new("https://h/sub/_blob/7/1/raw?sig=a").unwrap().0, "/_blob/7/1/raw?sig=a");
+        assert!(!SignedUrl::new("/x/zip").unwrap().names_zip());
+        for bad in ["", "x", "data:x"] {
+            assert!(SignedUrl::new(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn content_ranges() {
+        let range = |start, total| Some(ContentRange { start, total });
+        assert_eq!(ContentRange::parse("bytes 5-9/10"), range(Some(5), Some(10)));
+        assert_eq!(ContentRange::parse("bytes 5-9/*"), range(Some(5), None));
+        assert_eq!(ContentRange::parse("bytes */10"), range(None, Some(10)));
+        for bad in ["", "5-9/10", "bytes 5/10", "bytes x-9/10"] {
+            assert_eq!(ContentRange::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_empty_upload_is_an_empty_list() {
+        assert!(block_list(&[]).ends_with("?><BlockList/>"));
+        assert!(
+            block_list(&["a==".into(), "b".into()])
+                .ends_with("<BlockList><Latest>a==</Latest><Latest>b</Latest></BlockList>")
+        );
+    }
+}

@@ -1,0 +1,97 @@
+//! How bytes get to the daemon.
+//!
+//! Owns the two connectors, the headers that every request has and the time limits. Knows nothing
+//! of what is asked or answered.
+
+use std::{path::Path, time::Duration};
+
+use http::{HeaderValue, Request, header};
+use hyper_util::{
+    client::legacy::{Client as Pool, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use hyperlocal::UnixConnector;
+
+use super::{Answer, Call, ClientError, Endpoint, RequestBody, Token};
+use crate::VERSION;
+
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// From the first byte of the request to the head of the answer. Generous: the request may be a
+/// block on a slow line, or the finalizing of many gigabytes that came in no order.
+const ANSWER_MAX: Duration = Duration::from_mins(5);
+const IDLE_MAX: Duration = Duration::from_secs(20);
+
+#[derive(Clone, Debug)]
+pub(super) struct Transport {
+    endpoint: Endpoint,
+    pool: AnyPool,
+}
+
+#[derive(Clone, Debug)]
+enum AnyPool {
+    Unix(Pool<UnixConnector, RequestBody>),
+    Tcp(Pool<HttpConnector, RequestBody>),
+}
+
+impl Transport {
+    pub(super) fn new(endpoint: Endpoint) -> Result<Self, ClientError> {
+        endpoint.check()?;
+        let mut builder = Pool::builder(TokioExecutor::new());
+        // `Host` is set by `address`: hyper's own would be the socket's path in hexadecimal.
+        builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_MAX).set_host(false);
+        let pool = match &endpoint {
+            Endpoint::Unix(_) => AnyPool::Unix(builder.build(UnixConnector)),
+            Endpoint::Http(_) => {
+                let mut connector = HttpConnector::new();
+                connector.set_connect_timeout(Some(CONNECT_MAX));
+                connector.set_nodelay(true);
+                AnyPool::Tcp(builder.build(connector))
+            }
+        };
+        Ok(Self { endpoint, pool })
+    }
+
+    pub(super) fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    pub(super) async fn send(&self, call: Call, token: Option<&Token>) -> Result<Answer, ClientError> {
+        let request = self.request(call, token).ok_or(ClientError::Request)?;
+        let answer = match &self.pool {
+            AnyPool::Unix(pool) => tokio::time::timeout(ANSWER_MAX, pool.request(request)).await,
+            AnyPool::Tcp(pool) => tokio::time::timeout(ANSWER_MAX, pool.request(request)).await,
+        };
+        match answer {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) if error.is_connect() => Err(ClientError::unreachable(self.endpoint.to_string(), &error)),
+            Ok(Err(error)) => Err(ClientError::lost("waiting for an answer", error)),
+            Err(_) => Err(ClientError::Silent { seconds: ANSWER_MAX.as_secs() }),
+        }
+    }
+
+    fn request(&self, call: Call, token: Option<&Token>) -> Option<Request<RequestBody>> {
+        let Call { method, target, headers, body, anonymous: _ } = call;
+        if !target.starts_with('/') {
+            return None;
+        }
+        let (uri, host) = self.endpoint.address(&target)?;
+        let mut request = Request::builder().method(method).uri(uri).body(body).ok()?;
+        *request.headers_mut() = headers;
+        let all = request.headers_mut();
+        all.insert(header::HOST, host);
+        all.insert(header::USER_AGENT, HeaderValue::from_str(&format!("farrier/{VERSION}")).ok()?);
+        all.entry(header::ACCEPT).or_insert(HeaderValue::from_static("application/json"));
+        if let Some(token) = token {
+            all.insert(header::AUTHORIZATION, token.header());
+        }
+        Some(request)
+    }
+}
+
+/// Whether somebody accepts connections on the socket at `path`; otherwise why not.
+pub(super) async fn probe(path: &Path) -> std::io::Result<()> {
+    match tokio::time::timeout(CONNECT_MAX, tokio::net::UnixStream::connect(path)).await {
+        Ok(connected) => connected.map(drop),
+        Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
+    }
+}
