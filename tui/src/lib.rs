@@ -1,1 +1,57 @@
-//! stub
+//! farrier's terminal program as a library: `main` is thin and tests call the same [`main`].
+//!
+//! Owns the command line: `farrier NOUN VERB`. Knows the daemon only through its API, and no file of
+//! it but the socket.
+
+mod args;
+mod blocking;
+mod child;
+mod clock;
+mod commands;
+mod endpoint;
+mod exit;
+mod output;
+mod quote;
+mod transfer;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{CommandFactory as _, Parser as _};
+
+use self::{args::Cli, exit::Failure, output::Output};
+
+/// Runs the program with `args`, the first of which is its name.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are asked for and go to stdout with 0; the rest is usage, 2.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::USAGE));
+        }
+    };
+    let output = Output::new(&cli.global);
+    let Some(command) = cli.command else {
+        let _ = output.note(&Cli::command().render_help().to_string());
+        return ExitCode::from(exit::USAGE);
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => {
+            let result = runtime.block_on(commands::run(command, &cli.global, &output));
+            // A blocked read of a file or of stdin must not hold the program up.
+            runtime.shutdown_background();
+            result
+        }
+        Err(source) => Err(Failure::io("starting", source)),
+    };
+    match result {
+        Ok(code) => ExitCode::from(code),
+        // The reader has gone, which is its right: `farrier … | head`.
+        Err(Failure::Closed) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let _ = output.error(&failure);
+            ExitCode::from(failure.code())
+        }
+    }
+}

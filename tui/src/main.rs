@@ -1,1 +1,7 @@
-fn main() {}
+//! The `farrier` program: see the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    farrier::main(std::env::args_os())
+}

@@ -1,0 +1,224 @@
+//! The command line.
+//!
+//! Owns its words and their shapes; scripts depend on them. What needs more than the words
+//! themselves (files, the environment, the daemon) is checked by the command.
+
+mod artifact;
+mod ci;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use farrier_common::client::RepositoryPath;
+
+pub(crate) use self::{
+    artifact::{Artifact, Delete, Download, List, Upload, Where},
+    ci::{Ci, Exec, Job},
+};
+
+/// Manages a farrier daemon.
+#[derive(Debug, Parser)]
+#[command(name = "farrier", version, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What every command understands.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Global {
+    /// Unix socket of the daemon [default: the user's own daemon, then the system's]
+    #[arg(long, global = true, value_name = "PATH", conflicts_with = "url")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Address of the daemon, such as `http://127.0.0.1:3000`
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// File that holds an access token; without one the socket tells the daemon who is calling
+    #[arg(long, global = true, value_name = "F")]
+    pub(crate) token_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// How results are written.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Format {
+    /// One JSON document
+    #[arg(long, global = true, conflicts_with_all = ["jsonl", "quiet"])]
+    pub(crate) json: bool,
+    /// One JSON object a line
+    #[arg(long, global = true, conflicts_with = "quiet")]
+    pub(crate) jsonl: bool,
+    /// Ids only
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show how the daemon is
+    Status,
+    /// Accounts
+    #[command(subcommand)]
+    User(User),
+    /// Access tokens
+    #[command(subcommand)]
+    Token(Token),
+    /// Repositories
+    #[command(subcommand)]
+    Repo(Repo),
+    /// Workflow runs and their jobs, for CI agents
+    #[command(subcommand)]
+    Ci(Ci),
+    /// Artifacts of workflow runs
+    #[command(subcommand)]
+    Artifact(Artifact),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum User {
+    /// Make an account
+    Create(CreateUser),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CreateUser {
+    /// Name that signs in
+    pub(crate) name: String,
+    /// Address
+    #[arg(long, value_name = "E")]
+    pub(crate) email: String,
+    /// Make an administrator
+    #[arg(long)]
+    pub(crate) admin: bool,
+    /// Read the password from standard input; without one the account has only tokens
+    #[arg(long)]
+    pub(crate) password_stdin: bool,
+    /// Name for display
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub(crate) full_name: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Token {
+    /// Make a token and print it, and nothing else
+    Create(CreateToken),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CreateToken {
+    /// Account that the token belongs to
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: String,
+    /// Name of the token, unique in its account
+    #[arg(long, value_name = "N")]
+    pub(crate) name: String,
+    /// What the token may do: `all`, or scopes such as `write:repository`
+    #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
+    pub(crate) scopes: Vec<String>,
+    /// When it stops working: an instant such as 2030-01-02T03:04:05Z, or a time from now such as 30d
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) expires: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Repo {
+    /// Make a repository
+    Create(CreateRepo),
+    /// Show a repository
+    Show {
+        /// Repository
+        #[arg(value_name = "OWNER/NAME")]
+        repo: RepositoryPath,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CreateRepo {
+    /// Repository
+    #[arg(value_name = "OWNER/NAME")]
+    pub(crate) repo: RepositoryPath,
+    /// Hide it from those without access
+    #[arg(long)]
+    pub(crate) private: bool,
+    /// What it is
+    #[arg(long, value_name = "D", default_value = "", hide_default_value = true)]
+    pub(crate) description: String,
+    /// Branch that it begins with [default: main]
+    #[arg(long, value_name = "B", default_value = "", hide_default_value = true)]
+    pub(crate) default_branch: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn the_scripting_surface_is_understood() {
+        let lines = [
+            "farrier",
+            "farrier status --json",
+            "farrier --socket /s status",
+            "farrier status --url http://h --token-file f",
+            "farrier user create a --email a@b.c --admin --password-stdin",
+            "farrier token create --user a --name n --scopes all",
+            "farrier token create --user a --name n --scopes all --json --expires 30d",
+            "farrier repo create o/n --private --description d --default-branch b",
+            "farrier repo show o/n --json",
+            "farrier ci begin --repo o/n --run 7 --job j --sha s --branch b --workflow w --json",
+            "farrier ci end 7 --conclusion success",
+            "farrier ci exec --repo o/n -- cmd --json -q",
+            "farrier artifact upload --name n --repo o/n --retention-days 5 --concurrency 2 a b",
+            "farrier artifact list --repo o/n --run 7 --jsonl",
+            "farrier artifact download 7 --repo o/n --run 7 -o d/ --no-extract",
+            "farrier artifact download x -o d --extract --force",
+            "farrier artifact delete 7 x --yes",
+        ];
+        for line in lines {
+            parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_usage() {
+        let lines = [
+            "farrier nonsense",
+            "farrier user",
+            "farrier user create a",
+            "farrier token create --user a --name n",
+            "farrier repo create justname",
+            "farrier ci begin",
+            "farrier ci begin --repo o/n --run x",
+            "farrier ci end 7 --conclusion maybe",
+            "farrier ci exec --repo o/n",
+            "farrier artifact upload",
+            "farrier artifact upload --concurrency 0 a",
+            "farrier artifact delete",
+            "farrier --socket /s --url http://h status",
+            "farrier status --json -q",
+        ];
+        for line in lines {
+            let error = parse(line).expect_err(line);
+            assert_eq!(error.exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn everything_after_the_dashes_is_the_command() {
+        let cli = parse("farrier ci exec --repo o/n -- cmd --json -q --repo x").unwrap();
+        let Some(Command::Ci(Ci::Exec(exec))) = cli.command else { panic!() };
+        assert_eq!(exec.command, ["cmd", "--json", "-q", "--repo", "x"]);
+        assert!(!cli.global.format.json);
+    }
+}

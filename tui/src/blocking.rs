@@ -1,0 +1,26 @@
+//! Work that blocks, away from the loop that moves bytes: reading, hashing, compressing.
+
+use crate::exit::Failure;
+
+/// Work on another thread. Dropping it does not stop the work.
+pub(crate) struct Blocking<T>(tokio::task::JoinHandle<T>);
+
+/// Starts `work` on another thread.
+#[expect(clippy::disallowed_methods, reason = "the one place that starts threads; those who start work await its end")]
+pub(crate) fn start<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Blocking<T> {
+    Blocking(tokio::task::spawn_blocking(work))
+}
+
+/// Runs `work` on another thread.
+pub(crate) async fn run<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    start(work).ended().await?
+}
+
+impl<T> Blocking<T> {
+    /// Waits for the work's end.
+    pub(crate) async fn ended(self) -> Result<T, Failure> {
+        self.0.await.map_err(|_| Failure::Other("a worker thread ended by itself".into()))
+    }
+}

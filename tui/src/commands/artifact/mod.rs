@@ -1,0 +1,22 @@
+//! `farrier artifact …`
+
+mod delete;
+mod download;
+mod list;
+mod place;
+mod upload;
+
+use crate::{
+    args::{Artifact, Global},
+    exit::Failure,
+    output::Output,
+};
+
+pub(super) async fn run(command: Artifact, global: &Global, output: &Output) -> Result<u8, Failure> {
+    match command {
+        Artifact::Upload(args) => upload::run(args, global, output).await,
+        Artifact::List(args) => list::run(args, global, output).await,
+        Artifact::Download(args) => download::run(args, global, output).await,
+        Artifact::Delete(args) => delete::run(args, global, output).await,
+    }
+}

@@ -1,0 +1,232 @@
+//! Whose artifacts: a repository's, over the REST API, or those of the run that this process is part
+//! of, over the artifact service.
+//!
+//! Both answer the same questions here, so that the commands need not know which it is.
+
+use std::ffi::OsString;
+
+use farrier_common::{
+    api::{Artifact, ArtifactRun},
+    client::{Client, ClientError, Pages, RepositoryPath, RunScope, SignedUrl, Token},
+};
+use farrier_proto::results::list_artifacts_response::MonolithArtifact;
+use http::StatusCode;
+
+use crate::{
+    args::{Global, Where},
+    endpoint::{self, variable},
+    exit::Failure,
+    transfer::session,
+};
+
+/// Where artifacts are looked for.
+#[derive(Debug)]
+pub(super) enum Place {
+    Repository { client: Client, repo: RepositoryPath, run: Option<i64> },
+    Run { client: Client, scope: RunScope },
+}
+
+/// An artifact, and how the artifact service calls it.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) artifact: Artifact,
+    scope: Option<RunScope>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Choice {
+    Repository { repo: RepositoryPath, run: Option<i64> },
+    Run { scope: RunScope, token: Token },
+}
+
+/// The job that this process runs in, if it does.
+pub(super) fn own_job(variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<(RunScope, Token)>, Failure> {
+    let Some(text) = variable(session::TOKEN_VARIABLE) else { return Ok(None) };
+    let text = text.to_string_lossy();
+    let scope = session::scope(&text);
+    let bad = || Failure::Usage(format!("{} holds no runtime token", session::TOKEN_VARIABLE));
+    Ok(Some((scope.ok_or_else(bad)?, Token::new(&text).map_err(|_| bad())?)))
+}
+
+/// The repository of the job that this process runs in.
+pub(super) fn own_repository(variable: impl Fn(&str) -> Option<OsString>) -> Option<RepositoryPath> {
+    variable("GITHUB_REPOSITORY")?.to_str()?.parse().ok()
+}
+
+pub(super) fn same(a: &RepositoryPath, b: &RepositoryPath) -> bool {
+    a.owner.eq_ignore_ascii_case(&b.owner) && a.name.eq_ignore_ascii_case(&b.name)
+}
+
+fn choose(place: &Where, variable: impl Fn(&str) -> Option<OsString>) -> Result<Choice, Failure> {
+    let own = own_repository(&variable);
+    let own_run = variable("GITHUB_RUN_ID").and_then(|run| run.to_str()?.parse().ok());
+    if let Some(repo) = &place.repo {
+        // Another repository's runs have other numbers.
+        let inherited = own_run.filter(|_| own.as_ref().is_some_and(|own| same(own, repo)));
+        return Ok(Choice::Repository { repo: repo.clone(), run: place.run.or(inherited) });
+    }
+    if let Some((scope, token)) = own_job(&variable)?
+        && place.run.is_none_or(|run| run.to_string() == scope.run)
+    {
+        return Ok(Choice::Run { scope, token });
+    }
+    match own {
+        Some(repo) => Ok(Choice::Repository { repo, run: place.run.or(own_run) }),
+        None => Err(Failure::Usage("which repository? --repo OWNER/NAME".into())),
+    }
+}
+
+impl Place {
+    pub(super) async fn resolve(place: &Where, global: &Global) -> Result<Self, Failure> {
+        Ok(match choose(place, variable)? {
+            Choice::Repository { repo, run } => {
+                Self::Repository { client: endpoint::connect(global).await?, repo, run }
+            }
+            Choice::Run { scope, token } => Self::Run { client: endpoint::connect_job(global, token).await?, scope },
+        })
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        match self {
+            Self::Repository { client, .. } | Self::Run { client, .. } => client,
+        }
+    }
+
+    /// The artifacts, newest first, page by page.
+    pub(super) fn list<'p>(&'p self, name: Option<&'p str>) -> Listing<'p> {
+        match self {
+            Self::Repository { client, repo, run } => Listing::Pages(client.artifacts(repo, *run, name)),
+            Self::Run { client, scope } => Listing::Run(Some((client, scope, name))),
+        }
+    }
+
+    async fn by_id(&self, id: i64) -> Result<Option<Found>, ClientError> {
+        match self {
+            Self::Repository { client, repo, .. } => match client.artifact(repo, id).await {
+                Ok(artifact) => Ok(Some(Found { artifact, scope: None })),
+                Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok(None),
+                Err(error) => Err(error),
+            },
+            Self::Run { client, scope } => {
+                let found = client.run_artifacts(scope, None, Some(id)).await?;
+                Ok(found.into_iter().find(|artifact| artifact.database_id == id).map(of_run))
+            }
+        }
+    }
+
+    /// Those that `word` means: the one of that id, else all of that name, newest first. Expired ones
+    /// count only when their id is given.
+    pub(super) async fn find(&self, word: &str) -> Result<Vec<Found>, Failure> {
+        let failed = || Failure::call(format!("looking for {word}"));
+        if let Some(id) = word.parse().ok().filter(|id| *id > 0)
+            && let Some(found) = self.by_id(id).await.map_err(failed())?
+        {
+            return Ok(vec![found]);
+        }
+        let (mut all, mut listing) = (Vec::new(), self.list(Some(word)));
+        while let Some(page) = listing.next().await.map_err(failed())? {
+            // A daemon that does not know the filter answers everything.
+            all.extend(page.into_iter().filter(|found| found.artifact.name == word && !found.artifact.expired));
+        }
+        if all.is_empty() { Err(Failure::NotFound(format!("there is no artifact {word}"))) } else { Ok(all) }
+    }
+
+    pub(super) async fn location(&self, found: &Found) -> Result<SignedUrl, ClientError> {
+        match self {
+            Self::Repository { client, repo, .. } => client.artifact_location(repo, found.artifact.id).await,
+            Self::Run { client, scope } => {
+                client.run_artifact_location(found.scope.as_ref().unwrap_or(scope), &found.artifact.name).await
+            }
+        }
+    }
+
+    pub(super) async fn delete(&self, found: &Found) -> Result<(), ClientError> {
+        match self {
+            Self::Repository { client, repo, .. } => client.delete_artifact(repo, found.artifact.id).await,
+            Self::Run { client, scope } => {
+                let scope = found.scope.as_ref().unwrap_or(scope);
+                client.delete_run_artifact(scope, &found.artifact.name).await.map(drop)
+            }
+        }
+    }
+}
+
+/// A list that is being read.
+pub(super) enum Listing<'p> {
+    Pages(Pages<'p>),
+    Run(Option<(&'p Client, &'p RunScope, Option<&'p str>)>),
+}
+
+impl Listing<'_> {
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<Found>>, ClientError> {
+        match self {
+            Self::Pages(pages) => {
+                let page = pages.next_artifacts().await?;
+                Ok(page.map(|page| page.into_iter().map(|artifact| Found { artifact, scope: None }).collect()))
+            }
+            Self::Run(question) => {
+                let Some((client, scope, name)) = question.take() else { return Ok(None) };
+                let mut all = client.run_artifacts(scope, name, None).await?;
+                all.sort_by_key(|artifact| std::cmp::Reverse(artifact.database_id));
+                Ok(Some(all.into_iter().map(of_run).collect()))
+            }
+        }
+    }
+}
+
+/// The artifact service tells less than the REST API.
+fn of_run(found: MonolithArtifact) -> Found {
+    let created = found.created_at.and_then(|at| jiff::Timestamp::new(at.seconds, at.nanos).ok());
+    let run = ArtifactRun { id: found.workflow_run_backend_id.parse().unwrap_or_default(), ..ArtifactRun::default() };
+    let artifact = Artifact {
+        id: found.database_id,
+        name: found.name,
+        size_in_bytes: found.size,
+        digest: found.digest.unwrap_or_default(),
+        created_at: created.map(|at| at.to_string()).unwrap_or_default(),
+        workflow_run: run,
+        ..Artifact::default()
+    };
+    let scope = RunScope { run: found.workflow_run_backend_id, job: found.workflow_job_run_backend_id };
+    Found { artifact, scope: Some(scope) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // {"scp":"Actions.Results:7:9"}
+    const TOKEN: (&str, &str) = ("ACTIONS_RUNTIME_TOKEN", "e30.eyJzY3AiOiJBY3Rpb25zLlJlc3VsdHM6Nzo5In0.c2ln");
+    const REPO: (&str, &str) = ("GITHUB_REPOSITORY", "o/r");
+    const RUN: (&str, &str) = ("GITHUB_RUN_ID", "7");
+
+    fn chosen(repo: Option<&str>, run: Option<i64>, set: &[(&str, &str)]) -> Result<String, u8> {
+        let place = Where { repo: repo.map(|repo| repo.parse().unwrap()), run };
+        let set: Vec<(String, OsString)> = set.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect();
+        let variable = |name: &str| set.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
+        match choose(&place, variable) {
+            Ok(Choice::Repository { repo, run }) => Ok(format!("{repo} {run:?}")),
+            Ok(Choice::Run { scope, .. }) => Ok(format!("run {} job {}", scope.run, scope.job)),
+            Err(failure) => Err(failure.code()),
+        }
+    }
+
+    #[test]
+    fn a_repository_that_is_named_wins_over_the_job() {
+        let cases = [
+            (chosen(Some("o/r"), None, &[]), Ok("o/r None".into())),
+            (chosen(Some("o/r"), Some(3), &[TOKEN, REPO, RUN]), Ok("o/r Some(3)".into())),
+            (chosen(Some("O/R"), None, &[TOKEN, REPO, RUN]), Ok("O/R Some(7)".into())),
+            (chosen(Some("x/y"), None, &[TOKEN, REPO, RUN]), Ok("x/y None".into())),
+            (chosen(None, None, &[TOKEN, REPO, RUN]), Ok("run 7 job 9".into())),
+            (chosen(None, Some(7), &[TOKEN, REPO]), Ok("run 7 job 9".into())),
+            (chosen(None, Some(8), &[TOKEN, REPO, RUN]), Ok("o/r Some(8)".into())),
+            (chosen(None, None, &[REPO, RUN]), Ok("o/r Some(7)".into())),
+            (chosen(None, None, &[RUN]), Err(crate::exit::USAGE)),
+            (chosen(None, None, &[("ACTIONS_RUNTIME_TOKEN", "x")]), Err(crate::exit::USAGE)),
+        ];
+        for (at, (found, expected)) in cases.into_iter().enumerate() {
+            assert_eq!(found, expected, "case {at}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! `farrier artifact upload`
+//!
+//! Inside of a job the artifact becomes the job's; elsewhere a job is begun for it, and ended however
+//! the upload ends.
+
+use std::{fs::File, path::Path};
+
+use farrier_common::{
+    api::{BeginRun, BegunJob, Conclusion},
+    client::{Client, RunScope, Token},
+};
+use farrier_proto::wkt;
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use super::place::{own_job, own_repository, same};
+use crate::{
+    args::{Global, Upload},
+    blocking,
+    child::Signals,
+    clock,
+    commands::ci,
+    endpoint::{self, variable},
+    exit::{self, Failure},
+    output::{Output, fields, human_bytes},
+    transfer::{
+        archive, blocks,
+        plan::{self, Plan},
+        retry, session,
+    },
+};
+
+#[derive(Serialize)]
+struct Uploaded {
+    id: i64,
+    name: String,
+    size_in_bytes: i64,
+    digest: String,
+    run_id: String,
+}
+
+pub(super) async fn run(args: Upload, global: &Global, output: &Output) -> Result<u8, Failure> {
+    // What is wrong with the files shows before anything is begun.
+    let plan = plan::plan(&args.paths, args.name.as_deref(), args.raw, Path::is_dir)?;
+    let inside = inside(&args)?;
+    let file = source(&args, &plan, output).await?;
+    let uploaded = match inside {
+        Some((scope, token)) => {
+            let client = endpoint::connect_job(global, token).await?;
+            upload(&client, &scope, &plan, file, &args, output).await?
+        }
+        None => in_own_job(&args, global, &plan, file, output).await?,
+    };
+    output.object(&uploaded, &uploaded.id.to_string(), || page(&uploaded))?;
+    Ok(exit::OK)
+}
+
+fn page(uploaded: &Uploaded) -> String {
+    fields(&[
+        ("name", uploaded.name.clone()),
+        ("id", uploaded.id.to_string()),
+        ("size", format!("{} ({})", uploaded.size_in_bytes, human_bytes(uploaded.size_in_bytes))),
+        ("digest", uploaded.digest.clone()),
+    ])
+}
+
+/// The job that the upload belongs to; `None` when it needs one of its own, which is also so when
+/// another repository or run is asked for.
+fn inside(args: &Upload) -> Result<Option<(RunScope, Token)>, Failure> {
+    let elsewhere = match (&args.repo, own_repository(variable)) {
+        (Some(asked), Some(own)) => !same(asked, &own),
+        _ => false,
+    };
+    if elsewhere {
+        return Ok(None);
+    }
+    let job = own_job(variable)?;
+    Ok(job.filter(|(scope, _)| args.run.is_none_or(|run| run.to_string() == scope.run)))
+}
+
+async fn source(args: &Upload, plan: &Plan, output: &Output) -> Result<File, Failure> {
+    if let Some(path) = &plan.raw {
+        return File::open(path).map_err(|source| Failure::io(format!("reading {}", path.display()), source));
+    }
+    let (paths, level) = (args.paths.clone(), args.compression_level);
+    let contents = blocking::run(move || archive::collect(&paths)).await?;
+    for path in &contents.skipped {
+        let _ = output.note(&format!("farrier: left out: {}", path.display()));
+    }
+    let bar = output.progress("packing", Some(contents.bytes));
+    let packing = bar.clone();
+    let file = blocking::run(move || contents.write(level, &packing)).await;
+    bar.finish_and_clear();
+    file
+}
+
+async fn in_own_job(
+    args: &Upload,
+    global: &Global,
+    plan: &Plan,
+    file: File,
+    output: &Output,
+) -> Result<Uploaded, Failure> {
+    let repo = args.repo.clone().or_else(|| own_repository(variable));
+    let repo = repo.ok_or_else(|| Failure::Usage("which repository? --repo OWNER/NAME".into()))?;
+    let client = endpoint::connect(global).await?;
+    let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
+    let wanted =
+        BeginRun { repo: repo.to_string(), run_id: args.run, job: "artifact upload".into(), ..BeginRun::default() };
+    let job = ci::begin(&client, &wanted).await?;
+    let result = tokio::select! {
+        result = as_job(&client, &job, plan, file, args, output) => result,
+        _ = signals.next() => Err(Failure::Interrupted),
+    };
+    let conclusion = match &result {
+        Ok(_) => Conclusion::Success,
+        Err(Failure::Interrupted) => Conclusion::Cancelled,
+        Err(_) => Conclusion::Failure,
+    };
+    match (ci::end(&client, job.job_id, conclusion).await, result) {
+        (Ok(()), result) => result,
+        // The artifact is there, and the job ends by itself after a while.
+        (Err(failure), result) => {
+            let _ = output.error(&failure);
+            result
+        }
+    }
+}
+
+async fn as_job(
+    client: &Client,
+    job: &BegunJob,
+    plan: &Plan,
+    file: File,
+    args: &Upload,
+    output: &Output,
+) -> Result<Uploaded, Failure> {
+    let odd = || Failure::Other("the daemon began a job but its token makes no sense".into());
+    let scope = session::scope(&job.token).ok_or_else(odd)?;
+    let client = client.with_token(Some(Token::new(&job.token).map_err(|_| odd())?));
+    upload(&client, &scope, plan, file, args, output).await
+}
+
+async fn upload(
+    client: &Client,
+    scope: &RunScope,
+    plan: &Plan,
+    file: File,
+    args: &Upload,
+    output: &Output,
+) -> Result<Uploaded, Failure> {
+    let limit = variable("GITHUB_RETENTION_DAYS").and_then(|days| days.to_str()?.parse().ok());
+    let expires_at = expiry(args.retention_days, limit, clock::now());
+    let create = async || client.create_run_artifact(scope, &plan.name, &plan.mime_type, expires_at).await;
+    let url = retry::retrying(retry::once_reached, create).await;
+    let url = url.map_err(Failure::call(format!("creating {}", plan.name)))?;
+    let bar = output.progress(&plan.name, file.metadata().map(|metadata| metadata.len()).ok());
+    let sent = blocks::upload(client, &url, file, &plan.mime_type, usize::from(args.concurrency), &bar).await;
+    bar.finish_and_clear();
+    let sent = sent?;
+    let finalize = async || client.finalize_run_artifact(scope, &plan.name, sent.size, &sent.digest).await;
+    let id = retry::retrying(retry::passing, finalize).await;
+    let id = id.map_err(Failure::call(format!("finalizing {}", plan.name)))?;
+    Ok(Uploaded {
+        id,
+        name: plan.name.clone(),
+        size_in_bytes: sent.size,
+        digest: sent.digest,
+        run_id: scope.run.clone(),
+    })
+}
+
+/// As the official client: no longer than the job's limit.
+fn expiry(days: Option<u32>, limit: Option<u32>, now: Timestamp) -> Option<wkt::Timestamp> {
+    let days = days?.min(limit.filter(|limit| *limit > 0).unwrap_or(u32::MAX));
+    let at = now.checked_add(SignedDuration::from_hours(24 * i64::from(days))).ok()?;
+    Some(wkt::Timestamp::from_millis(at.as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_artifact_lives_no_longer_than_its_job_allows() {
+        let now = Timestamp::from_second(1_000).unwrap();
+        let days = |n: i64| Some(wkt::Timestamp { seconds: 1_000 + n * 86_400, nanos: 0 });
+        assert_eq!(expiry(None, Some(5), now), None);
+        assert_eq!(expiry(Some(3), None, now), days(3));
+        assert_eq!(expiry(Some(3), Some(5), now), days(3));
+        assert_eq!(expiry(Some(9), Some(5), now), days(5));
+        assert_eq!(expiry(Some(9), Some(0), now), days(9));
+    }
+}

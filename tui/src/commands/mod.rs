@@ -1,0 +1,31 @@
+//! What each noun and verb does.
+//!
+//! A command turns its arguments into calls of the client and answers into output. It decides no exit
+//! code but through the failure that it returns, and knows nothing of how the daemon is found.
+
+mod artifact;
+mod ci;
+mod repo;
+mod status;
+mod token;
+mod user;
+
+use crate::{
+    args::{Command, Global},
+    endpoint,
+    exit::{self, Failure},
+    output::Output,
+};
+
+/// Runs one command. The answer is the exit code of a command that did not fail by itself.
+pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> Result<u8, Failure> {
+    match command {
+        Command::Status => status::run(&endpoint::connect(global).await?, output).await?,
+        Command::User(command) => user::run(command, &endpoint::connect(global).await?, output).await?,
+        Command::Token(command) => token::run(command, &endpoint::connect(global).await?, output).await?,
+        Command::Repo(command) => repo::run(command, &endpoint::connect(global).await?, output).await?,
+        Command::Ci(command) => return ci::run(command, &endpoint::connect(global).await?, output).await,
+        Command::Artifact(command) => return artifact::run(command, global, output).await,
+    }
+    Ok(exit::OK)
+}

@@ -1,0 +1,59 @@
+//! `farrier status`
+
+use farrier_common::{api::Status, client::Client};
+
+use crate::{
+    exit::Failure,
+    output::{Output, fields, human_bytes},
+};
+
+pub(super) async fn run(client: &Client, output: &Output) -> Result<(), Failure> {
+    let status = client.status().await.map_err(Failure::call("asking for the status"))?;
+    output.object(&status, &status.version, || page(&status))
+}
+
+fn page(status: &Status) -> String {
+    let listeners: Vec<String> = status.listeners.iter().map(|l| format!("{} {}", l.kind, l.address)).collect();
+    let identity = if status.identity.is_empty() { "nobody" } else { &status.identity };
+    let lines = [
+        ("version", format!("{} (API {})", status.version, status.api_version)),
+        ("up", duration(status.uptime_secs)),
+        ("address", status.root_url.clone()),
+        ("listening", listeners.join(", ")),
+        ("you are", identity.to_owned()),
+        ("connections", status.connections.to_string()),
+        ("memory", human_bytes(status.resident_bytes)),
+        ("store", format!("{}, {}", status.store.engine, human_bytes(status.store.size_bytes))),
+        ("disk", format!("{} free of {}", human_bytes(status.disk.free_bytes), human_bytes(status.disk.total_bytes))),
+    ];
+    fields(&lines)
+}
+
+fn duration(seconds: i64) -> String {
+    let (minutes, hours, days) = (seconds / 60 % 60, seconds / 3_600 % 24, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {minutes} min"),
+        (days, hours, _) => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_two_units_at_most() {
+        let cases = [(0, "0 s"), (59, "59 s"), (60, "1 min"), (3_661, "1 h 1 min"), (90_000, "1 d 1 h")];
+        for (seconds, text) in cases {
+            assert_eq!(duration(seconds), text);
+        }
+    }
+
+    #[test]
+    fn the_page_says_who_is_asking() {
+        let page = page(&Status { identity: "admin".into(), uptime_secs: 61, ..Status::default() });
+        assert!(page.contains("you are      admin\n") && page.contains("up           1 min\n"), "{page}");
+    }
+}

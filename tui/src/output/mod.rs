@@ -1,0 +1,170 @@
+//! What is written, and in which form.
+//!
+//! Owns stdout and stderr: results go to stdout in one of four forms, everything else to stderr. A
+//! reader that has gone ends the program quietly. Text of the daemon never reaches a terminal with
+//! the characters that steer one.
+
+mod clean;
+mod table;
+
+use std::{
+    fmt::Write as _,
+    io::{self, IsTerminal as _, Write as _},
+};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+pub(crate) use self::{clean::line as clean_line, table::Table};
+use crate::{
+    args::{Format, Global},
+    exit::Failure,
+};
+
+/// Raised when a field of a JSON document changes its meaning or goes away.
+const SCHEMA: u8 = 1;
+
+/// Where results and messages go.
+#[derive(Debug)]
+pub(crate) struct Output {
+    format: Format,
+    stdout_is_terminal: bool,
+    stderr_is_terminal: bool,
+}
+
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema: u8,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+impl Output {
+    pub(crate) fn new(global: &Global) -> Self {
+        Self {
+            format: global.format,
+            stdout_is_terminal: io::stdout().is_terminal(),
+            stderr_is_terminal: io::stderr().is_terminal(),
+        }
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Writes one thing: as JSON, as its id, or as `text` for people.
+    pub(crate) fn object<T: Serialize>(
+        &self,
+        object: &T,
+        id: &str,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        if self.format.json || self.format.jsonl {
+            return self.json(&Document { schema: SCHEMA, body: object });
+        }
+        if self.format.quiet { self.text(id) } else { self.text(&text()) }
+    }
+
+    /// Writes `value` as the one JSON document, as it is: for forms that are fixed elsewhere.
+    pub(crate) fn exact(&self, value: &impl Serialize) -> Result<(), Failure> {
+        self.json(value)
+    }
+
+    fn json(&self, value: &impl Serialize) -> Result<(), Failure> {
+        let pretty = self.stdout_is_terminal && !self.format.jsonl;
+        let made = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        let text = made.map_err(|error| Failure::Other(format!("the result has no JSON form: {error}")))?;
+        // Everything else that steers a terminal is escaped in any JSON text.
+        write(&clean::json(&text))
+    }
+
+    /// Writes text for people. Its lines are the program's, what they hold may be the daemon's.
+    pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
+        if self.stdout_is_terminal { write(&clean::lines(text)) } else { write(text) }
+    }
+
+    /// Writes a message to stderr. Messages may get lost, results may not.
+    pub(crate) fn note(&self, text: &str) -> io::Result<()> {
+        let text = if self.stderr_is_terminal { clean::lines(text) } else { text.into() };
+        writeln!(io::stderr(), "{}", text.trim_end())
+    }
+
+    /// Writes why something failed to stderr.
+    pub(crate) fn error(&self, failure: &Failure) -> io::Result<()> {
+        self.note(&format!("farrier: {}", failure.report()))
+    }
+
+    /// A bar on stderr that counts bytes; an invisible one when stderr is no terminal.
+    pub(crate) fn progress(&self, what: &str, total: Option<u64>) -> ProgressBar {
+        if !self.stderr_is_terminal || self.format.quiet {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+        let template = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.with_message(clean_line(what).into_owned())
+    }
+}
+
+fn write(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let written =
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(end.as_bytes())).and_then(|()| stdout.flush());
+    written.map_err(|source| match source.kind() {
+        io::ErrorKind::BrokenPipe => Failure::Closed,
+        _ => Failure::io("writing the result", source),
+    })
+}
+
+/// Named values, one a line; what is empty is left out.
+pub(crate) fn fields(fields: &[(&str, String)]) -> String {
+    let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let told = fields.iter().filter(|(_, value)| !value.is_empty());
+    told.fold(String::new(), |mut text, (name, value)| {
+        let _ = writeln!(text, "{name:width$}  {}", clean_line(value));
+        text
+    })
+}
+
+/// `1.5 MiB`
+pub(crate) fn human_bytes(bytes: i64) -> String {
+    let bytes = u64::try_from(bytes).unwrap_or_default();
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let power = (bytes.ilog2() / 10) as usize;
+    let tenths = (u128::from(bytes) * 10) >> (10 * power);
+    format!("{}.{} {}", tenths / 10, tenths % 10, units[power - 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_readable() {
+        let cases = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1536, "1.5 KiB"),
+            (8 << 20, "8.0 MiB"),
+            (i64::MAX, "7.9 EiB"),
+            (-1, "0 B"),
+        ];
+        for (bytes, text) in cases {
+            assert_eq!(human_bytes(bytes), text);
+        }
+    }
+
+    #[test]
+    fn documents_name_their_schema_first() {
+        let body = serde_json::json!({"id": 7});
+        let text = serde_json::to_string(&Document { schema: SCHEMA, body: &body }).unwrap();
+        assert_eq!(text, r#"{"schema":1,"id":7}"#);
+    }
+}

@@ -1,0 +1,35 @@
+//! Values for a POSIX shell.
+
+/// `'text'`, as any POSIX shell reads it back.
+pub(crate) fn shell(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// `export K='V'`; `None` for a name that is none, which must not reach an `eval`.
+pub(crate) fn export(name: &str, value: &str) -> Option<String> {
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let is_name = begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    // No shell variable can hold a zero byte.
+    (is_name && !value.contains('\0')).then(|| format!("export {name}={}", shell(value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_value_means_anything_to_the_shell() {
+        assert_eq!(shell("plain"), "'plain'");
+        assert_eq!(shell("it's $HOME `x` \"y\" \\ \n;"), "'it'\\''s $HOME `x` \"y\" \\ \n;'");
+        assert_eq!(shell(""), "''");
+    }
+
+    #[test]
+    fn only_names_are_exported() {
+        assert_eq!(export("A_1", "x y").as_deref(), Some("export A_1='x y'"));
+        for bad in ["", "1A", "A-B", "A;rm", "A B", "Ä"] {
+            assert_eq!(export(bad, "x"), None, "{bad}");
+        }
+        assert_eq!(export("A", "x\0y"), None);
+    }
+}

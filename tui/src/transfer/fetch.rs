@@ -1,0 +1,206 @@
+//! Downloading: into a part file, going on where it stopped, until the bytes are those announced.
+//!
+//! A signed address may expire in the middle, a connection may break, a daemon may restart: as long
+//! as bytes keep coming, the download does not give up.
+
+use std::path::PathBuf;
+
+use farrier_common::client::{Client, ClientError, Download, SignedUrl};
+use indicatif::ProgressBar;
+use tokio::sync::mpsc;
+
+use super::{resume, retry, sink::Part};
+use crate::{blocking, exit::Failure};
+
+/// Pieces on their way to the disk; a piece has a few hundred KiB at most.
+const PIECES_MAX: usize = 16;
+
+/// What is downloaded.
+#[derive(Debug)]
+pub(crate) struct Wanted {
+    /// Bytes, as listed.
+    pub(crate) size: u64,
+    /// `sha256:…`, as listed; empty when the daemon does not tell.
+    pub(crate) digest: String,
+    /// Where the bytes are kept until all are there.
+    pub(crate) part: PathBuf,
+}
+
+/// All bytes, checked.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    /// The file that holds them.
+    pub(crate) part: Part,
+    /// Whether they are a zip file.
+    pub(crate) is_zip: bool,
+    /// `sha256:…` of what came.
+    pub(crate) digest: String,
+}
+
+/// What is known of the bytes besides the bytes.
+#[derive(Debug, Default)]
+struct Known {
+    etag: Option<String>,
+    content_type: Option<String>,
+}
+
+/// Fetches what is `wanted` from where `locate` says, as often as it must be asked.
+pub(crate) async fn fetch(
+    client: &Client,
+    wanted: &Wanted,
+    locate: impl AsyncFn() -> Result<SignedUrl, ClientError>,
+    bar: &ProgressBar,
+) -> Result<Fetched, Failure> {
+    let mut part = open(wanted).await?;
+    let mut url = retry::retrying(retry::once_reached, &locate).await.map_err(Failure::call("asking for the bytes"))?;
+    let (mut known, mut failures, mut url_is_fresh) = (Known::default(), 0, true);
+    loop {
+        match resume::start(part.have(), wanted.size) {
+            resume::Start::Complete => break,
+            resume::Start::Over => restart(&mut part)?,
+            resume::Start::From(_) => {}
+        }
+        bar.set_position(part.have());
+        let before = part.have();
+        let (back, got) = attempt(client, &url, part, &mut known, wanted, bar).await?;
+        part = back;
+        let Err(error) = got else { break };
+        let refused = error.status().is_some_and(|status| matches!(status.as_u16(), 401 | 403 | 404));
+        if refused && !url_is_fresh {
+            // Signed addresses expire, which a long download lives to see.
+            let again = retry::retrying(retry::passing, &locate).await;
+            url = again.map_err(Failure::call("asking for the bytes again"))?;
+            url_is_fresh = true;
+            continue;
+        }
+        url_is_fresh = false;
+        failures = if part.have() > before { 1 } else { failures + 1 };
+        match retry::delay(failures).filter(|_| error.is_transient()) {
+            Some(wait) => tokio::time::sleep(wait).await,
+            None => return Err(Failure::call("downloading")(error)),
+        }
+    }
+    checked(part, wanted, is_zip(known.content_type.as_deref(), &url))
+}
+
+async fn open(wanted: &Wanted) -> Result<Part, Failure> {
+    let path = wanted.part.clone();
+    let doing = format!("opening {}", path.display());
+    let mut part = blocking::run(move || Part::open(path).map_err(|source| Failure::io(doing, source))).await?;
+    if wanted.digest.is_empty() {
+        // Nothing would tell whether the rest belongs to it.
+        restart(&mut part)?;
+    }
+    Ok(part)
+}
+
+fn restart(part: &mut Part) -> Result<(), Failure> {
+    part.restart().map_err(|source| Failure::io(format!("emptying {}", part.path().display()), source))
+}
+
+/// One request. What came is in the part file, whether or not it was all.
+async fn attempt(
+    client: &Client,
+    url: &SignedUrl,
+    mut part: Part,
+    known: &mut Known,
+    wanted: &Wanted,
+    bar: &ProgressBar,
+) -> Result<(Part, Result<(), ClientError>), Failure> {
+    let download = match client.get_signed(url, part.have(), known.etag.as_deref()).await {
+        Ok(download) => download,
+        Err(error) => return Ok((part, Err(error))),
+    };
+    match resume::answer(part.have(), wanted.size, download.status, download.range) {
+        resume::Write::Append => {}
+        resume::Write::Replace => restart(&mut part)?,
+        resume::Write::AskAgain => {
+            restart(&mut part)?;
+            known.etag = None;
+            return Ok((part, Err(ClientError::Answer { what: "it is not the range that was asked for" })));
+        }
+    }
+    bar.set_position(part.have());
+    known.etag.clone_from(&download.etag);
+    known.content_type.clone_from(&download.content_type);
+    receive(part, download, wanted.size, bar).await
+}
+
+/// Writes while more is received.
+async fn receive(
+    mut part: Part,
+    mut download: Download,
+    size: u64,
+    bar: &ProgressBar,
+) -> Result<(Part, Result<(), ClientError>), Failure> {
+    let mut room = size.saturating_sub(part.have());
+    let (sender, mut pieces) = mpsc::channel::<bytes::Bytes>(PIECES_MAX);
+    let writing = blocking::start(move || {
+        while let Some(piece) = pieces.blocking_recv() {
+            if let Err(error) = part.append(&piece) {
+                return (part, Err(error));
+            }
+        }
+        (part, Ok(()))
+    });
+    let received = loop {
+        let piece = match download.chunks.next().await {
+            None => break Ok(()),
+            Some(Err(error)) => break Err(error),
+            Some(Ok(piece)) => piece,
+        };
+        let length = piece.len() as u64;
+        if length > room {
+            break Err(ClientError::Answer { what: "there are more bytes than were announced" });
+        }
+        room -= length;
+        if sender.send(piece).await.is_err() {
+            break Ok(());
+        }
+        bar.inc(length);
+    };
+    drop(sender);
+    let (part, written) = writing.ended().await?;
+    written.map_err(|source| Failure::io(format!("writing {}", part.path().display()), source))?;
+    Ok((part, received))
+}
+
+/// Bytes that are not those announced are worth nothing, not even as a beginning.
+fn checked(part: Part, wanted: &Wanted, is_zip: bool) -> Result<Fetched, Failure> {
+    let digest = part.digest();
+    let whole = part.have() == wanted.size && (wanted.digest.is_empty() || wanted.digest == digest);
+    if whole {
+        return Ok(Fetched { part, is_zip, digest });
+    }
+    let text = format!(
+        "what was downloaded is not the artifact: {} bytes with {digest} instead of {} bytes with {}",
+        part.have(),
+        wanted.size,
+        wanted.digest
+    );
+    part.discard().map_err(|source| Failure::io("removing a broken download", source))?;
+    Err(Failure::Other(text))
+}
+
+/// The official client's rule.
+fn is_zip(content_type: Option<&str>, url: &SignedUrl) -> bool {
+    let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or_default().trim().to_ascii_lowercase();
+    let zips = ["application/zip", "application/x-zip-compressed", "application/zip-compressed"];
+    zips.contains(&essence.as_str()) || url.names_zip()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zip_files_are_recognised_by_type_or_address() {
+        let url = |text| SignedUrl::new(text).unwrap();
+        assert!(is_zip(Some("application/zip"), &url("/a/raw?x")));
+        assert!(is_zip(Some("Application/X-Zip-Compressed; charset=binary"), &url("/a/raw?x")));
+        assert!(is_zip(None, &url("/a/archive.zip?x")));
+        for other in [None, Some("zip"), Some("application/octet-stream")] {
+            assert!(!is_zip(other, &url("/a/raw?x")), "{other:?}");
+        }
+    }
+}

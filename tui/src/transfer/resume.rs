@@ -1,0 +1,88 @@
+//! Whether a download goes on where it stopped.
+//!
+//! Pure decisions: what the part file holds and what the daemon answered are arguments.
+
+use farrier_common::client::ContentRange;
+use http::StatusCode;
+
+/// What to do before asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// Everything is there already.
+    Complete,
+    /// Ask for what comes after this many bytes.
+    From(u64),
+    /// What is there is of no use: ask for all.
+    Over,
+}
+
+/// `size` is what the list says.
+pub(crate) fn start(have: u64, size: u64) -> Start {
+    match have {
+        0 => Start::From(0),
+        have if have == size => Start::Complete,
+        have if have > size => Start::Over,
+        have => Start::From(have),
+    }
+}
+
+/// What to do with an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Write {
+    /// Write its bytes behind those that are there.
+    Append,
+    /// Drop what is there, and write its bytes.
+    Replace,
+    /// Drop what is there, and ask for all.
+    AskAgain,
+}
+
+/// Decides about the answer to a request for the bytes from `have` on.
+pub(crate) fn answer(have: u64, size: u64, status: StatusCode, range: Option<ContentRange>) -> Write {
+    match (status, range) {
+        (StatusCode::OK, _) => Write::Replace,
+        (StatusCode::PARTIAL_CONTENT, Some(range))
+            if range.start == Some(have) && range.total.is_none_or(|total| total == size) =>
+        {
+            Write::Append
+        }
+        _ => Write::AskAgain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_used_if_it_can_be_part_of_the_whole() {
+        let cases = [
+            (0, 10, Start::From(0)),
+            (0, 0, Start::From(0)),
+            (4, 10, Start::From(4)),
+            (10, 10, Start::Complete),
+            (11, 10, Start::Over),
+        ];
+        for (have, size, expected) in cases {
+            assert_eq!(start(have, size), expected, "{have} of {size}");
+        }
+    }
+
+    #[test]
+    fn only_the_range_that_was_asked_for_is_appended() {
+        let range = |start, total| Some(ContentRange { start, total });
+        let cases = [
+            (StatusCode::PARTIAL_CONTENT, range(Some(4), Some(10)), Write::Append),
+            (StatusCode::PARTIAL_CONTENT, range(Some(4), None), Write::Append),
+            (StatusCode::PARTIAL_CONTENT, range(Some(3), Some(10)), Write::AskAgain),
+            (StatusCode::PARTIAL_CONTENT, range(Some(4), Some(11)), Write::AskAgain),
+            (StatusCode::PARTIAL_CONTENT, None, Write::AskAgain),
+            (StatusCode::RANGE_NOT_SATISFIABLE, range(None, Some(10)), Write::AskAgain),
+            // The bytes are no longer those that the tag was given for, or ranges are not served.
+            (StatusCode::OK, None, Write::Replace),
+        ];
+        for (status, range, expected) in cases {
+            assert_eq!(answer(4, 10, status, range), expected, "{status} {range:?}");
+        }
+    }
+}

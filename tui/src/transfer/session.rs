@@ -1,0 +1,70 @@
+//! The job that this process runs in.
+//!
+//! A runtime token names its run and its job in one claim. It is read, never checked: that is the
+//! daemon's.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use farrier_common::client::RunScope;
+use serde::Deserialize;
+
+/// Variable that holds the runtime token.
+pub(crate) const TOKEN_VARIABLE: &str = "ACTIONS_RUNTIME_TOKEN";
+
+#[derive(Deserialize)]
+struct Claims {
+    scp: String,
+}
+
+/// The ids in a runtime token; `None` if it is none. Same rules as the official client's.
+pub(crate) fn scope(token: &str) -> Option<RunScope> {
+    let mut parts = token.trim().split('.');
+    let (Some(_), Some(claims), Some(_), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+        return None;
+    };
+    let claims = URL_SAFE_NO_PAD.decode(claims.trim_end_matches('=')).ok()?;
+    let claims: Claims = serde_json::from_slice(&claims).ok()?;
+    let entry = claims.scp.split(' ').map(|entry| entry.split(':').collect::<Vec<_>>());
+    match entry.into_iter().find(|parts| parts[0] == "Actions.Results")?.as_slice() {
+        [_, run, job] => Some(RunScope { run: (*run).to_owned(), job: (*job).to_owned() }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(claims: &str) -> String {
+        format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(claims))
+    }
+
+    #[test]
+    fn the_first_scope_of_the_artifact_service_tells_run_and_job() {
+        let cases = [
+            (r#"{"scp":"Actions.Results:21:49"}"#, Some(("21", "49"))),
+            (r#"{"exp":1,"scp":"a Actions.Results:a-b:c Actions.Results:x:y"}"#, Some(("a-b", "c"))),
+            (r#"{"scp":"Actions.Results::"}"#, Some(("", ""))),
+            (r#"{"scp":"Actions.Results:1"}"#, None),
+            (r#"{"scp":"Actions.Results:1:2:3"}"#, None),
+            (r#"{"scp":"actions.results:1:2"}"#, None),
+            (r#"{"scp":""}"#, None),
+            (r#"{"scp":7}"#, None),
+            ("{}", None),
+            ("nonsense", None),
+        ];
+        for (claims, expected) in cases {
+            let found = scope(&token(claims));
+            let expected = expected.map(|(run, job)| RunScope { run: run.into(), job: job.into() });
+            assert_eq!(found, expected, "{claims}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_has_no_scope() {
+        let good = token(r#"{"scp":"Actions.Results:1:2"}"#);
+        assert!(scope(&format!("{good}\n")).is_some());
+        for bad in ["", "a.b", "a.b.c.d", "..", "a.!!.c", &format!("{good}.x")] {
+            assert_eq!(scope(bad), None, "{bad}");
+        }
+    }
+}
