@@ -37,6 +37,17 @@ pub(crate) struct Fetched {
     pub(crate) digest: String,
 }
 
+/// How one request ended.
+#[derive(Debug)]
+enum Got {
+    /// Its answer is in the part file.
+    All,
+    /// What of its answer came is in the part file.
+    Broken(ClientError),
+    /// Its answer was of no use; the part file is empty.
+    Nothing,
+}
+
 /// What is known of the bytes besides the bytes.
 #[derive(Debug, Default)]
 struct Known {
@@ -53,7 +64,8 @@ pub(crate) async fn fetch(
 ) -> Result<Fetched, Failure> {
     let mut part = open(wanted).await?;
     let mut url = retry::retrying(retry::once_reached, &locate).await.map_err(Failure::call("asking for the bytes"))?;
-    let (mut known, mut failures, mut url_is_fresh) = (Known::default(), 0, true);
+    let (mut known, mut failures) = (Known::default(), 0);
+    let (mut url_is_fresh, mut asked_again) = (true, false);
     loop {
         match resume::start(part.have(), wanted.size) {
             resume::Start::Complete => break,
@@ -64,7 +76,17 @@ pub(crate) async fn fetch(
         let before = part.have();
         let (back, got) = attempt(client, &url, part, &mut known, wanted, bar).await?;
         part = back;
-        let Err(error) = got else { break };
+        let error = match got {
+            Got::All => break,
+            Got::Broken(error) => error,
+            Got::Nothing if asked_again => {
+                return Err(Failure::Other("downloading: the daemon does not send what it is asked for".into()));
+            }
+            Got::Nothing => {
+                asked_again = true;
+                continue;
+            }
+        };
         let refused = error.status().is_some_and(|status| matches!(status.as_u16(), 401 | 403 | 404));
         if refused && !url_is_fresh {
             // Signed addresses expire, which a long download lives to see.
@@ -106,10 +128,10 @@ async fn attempt(
     known: &mut Known,
     wanted: &Wanted,
     bar: &ProgressBar,
-) -> Result<(Part, Result<(), ClientError>), Failure> {
+) -> Result<(Part, Got), Failure> {
     let download = match client.get_signed(url, part.have(), known.etag.as_deref()).await {
         Ok(download) => download,
-        Err(error) => return Ok((part, Err(error))),
+        Err(error) => return Ok((part, Got::Broken(error))),
     };
     match resume::answer(part.have(), wanted.size, download.status, download.range) {
         resume::Write::Append => {}
@@ -117,7 +139,7 @@ async fn attempt(
         resume::Write::AskAgain => {
             restart(&mut part)?;
             known.etag = None;
-            return Ok((part, Err(ClientError::Answer { what: "it is not the range that was asked for" })));
+            return Ok((part, Got::Nothing));
         }
     }
     bar.set_position(part.have());
@@ -127,12 +149,7 @@ async fn attempt(
 }
 
 /// Writes while more is received.
-async fn receive(
-    mut part: Part,
-    mut download: Download,
-    size: u64,
-    bar: &ProgressBar,
-) -> Result<(Part, Result<(), ClientError>), Failure> {
+async fn receive(mut part: Part, mut download: Download, size: u64, bar: &ProgressBar) -> Result<(Part, Got), Failure> {
     let mut room = size.saturating_sub(part.have());
     let (sender, mut pieces) = mpsc::channel::<bytes::Bytes>(PIECES_MAX);
     let writing = blocking::start(move || {
@@ -145,17 +162,18 @@ async fn receive(
     });
     let received = loop {
         let piece = match download.chunks.next().await {
-            None => break Ok(()),
-            Some(Err(error)) => break Err(error),
+            None => break Got::All,
+            Some(Err(error)) => break Got::Broken(error),
             Some(Ok(piece)) => piece,
         };
         let length = piece.len() as u64;
         if length > room {
-            break Err(ClientError::Answer { what: "there are more bytes than were announced" });
+            break Got::Broken(ClientError::Answer { what: "there are more bytes than were announced" });
         }
         room -= length;
         if sender.send(piece).await.is_err() {
-            break Ok(());
+            // Writing has failed, and says why below.
+            break Got::All;
         }
         bar.inc(length);
     };

@@ -1,0 +1,93 @@
+//! Accounts, tokens, repositories, output and exit codes.
+
+use std::process::Stdio;
+
+use crate::program::{World, finish, program};
+
+#[test]
+fn without_a_noun_there_is_help_and_usage() {
+    let world = World::new();
+    let ran = world.run("");
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("Usage: farrier"), "{}", ran.stderr);
+    assert!(world.run("--help").ok().stdout.contains("artifact"));
+    assert_eq!(world.run("nonsense").code, 2);
+}
+
+#[test]
+fn status_is_a_page_or_a_document() {
+    let world = World::new();
+    let status = world.run("status --json").json();
+    assert_eq!((&status["schema"], &status["identity"]), (&1.into(), &"admin".into()));
+    assert!(world.run("status").ok().stdout.contains("you are      admin\n"));
+}
+
+#[test]
+fn a_user_is_usable_at_once() {
+    let world = World::new();
+    let ran = world.run_with("user create octo --email o@x.y --admin --password-stdin --json", [], "pass word\n");
+    assert_eq!(ran.json()["login"], "octo");
+    assert_eq!(world.run("user create octo --email o@x.y -q").ok().stdout, "5\n");
+    let taken = world.run("user create taken --email o@x.y");
+    assert_eq!(taken.code, 5);
+    assert_eq!(taken.stderr, "farrier: making taken: taken (422)\n");
+    assert_eq!(world.run("user create a --email b --password-stdin").code, 2);
+}
+
+#[test]
+fn a_token_stands_alone_on_stdout() {
+    let world = World::new();
+    assert_eq!(world.run("token create --user octo --name ci --scopes all").ok().stdout, "0123abcd\n");
+    let token = world.run("token create --user octo --name ci --scopes read:user,write:repository --json").json();
+    assert_eq!((&token["sha1"], token["scopes"].as_array().unwrap().len()), (&"0123abcd".into(), 2));
+}
+
+#[test]
+fn repositories_are_made_and_shown() {
+    let world = World::new();
+    assert_eq!(world.run("repo create octo/tool --private --json").json()["full_name"], "octo/tool");
+    assert_eq!(world.run("repo show octo/none").code, 3);
+    let refused = world.run("repo show octo/private");
+    assert_eq!(refused.code, 4);
+    assert_eq!(refused.stderr, "farrier: asking for octo/private: not yours (403, request r1)\n");
+}
+
+#[test]
+fn a_daemon_that_is_nowhere_is_looked_for_everywhere() {
+    let world = World::new();
+    let work = world.work("");
+    let nowhere = finish(program(&work).arg("status").env("XDG_RUNTIME_DIR", &work), "");
+    assert_eq!(nowhere.code, 6);
+    for hint in ["work/farrier/farrier.sock", ".local/share/farrier/farrier.sock", "/run/farrier", "--socket"] {
+        assert!(nowhere.stderr.contains(hint), "{hint}: {}", nowhere.stderr);
+    }
+    let named = world.run("status --socket /nonexistent/s");
+    assert_eq!(named.code, 6);
+    assert!(named.stderr.contains("the socket /nonexistent/s"), "{}", named.stderr);
+    assert_eq!(world.run("status --url http://127.0.0.1:9").code, 6);
+    let https = world.run("status --url https://forge.example");
+    assert_eq!(https.code, 2);
+    assert!(https.stderr.contains("https is not supported"), "{}", https.stderr);
+}
+
+#[test]
+fn a_token_is_read_from_a_file_and_never_shown() {
+    let world = World::new();
+    world.write("token", "s3cret t0ken\n");
+    let odd = world.run("status --token-file token");
+    assert_eq!(odd.code, 1);
+    assert!(!odd.stderr.contains("s3cret"), "{}", odd.stderr);
+    world.write("token", "s3cret\n");
+    world.run("status --token-file token").ok();
+    assert_eq!(world.run("status --token-file missing").code, 1);
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_failure() {
+    let world = World::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = world.command().args(["status"]).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+    let output = status.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}

@@ -1,0 +1,311 @@
+//! A small daemon in memory that speaks what the program needs.
+//!
+//! It listens on a socket only: that signed addresses name another host then shows whether they stay
+//! with the daemon that was asked.
+
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use futures_util::stream;
+use http_body_util::{BodyExt as _, Full, StreamBody, combinators::UnsyncBoxBody};
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::{Bytes, Frame, Incoming},
+    service::service_fn,
+};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::{net::UnixListener, task::JoinSet};
+
+/// `{"scp":"Actions.Results:7:9"}`
+pub(crate) const RUNTIME_TOKEN: &str = "e30.eyJzY3AiOiJBY3Rpb25zLlJlc3VsdHM6Nzo5In0.c2ln";
+
+#[derive(Clone, Default)]
+pub(crate) struct Stored {
+    pub(crate) name: String,
+    pub(crate) mime: String,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) digest: String,
+    blocks: BTreeMap<String, Vec<u8>>,
+    visible: bool,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    /// By id minus one.
+    pub(crate) artifacts: Vec<Stored>,
+    /// Conclusions of ended jobs.
+    pub(crate) ended: Vec<String>,
+    /// Method and target of every request.
+    pub(crate) seen: Vec<String>,
+    pub(crate) begun: Vec<Value>,
+    /// Requests on signed addresses that are answered 503 before one is served.
+    pub(crate) refuse: usize,
+    /// Bytes after which the connection of a download breaks, once; signed addresses expire then.
+    pub(crate) cut_download: Option<usize>,
+    /// Bytes that the next download has, and ends well.
+    pub(crate) short_download: Option<usize>,
+    /// Whether the next range is not the one that was asked for.
+    pub(crate) odd_range: bool,
+    /// What signs addresses.
+    signature: usize,
+    /// Whether jobs cannot be ended.
+    pub(crate) refuse_end: bool,
+}
+
+pub(crate) struct Fake {
+    pub(crate) socket: PathBuf,
+    pub(crate) state: Arc<Mutex<State>>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+type Body = UnsyncBoxBody<Bytes, std::io::Error>;
+type Answer = Response<Body>;
+
+impl Fake {
+    pub(crate) fn start(directory: &Path) -> Self {
+        let socket = directory.join("farrier.sock");
+        let state = Arc::new(Mutex::new(State::default()));
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(async { UnixListener::bind(&socket).unwrap() });
+        let shared = Arc::clone(&state);
+        runtime.handle().spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let state = Arc::clone(&shared);
+                connections.spawn(async move {
+                    let service = service_fn(move |request| {
+                        let state = Arc::clone(&state);
+                        async move { Ok::<_, Infallible>(route(&state, request).await) }
+                    });
+                    let http = hyper::server::conn::http1::Builder::new();
+                    let _ = http.serve_connection(TokioIo::new(stream), service).await;
+                });
+            }
+        });
+        Self { socket, state, _runtime: runtime }
+    }
+
+    pub(crate) fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    pub(crate) fn store(&self, name: &str, mime: &str, bytes: &[u8]) {
+        let (name, mime, bytes) = (name.to_owned(), mime.to_owned(), bytes.to_vec());
+        let digest = sha256(&bytes);
+        self.state().artifacts.push(Stored { name, mime, bytes, digest, visible: true, ..Stored::default() });
+    }
+}
+
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    format!("sha256:{}", hex::encode(sha2::Sha256::digest(bytes)))
+}
+
+pub(crate) fn zip_of(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, text) in files {
+        writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn answer(status: u16, body: &Value) -> Answer {
+    let text = if body.is_null() { String::new() } else { body.to_string() };
+    Response::builder().status(status).body(whole(text)).unwrap()
+}
+
+fn whole(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// The beginning of a body, and then nothing.
+fn broken(bytes: Vec<u8>) -> Body {
+    let pieces = [Ok(Frame::data(bytes.into())), Err(std::io::ErrorKind::ConnectionReset.into())];
+    StreamBody::new(stream::iter(pieces)).boxed_unsync()
+}
+
+fn message(status: u16, text: &str) -> Answer {
+    answer(status, &json!({"message": text, "request_id": "r1"}))
+}
+
+async fn route(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    let target = head.uri.path_and_query().unwrap().to_string();
+    let input: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    let mut state = state.lock().unwrap();
+    state.seen.push(format!("{} {target}", head.method));
+    let path = head.uri.path();
+    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    match (&head.method, parts.as_slice()) {
+        (&Method::GET, ["api", "farrier", "v1", "status"]) => {
+            answer(200, &json!({"version": "0.1.0", "identity": "admin"}))
+        }
+        (&Method::POST, ["api", "v1", "admin", "users"]) => {
+            if input["username"] == "taken" {
+                return answer(422, &json!({"message": "taken", "code": "user_exists"}));
+            }
+            answer(201, &json!({"id": 5, "login": input["username"], "email": input["email"]}))
+        }
+        (&Method::POST, ["api", "v1", "users", _, "tokens"]) => {
+            answer(201, &json!({"id": 3, "name": input["name"], "sha1": "0123abcd", "scopes": input["scopes"]}))
+        }
+        (&Method::POST, ["api", "v1", "admin", "users", owner, "repos"]) => {
+            let name = input["name"].as_str().unwrap();
+            answer(
+                201,
+                &json!({"id": 4, "full_name": format!("{owner}/{name}"), "name": name, "description": "a\u{9b}b"}),
+            )
+        }
+        (&Method::GET, ["api", "v1", "repos", _, "private"]) => message(403, "not yours"),
+        (&Method::POST, ["api", "farrier", "v1", "jobs"]) => {
+            state.begun.push(input);
+            let env = json!({"GITHUB_RUN_ID": "7", "ACTIONS_RUNTIME_TOKEN": RUNTIME_TOKEN, "NO_PROXY": "127.0.0.1"});
+            answer(201, &json!({"run_id": 7, "job_id": 9, "token": RUNTIME_TOKEN, "env": env}))
+        }
+        (&Method::POST, ["api", "farrier", "v1", "jobs", _, "end"]) if state.refuse_end => {
+            message(409, "ended already")
+        }
+        (&Method::POST, ["api", "farrier", "v1", "jobs", _, "end"]) => {
+            state.ended.push(input["conclusion"].as_str().unwrap().to_owned());
+            answer(200, &Value::Null)
+        }
+        (&Method::POST, ["twirp", _, method]) => twirp(&mut state, method, &input),
+        (_, ["_blob", id, ..]) => {
+            let id = id.parse().unwrap();
+            blob(&mut state, &head, &target, id, &body)
+        }
+        (_, ["api", "v1", "repos", _, _, "actions", rest @ ..]) => {
+            let page: usize = target.split("page=").nth(1).map_or(1, |n| n.split('&').next().unwrap().parse().unwrap());
+            rest_artifacts(&mut state, &head.method, rest, page)
+        }
+        _ => message(404, "no such route"),
+    }
+}
+
+fn twirp(state: &mut State, method: &str, input: &Value) -> Answer {
+    let name = input["name"].as_str().unwrap_or_default();
+    match method {
+        "CreateArtifact" => {
+            let mime = input["mime_type"].as_str().unwrap().to_owned();
+            state.artifacts.push(Stored { name: name.to_owned(), mime, ..Stored::default() });
+            let url = format!("http://elsewhere.invalid/_blob/{}/1/archive?sig=s", state.artifacts.len());
+            answer(200, &json!({"ok": true, "signed_upload_url": url}))
+        }
+        "FinalizeArtifact" => {
+            let id = state.artifacts.iter().rposition(|stored| stored.name == name).unwrap();
+            let stored = &mut state.artifacts[id];
+            let size: usize = input["size"].as_str().unwrap_or("0").parse().unwrap();
+            if size != stored.bytes.len() || input["hash"] != sha256(&stored.bytes) {
+                return answer(400, &json!({"code": "invalid_argument", "msg": "size or hash"}));
+            }
+            (stored.digest, stored.visible) = (sha256(&stored.bytes), true);
+            answer(200, &json!({"ok": true, "artifact_id": (id + 1).to_string()}))
+        }
+        "ListArtifacts" => {
+            let wanted = |stored: &Stored| input["name_filter"].as_str().is_none_or(|name| stored.name == name);
+            let listed: Vec<Value> = (1..)
+                .zip(&state.artifacts)
+                .filter(|(_, stored)| stored.visible && wanted(stored))
+                .map(|(id, stored)| {
+                    json!({"workflow_run_backend_id": "7", "workflow_job_run_backend_id": "9", "database_id": id.to_string(),
+                        "name": stored.name, "size": stored.bytes.len().to_string(), "digest": stored.digest,
+                        "created_at": "2030-01-02T03:04:05Z"})
+                })
+                .collect();
+            answer(200, &json!({"artifacts": listed}))
+        }
+        "GetSignedArtifactURL" => {
+            let id = state.artifacts.iter().rposition(|stored| stored.name == name).unwrap() + 1;
+            answer(
+                200,
+                &json!({"signed_url": format!("http://elsewhere.invalid/_blob/{id}/1/raw?sig={}", state.signature)}),
+            )
+        }
+        _ => answer(404, &json!({"code": "bad_route", "msg": "no such method"})),
+    }
+}
+
+fn blob(state: &mut State, head: &http::request::Parts, target: &str, id: usize, body: &Bytes) -> Answer {
+    if state.refuse > 0 {
+        state.refuse -= 1;
+        return answer(503, &Value::Null);
+    }
+    if head.method == Method::GET && !target.ends_with(&format!("sig={}", state.signature)) {
+        return answer(403, &Value::Null);
+    }
+    let Some(stored) = state.artifacts.get_mut(id - 1) else { return answer(404, &Value::Null) };
+    if head.method == Method::PUT {
+        if let Some((_, block)) = target.split_once("&comp=block&blockid=") {
+            stored.blocks.insert(block.replace("%3D", "="), body.to_vec());
+        } else {
+            let xml = String::from_utf8_lossy(body);
+            let ids = xml.split("<Latest>").skip(1).map(|rest| rest.split('<').next().unwrap());
+            stored.bytes = ids.flat_map(|id| stored.blocks[id].clone()).collect();
+        }
+        return answer(201, &Value::Null);
+    }
+    let total = stored.bytes.len();
+    let range = head.headers.get("range").and_then(|v| v.to_str().ok()?.strip_prefix("bytes=")?.strip_suffix('-'));
+    let mut start: usize = range.map_or(0, |n| n.parse().unwrap());
+    if start > 0 && std::mem::take(&mut state.odd_range) {
+        start -= 1;
+    }
+    let mut bytes = stored.bytes[start..].to_vec();
+    let mut response = Response::builder().header("content-type", &stored.mime).header("etag", "\"g1\"");
+    if start > 0 {
+        let range = format!("bytes {start}-{}/{total}", total - 1);
+        response = response.status(StatusCode::PARTIAL_CONTENT).header("content-range", range);
+    }
+    if let Some(cut) = state.cut_download.take() {
+        bytes.truncate(cut);
+        state.signature += 1;
+        return response.header("content-length", total - start).body(broken(bytes)).unwrap();
+    }
+    if let Some(short) = state.short_download.take() {
+        bytes.truncate(short);
+    }
+    response.body(whole(bytes)).unwrap()
+}
+
+fn rest_artifacts(state: &mut State, method: &Method, rest: &[&str], page: usize) -> Answer {
+    let object = |id: usize, stored: &Stored| {
+        json!({"id": id, "name": stored.name, "size_in_bytes": stored.bytes.len(), "digest": stored.digest,
+            "workflow_run": {"id": 7}})
+    };
+    let signature = state.signature;
+    let rest = if let ["runs", _, rest @ ..] = rest { rest } else { rest };
+    match (method, rest) {
+        (&Method::GET, ["artifacts"]) => {
+            let visible = || (1..).zip(&state.artifacts).filter(|(_, stored)| stored.visible);
+            let mut listed: Vec<Value> = visible().map(|(id, stored)| object(id, stored)).collect();
+            listed.reverse();
+            let listed: Vec<Value> = listed.into_iter().skip((page - 1) * 50).take(50).collect();
+            answer(200, &json!({"total_count": visible().count(), "artifacts": listed}))
+        }
+        (method, ["artifacts", id, rest @ ..]) => {
+            let id: usize = id.parse().unwrap();
+            match state.artifacts.get_mut(id.wrapping_sub(1)).filter(|stored| stored.visible) {
+                None => message(404, "no such artifact"),
+                Some(stored) if *method == Method::DELETE => {
+                    stored.visible = false;
+                    answer(204, &Value::Null)
+                }
+                Some(stored) if rest.is_empty() => answer(200, &object(id, stored)),
+                Some(stored) => {
+                    let file = if stored.mime == "application/zip" { "archive.zip" } else { "raw" };
+                    let location = format!("http://elsewhere.invalid/_blob/{id}/1/{file}?sig={signature}");
+                    Response::builder().status(302).header("location", location).body(whole("")).unwrap()
+                }
+            }
+        }
+        _ => message(404, "no such route"),
+    }
+}

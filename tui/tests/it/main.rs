@@ -1,0 +1,8 @@
+//! The program against a small daemon in memory, as a script would use it.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod artifacts;
+mod basics;
+mod ci;
+mod fake;
+mod program;

@@ -1,0 +1,98 @@
+//! One run of the program, in a directory and an environment of its own.
+
+use std::{
+    ffi::OsStr,
+    io::Write as _,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use crate::fake::Fake;
+
+pub(crate) struct World {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) fake: Fake,
+}
+
+/// What a run of the program left.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    #[track_caller]
+    pub(crate) fn ok(self) -> Self {
+        assert_eq!(self.code, 0, "{self:?}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        assert_eq!(self.code, 0, "{self:?}");
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = Fake::start(dir.path());
+        std::fs::create_dir(dir.path().join("work")).unwrap();
+        Self { dir, fake }
+    }
+
+    /// The program's working directory.
+    pub(crate) fn work(&self, name: &str) -> std::path::PathBuf {
+        self.dir.path().join("work").join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.work(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.work(name)).unwrap()
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let mut command = program(&self.dir.path().join("work"));
+        command.env("FARRIER_SOCKET", &self.fake.socket);
+        command
+    }
+
+    /// Runs the program with the words of `line`.
+    pub(crate) fn run(&self, line: &str) -> Ran {
+        self.run_with(line, [], "")
+    }
+
+    pub(crate) fn run_with<const N: usize>(&self, line: &str, env: [(&str, &str); N], input: &str) -> Ran {
+        finish(self.command().args(line.split_whitespace()).envs(env), input)
+    }
+
+    /// Runs the program with words that hold blanks.
+    pub(crate) fn run_words(&self, words: &[&str]) -> Ran {
+        finish(self.command().args(words.iter().map(OsStr::new)), "")
+    }
+}
+
+/// The program with nothing of the test's environment.
+#[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
+pub(crate) fn program(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_farrier"));
+    command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", directory).current_dir(directory);
+    command
+}
+
+pub(crate) fn finish(command: &mut Command, input: &str) -> Ran {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A program that does not read its input is no failure of the test.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Ran { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
+}
