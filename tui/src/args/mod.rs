@@ -28,6 +28,7 @@ pub(crate) struct Cli {
 
 /// What every command understands.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     /// Unix socket of the daemon [default: the user's own daemon, then the system's]
     #[arg(long, global = true, value_name = "PATH", conflicts_with = "url")]
