@@ -245,12 +245,12 @@ mod tests {
     #[test]
     fn every_problem_is_named_at_once() {
         let mut config = defaults();
-        let text = "colour = 1\nserver.listen = [\"nowhere\"]\nserver.listen = 1\nstore.engine = \"sqlite\"\n\
+        let text = "colour = 1\nserver.listen = [\"nowhere\"]\nserver.version = 1\nstore.engine = \"sqlite\"\n\
                     ci.job_timeout_secs = 0\nartifacts = 3\n";
         let problems = apply(text, &mut config).expect_err("six problems");
         let mut keys: Vec<_> = problems.iter().map(|p| p.key.as_str()).collect();
         keys.sort_unstable();
-        let expected = ["artifacts", "ci.job_timeout_secs", "colour", "server.listen", "server.listen", "store.engine"];
+        let expected = ["artifacts", "ci.job_timeout_secs", "colour", "server.listen", "server.version", "store.engine"];
         assert_eq!(keys, expected);
     }
 

@@ -1,16 +1,14 @@
 //! Rows as the REST API shows them.
 
 use farrier_common::api;
-use farrier_proto::store::{Artifact, ArtifactState, Job, Repository, Run, Token, User};
+use farrier_proto::store::{Artifact, ArtifactState, Job, Run, Token, User};
 
 use crate::{
     app::App,
     clock::Millis,
     model::identity::Identity,
-    service::{
-        access::{self, Action},
-        accounts, artifacts, ci,
-    },
+    service::{access::Action, accounts, artifacts, ci, repositories::Found},
+    store::owners::Owner,
 };
 
 /// What the API family writes for a time that never was.
@@ -66,19 +64,43 @@ fn host(root_url: &str) -> String {
     url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_else(|| "localhost".into())
 }
 
+/// An owner as `viewer` may see it. Organisations have an account's shape here.
+pub(super) fn owner(app: &App, viewer: &Identity, owner: &Owner) -> api::User {
+    match owner {
+        Owner::User(row) => user(app, viewer, row),
+        Owner::Org(org) => api::User {
+            id: number(org.id),
+            login: org.name.clone(),
+            full_name: org.full_name.clone(),
+            email: org.email.clone(),
+            avatar_url: format!("{}/avatars/{}", app.root_url, org.id),
+            html_url: format!("{}/{}", app.root_url, org.name),
+            last_login: time(0),
+            created: time(org.created_ms),
+            location: org.location.clone(),
+            website: org.website.clone(),
+            description: org.description.clone(),
+            visibility: accounts::visibility_word(org.visibility()).into(),
+            username: org.name.clone(),
+            ..api::User::default()
+        },
+    }
+}
+
 /// A repository as `viewer` may see it.
-pub(super) fn repository(app: &App, viewer: &Identity, row: &Repository, owner: &User) -> api::Repository {
+pub(super) fn repository(app: &App, viewer: &Identity, found: &Found) -> api::Repository {
     let root = &app.root_url;
-    let path = format!("{}/{}", owner.name, row.name);
+    let row = &found.repository;
+    let path = found.path();
     let api = format!("{root}/api/v1/repos/{path}");
-    let may = |action| access::may(viewer, row, action);
+    let may = |action| found.standing.allows(action);
     api::Repository {
         id: number(row.id),
-        owner: user(app, viewer, owner),
+        owner: owner(app, viewer, &found.owner),
         name: row.name.clone(),
         full_name: path.clone(),
         description: row.description.clone(),
-        empty: true,
+        empty: row.empty,
         private: row.private,
         languages_url: format!("{api}/languages"),
         html_url: format!("{root}/{path}"),
@@ -90,7 +112,7 @@ pub(super) fn repository(app: &App, viewer: &Identity, row: &Repository, owner: 
         archived_at: EPOCH.into(),
         permissions: api::Permissions {
             admin: may(Action::Administer),
-            push: may(Action::Administer),
+            push: may(Action::Write),
             pull: may(Action::Read),
         },
         projects_mode: "all".into(),

@@ -1,32 +1,136 @@
 //! The one place that decides who may do what.
 
-use farrier_proto::store::Repository;
+use farrier_proto::store::{OrgRole, Permission, Repository, Visibility};
 
 use super::Error;
-use crate::model::identity::Identity;
+use crate::{
+    model::identity::{Account, Identity},
+    store::{Read, StoreError, owners, owners::Owner, repositories},
+};
 
 /// What is to be done with a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// See it and what it holds.
     Read,
-    /// Change its settings.
+    /// Push, make and remove branches and tags.
+    Write,
+    /// Change its settings, its collaborators.
     Administer,
+    /// Delete it, give it away.
+    Own,
     /// See its runs and artifacts.
     ReadActions,
     /// Begin runs, delete artifacts.
     WriteActions,
 }
 
-/// Answers how `identity` stands to `repository` for `action`.
-///
-/// Who may not read a repository must not learn that it exists.
-pub fn check(identity: &Identity, repository: &Repository, action: Action) -> Result<(), Error> {
-    if !may(identity, repository, Action::Read) && !may(identity, repository, action) {
-        return Err(Error::NotFound { what: "the repository" });
+/// How a caller stands to a repository: found once per request, then asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Must not learn that it exists.
+    Hidden,
+    /// As anybody who may see it.
+    Reader,
+    /// May push.
+    Writer,
+    /// May change settings.
+    Administrator,
+    /// The owner, an owner of the organisation, or a site administrator.
+    Owner,
+    /// A local CI agent: outside of this order, see [`Standing::allows`].
+    CiAgent {
+        /// Whether the repository is public.
+        sees: bool,
+    },
+}
+
+impl Standing {
+    /// The one table of rights.
+    pub fn allows(self, action: Action) -> bool {
+        if let Self::CiAgent { sees } = self {
+            return match action {
+                Action::Read => sees,
+                Action::ReadActions | Action::WriteActions => true,
+                Action::Write | Action::Administer | Action::Own => false,
+            };
+        }
+        self >= match action {
+            Action::Read | Action::ReadActions => Self::Reader,
+            Action::Write | Action::WriteActions => Self::Writer,
+            Action::Administer => Self::Administrator,
+            Action::Own => Self::Owner,
+        }
     }
-    if may(identity, repository, action) {
+}
+
+/// How `identity` stands to a repository of `owner`.
+pub async fn standing(
+    read: &impl Read,
+    identity: &Identity,
+    owner: &Owner,
+    repository: &Repository,
+) -> Result<Standing, StoreError> {
+    let own = own_right(read, identity, owner, repository).await?;
+    let public = !repository.private && sees_owner(identity, owner) && !repository.deleted;
+    let floor = if public { Standing::Reader } else { Standing::Hidden };
+    if matches!(identity, Identity::CiAgent) {
+        return Ok(Standing::CiAgent { sees: public });
+    }
+    Ok(limited(identity, repository, own.max(floor), floor))
+}
+
+/// What the account may do by itself, whatever others may.
+async fn own_right(
+    read: &impl Read,
+    identity: &Identity,
+    owner: &Owner,
+    repository: &Repository,
+) -> Result<Standing, StoreError> {
+    let Some(account) = identity.account() else { return Ok(Standing::Hidden) };
+    if account.user.admin || owner.id() == account.user.id {
+        return Ok(Standing::Owner);
+    }
+    if let Owner::Org(org) = owner {
+        let role = owners::membership(read, org.id, account.user.id).await?.map(|member| member.role());
+        if role == Some(OrgRole::Owner) {
+            return Ok(Standing::Owner);
+        }
+    }
+    Ok(match repositories::collaborator(read, repository.id, account.user.id).await? {
+        Permission::None => Standing::Hidden,
+        Permission::Read => Standing::Reader,
+        Permission::Write => Standing::Writer,
+        Permission::Admin => Standing::Administrator,
+    })
+}
+
+/// Whether public repositories of this owner are there for the caller.
+fn sees_owner(identity: &Identity, owner: &Owner) -> bool {
+    match owner.visibility() {
+        Visibility::Public => true,
+        Visibility::Limited => identity.account().is_some(),
+        Visibility::Private => false,
+    }
+}
+
+/// A token may narrow what its account may do, never widen it.
+fn limited(identity: &Identity, repository: &Repository, full: Standing, floor: Standing) -> Standing {
+    let Some(token) = identity.token() else { return full };
+    if token.scopes.public_only() && repository.private {
+        return Standing::Hidden;
+    }
+    let outside = !token.repositories.is_empty() && !token.repositories.contains(&repository.id);
+    if outside { floor } else { full }
+}
+
+/// Refuses what `standing` does not allow. Who may not read must not learn that there is something.
+pub fn require(identity: &Identity, standing: Standing, action: Action) -> Result<(), Error> {
+    if standing.allows(action) {
         return Ok(());
+    }
+    if !standing.allows(Action::Read) {
+        return Err(Error::NotFound { what: "the repository" });
     }
     match identity {
         Identity::Anonymous => Err(Error::Unauthenticated { reason: "token is required".into() }),
@@ -34,23 +138,9 @@ pub fn check(identity: &Identity, repository: &Repository, action: Action) -> Re
     }
 }
 
-/// Whether `identity` may do `action`.
-pub fn may(identity: &Identity, repository: &Repository, action: Action) -> bool {
-    if let Some(token) = identity.token() {
-        let outside = !token.repositories.is_empty() && !token.repositories.contains(&repository.id);
-        let hidden = token.scopes.public_only() && repository.private;
-        // A limited token still sees what everybody sees.
-        if hidden || (outside && (repository.private || !matches!(action, Action::Read | Action::ReadActions))) {
-            return false;
-        }
-    }
-    let owns = identity.is_admin() || (repository.owner_id == identity.user_id() && identity.user_id() != 0);
-    match action {
-        Action::Read => owns || !repository.private,
-        Action::ReadActions => owns || !repository.private || matches!(identity, Identity::CiAgent),
-        Action::WriteActions => owns || matches!(identity, Identity::CiAgent),
-        Action::Administer => owns,
-    }
+/// The account of a caller who must have one.
+pub fn require_account(identity: &Identity) -> Result<&Account, Error> {
+    identity.account().ok_or_else(|| Error::Unauthenticated { reason: "token is required".into() })
 }
 
 /// Refuses all but site administrators.
@@ -64,12 +154,17 @@ pub fn require_site_admin(identity: &Identity) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use farrier_proto::store::User;
+    use std::sync::Arc;
+
+    use farrier_proto::store::{Collaborator, Membership, Org, User};
 
     use super::*;
-    use crate::model::{
-        identity::{Account, Proof, TokenProof},
-        scope::Scopes,
+    use crate::{
+        model::{
+            identity::{Proof, TokenProof},
+            scope::Scopes,
+        },
+        store::{Store, Tx, engine::MemoryEngine, keys},
     };
 
     fn account(id: u64, admin: bool, proof: Proof) -> Identity {
@@ -86,38 +181,69 @@ mod tests {
         })
     }
 
-    #[test]
-    fn who_may_do_what() {
-        use Action::{Administer, Read, ReadActions, WriteActions};
-        let public = Repository { id: 5, owner_id: 2, ..Repository::default() };
+    /// Repository 5, with collaborators 7 (read), 8 (write), 9 (admin); organisation 30 owned by 3.
+    async fn store() -> Store {
+        let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
+        store
+            .write(async |tx: Tx| {
+                for (user, permission) in [(7, Permission::Read), (8, Permission::Write), (9, Permission::Admin)] {
+                    tx.put(keys::collaborator(5, user), &Collaborator { permission: permission.into() });
+                }
+                tx.put(keys::org_member(30, 3), &Membership { role: OrgRole::Owner.into(), since_ms: 1 });
+                Ok::<_, StoreError>(())
+            })
+            .await
+            .expect("rows");
+        store
+    }
+
+    fn letters(standing: Standing) -> String {
+        use Action::{Administer, Own, Read, ReadActions, Write, WriteActions};
+        let all = [(Read, 'r'), (Write, 'w'), (Administer, 'a'), (Own, 'o'), (ReadActions, 'R'), (WriteActions, 'W')];
+        all.into_iter().filter(|(action, _)| standing.allows(*action)).map(|(_, letter)| letter).collect()
+    }
+
+    #[tokio::test]
+    async fn who_may_do_what() {
+        let read = store().await.read().await.expect("a snapshot");
+        let user =
+            |visibility: Visibility| Owner::User(User { id: 2, visibility: visibility.into(), ..User::default() });
+        let org = Owner::Org(Org { id: 30, ..Org::default() });
+        let public = Repository { id: 5, ..Repository::default() };
         let private = Repository { private: true, ..public.clone() };
-        let all = [Read, ReadActions, WriteActions, Administer];
-        for (identity, in_public, in_private) in [
-            (Identity::Anonymous, "rR", ""),
-            (account(3, false, Proof::Peer), "rR", ""),
-            (account(2, false, Proof::Peer), "rRWA", "rRWA"),
-            (account(1, true, Proof::Peer), "rRWA", "rRWA"),
-            (Identity::CiAgent, "rRW", "RW"),
-            (account(2, false, token("all", vec![5])), "rRWA", "rRWA"),
-            (account(2, false, token("all", vec![6])), "rR", ""),
-            (account(2, false, token("all public-only", vec![])), "rRWA", ""),
+        let (open, limited) = (user(Visibility::Public), user(Visibility::Limited));
+        for (identity, owner, in_public, in_private) in [
+            (Identity::Anonymous, &open, "rR", ""),
+            (Identity::Anonymous, &limited, "", ""),
+            (account(4, false, Proof::Peer), &open, "rR", ""),
+            (account(4, false, Proof::Peer), &limited, "rR", ""),
+            (account(4, false, Proof::Peer), &user(Visibility::Private), "", ""),
+            (account(2, false, Proof::Peer), &open, "rwaoRW", "rwaoRW"),
+            (account(1, true, Proof::Peer), &open, "rwaoRW", "rwaoRW"),
+            (account(7, false, Proof::Peer), &open, "rR", "rR"),
+            (account(8, false, Proof::Peer), &open, "rwRW", "rwRW"),
+            (account(9, false, Proof::Peer), &open, "rwaRW", "rwaRW"),
+            (account(3, false, Proof::Peer), &org, "rwaoRW", "rwaoRW"),
+            (account(2, false, Proof::Peer), &org, "rR", ""),
+            (Identity::CiAgent, &open, "rRW", "RW"),
+            (account(2, false, token("all", vec![5])), &open, "rwaoRW", "rwaoRW"),
+            (account(2, false, token("all", vec![6])), &open, "rR", ""),
+            (account(2, false, token("all public-only", vec![])), &open, "rwaoRW", ""),
         ] {
             for (repository, expected) in [(&public, in_public), (&private, in_private)] {
-                let letters = ['r', 'R', 'W', 'A'];
-                let got: String =
-                    all.iter().zip(letters).filter(|(a, _)| may(&identity, repository, **a)).map(|(_, l)| l).collect();
-                assert_eq!(got, expected, "{identity:?} private={}", repository.private);
+                let got = standing(&read, &identity, owner, repository).await.expect("rows");
+                assert_eq!(letters(got), expected, "{identity:?} {owner:?} private={}", repository.private);
             }
         }
     }
 
     #[test]
     fn hidden_repositories_do_not_exist_and_visible_ones_ask_for_more() {
-        let private = Repository { id: 5, owner_id: 2, private: true, ..Repository::default() };
-        let public = Repository { private: false, ..private.clone() };
-        let stranger = account(3, false, Proof::Peer);
-        assert!(matches!(check(&stranger, &private, Action::WriteActions), Err(Error::NotFound { .. })));
-        assert!(matches!(check(&stranger, &public, Action::WriteActions), Err(Error::Forbidden { .. })));
-        assert!(matches!(check(&Identity::Anonymous, &public, Action::Administer), Err(Error::Unauthenticated { .. })));
+        let stranger = account(4, false, Proof::Peer);
+        let ask = |identity, standing| require(identity, standing, Action::Administer);
+        assert!(matches!(ask(&stranger, Standing::Hidden), Err(Error::NotFound { .. })));
+        assert!(matches!(ask(&stranger, Standing::Reader), Err(Error::Forbidden { .. })));
+        assert!(matches!(ask(&Identity::Anonymous, Standing::Reader), Err(Error::Unauthenticated { .. })));
+        assert!(ask(&stranger, Standing::Administrator).is_ok());
     }
 }

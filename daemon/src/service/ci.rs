@@ -17,7 +17,7 @@ use crate::{
     app::App,
     clock::Millis,
     model::{identity::Identity, runtime_token::Claims},
-    store::{Read, Tx, engine::Scan, ids::Kind, keys, repositories as repository_rows, runs},
+    store::{Read, Tx, engine::Scan, ids::Kind, keys, owners, repositories as repository_rows, runs},
 };
 
 /// Longest free text that an agent may name: job, workflow, branch. Characters.
@@ -62,7 +62,7 @@ pub async fn begin(app: &App, identity: &Identity, input: api::BeginRun) -> Resu
     };
     app.sweep.due_at(job.deadline_ms);
     let token = mint(app, &job, now);
-    let env = environment(app, &format!("{}/{}", found.owner.name, found.repository.name), job.run_id, &token);
+    let env = environment(app, &found.path(), job.run_id, &token);
     Ok(Begun { job, token, env })
 }
 
@@ -193,7 +193,9 @@ pub async fn end(app: &App, identity: &Identity, job: i64, conclusion: api::Conc
         .write(async |tx: Tx| {
             let row = runs::job_by_id(&tx, id).await?.ok_or_else(missing)?;
             let repository = repository_rows::get(&tx, row.repository_id).await?.ok_or_else(missing)?;
-            match access::check(identity, &repository, Action::WriteActions) {
+            let owner = owners::owner(&tx, repository.owner_kind(), repository.owner_id).await?.ok_or_else(missing)?;
+            let standing = access::standing(&tx, identity, &owner, &repository).await?;
+            match access::require(identity, standing, Action::WriteActions) {
                 Err(Error::NotFound { .. }) => return Err(missing()),
                 other => other?,
             }

@@ -1,27 +1,42 @@
 //! Repositories, as far as runs and artifacts need them: a row, a name, an owner.
 
 use farrier_common::{api::CreateRepository, names};
-use farrier_proto::store::{OwnerKind, Repository, User};
+use farrier_proto::store::{OrgRole, Repository};
 
 use super::{
     Error,
-    access::{self, Action},
+    access::{self, Action, Standing},
 };
 use crate::{
     app::App,
     model::identity::Identity,
-    store::{Read, Tx, ids::Kind, owners, repositories},
+    store::{
+        Read, Tx,
+        ids::Kind,
+        owners::{self, Owner},
+        repositories,
+    },
 };
 
 const DESCRIPTION_MAX_CHARS: usize = 2_048;
 const DEFAULT_BRANCH: &str = "main";
 
-/// A repository and its owner, found and allowed.
+/// A repository that the caller may do something with.
+#[derive(Clone, Debug)]
 pub struct Found {
     /// The repository.
     pub repository: Repository,
     /// Its owner.
-    pub owner: User,
+    pub owner: Owner,
+    /// How the caller stands to it.
+    pub standing: Standing,
+}
+
+impl Found {
+    /// `owner/name`, as both are spelled.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.owner.name(), self.repository.name)
+    }
 }
 
 /// The repository `owner`/`name`, if `identity` may do `action` with it.
@@ -33,28 +48,27 @@ pub async fn find(
     action: Action,
 ) -> Result<Found, Error> {
     let missing = || Error::NotFound { what: "the repository" };
-    let owner = owners::user_by_name(read, owner).await?.ok_or_else(missing)?;
-    let repository = repositories::by_name(read, owner.id, name).await?.ok_or_else(missing)?;
-    access::check(identity, &repository, action)?;
-    Ok(Found { repository, owner })
+    let owner = owners::owner_by_name(read, owner).await?.ok_or_else(missing)?;
+    let repository = repositories::by_name(read, owner.id(), name).await?.ok_or_else(missing)?;
+    let standing = access::standing(read, identity, &owner, &repository).await?;
+    access::require(identity, standing, action)?;
+    Ok(Found { repository, owner, standing })
 }
 
-/// Makes a repository for the caller, or for `owner` as a site administrator.
-pub async fn create(
-    app: &App,
-    identity: &Identity,
-    owner: Option<&str>,
-    input: CreateRepository,
-) -> Result<Found, Error> {
-    let caller = identity.account().ok_or_else(|| Error::Unauthenticated { reason: "token is required".into() })?;
-    let owner = match owner {
-        None => caller.user.clone(),
-        Some(name) => {
-            access::require_site_admin(identity)?;
-            let snapshot = app.store.read().await?;
-            owners::user_by_name(&snapshot, name).await?.ok_or(Error::NotFound { what: "the user" })?
-        }
-    };
+/// For whom a repository is made.
+#[derive(Clone, Copy, Debug)]
+pub enum For<'a> {
+    /// For the caller.
+    Caller,
+    /// For any user or organisation, by a site administrator.
+    Anyone(&'a str),
+    /// For an organisation, by one of its owners.
+    Org(&'a str),
+}
+
+/// Makes a repository.
+pub async fn create(app: &App, identity: &Identity, owner: For<'_>, input: CreateRepository) -> Result<Found, Error> {
+    let owner = owner_for(app, identity, owner).await?;
     names::check_repository(&input.name).map_err(|e| Error::invalid("name", format!("name {e}")))?;
     if input.description.chars().count() > DESCRIPTION_MAX_CHARS {
         return Err(Error::invalid("description", format!("is longer than {DESCRIPTION_MAX_CHARS} characters")));
@@ -67,21 +81,45 @@ pub async fn create(
     let now = app.now_ms();
     let repository = Repository {
         id: app.store.next_id(Kind::Repository).await?,
-        owner_kind: OwnerKind::User.into(),
-        owner_id: owner.id,
+        owner_kind: owner.kind().into(),
+        owner_id: owner.id(),
         name: input.name,
         description: input.description,
         private: input.private,
         default_branch: branch,
         created_ms: now,
         updated_ms: now,
+        empty: true,
+        ..Repository::default()
     };
     let row = &repository;
     if app.store.write(async |tx: Tx| Ok::<_, Error>(repositories::insert(&tx, row).await?)).await? {
-        Ok(Found { repository, owner })
+        Ok(Found { repository, owner, standing: Standing::Owner })
     } else {
-        let path = format!("{}/{}", owner.name, repository.name);
+        let path = format!("{}/{}", owner.name(), repository.name);
         Err(Error::Exists { message: format!("repository name already exists: {path}") })
+    }
+}
+
+/// The owner-to-be, if the caller may make repositories for it.
+async fn owner_for(app: &App, identity: &Identity, owner: For<'_>) -> Result<Owner, Error> {
+    let account = access::require_account(identity)?;
+    let snapshot = app.store.read().await?;
+    match owner {
+        For::Caller => Ok(Owner::User(account.user.clone())),
+        For::Anyone(name) => {
+            access::require_site_admin(identity)?;
+            owners::owner_by_name(&snapshot, name).await?.ok_or(Error::NotFound { what: "the user" })
+        }
+        For::Org(name) => {
+            let found = owners::owner_by_name(&snapshot, name).await?;
+            let Some(Owner::Org(org)) = found else { return Err(Error::NotFound { what: "the organisation" }) };
+            let role = owners::membership(&snapshot, org.id, account.user.id).await?.map(|member| member.role());
+            if role == Some(OrgRole::Owner) || account.user.admin {
+                return Ok(Owner::Org(org));
+            }
+            Err(Error::Forbidden { reason: "only owners of the organisation make repositories in it".into() })
+        }
     }
 }
 

@@ -28,6 +28,8 @@ pub enum Kind {
     Job,
     /// Artifacts.
     Artifact,
+    /// Events.
+    Event,
     /// Block files: never the same name twice, whatever was lost.
     BlockFile,
 }
@@ -42,6 +44,7 @@ impl Kind {
             Self::Run => "run",
             Self::Job => "job",
             Self::Artifact => "artifact",
+            Self::Event => "event",
             Self::BlockFile => "block-file",
         }
     }

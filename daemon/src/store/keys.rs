@@ -131,6 +131,116 @@ pub fn repository_name(owner: u64, name: &str) -> Key {
     Builder::new("rn").id(owner).text(name).done()
 }
 
+/// All of `rn/<owner>/`: an owner's repositories by name.
+pub fn repository_names(owner: u64) -> Key {
+    Builder::new("rn").id(owner).done()
+}
+
+/// `rr/<owner>/<lower old name>` → repository: where a renamed repository went.
+pub fn repository_redirect(owner: u64, name: &str) -> Key {
+    Builder::new("rr").id(owner).text(name).done()
+}
+
+/// All of `r/`: repositories by number.
+pub fn repositories() -> Key {
+    Builder::new("r").done()
+}
+
+/// `ro/<owner>/<rid>`: an owner's repositories by number.
+pub fn owner_repository(owner: u64, repository: u64) -> Key {
+    Builder::new("ro").id(owner).id(repository).done()
+}
+
+/// All of `ro/<owner>/`.
+pub fn owner_repositories(owner: u64) -> Key {
+    Builder::new("ro").id(owner).done()
+}
+
+/// `rc/<rid>/<uid>`
+pub fn collaborator(repository: u64, user: u64) -> Key {
+    Builder::new("rc").id(repository).id(user).done()
+}
+
+/// All of `rc/<rid>/`.
+pub fn collaborators(repository: u64) -> Key {
+    Builder::new("rc").id(repository).done()
+}
+
+/// `cu/<uid>/<rid>`: the other direction of `rc`.
+pub fn collaboration(user: u64, repository: u64) -> Key {
+    Builder::new("cu").id(user).id(repository).done()
+}
+
+/// All of `cu/<uid>/`.
+pub fn collaborations(user: u64) -> Key {
+    Builder::new("cu").id(user).done()
+}
+
+/// `rf/<rid>/<ref>`
+pub fn ref_tip(repository: u64, name: &str) -> Key {
+    Builder::new("rf").id(repository).exact(name).done()
+}
+
+/// All of `rf/<rid>/`.
+pub fn ref_tips(repository: u64) -> Key {
+    Builder::new("rf").id(repository).done()
+}
+
+/// `o/<oid>`
+pub fn org(id: u64) -> Key {
+    Builder::new("o").id(id).done()
+}
+
+/// All of `o/`.
+pub fn orgs() -> Key {
+    Builder::new("o").done()
+}
+
+/// All of `u/`.
+pub fn users() -> Key {
+    Builder::new("u").done()
+}
+
+/// All of `ow/`: users and organisations by name.
+pub fn owner_names() -> Key {
+    Builder::new("ow").done()
+}
+
+/// `om/<oid>/<uid>`
+pub fn org_member(org: u64, user: u64) -> Key {
+    Builder::new("om").id(org).id(user).done()
+}
+
+/// All of `om/<oid>/`.
+pub fn org_members(org: u64) -> Key {
+    Builder::new("om").id(org).done()
+}
+
+/// `ou/<uid>/<oid>`: the other direction of `om`.
+pub fn user_org(user: u64, org: u64) -> Key {
+    Builder::new("ou").id(user).id(org).done()
+}
+
+/// All of `ou/<uid>/`.
+pub fn user_orgs(user: u64) -> Key {
+    Builder::new("ou").id(user).done()
+}
+
+/// `wr/<lower old name>` → owner: where a renamed user or organisation went.
+pub fn owner_redirect(name: &str) -> Key {
+    Builder::new("wr").text(name).done()
+}
+
+/// `e/<eid>`
+pub fn event(id: u64) -> Key {
+    Builder::new("e").id(id).done()
+}
+
+/// All of `e/`: events, oldest first.
+pub fn events() -> Key {
+    Builder::new("e").done()
+}
+
 /// `j/<run>`
 pub fn run(id: u64) -> Key {
     Builder::new("j").id(id).done()

@@ -1,6 +1,6 @@
 //! Users and organisations: rows, the one name space they share, e-mail addresses.
 
-use farrier_proto::store::{OwnerKind, OwnerName, Reference, User};
+use farrier_proto::store::{Membership, Org, OwnerKind, OwnerName, Reference, User, Visibility};
 
 use super::{Read, StoreError, Tx, keys};
 
@@ -29,6 +29,75 @@ pub async fn user_by_name(read: &impl Read, name: &str) -> Result<Option<User>, 
         Some(owner) if owner.kind() == OwnerKind::User => user(read, owner.id).await,
         _ => Ok(None),
     }
+}
+
+/// A user or an organisation: what repositories belong to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Owner {
+    /// A user.
+    User(User),
+    /// An organisation.
+    Org(Org),
+}
+
+impl Owner {
+    /// Its number, unique over both kinds.
+    pub fn id(&self) -> u64 {
+        match self {
+            Self::User(user) => user.id,
+            Self::Org(org) => org.id,
+        }
+    }
+
+    /// Its name, as spelled when it was made.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::User(user) => &user.name,
+            Self::Org(org) => &org.name,
+        }
+    }
+
+    /// Which kind it is.
+    pub fn kind(&self) -> OwnerKind {
+        match self {
+            Self::User(_) => OwnerKind::User,
+            Self::Org(_) => OwnerKind::Org,
+        }
+    }
+
+    /// Who may see it at all.
+    pub fn visibility(&self) -> Visibility {
+        match self {
+            Self::User(user) => user.visibility(),
+            Self::Org(org) => org.visibility(),
+        }
+    }
+}
+
+/// The organisation with number `id`.
+pub async fn org(read: &impl Read, id: u64) -> Result<Option<Org>, StoreError> {
+    read.get(&keys::org(id)).await
+}
+
+/// The owner with number `id` of a known kind.
+pub async fn owner(read: &impl Read, kind: OwnerKind, id: u64) -> Result<Option<Owner>, StoreError> {
+    Ok(match kind {
+        OwnerKind::Org => org(read, id).await?.map(Owner::Org),
+        OwnerKind::User | OwnerKind::Unspecified => user(read, id).await?.map(Owner::User),
+    })
+}
+
+/// The user or organisation called `name`, in any case.
+pub async fn owner_by_name(read: &impl Read, name: &str) -> Result<Option<Owner>, StoreError> {
+    match by_name(read, name).await? {
+        Some(found) => owner(read, found.kind(), found.id).await,
+        None => Ok(None),
+    }
+}
+
+/// How `user` belongs to the organisation with number `org`.
+pub async fn membership(read: &impl Read, org: u64, user: u64) -> Result<Option<Membership>, StoreError> {
+    read.get(&keys::org_member(org, user)).await
 }
 
 /// Inserts `row`, or says what of it is taken. An empty address is no address.

@@ -1,6 +1,6 @@
 //! Repositories: rows and names below their owner.
 
-use farrier_proto::store::{Reference, Repository};
+use farrier_proto::store::{Collaborator, Permission, Reference, Repository};
 
 use super::{Read, StoreError, Tx, keys, owners};
 
@@ -32,6 +32,18 @@ pub async fn insert(tx: &Tx, row: &Repository) -> Result<bool, StoreError> {
         return Ok(false);
     }
     tx.put(name, &Reference { id: row.id });
+    tx.put(keys::owner_repository(row.owner_id, row.id), &Reference { id: row.id });
     tx.put(keys::repository(row.id), row);
     Ok(true)
+}
+
+/// Writes a repository that exists and keeps its name and owner.
+pub fn update(tx: &Tx, row: &Repository) {
+    tx.put(keys::repository(row.id), row);
+}
+
+/// What `user` may do as a collaborator.
+pub async fn collaborator(read: &impl Read, repository: u64, user: u64) -> Result<Permission, StoreError> {
+    let row = read.get::<Collaborator>(&keys::collaborator(repository, user)).await?;
+    Ok(row.map_or(Permission::None, |row| row.permission()))
 }

@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn broken_messages_are_named() {
-        let deep = format!("{{"a":{}", "[".repeat(100_000));
+        let deep = format!("{{\"a\":{}", "[".repeat(100_000));
         for bad in ["", "[]", "7", "{", r#"{"size":"x"}"#, r#"{"name":7}"#, r#"{"expires_at":"soon"}"#, &deep] {
             assert!(
                 read_json::<FinalizeArtifactRequest>(bad.as_bytes()).is_err() || bad.contains("expires_at"),

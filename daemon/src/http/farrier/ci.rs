@@ -42,6 +42,7 @@ pub(in crate::http) async fn end(
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let run = runs::run(&snapshot, job.run_id).await.map_err(Error::from)?.unwrap_or_default();
     let repository = repositories::get(&snapshot, job.repository_id).await.map_err(Error::from)?.unwrap_or_default();
-    let owner = owners::user(&snapshot, repository.owner_id).await.map_err(Error::from)?.unwrap_or_default();
-    Ok(ok(show::job(&app, &format!("{}/{}", owner.name, repository.name), &run, &job)))
+    let owner = owners::owner(&snapshot, repository.owner_kind(), repository.owner_id).await.map_err(Error::from)?;
+    let owner = owner.as_ref().map_or("", |owner| owner.name());
+    Ok(ok(show::job(&app, &format!("{owner}/{}", repository.name), &run, &job)))
 }

@@ -38,7 +38,7 @@ async fn repository(
     action: Action,
 ) -> Result<(Found, String), ApiError> {
     let found = repositories::find(snapshot, &caller.identity, owner, name, action).await?;
-    let path = format!("{}/{}", found.owner.name, found.repository.name);
+    let path = found.path();
     Ok((found, path))
 }
 

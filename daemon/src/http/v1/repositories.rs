@@ -11,7 +11,10 @@ use crate::{
         extract::{Input, Output, created, ok},
         show,
     },
-    service::{access::Action, repositories},
+    service::{
+        access::Action,
+        repositories::{self, For},
+    },
 };
 
 /// `GET /repos/{owner}/{repo}`
@@ -22,7 +25,7 @@ pub(in crate::http) async fn get(
 ) -> Result<Output<api::Repository>, ApiError> {
     let snapshot = app.store.read().await.map_err(crate::service::Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
-    Ok(ok(show::repository(&app, &caller.identity, &found.repository, &found.owner)))
+    Ok(ok(show::repository(&app, &caller.identity, &found)))
 }
 
 /// `POST /user/repos`
@@ -31,8 +34,8 @@ pub(in crate::http) async fn create_own(
     caller: Caller<OfUserRepository>,
     Input(input): Input<api::CreateRepository>,
 ) -> Result<Output<api::Repository>, ApiError> {
-    let made = repositories::create(&app, &caller.identity, None, input).await?;
-    Ok(created(show::repository(&app, &caller.identity, &made.repository, &made.owner)))
+    let made = repositories::create(&app, &caller.identity, For::Caller, input).await?;
+    Ok(created(show::repository(&app, &caller.identity, &made)))
 }
 
 /// `POST /admin/users/{name}/repos`
@@ -42,6 +45,6 @@ pub(in crate::http) async fn create_for(
     Path(owner): Path<String>,
     Input(input): Input<api::CreateRepository>,
 ) -> Result<Output<api::Repository>, ApiError> {
-    let made = repositories::create(&app, &caller.identity, Some(&owner), input).await?;
-    Ok(created(show::repository(&app, &caller.identity, &made.repository, &made.owner)))
+    let made = repositories::create(&app, &caller.identity, For::Anyone(&owner), input).await?;
+    Ok(created(show::repository(&app, &caller.identity, &made)))
 }

@@ -35,7 +35,7 @@ struct Scene {
 async fn scene(app: &App, caller: &Caller<OfRepository>, owner: &str, name: &str) -> Result<Scene, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, owner, name, Action::ReadActions).await?;
-    let path = format!("{}/{}", found.owner.name, found.repository.name);
+    let path = found.path();
     Ok(Scene { snapshot, found, path })
 }
 
