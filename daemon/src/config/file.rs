@@ -250,7 +250,8 @@ mod tests {
         let problems = apply(text, &mut config).expect_err("six problems");
         let mut keys: Vec<_> = problems.iter().map(|p| p.key.as_str()).collect();
         keys.sort_unstable();
-        let expected = ["artifacts", "ci.job_timeout_secs", "colour", "server.listen", "server.version", "store.engine"];
+        let expected =
+            ["artifacts", "ci.job_timeout_secs", "colour", "server.listen", "server.version", "store.engine"];
         assert_eq!(keys, expected);
     }
 

@@ -6,3 +6,4 @@ mod basics;
 mod ci;
 mod fake;
 mod program;
+mod session;

@@ -47,12 +47,16 @@ pub(super) async fn run(args: Exec, client: &Client, output: &Output) -> Result<
     }
 }
 
+/// Signals that somebody sends to stop a command: HUP, INT, QUIT, KILL, TERM. Any other is a crash.
+const STOPPED_BY: [u8; 5] = [1, 2, 3, 9, 15];
+
 fn conclusion(ended: &Ended) -> Conclusion {
     match ended {
         Ended::Code(exit::OK) => Conclusion::Success,
         // A shell reports its interrupted child that way.
-        Ended::Code(exit::INTERRUPTED) | Ended::Signal(_) => Conclusion::Cancelled,
-        Ended::Code(_) | Ended::NotStarted(_) => Conclusion::Failure,
+        Ended::Code(exit::INTERRUPTED) => Conclusion::Cancelled,
+        Ended::Signal(signal) if STOPPED_BY.contains(signal) => Conclusion::Cancelled,
+        Ended::Code(_) | Ended::Signal(_) | Ended::NotStarted(_) => Conclusion::Failure,
     }
 }
 
@@ -89,6 +93,7 @@ mod tests {
             (Ended::Code(1), Conclusion::Failure),
             (Ended::Code(130), Conclusion::Cancelled),
             (Ended::Signal(15), Conclusion::Cancelled),
+            (Ended::Signal(11), Conclusion::Failure),
             (Ended::NotStarted(std::io::ErrorKind::NotFound.into()), Conclusion::Failure),
         ];
         for (ended, expected) in cases {

@@ -1,0 +1,131 @@
+//! A session with the real daemon: what a new user and a CI agent do, from an empty directory on.
+
+use std::{path::PathBuf, sync::mpsc, thread::JoinHandle};
+
+use farrierd::{
+    clock::Clock,
+    config::{Config, Places},
+    serve,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::program::{Ran, finish, program};
+
+/// A daemon on a thread of its own, on a Unix socket and a free port.
+struct Daemon {
+    dir: tempfile::TempDir,
+    stop: CancellationToken,
+    running: Option<JoinHandle<()>>,
+}
+
+impl Daemon {
+    fn start() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("work")).unwrap();
+        let places = Places::from_env(|_| Ok(std::env::temp_dir().display().to_string()));
+        let mut config = Config::defaults(&places.with_data_dir(dir.path().join("data")));
+        config.socket.path = dir.path().join("farrier.sock");
+        config.artifacts.reserve_bytes = 0;
+        let stop = CancellationToken::new();
+        let (ready, started) = mpsc::channel();
+        let stopping = stop.clone();
+        #[expect(clippy::disallowed_methods, reason = "the daemon needs a thread beside the test")]
+        let running = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let tcp = serve::bind_tcp("127.0.0.1:0".parse().unwrap()).unwrap();
+                let unix = serve::bind_unix(&config.socket.path, None).unwrap();
+                let listeners = vec![serve::Listener::tcp(tcp).unwrap(), unix];
+                let (tell, told) = tokio::sync::oneshot::channel();
+                let daemon = farrierd::run(config, listeners, Clock::system(), stopping, tell);
+                let (ended, ()) = tokio::join!(daemon, async {
+                    let _ = told.await;
+                    let _ = ready.send(());
+                });
+                ended.unwrap();
+            });
+        });
+        started.recv().unwrap();
+        Self { dir, stop, running: Some(running) }
+    }
+
+    fn work(&self, name: &str) -> PathBuf {
+        self.dir.path().join("work").join(name)
+    }
+
+    fn farrier(&self, arguments: &[&str]) -> Ran {
+        let mut command = program(&self.work("."));
+        finish(command.args(arguments).env("FARRIER_SOCKET", self.dir.path().join("farrier.sock")), "")
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if let Some(running) = self.running.take() {
+            let _ = running.join();
+        }
+    }
+}
+
+const FARRIER: &str = env!("CARGO_BIN_EXE_farrier");
+
+#[test]
+fn a_job_keeps_a_file_and_a_directory_and_an_operator_gets_them_back() {
+    let daemon = Daemon::start();
+    assert_eq!(daemon.farrier(&["status", "--json"]).json()["identity"], "admin");
+    daemon.farrier(&["repo", "create", "admin/demo"]).ok();
+    std::fs::write(daemon.work("raw.txt"), "hello\n").unwrap();
+    std::fs::create_dir_all(daemon.work("tree/sub")).unwrap();
+    std::fs::write(daemon.work("tree/sub/b"), vec![7_u8; 100_000]).unwrap();
+
+    let script =
+        format!("{FARRIER} artifact upload raw.txt && {FARRIER} artifact upload tree && {FARRIER} artifact list -q");
+    let ran = daemon.farrier(&["ci", "exec", "--repo", "admin/demo", "--", "sh", "-c", &script]).ok();
+    assert!(ran.stdout.contains("raw.txt") && ran.stdout.contains("tree"), "{ran:?}");
+
+    let listed = daemon.farrier(&["artifact", "list", "--repo", "admin/demo", "--json"]).json();
+    assert_eq!(listed["total_count"], 2);
+    daemon.farrier(&["artifact", "download", "raw.txt", "--repo", "admin/demo", "-o", "got.txt"]).ok();
+    assert_eq!(std::fs::read(daemon.work("got.txt")).unwrap(), b"hello\n");
+    daemon.farrier(&["artifact", "download", "tree", "--repo", "admin/demo", "--extract", "-o", "out/"]).ok();
+    assert_eq!(std::fs::read(daemon.work("out/sub/b")).unwrap(), vec![7_u8; 100_000]);
+
+    daemon.farrier(&["artifact", "delete", "tree", "--repo", "admin/demo", "--yes"]).ok();
+    let missing = daemon.farrier(&["artifact", "download", "tree", "--repo", "admin/demo"]);
+    assert_eq!(missing.code, 3, "{missing:?}");
+}
+
+#[test]
+fn a_job_ends_with_its_command_and_its_token_dies() {
+    let daemon = Daemon::start();
+    daemon.farrier(&["repo", "create", "admin/demo"]).ok();
+    let failed = daemon.farrier(&["ci", "exec", "--repo", "admin/demo", "--", "sh", "-c", "exit 7"]);
+    assert_eq!(failed.code, 7, "{failed:?}");
+
+    let begun = daemon.farrier(&["ci", "begin", "--repo", "admin/demo", "--json"]).json();
+    let job = begun["job_id"].to_string();
+    for name in ["ACTIONS_RESULTS_URL", "ACTIONS_RUNTIME_TOKEN", "GITHUB_API_URL", "GITHUB_RUN_ID", "GITHUB_REPOSITORY"]
+    {
+        assert!(begun["env"][name].is_string(), "{name}");
+    }
+    assert!(begun["env"].get("GITHUB_SERVER_URL").is_none());
+    daemon.farrier(&["ci", "end", &job, "--conclusion", "success"]).ok();
+    daemon.farrier(&["ci", "end", &job, "--conclusion", "success"]).ok();
+    assert_eq!(daemon.farrier(&["ci", "end", &job, "--conclusion", "failure"]).code, 5);
+}
+
+#[test]
+fn users_and_tokens_are_usable_at_once() {
+    let daemon = Daemon::start();
+    daemon.farrier(&["user", "create", "bob", "--email", "bob@example.org"]).ok();
+    let token = daemon.farrier(&["token", "create", "--user", "bob", "--name", "ci", "--scopes", "all"]).ok().stdout;
+    let token = token.strip_suffix('\n').unwrap();
+    assert!(token.len() == 40 && token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
+    std::fs::write(daemon.work("token"), token).unwrap();
+    let status = daemon.farrier(&["--token-file", "token", "status", "--json"]).json();
+    assert_eq!(status["identity"], "bob");
+    let again = daemon.farrier(&["user", "create", "bob", "--email", "other@example.org"]);
+    assert_ne!(again.code, 0);
+    assert!(again.stderr.contains("already exists"), "{again:?}");
+}
