@@ -1,6 +1,6 @@
 //! The daemon's program: arguments and signals in, exit codes out.
 
-use std::{error::Error as StdError, io::Write as _, process::ExitCode};
+use std::{error::Error as StdError, io::Write as _, path::Path, process::ExitCode};
 
 use clap::Parser as _;
 use farrierd::{
@@ -24,7 +24,7 @@ const BAD_CONFIG: u8 = 78;
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let config = match args::configuration(&args, Places::from_env(|name| std::env::var(name))) {
+    let config = match args::configuration(&args, places()) {
         Ok(config) => config,
         Err(error) => return refuse(&error),
     };
@@ -59,8 +59,7 @@ async fn daemon(config: Config) -> Result<(), Box<dyn StdError>> {
     let listeners = listen(&config)?;
     let stop = CancellationToken::new();
     let (started, answering) = oneshot::channel();
-    let data_dir = config.data_dir.display().to_string();
-    let socket = config.socket.path.display().to_string();
+    let (data_dir, socket) = (config.data_dir.clone(), config.socket.path.clone());
     let running = farrierd::run(config, listeners, Clock::system(), stop.clone(), started);
     tokio::pin!(running);
     tokio::select! {
@@ -105,17 +104,23 @@ async fn told_to_stop() {
 }
 
 /// Says where the daemon is and what to do next. A closed standard output is no reason to fail.
-fn announce(about: &Started, data_dir: &str, socket: &str) {
-    let mut text = String::new();
-    for (kind, address) in &about.listeners {
-        text += &format!("farrierd listens on {kind} {address}\n");
-    }
-    text += &format!("data lies in {data_dir}, the API under {}/api/v1\n\n", about.root_url);
-    text += "next: look at it from another terminal\n";
-    text += &format!("  cargo run --release -p farrier -- --socket {socket} status\n");
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+fn announce(about: &Started, data_dir: &Path, socket: &Path) {
+    let mut lines: Vec<String> =
+        about.listeners.iter().map(|(kind, address)| format!("farrierd listens on {kind} {address}")).collect();
+    lines.push(format!("data lies in {}, the API under {}/api/v1", data_dir.display(), about.root_url));
+    lines.push(String::new());
+    lines.push("next: look at it from another terminal".to_owned());
+    // The client looks at this user's place by itself.
+    let usual = socket == places().socket;
+    let option = if usual { String::new() } else { format!("--socket {} ", socket.display()) };
+    lines.push(format!("  cargo run --release -p farrier -- {option}status"));
+    let _ = writeln!(std::io::stdout().lock(), "{}", lines.join("\n"));
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
     tracing::info!(root_url = about.root_url, "ready");
+}
+
+fn places() -> Places {
+    Places::from_env(|name| std::env::var(name))
 }
 
 fn refuse(error: &ArgsError) -> ExitCode {

@@ -88,12 +88,12 @@ impl Reader {
         });
     }
 
-    fn at_least<T>(&mut self, section: &str, key: &str, least: T, into: &mut T)
+    fn at_least<T>(&mut self, section: &str, key: &str, least: &T, into: &mut T)
     where
         T: DeserializeOwned + PartialOrd + fmt::Display,
     {
         self.parsed(section, key, into, |value: T| {
-            if value < least { Err(format!("must be at least {least}")) } else { Ok(value) }
+            if value < *least { Err(format!("must be at least {least}")) } else { Ok(value) }
         });
     }
 
@@ -136,7 +136,7 @@ fn read_all(r: &mut Reader, c: &mut Config) {
         "redb" => Ok(name),
         _ => Err(format!("{name:?} is no engine of this version: only \"redb\"")),
     });
-    r.at_least("store", "cache_mib", 1, &mut c.store.cache_mib);
+    r.at_least("store", "cache_mib", &1, &mut c.store.cache_mib);
     r.value("store", "quick_repair", &mut c.store.quick_repair);
 
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
@@ -150,7 +150,7 @@ fn read_all(r: &mut Reader, c: &mut Config) {
     });
     r.value("log", "json", &mut c.log.json);
     r.parsed("log", "directory", &mut c.log.directory, |path| absolute(path).map(Some));
-    r.at_least("log", "keep_files", 1, &mut c.log.keep_files);
+    r.at_least("log", "keep_files", &1, &mut c.log.keep_files);
 }
 
 /// `data_dir` is the one key outside a section.
@@ -176,11 +176,11 @@ fn read_server(r: &mut Reader, c: &mut Config) {
         if plain { Ok(text) } else { Err("must be visible ASCII without blanks".into()) }
     });
     r.value("server", "trusted_proxies", &mut s.trusted_proxies);
-    r.at_least("server", "max_connections", 1, &mut s.max_connections);
+    r.at_least("server", "max_connections", &1, &mut s.max_connections);
     r.seconds("server", "header_timeout_secs", 1, &mut s.header_timeout);
     r.seconds("server", "idle_timeout_secs", 1, &mut s.idle_timeout);
     r.seconds("server", "drain_grace_secs", 0, &mut s.drain_grace);
-    r.at_least("server", "max_body_bytes", 1_024, &mut s.max_body_bytes);
+    r.at_least("server", "max_body_bytes", &1_024, &mut s.max_body_bytes);
 }
 
 fn read_artifacts(r: &mut Reader, c: &mut Config) {
@@ -200,13 +200,13 @@ fn read_artifacts(r: &mut Reader, c: &mut Config) {
             Err("must be a list of words of lower-case letters and digits".into())
         }
     });
-    r.at_least("artifacts", "max_bytes", 1, &mut a.max_bytes);
+    r.at_least("artifacts", "max_bytes", &1, &mut a.max_bytes);
     r.value("artifacts", "quota_bytes", &mut a.quota_bytes);
     r.value("artifacts", "reserve_bytes", &mut a.reserve_bytes);
-    r.at_least("artifacts", "retention_days", 1, &mut a.retention_days);
-    r.at_least("artifacts", "max_retention_days", 1, &mut a.max_retention_days);
+    r.at_least("artifacts", "retention_days", &1, &mut a.retention_days);
+    r.at_least("artifacts", "max_retention_days", &1, &mut a.max_retention_days);
     r.seconds("artifacts", "abandoned_secs", 1, &mut a.abandoned);
-    r.at_least("artifacts", "max_uploads", 1, &mut a.max_uploads);
+    r.at_least("artifacts", "max_uploads", &1, &mut a.max_uploads);
 }
 
 fn absolute(path: PathBuf) -> Result<PathBuf, String> {
@@ -301,8 +301,8 @@ mod tests {
         service.server.root_url = None;
         let mut shown = defaults();
         // Every key stands in the file, commented out where the default holds.
-        let all: String =
-            shipped.lines().map(|line| format!("{}\n", line.strip_prefix("#: ").unwrap_or(line))).collect();
+        let lines: Vec<&str> = shipped.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
+        let all = lines.join("\n");
         apply(&all, &mut shown).expect("the shipped file is valid");
         assert_eq!(shown.server.root_url.take().map(|u| u.to_string()).as_deref(), Some("http://127.0.0.1:3000/"));
         shown.socket.group = None;

@@ -36,6 +36,12 @@ pub struct Claims {
     pub job_id: u64,
 }
 
+/// What is read of a token's head.
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+}
+
 impl Claims {
     /// Claims for one job, valid until `exp` (seconds since the epoch).
     pub fn new(run_id: u64, job_id: u64, now_ms: Millis, exp: i64, jti: String) -> Self {
@@ -63,10 +69,6 @@ impl Claims {
             return None;
         }
         // The signature covers the header, yet another algorithm must never be believed.
-        #[derive(Deserialize)]
-        struct Header {
-            alg: String,
-        }
         let header: Header = serde_json::from_slice(&BASE64.decode(header).ok()?).ok()?;
         let claims: Self = serde_json::from_slice(&BASE64.decode(payload).ok()?).ok()?;
         let now = now_ms.div_euclid(1_000);

@@ -181,7 +181,8 @@ mod tests {
         assert!(verify(&format!("{url}=="), Operation::Write, NOW).is_ok());
         assert!(verify(&format!("{url}%3D"), Operation::Write, NOW).is_ok());
         let (head, sig) = url.split_once("sig=").expect("sig");
-        let encoded: String = sig.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let encoded: Vec<String> = sig.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let encoded = encoded.concat();
         assert!(verify(&format!("{head}sig={encoded}"), Operation::Write, NOW).is_ok());
         assert!(verify(&format!("{url}&comp=block&blockid=x"), Operation::Write, NOW).is_ok());
         assert!(verify(&format!("{url}&sig={sig}"), Operation::Write, NOW).is_err());

@@ -81,7 +81,7 @@ fn sweep_delay(app: &App) -> Millis {
 async fn current(tx: &Tx, job: &JobIdentity, name: &str, now: Millis) -> Result<Option<Artifact>, Error> {
     let Some(row) = rows::by_name(tx, job.run_id, job.job_id, name).await? else { return Ok(None) };
     if row.state() == ArtifactState::Final && visible(&row, now).is_none() {
-        super::remove::expire(tx, row, now);
+        super::remove::expire(tx, &row, now);
         return Ok(None);
     }
     Ok(Some(row))

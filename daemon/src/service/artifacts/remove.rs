@@ -39,7 +39,7 @@ async fn remove(app: &App, id: u64, now: Millis, meant: impl Fn(&Artifact) -> bo
 
 /// Takes the bytes and the name from an artifact whose time is over. The row stays, so that the
 /// API can say that there was one.
-pub(super) fn expire(tx: &Tx, before: Artifact, now: Millis) {
+pub(super) fn expire(tx: &Tx, before: &Artifact, now: Millis) {
     let mut row = before.clone();
     row.set_state(ArtifactState::Expired);
     row.updated_ms = now;
@@ -48,7 +48,7 @@ pub(super) fn expire(tx: &Tx, before: Artifact, now: Millis) {
     for generation in [upload, content].into_iter().flatten() {
         rows::discard(tx, row.id, generation, now);
     }
-    rows::put(tx, Some(&before), &row);
+    rows::put(tx, Some(before), &row);
 }
 
 /// Drops an upload that was never finalized, and the artifact if it has no other content.

@@ -55,7 +55,7 @@ async fn expire_due(app: &App, now: Millis) -> Result<bool, Error> {
             .write(async |tx: Tx| {
                 let row = rows::get(&tx, *id).await?;
                 if let Some(row) = row.filter(|row| row.state() == ArtifactState::Final && row.expires_ms <= now) {
-                    remove::expire(&tx, row, now);
+                    remove::expire(&tx, &row, now);
                 }
                 Ok::<_, Error>(())
             })
