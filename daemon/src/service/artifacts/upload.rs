@@ -189,31 +189,28 @@ pub async fn commit(app: &App, place: Place, block_ids: &[String]) -> Result<(),
     }
     let list_sha256 = list_hash(block_ids);
     let list_ref = &list_sha256;
-    let max_bytes = app.config.artifacts.max_bytes;
     let blocks = app
         .store
         .write(async |tx: Tx| {
             let before = rows::get(&tx, place.artifact).await?.ok_or(MISSING)?;
-            if committed_already(&before, place, list_ref) {
+            if finalized_as(&before, place, list_ref) {
                 return Ok(None);
             }
             check_open(&before, place)?;
             let found = rows::blocks(&tx, place.artifact, place.generation, block_ids).await?;
             let blocks: Option<Vec<Block>> = found.into_iter().collect();
             let blocks = blocks.ok_or_else(|| Error::invalid("blocklist", "names a block that was not uploaded"))?;
-            let size = blocks.iter().map(|block| block.size).sum();
-            if size > max_bytes {
-                return Err(Error::TooLarge { limit: max_bytes });
-            }
+            let committed = committed(&blocks, list_ref, app.config.artifacts.max_bytes)?;
             let mut row = before.clone();
-            if let Some(upload) = &mut row.upload {
-                let stale = upload.committed.as_ref().map_or(0, |c| rows::pages(u64::from(c.blocks)));
-                rows::put_list(&tx, place.artifact, place.generation, &blocks, stale);
-                let count = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
-                upload.committed = Some(Committed { size, blocks: count, list_sha256: list_ref.to_vec() });
+            let upload = row.upload.as_mut().ok_or(MISSING)?;
+            if upload.committed.as_ref() == Some(&committed) {
+                return Ok(None);
             }
+            let stale = upload.committed.as_ref().map_or(0, |c| rows::pages(u64::from(c.blocks)));
+            rows::put_list(&tx, place.artifact, place.generation, &blocks, stale);
+            upload.committed = Some(committed);
             rows::put(&tx, Some(&before), &row);
-            Ok(Some(blocks))
+            Ok::<_, Error>(Some(blocks))
         })
         .await?;
     if let Some(blocks) = blocks {
@@ -223,15 +220,48 @@ pub async fn commit(app: &App, place: Place, block_ids: &[String]) -> Result<(),
     Ok(())
 }
 
-fn committed_already(row: &Artifact, place: Place, list_sha256: &[u8]) -> bool {
-    let uploading = row.upload.as_ref().filter(|upload| upload.generation == place.generation);
-    let pending = uploading.and_then(|upload| upload.committed.as_ref()).map(|committed| &committed.list_sha256);
+/// What a list of these blocks commits.
+fn committed(blocks: &[Block], list_sha256: &[u8], max_bytes: u64) -> Result<Committed, Error> {
+    let size = blocks.iter().map(|block| block.size).sum();
+    if size > max_bytes {
+        return Err(Error::TooLarge { limit: max_bytes });
+    }
+    let files: Vec<u8> = blocks.iter().flat_map(|block| block.file.to_be_bytes()).collect();
+    Ok(Committed {
+        size,
+        blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),
+        list_sha256: list_sha256.to_vec(),
+        files_sha256: secret::sha256(&files).to_vec(),
+    })
+}
+
+/// Whether this very list was committed and finalized: its blocks are not known by id any more.
+fn finalized_as(row: &Artifact, place: Place, list_sha256: &[u8]) -> bool {
     let content = row.content.as_ref().filter(|content| content.generation == place.generation);
-    let known = pending.or_else(|| content.map(|content| &content.list_sha256));
-    known.is_some_and(|known| known == list_sha256)
+    content.is_some_and(|content| content.list_sha256 == list_sha256)
 }
 
 fn list_hash(block_ids: &[String]) -> [u8; 32] {
-    // Ids hold no control characters, so a line break cannot make two lists look alike.
-    secret::sha256(block_ids.join("\n").as_bytes())
+    // Ids hold no control characters, so line breaks keep lists apart.
+    let lines: Vec<u8> = block_ids.iter().flat_map(|id| id.bytes().chain([b'\n'])).collect();
+    secret::sha256(&lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_list_and_a_list_of_the_whole_are_two_lists() {
+        let list = |ids: &[&str]| list_hash(&ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
+        assert_ne!(list(&[]), list(&[WHOLE]));
+        assert_ne!(list(&["a", "b"]), list(&["ab"]));
+    }
+
+    #[test]
+    fn the_same_ids_with_other_bytes_are_another_commit() {
+        let commit = |file| committed(&[Block { file, size: 3 }], b"ids", 10).expect("small");
+        assert_ne!(commit(1), commit(2));
+        assert!(matches!(committed(&[Block { file: 1, size: 11 }], b"ids", 10), Err(Error::TooLarge { limit: 10 })));
+    }
 }
