@@ -59,12 +59,12 @@ async fn daemon(config: Config) -> Result<(), Box<dyn StdError>> {
     let listeners = listen(&config)?;
     let stop = CancellationToken::new();
     let (started, answering) = oneshot::channel();
-    let (data_dir, socket) = (config.data_dir.clone(), config.socket.path.clone());
+    let data_dir = config.data_dir.clone();
     let running = farrierd::run(config, listeners, Clock::system(), stop.clone(), started);
     tokio::pin!(running);
     tokio::select! {
         ended = &mut running => return Ok(ended?),
-        about = answering => if let Ok(about) = about { announce(&about, &data_dir, &socket) },
+        about = answering => if let Ok(about) = about { announce(&about, &data_dir) },
     }
     tokio::select! {
         ended = &mut running => return Ok(ended?),
@@ -104,15 +104,19 @@ async fn told_to_stop() {
 }
 
 /// Says where the daemon is and what to do next. A closed standard output is no reason to fail.
-fn announce(about: &Started, data_dir: &Path, socket: &Path) {
+fn announce(about: &Started, data_dir: &Path) {
     let mut lines: Vec<String> =
         about.listeners.iter().map(|(kind, address)| format!("farrierd listens on {kind} {address}")).collect();
     lines.push(format!("data lies in {}, the API under {}/api/v1", data_dir.display(), about.root_url));
     lines.push(String::new());
     lines.push("next: look at it from another terminal".to_owned());
-    // The client looks at this user's place by itself.
-    let usual = socket == places().socket;
-    let option = if usual { String::new() } else { format!("--socket {} ", socket.display()) };
+    let socket = about.listeners.iter().find(|(kind, _)| *kind == "unix").map(|(_, path)| path);
+    let option = match socket {
+        // The client looks at this user's place by itself.
+        Some(path) if Path::new(path) == places().socket => String::new(),
+        Some(path) => format!("--socket {path} "),
+        None => format!("--url {} ", about.root_url),
+    };
     lines.push(format!("  cargo run --release -p farrier -- {option}status"));
     let _ = writeln!(std::io::stdout().lock(), "{}", lines.join("\n"));
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
