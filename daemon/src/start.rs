@@ -102,7 +102,7 @@ pub async fn run(
     let grace = config.server.drain_grace + TASKS_GRACE;
     let app = build(config, &listeners, clock, tasks.clone()).await?;
     let router = http::router(app.clone());
-    let front = Front::new(router, &app.root_url, app.config.server.idle_timeout);
+    let front = Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone());
     let limits = Limits {
         max_connections: app.config.server.max_connections,
         header_timeout: app.config.server.header_timeout,

@@ -1,4 +1,4 @@
-//! Request bodies that do not wait for ever.
+//! Request bodies that do not wait for ever, and that are not cut off in the middle.
 
 use std::{
     pin::Pin,
@@ -8,7 +8,10 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt as _;
 use tokio::time::{Instant, Sleep};
+
+use crate::tasks::Tasks;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -61,9 +64,80 @@ where
     }
 }
 
+/// Most that is read of a body after its request was answered: what clients send in one piece.
+/// Bytes.
+const LINGER_MAX_BYTES: u64 = 128 << 20;
+
+/// A body whose rest is read and thrown away when the handler drops it.
+///
+/// A request can be refused while its body is still coming. If the connection ended there, a
+/// client that only listens once it has sent everything would see a reset and not the reason.
+pub(super) struct Lingering<B: Body<Data = Bytes> + Send + Unpin + 'static> {
+    body: Option<B>,
+    /// Whether the client is sending: one that waits to be asked for its body is left alone.
+    sending: bool,
+    tasks: Tasks,
+}
+
+impl<B: Body<Data = Bytes> + Send + Unpin> Lingering<B> {
+    /// `asks_first`: the client waits for a word before it sends.
+    pub(super) fn new(body: B, asks_first: bool, tasks: Tasks) -> Self {
+        Self { body: Some(body), sending: !asks_first, tasks }
+    }
+}
+
+impl<B: Body<Data = Bytes> + Send + Unpin> Body for Lingering<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        self.sending = true;
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        let next = Pin::new(body).poll_frame(cx);
+        if !matches!(next, Poll::Pending | Poll::Ready(Some(Ok(_)))) {
+            self.body = None;
+        }
+        next
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map(Body::size_hint).unwrap_or_default()
+    }
+}
+
+impl<B: Body<Data = Bytes> + Send + Unpin + 'static> Drop for Lingering<B> {
+    fn drop(&mut self) {
+        let Some(mut body) = self.body.take().filter(|body| self.sending && !body.is_end_stream()) else { return };
+        let stop = self.tasks.stop().clone();
+        self.tasks.short(async move {
+            let rest = async {
+                let mut left = LINGER_MAX_BYTES;
+                while let Some(Ok(frame)) = body.frame().await {
+                    let length = frame.data_ref().map_or(0, |bytes| bytes.len() as u64);
+                    match left.checked_sub(length) {
+                        Some(rest) => left = rest,
+                        None => break,
+                    }
+                }
+            };
+            stop.run_until_cancelled(rest).await;
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use http_body_util::{BodyExt as _, StreamBody};
+    use std::sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use futures_util::StreamExt as _;
+    use http_body_util::StreamBody;
 
     use super::*;
 
@@ -80,5 +154,28 @@ mod tests {
         }
         let error = body.frame().await.expect("an end").expect_err("too slow");
         assert!(error.is::<Stalled>());
+    }
+
+    #[tokio::test]
+    async fn the_rest_of_a_dropped_body_is_read_unless_the_client_waits_to_be_asked() {
+        for (asks_first, begun, expected) in [(false, false, 5), (true, false, 0), (true, true, 5)] {
+            let read = Arc::new(AtomicUsize::new(0));
+            let counter = read.clone();
+            let frames = futures_util::stream::iter(0..5).map(move |_| {
+                counter.fetch_add(1, Ordering::SeqCst);
+                Ok::<_, BoxError>(Frame::data(Bytes::from_static(b"x")))
+            });
+            let tasks = Tasks::default();
+            let mut body = Lingering::new(StreamBody::new(frames), asks_first, tasks.clone());
+            if begun {
+                body.frame().await.expect("a frame").expect("no error");
+            }
+            drop(body);
+            // One task, all of whose input is there: it runs to its end when it is its turn.
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(read.load(Ordering::SeqCst), expected, "asks_first={asks_first} begun={begun}");
+        }
     }
 }

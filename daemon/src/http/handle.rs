@@ -10,10 +10,10 @@ use hyper::body::Incoming;
 use tower::ServiceExt as _;
 
 use super::{
-    body::Stalling,
+    body::{Lingering, Stalling},
     error::{ApiError, complete},
 };
-use crate::{model::secret, serve::Peer};
+use crate::{model::secret, serve::Peer, tasks::Tasks};
 
 /// Finds a request in the log; in every answer.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -28,12 +28,13 @@ pub struct Front {
     router: Router,
     root_url: Arc<str>,
     idle_timeout: Duration,
+    tasks: Tasks,
 }
 
 impl Front {
     /// A front for `router`; a body that stands still for `idle_timeout` is given up.
-    pub fn new(router: Router, root_url: &str, idle_timeout: Duration) -> Self {
-        Self { router, root_url: root_url.into(), idle_timeout }
+    pub fn new(router: Router, root_url: &str, idle_timeout: Duration, tasks: Tasks) -> Self {
+        Self { router, root_url: root_url.into(), idle_timeout, tasks }
     }
 
     /// Answers one request.
@@ -46,7 +47,9 @@ impl Front {
         let path = parts.uri.path().to_owned();
         parts.extensions.insert(peer);
         parts.extensions.insert(id.clone());
-        let body = Body::new(Stalling::new(body, self.idle_timeout));
+        let asks_first = parts.headers.contains_key(header::EXPECT);
+        let body = Lingering::new(Stalling::new(body, self.idle_timeout), asks_first, self.tasks);
+        let body = Body::new(body);
         let request = Request::from_parts(parts, body);
 
         let answer = AssertUnwindSafe(self.router.oneshot(request)).catch_unwind().await;
