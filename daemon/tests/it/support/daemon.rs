@@ -1,4 +1,4 @@
-//! A daemon in process.
+//! A daemon to test: in process, or the real program as a child.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -14,10 +14,13 @@ use tempfile::TempDir;
 use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::http::{Answer, Over, send};
+use super::{
+    http::{Answer, Over, send},
+    process::{self, Program},
+};
 
 /// Every wait of the tests ends here at the latest.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running daemon with a directory of its own, on a free TCP port and a Unix socket.
 pub struct TestDaemon {
@@ -27,8 +30,15 @@ pub struct TestDaemon {
     pub clock: Clock,
     config: Config,
     stop: CancellationToken,
-    running: Option<JoinHandle<Result<(), RunError>>>,
+    running: Running,
     dir: TempDir,
+}
+
+enum Running {
+    Not,
+    Here(JoinHandle<Result<(), RunError>>),
+    /// The program and its configuration.
+    Child(Program, String),
 }
 
 /// A job that an agent has begun.
@@ -53,6 +63,19 @@ impl TestDaemon {
 
     /// The same with a clock.
     pub async fn with_clock(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
+        let mut daemon = Self::prepare(clock, change);
+        daemon.launch().await;
+        daemon
+    }
+
+    /// The real program as a child, with a configuration file.
+    pub async fn program(toml: &str) -> Self {
+        let mut daemon = Self::prepare(Clock::system(), |_| {});
+        daemon.launch_program(toml.to_owned()).await;
+        daemon
+    }
+
+    fn prepare(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let home = dir.path().display().to_string();
         let places =
@@ -64,9 +87,7 @@ impl TestDaemon {
         config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
         config.artifacts.reserve_bytes = 0;
         change(&mut config);
-        let mut daemon = Self { url: String::new(), clock, config, stop: CancellationToken::new(), running: None, dir };
-        daemon.launch().await;
-        daemon
+        Self { url: String::new(), clock, config, stop: CancellationToken::new(), running: Running::Not, dir }
     }
 
     async fn launch(&mut self) {
@@ -87,28 +108,68 @@ impl TestDaemon {
             Ok(started) => started,
             Err(_) => panic!("the daemon did not start: {:?}", running.await),
         };
-        self.running = Some(running);
+        self.running = Running::Here(running);
         let tcp = started.listeners.iter().find(|(kind, _)| *kind == "tcp").map(|(_, address)| address.clone());
         if let Some(address) = tcp {
-            // The next start listens where this one did: clients keep their addresses.
-            self.config.server.listen = vec![address.parse().expect("an address")];
-            self.url = format!("http://{address}");
+            self.listens_on(&address);
         }
+    }
+
+    async fn launch_program(&mut self, toml: String) {
+        let (data, socket) = (self.data_dir(), self.socket());
+        let listen = self.config.server.listen[0].to_string();
+        let program = Program::start(self.dir.path(), &data, &socket, &listen, &toml).await;
+        self.listens_on(&program.address);
+        self.running = Running::Child(program, toml);
+    }
+
+    /// The next start listens where this one did: clients keep their addresses.
+    fn listens_on(&mut self, address: &str) {
+        self.config.server.listen = vec![address.parse().expect("an address")];
+        self.url = format!("http://{address}");
     }
 
     /// Ends the daemon in order.
     pub async fn stop(&mut self) {
         self.stop.cancel();
-        if let Some(running) = self.running.take() {
-            let ended = tokio::time::timeout(PATIENCE, running).await.expect("in time");
-            ended.expect("no panic").expect("an orderly end");
+        match std::mem::replace(&mut self.running, Running::Not) {
+            Running::Not => {}
+            Running::Here(running) => {
+                let ended = in_time("the daemon ends", running).await;
+                ended.expect("no panic").expect("an orderly end");
+            }
+            Running::Child(program, _) => program.stop().await,
         }
     }
 
     /// Ends the daemon in order and starts it again on the same data and addresses.
     pub async fn restart(&mut self) {
+        let toml = if let Running::Child(_, toml) = &self.running { Some(toml.clone()) } else { None };
         self.stop().await;
-        self.launch().await;
+        match toml {
+            Some(toml) => self.launch_program(toml).await,
+            None => self.launch().await,
+        }
+    }
+
+    /// Kills the program without a warning and starts it again on the same data and addresses.
+    pub async fn kill_and_start(&mut self) {
+        let Running::Child(program, toml) = std::mem::replace(&mut self.running, Running::Not) else {
+            panic!("only a program can be killed")
+        };
+        program.kill().await;
+        self.launch_program(toml).await;
+    }
+
+    /// The child, for a look at its memory and files.
+    pub fn child(&self) -> &Program {
+        let Running::Child(program, _) = &self.running else { panic!("the daemon is in process") };
+        program
+    }
+
+    /// What the program has logged so far.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(process::log_file(self.dir.path())).expect("a log")
     }
 
     /// The Unix socket.
@@ -148,6 +209,22 @@ impl TestDaemon {
     pub async fn repository(&self, name: &str) {
         let made = self.admin(Method::POST, "/api/v1/user/repos", json!({ "name": name })).await;
         assert_eq!(made.status, 201, "{made:?}");
+    }
+
+    /// Makes an account without a password.
+    pub async fn user(&self, name: &str) {
+        let email = format!("{name}@example.org");
+        let body = json!({ "username": name, "email": email, "must_change_password": false });
+        let made = self.admin(Method::POST, "/api/v1/admin/users", body).await;
+        assert_eq!(made.status, 201, "{made:?}");
+    }
+
+    /// Makes an access token of `user`.
+    pub async fn token(&self, user: &str, scopes: &[&str]) -> String {
+        let body = json!({ "name": format!("token-{}", scopes.join(",")), "scopes": scopes });
+        let made = self.admin(Method::POST, &format!("/api/v1/users/{user}/tokens"), body).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        made.json()["sha1"].as_str().expect("text").to_owned()
     }
 
     /// Begins a job in a new run of `admin/REPO`, or in the live run `run`.
@@ -223,6 +300,11 @@ impl Drop for TestDaemon {
     fn drop(&mut self) {
         self.stop.cancel();
     }
+}
+
+/// Waits for `work`, not for ever.
+pub async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("waited in vain until {what}"))
 }
 
 /// Waits until `ready` holds, looking again and again; fails with `what` when it never does.

@@ -1,0 +1,66 @@
+// Runs operations of an unmodified client and prints what came of each.
+//
+// argv[2] is JSON: {"package": "artifact-6", "operations": [{"call": "uploadArtifact", …}, …]}.
+// The last line on standard output is "RESULT " and a JSON list: {"ok": …} or
+// {"error": {"name", "message"}} for each operation. Lines before it are the client's own log.
+
+const { package: name, operations } = JSON.parse(process.argv[2]);
+
+async function artifactClient() {
+  const module = await import(`./node_modules/${name}/lib/artifact.js`);
+  return module.default?.default ?? module.default;
+}
+
+// The storage client that the artifact clients upload with, on its own.
+async function blobClient(url) {
+  const { BlockBlobClient } = await import('@azure/storage-blob');
+  return new BlockBlobClient(url);
+}
+
+const calls = {
+  async uploadArtifact({ name, files, root, options }) {
+    return (await artifactClient()).uploadArtifact(name, files, root, options);
+  },
+  async listArtifacts({ options }) {
+    return (await artifactClient()).listArtifacts(options);
+  },
+  async getArtifact({ name, options }) {
+    return (await artifactClient()).getArtifact(name, options);
+  },
+  async downloadArtifact({ id, options }) {
+    return (await artifactClient()).downloadArtifact(id, options);
+  },
+  async deleteArtifact({ name, options }) {
+    return (await artifactClient()).deleteArtifact(name, options);
+  },
+  async blocks({ url, blocks }) {
+    const client = await blobClient(url);
+    const id = (index) => Buffer.from(String(index).padStart(6, '0')).toString('base64');
+    for (const [index, text] of blocks.entries()) {
+      await client.stageBlock(id(index), text, Buffer.byteLength(text));
+    }
+    const { _response } = await client.commitBlockList(blocks.map((_, index) => id(index)));
+    return { status: _response.status };
+  },
+  async putBlob({ url, text }) {
+    const client = await blobClient(url);
+    const { _response } = await client.upload(text, Buffer.byteLength(text));
+    return { status: _response.status };
+  },
+};
+
+const results = [];
+for (const operation of operations) {
+  // "id": {"of": 0} stands for the id that the operation 0 gave.
+  if (operation.id?.of !== undefined) {
+    const before = results[operation.id.of].ok;
+    operation.id = before.id ?? before.artifact.id;
+  }
+  try {
+    results.push({ ok: await calls[operation.call](operation) });
+  } catch (error) {
+    results.push({ error: { name: error.name, message: error.message } });
+  }
+}
+console.log(`\nRESULT ${JSON.stringify(results)}`);
+process.exit(0);

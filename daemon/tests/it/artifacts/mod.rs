@@ -1,0 +1,114 @@
+//! What clients of the artifact service may rely on, one test for each promise.
+
+mod client;
+mod client_raw;
+mod client_rest;
+
+use std::path::Path;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Job, TestDaemon, send};
+
+/// Bytes that no compression makes smaller, the same ones for the same `seed`.
+fn noise(length: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+/// Writes `content` to `name` in `root`, making directories as needed.
+fn write(root: &Path, name: &str, content: impl AsRef<[u8]>) {
+    let path = root.join(name);
+    std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+    std::fs::write(path, content).expect("a file");
+}
+
+/// Every file and empty directory below `root` with its content, in order.
+fn tree(root: &Path) -> Vec<(String, Option<Vec<u8>>)> {
+    let mut found = Vec::new();
+    let mut left = vec![root.to_owned()];
+    while let Some(path) = left.pop() {
+        let name = path.strip_prefix(root).expect("below").display().to_string();
+        if path.is_file() {
+            found.push((name, Some(std::fs::read(&path).expect("a file"))));
+            continue;
+        }
+        let inside: Vec<_> =
+            std::fs::read_dir(&path).expect("a directory").map(|e| e.expect("a name").path()).collect();
+        if inside.is_empty() && path != root {
+            found.push((name, None));
+        }
+        left.extend(inside);
+    }
+    found.sort();
+    found
+}
+
+/// `PUT` on a signed address, with more parameters behind it.
+async fn put(farrier: &TestDaemon, address: &str, parameters: &str, body: impl Into<bytes::Bytes>) -> Answer {
+    send(&farrier.tcp(), Method::PUT, &format!("{address}{parameters}"), &[], body).await
+}
+
+/// Puts one block and expects success.
+async fn block(farrier: &TestDaemon, address: &str, id: &str, body: impl Into<bytes::Bytes>) {
+    let answer = put(farrier, address, &format!("&comp=block&blockid={id}"), body).await;
+    assert_eq!((answer.status, answer.body.len()), (201, 0), "{answer:?}");
+}
+
+/// Puts a block list.
+async fn commit(farrier: &TestDaemon, address: &str, ids: &[&str]) -> Answer {
+    let blocks: String = ids.iter().map(|id| format!("<Latest>{id}</Latest>")).collect();
+    put(farrier, address, "&comp=blocklist", format!("<BlockList>{blocks}</BlockList>")).await
+}
+
+/// Finalizes with a size and nothing else.
+async fn finalize(farrier: &TestDaemon, job: &Job, name: &str, size: usize) -> Answer {
+    farrier.call(job, "FinalizeArtifact", json!({ "name": name, "size": size.to_string() })).await
+}
+
+/// What `ListArtifacts` shows to a job.
+async fn list(farrier: &TestDaemon, job: &Job) -> Vec<Value> {
+    let answer = farrier.call(job, "ListArtifacts", json!({})).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()["artifacts"].as_array().expect("a list").clone()
+}
+
+/// Path and query of a signed address to read `name`.
+async fn read_address(farrier: &TestDaemon, job: &Job, name: &str) -> String {
+    let answer = farrier.call(job, "GetSignedArtifactURL", json!({ "name": name })).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    farrier.path_of(answer.json()["signed_url"].as_str().expect("an address"))
+}
+
+/// The bytes of `name`, as a job downloads them.
+async fn read(farrier: &TestDaemon, job: &Job, name: &str) -> bytes::Bytes {
+    let address = read_address(farrier, job, name).await;
+    let answer = send(&farrier.tcp(), Method::GET, &address, &[], "").await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.body
+}
+
+/// An error of the block-blob protocol has its code in a header and in an XML body.
+fn assert_xml_error(answer: &Answer, status: u16, code: &str) {
+    assert_eq!((answer.status, answer.header("x-ms-error-code")), (status, code), "{answer:?}");
+    assert_eq!(answer.header("content-type"), "application/xml");
+    let body = answer.text();
+    assert!(body.contains(&format!("<Error><Code>{code}</Code><Message>")), "{body}");
+}
+
+/// An error of a Twirp call is a JSON object with a code and a text.
+fn assert_twirp_error(answer: &Answer, status: u16, code: &str) -> String {
+    let body = answer.json();
+    assert_eq!((answer.status, body["code"].as_str()), (status, Some(code)), "{answer:?}");
+    assert_eq!(answer.header("content-type"), "application/json");
+    body["msg"].as_str().expect("a text").to_owned()
+}

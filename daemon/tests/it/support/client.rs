@@ -1,0 +1,149 @@
+//! The official clients, unmodified, run by node.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+
+use super::{
+    daemon::{Job, TestDaemon},
+    process::{command, output},
+};
+
+/// Continuous integration sets it: there, a missing client is a failure and not a skip.
+const REQUIRED: &str = "FARRIER_REQUIRE_CLIENTS";
+
+/// A version of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    V6,
+    V2_3,
+    V2_1,
+}
+
+impl Version {
+    fn package(self) -> &'static str {
+        match self {
+            Self::V6 => "artifact-6",
+            Self::V2_3 => "artifact-2.3",
+            Self::V2_1 => "artifact-2.1",
+        }
+    }
+}
+
+/// A client as one job runs it.
+pub struct Client {
+    version: Version,
+    env: Vec<(String, String)>,
+}
+
+/// What a run of a client gave.
+pub struct Ran {
+    /// One value for each operation: `ok` or `error`.
+    pub results: Vec<Value>,
+    /// What the client wrote for the job's log.
+    pub log: String,
+}
+
+impl Ran {
+    /// The result of operation `index`, which must have succeeded.
+    pub fn ok(&self, index: usize) -> &Value {
+        self.results[index].get("ok").unwrap_or_else(|| panic!("{:?}\n{}", self.results, self.log))
+    }
+
+    /// The message of operation `index`, which must have failed.
+    pub fn error(&self, index: usize) -> &str {
+        self.results[index]["error"]["message"].as_str().unwrap_or_else(|| panic!("{:?}", self.results))
+    }
+}
+
+/// The newest client for `job`; `None`, said on standard output, where there is no node.
+pub async fn client(job: &Job) -> Option<Client> {
+    client_of(Version::V6, job).await
+}
+
+/// The same in another version.
+pub async fn client_of(version: Version, job: &Job) -> Option<Client> {
+    static INSTALLED: OnceCell<Result<(), String>> = OnceCell::const_new();
+    match INSTALLED.get_or_init(install).await {
+        Ok(()) => Some(Client { version, env: job.env.clone() }),
+        Err(reason) => {
+            assert!(std::env::var_os(REQUIRED).is_none(), "{REQUIRED} is set and {reason}");
+            println!("skipped: {reason}");
+            None
+        }
+    }
+}
+
+fn home() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
+}
+
+/// Fetches the pinned packages once; later runs find them.
+async fn install() -> Result<(), String> {
+    let mut node = command("node");
+    node.arg("--version");
+    output(node).await.ok_or("there is no node")?;
+    let stamp = home().join("node_modules/.package-lock.json");
+    let age = |path: &Path| std::fs::metadata(path).and_then(|about| about.modified()).ok();
+    if age(&stamp) >= age(&home().join("package-lock.json")) {
+        return Ok(());
+    }
+    let mut npm = command("npm");
+    npm.args(["ci", "--no-audit", "--no-fund"]).current_dir(home());
+    let done = output(npm).await.ok_or("there is no npm")?;
+    if done.status.success() {
+        return Ok(());
+    }
+    Err(format!("the clients cannot be installed: {}", String::from_utf8_lossy(&done.stderr)))
+}
+
+impl Client {
+    /// Adds to the environment.
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.env.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// Sends everything to `url` in place of the daemon.
+    pub fn through(self, url: &str) -> Self {
+        self.env("ACTIONS_RESULTS_URL", url)
+    }
+
+    /// Runs `operations`, one after the other.
+    pub async fn run(&self, operations: &[Value]) -> Ran {
+        let what = json!({ "package": self.version.package(), "operations": operations });
+        let mut node = command("node");
+        node.arg("client.mjs").arg(what.to_string()).current_dir(home()).env("RUNNER_DEBUG", "1");
+        node.envs(self.env.iter().map(|(name, value)| (name, value)));
+        let done = output(node).await.expect("node was there before");
+        let log = String::from_utf8_lossy(&done.stdout).into_owned();
+        let Some((log, result)) = log.rsplit_once("RESULT ") else {
+            panic!("the client broke: {log}\n{}", String::from_utf8_lossy(&done.stderr))
+        };
+        let results = serde_json::from_str(result).expect("JSON");
+        Ran { results, log: log.to_owned() }
+    }
+}
+
+/// The operation that uploads `files` of the directory `root`.
+pub fn upload(name: &str, root: &Path, files: &[&str], options: Value) -> Value {
+    let files: Vec<PathBuf> = files.iter().map(|file| root.join(file)).collect();
+    json!({ "call": "uploadArtifact", "name": name, "root": root, "files": files, "options": options })
+}
+
+/// The operation that downloads an artifact into `to`; `id` may be `{"of": index}`.
+pub fn download(id: impl Into<Value>, to: &Path, options: Value) -> Value {
+    let mut options = if options.is_null() { json!({}) } else { options };
+    options["path"] = json!(to);
+    json!({ "call": "downloadArtifact", "id": id.into(), "options": options })
+}
+
+impl TestDaemon {
+    /// A new directory for a test's files.
+    pub fn files(&self, name: &str) -> PathBuf {
+        let path = self.scratch().join(name);
+        std::fs::create_dir_all(&path).expect("a directory");
+        path
+    }
+}

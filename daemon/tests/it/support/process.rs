@@ -1,0 +1,113 @@
+//! Processes that tests run: the daemon's own program and the clients.
+//!
+//! The one place where tests start processes. Each has a cleared environment and dies with its
+//! owner.
+
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    process::{Output, Stdio},
+};
+
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, Command},
+};
+
+use super::daemon::in_time;
+
+/// The daemon's program as a child, on a free TCP port and a socket of its own.
+pub struct Program {
+    /// `ADDRESS:PORT` of its TCP listener.
+    pub address: String,
+    child: Child,
+}
+
+impl Program {
+    /// Starts the program with the configuration `toml` and waits until it answers. Its log goes
+    /// to `log.txt` in `dir`; a log that is there is continued.
+    pub async fn start(dir: &Path, data: &Path, socket: &Path, listen: &str, toml: &str) -> Self {
+        let config = dir.join("farrierd.toml");
+        std::fs::write(&config, toml).expect("a file");
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(log_file(dir)).expect("a file");
+        let mut child = command(env!("CARGO_BIN_EXE_farrierd"))
+            .args([OsStr::new("--config"), config.as_os_str(), OsStr::new("--data-dir"), data.as_os_str()])
+            .args([OsStr::new("--socket"), socket.as_os_str(), OsStr::new("--listen"), OsStr::new(listen)])
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .expect("the program starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        let address = in_time("the program is ready", async {
+            while let Some(line) = lines.next_line().await.expect("text") {
+                if let Some(address) = line.strip_prefix("farrierd listens on tcp ") {
+                    return address.to_owned();
+                }
+            }
+            panic!("the program ended: {}", std::fs::read_to_string(log_file(dir)).unwrap_or_default())
+        });
+        let address = address.await;
+        Self { address, child }
+    }
+
+    /// Sends SIGTERM and waits for an orderly end.
+    pub async fn stop(mut self) {
+        let pid = i32::try_from(self.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a process");
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+        let status = in_time("the program ends", self.child.wait()).await.expect("a status");
+        assert!(status.success(), "{status}");
+    }
+
+    /// Sends SIGKILL and waits until it is dead.
+    pub async fn kill(mut self) {
+        self.child.kill().await.expect("it ran");
+    }
+
+    fn id(&self) -> u32 {
+        self.child.id().expect("it runs")
+    }
+
+    /// The most resident memory that it ever had and what it has now, in KiB.
+    pub fn memory_kib(&self) -> (u64, u64) {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).expect("it runs");
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a field");
+            line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().expect("a number")
+        };
+        (field("VmHWM"), field("VmRSS"))
+    }
+
+    /// How many files and sockets it has open.
+    pub fn open_files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.id())).expect("it runs").count()
+    }
+}
+
+/// Where a program that was started in `dir` logs to.
+pub fn log_file(dir: &Path) -> PathBuf {
+    dir.join("log.txt")
+}
+
+/// A command with nothing in its environment but where programs and the home directory are.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "tests run the program and its clients; this is their one door")]
+    let mut command = std::process::Command::new(program);
+    command.env_clear().stdin(Stdio::null());
+    for name in ["PATH", "HOME"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    let mut command = Command::from(command);
+    command.kill_on_drop(true);
+    command
+}
+
+/// Runs a command to its end; `None` if there is no such program.
+pub async fn output(mut command: Command) -> Option<Output> {
+    match in_time("a program ends", command.output()).await {
+        Ok(output) => Some(output),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,77 @@
+//! A proxy between client and daemon: it keeps what passed and can cut connections.
+
+use std::sync::{Arc, Mutex};
+
+use http::{Request, Response};
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+
+use super::daemon::TestDaemon;
+
+/// A running proxy. Clients that reach the daemon through it are given addresses of it.
+pub struct Proxy {
+    /// Its address, such as `http://127.0.0.1:4712`.
+    pub url: String,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    to: String,
+    seen: Mutex<Vec<String>>,
+    cuts: Mutex<Vec<&'static str>>,
+}
+
+/// The daemon has answered; the client does not get to know.
+#[derive(Debug, thiserror::Error)]
+#[error("cut on purpose")]
+struct Cut;
+
+impl Proxy {
+    /// A proxy before `farrier`. For each of `cuts`, the first request whose method, path and query
+    /// contain the text is passed on, and its answer is kept from the client: the connection ends.
+    pub async fn start(farrier: &TestDaemon, cuts: &[&'static str]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let to = farrier.url.trim_start_matches("http://").to_owned();
+        let shared = Arc::new(Shared { to, seen: Mutex::default(), cuts: Mutex::new(cuts.to_vec()) });
+        let serving = shared.clone();
+        #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
+        tokio::spawn(async move {
+            loop {
+                let (io, _) = listener.accept().await.expect("a connection");
+                let serving = serving.clone();
+                let service = service_fn(move |request| pass(serving.clone(), request));
+                tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(io), service));
+            }
+        });
+        Self { url, shared }
+    }
+
+    /// What passed so far: method, path and query of each request.
+    pub fn seen(&self) -> Vec<String> {
+        self.shared.seen.lock().expect("no panic").clone()
+    }
+
+    /// How many of the requests contain `text`.
+    pub fn count(&self, text: &str) -> usize {
+        self.seen().iter().filter(|line| line.contains(text)).count()
+    }
+}
+
+async fn pass(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<Incoming>, Cut> {
+    let line = format!("{} {}", request.method(), request.uri());
+    shared.seen.lock().expect("no panic").push(line.clone());
+    let io = TcpStream::connect(&shared.to).await.map_err(|_| Cut)?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(io)).await.map_err(|_| Cut)?;
+    #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
+    tokio::spawn(connection);
+    let answer = sender.send_request(request).await.map_err(|_| Cut)?;
+    let mut cuts = shared.cuts.lock().expect("no panic");
+    if let Some(at) = cuts.iter().position(|cut| line.contains(cut)) {
+        cuts.remove(at);
+        return Err(Cut);
+    }
+    drop(cuts);
+    Ok(answer)
+}
