@@ -45,6 +45,7 @@ impl Wake {
             self.next_ms.fetch_min(at_ms, Ordering::SeqCst);
         }
         loop {
+            let moved = clock.moved();
             let next_ms = self.next_ms.load(Ordering::SeqCst);
             let left = next_ms.saturating_sub(clock.now_ms());
             if left <= 0 {
@@ -58,6 +59,7 @@ impl Wake {
             tokio::select! {
                 () = tokio::time::sleep(sleep) => {}
                 () = self.signal.notified() => {}
+                () = moved => {}
             }
         }
         // What becomes due from here on is a new signal: the caller looks at the store after this.
