@@ -1,8 +1,17 @@
 //! What clients of the artifact service may rely on, one test for each promise.
 
+mod blocks;
+mod blocks_bad_input;
 mod client;
 mod client_raw;
 mod client_rest;
+mod expiry;
+mod limits;
+mod program;
+mod rest;
+mod rpc;
+mod rpc_bad_input;
+mod signed;
 
 use std::path::Path;
 
@@ -95,6 +104,12 @@ async fn read(farrier: &TestDaemon, job: &Job, name: &str) -> bytes::Bytes {
     let answer = send(&farrier.tcp(), Method::GET, &address, &[], "").await;
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.body
+}
+
+/// Bytes of all blocks on disk.
+fn bytes_on_disk(farrier: &TestDaemon) -> usize {
+    let files = tree(&farrier.data_dir().join("artifacts"));
+    files.into_iter().filter_map(|(_, content)| content).map(|content| content.len()).sum()
 }
 
 /// An error of the block-blob protocol has its code in a header and in an XML body.

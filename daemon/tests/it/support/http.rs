@@ -8,7 +8,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpStream, UnixStream},
 };
 
@@ -82,4 +82,37 @@ async fn on(
     let (parts, body) = response.into_parts();
     let body = body.collect().await.expect("a whole body").to_bytes();
     Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+}
+
+/// A request on TCP that is written in pieces, byte for byte as the test wants it.
+pub struct Pieces(TcpStream);
+
+impl Pieces {
+    /// Begins with `first`, which ends in the middle of something or not.
+    pub async fn begin(over: &Over, first: impl AsRef<[u8]>) -> Self {
+        let Over::Tcp(address) = over else { panic!("over TCP only") };
+        let mut pieces = Self(TcpStream::connect(address).await.expect("the daemon listens"));
+        pieces.write(first).await;
+        pieces
+    }
+
+    /// Begins a `PUT` of `length` bytes with the first ones of them.
+    pub async fn put(over: &Over, path: &str, length: usize, first: &[u8]) -> Self {
+        let head = format!("PUT {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
+        Self::begin(over, [head.as_bytes(), first].concat()).await
+    }
+
+    /// Writes more.
+    pub async fn write(&mut self, more: impl AsRef<[u8]>) {
+        self.0.write_all(more.as_ref()).await.expect("the daemon reads");
+    }
+
+    /// Writes nothing more and gives the status of the answer, and all of it as text.
+    pub async fn answer(mut self) -> (u16, String) {
+        let mut bytes = Vec::new();
+        super::in_time("an answer ends", self.0.read_to_end(&mut bytes)).await.expect("an answer");
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
+        (status.unwrap_or_else(|| panic!("no answer: {text:?}")), text)
+    }
 }

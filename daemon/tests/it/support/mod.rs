@@ -4,11 +4,11 @@
 pub mod client;
 mod daemon;
 mod http;
-mod process;
+pub mod process;
 mod proxy;
 
 pub use self::{
     daemon::{Job, TestDaemon, eventually, in_time},
-    http::{Answer, Over, send},
+    http::{Answer, Over, Pieces, send},
     proxy::Proxy,
 };

@@ -1,0 +1,161 @@
+//! Twirp calls that must fail, and that every failure is JSON: clients retry anything else.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
+use farrierd::clock::Clock;
+use http::Method;
+use serde_json::json;
+
+use super::{assert_twirp_error, list};
+use crate::support::{Job, TestDaemon, send};
+
+const SERVICE: &str = "/twirp/github.actions.results.api.v1.ArtifactService";
+const NOW: i64 = 1_764_000_000_000;
+
+async fn begun() -> (TestDaemon, Job) {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |_| {}).await;
+    farrier.repository("r").await;
+    let job = farrier.begin("r", None).await;
+    (farrier, job)
+}
+
+#[tokio::test]
+async fn tokens_that_prove_nothing_are_unauthenticated() {
+    let (farrier, job) = begun().await;
+    let (signed, signature) = job.token.rsplit_once('.').expect("three parts");
+    let payload = signed.split_once('.').expect("two parts").1;
+    let none = BASE64.encode(r#"{"alg":"none","typ":"JWT"}"#);
+    let flipped = if signature.starts_with('A') { "B" } else { "A" };
+    let ended = farrier.begin("r", None).await;
+    farrier.end(&ended).await;
+    for token in [
+        "",
+        "nonsense",
+        "a.b.c",
+        &format!("{signed}.{flipped}{}", &signature[1..]),
+        &format!("{none}.{payload}."),
+        &format!("{none}.{payload}.{signature}"),
+        &"x".repeat(8_000),
+        &ended.token,
+    ] {
+        let answer = farrier.call_raw(token, "ListArtifacts", "{}").await;
+        assert_twirp_error(&answer, 401, "unauthenticated");
+    }
+    for authorization in ["", "Bearer", "Basic YTpi", "token abc"] {
+        let headers = [("content-type", "application/json"), ("authorization", authorization)];
+        let headers = if authorization.is_empty() { &headers[..1] } else { &headers[..] };
+        let path = format!("{SERVICE}/ListArtifacts");
+        let answer = send(&farrier.tcp(), Method::POST, &path, headers, "{}").await;
+        assert_twirp_error(&answer, 401, "unauthenticated");
+    }
+    assert!(list(&farrier, &job).await.is_empty(), "the token itself is good");
+    farrier.clock.advance_ms(6 * 3_600_000 + 2_000);
+    let late = farrier.call(&job, "ListArtifacts", json!({})).await;
+    assert_twirp_error(&late, 401, "unauthenticated");
+}
+
+#[tokio::test]
+async fn routes_and_methods_that_there_are_not_answer_json() {
+    let (farrier, job) = begun().await;
+    let authorization = format!("Bearer {}", job.token);
+    let headers = [("content-type", "application/json"), ("authorization", authorization.as_str())];
+    for path in [
+        "/twirp",
+        "/twirp/",
+        "/twirp/nothing",
+        &format!("{SERVICE}/Nothing"),
+        &format!("{SERVICE}/MigrateArtifact"),
+        "/twirp/other.actions.results.api.v1.ArtifactService/ListArtifacts",
+        "/twirp/github.actions.results.api.v1.CacheService/CreateCacheEntry",
+        "/twirp/github.actions.results.api.v1.CacheService/GetCacheEntryDownloadURL",
+    ] {
+        let answer = send(&farrier.tcp(), Method::POST, path, &headers, "{}").await;
+        assert_twirp_error(&answer, 404, "bad_route");
+    }
+    for method in [Method::GET, Method::PUT, Method::DELETE] {
+        let answer = send(&farrier.tcp(), method, &format!("{SERVICE}/ListArtifacts"), &headers, "").await;
+        assert_twirp_error(&answer, 405, "bad_route");
+        assert_eq!(answer.header("allow"), "POST");
+    }
+    let typed = [("content-type", "text/plain"), headers[1]];
+    let answer = send(&farrier.tcp(), Method::POST, &format!("{SERVICE}/ListArtifacts"), &typed, "{}").await;
+    assert_twirp_error(&answer, 404, "bad_route");
+}
+
+/// Protocols that are not offered: the one before Twirp, and the cache.
+#[tokio::test]
+async fn the_older_artifact_protocol_and_the_cache_are_404_in_json() {
+    let (farrier, job) = begun().await;
+    let authorization = format!("Bearer {}", job.token);
+    let headers = [("content-type", "application/json"), ("authorization", authorization.as_str())];
+    for (method, path) in [
+        (Method::POST, format!("/_apis/pipelines/workflows/{}/artifacts?api-version=6.0-preview", job.run_id)),
+        (Method::POST, format!("/api/actions_pipeline/_apis/pipelines/workflows/{}/artifacts", job.run_id)),
+        (Method::GET, "/_apis/artifactcache/cache?keys=a&version=b".to_owned()),
+    ] {
+        let answer = send(&farrier.tcp(), method, &path, &headers, "{}").await;
+        assert_eq!(answer.status, 404, "{path}");
+        assert_eq!(answer.json()["message"], "not found");
+    }
+}
+
+#[tokio::test]
+async fn further_vendor_words_are_a_matter_of_configuration() {
+    let farrier = TestDaemon::with(|config| config.artifacts.vendors = vec!["github".into(), "gitea".into()]).await;
+    farrier.repository("r").await;
+    let job = farrier.begin("r", None).await;
+    let authorization = format!("Bearer {}", job.token);
+    let headers = [("content-type", "application/json"), ("authorization", authorization.as_str())];
+    let body = json!({ "workflow_run_backend_id": job.run_id.to_string() }).to_string();
+    for (vendor, status) in [("github", 200), ("gitea", 200), ("forgejo", 404), ("", 404)] {
+        let path = format!("/twirp/{vendor}.actions.results.api.v1.ArtifactService/ListArtifacts");
+        let answer = send(&farrier.tcp(), Method::POST, &path, &headers, body.clone()).await;
+        assert_eq!(answer.status, status, "{vendor}");
+    }
+}
+
+#[tokio::test]
+async fn broken_and_oversized_messages_are_refused() {
+    let (farrier, job) = begun().await;
+    let deep = format!("{{\"a\":{}", "[".repeat(100_000));
+    let large = format!("{{\"name\":\"{}\"}}", "x".repeat(2 << 20));
+    for body in ["", "[]", "7", "null", "{", "{\"name\":7}", "{\"expires_at\":\"soon\"}", "\u{0}", &deep, &large] {
+        let answer = farrier.call_raw(&job.token, "CreateArtifact", body).await;
+        assert_twirp_error(&answer, 400, "malformed");
+    }
+    assert!(list(&farrier, &job).await.is_empty());
+}
+
+#[tokio::test]
+async fn names_that_could_be_more_than_a_name_are_refused() {
+    let (farrier, job) = begun().await;
+    let long = "n".repeat(256);
+    let wide = "é".repeat(128);
+    for name in [
+        "", ".", "..", "a/b", "a\\b", "a:b", "a*b", "a?b", "a\"b", "a<b", "a>b", "a|b", "a\rb", "a\nb", "a\0b", &long,
+        &wide,
+    ] {
+        let answer = farrier.call(&job, "CreateArtifact", json!({ "name": name })).await;
+        assert_twirp_error(&answer, 400, "invalid_argument");
+        for method in ["FinalizeArtifact", "GetSignedArtifactURL", "DeleteArtifact"] {
+            assert_twirp_error(&farrier.call(&job, method, json!({ "name": name })).await, 404, "not_found");
+        }
+    }
+    let most = "n".repeat(255);
+    for name in ["CON", "a'b;c%d&e+f", "日本 語", "...", " ", &most] {
+        farrier.upload(&job, name, name.as_bytes()).await;
+        assert_eq!(super::read(&farrier, &job, name).await, name.as_bytes(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn media_types_that_are_none_are_refused() {
+    let (farrier, job) = begun().await;
+    for (mime_type, status) in [("zip", 400), ("text/", 400), ("a/b\r\nX: y", 400), ("font/woff2", 200), ("", 200)] {
+        let answer = farrier.call(&job, "CreateArtifact", json!({ "name": "x", "mime_type": mime_type })).await;
+        assert_eq!(answer.status, status, "{mime_type}");
+        if status == 400 {
+            let msg = assert_twirp_error(&answer, 400, "invalid_argument");
+            assert!(msg.contains("a valid mime_type is required for this artifact version"), "{msg}");
+        }
+    }
+}
