@@ -1,1 +1,168 @@
+//! Limits and a crowd: what is refused, how, and that the rest goes on.
 
+use futures_util::future::join_all;
+use http::Method;
+use serde_json::json;
+
+use super::{assert_twirp_error, assert_xml_error, block, commit, finalize, list, noise, put, read};
+use crate::support::{Pieces, TestDaemon, eventually, process, send};
+
+#[tokio::test]
+async fn content_beyond_the_limit_is_413_whole_and_in_parts() {
+    let farrier = TestDaemon::with(|config| config.artifacts.max_bytes = 10).await;
+    farrier.repository("r").await;
+    let job = farrier.begin("r", None).await;
+    let address = farrier.create(&job, "x").await;
+    let answer = put(&farrier, &address, "&comp=block&blockid=a", noise(11, 1)).await;
+    assert_xml_error(&answer, 413, "RequestBodyTooLarge");
+    assert!(answer.text().contains("the content is larger than the limit of 10 bytes"), "{}", answer.text());
+    let whole = send(&farrier.tcp(), Method::PUT, &address, &[("x-ms-blob-type", "BlockBlob")], noise(11, 1)).await;
+    assert_xml_error(&whole, 413, "RequestBodyTooLarge");
+    block(&farrier, &address, "a", noise(6, 1)).await;
+    block(&farrier, &address, "b", noise(6, 1)).await;
+    assert_xml_error(&commit(&farrier, &address, &["a", "b"]).await, 413, "RequestBodyTooLarge");
+    assert_eq!(commit(&farrier, &address, &["a"]).await.status, 201);
+    assert_eq!(finalize(&farrier, &job, "x", 6).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_quota_is_named_in_the_words_that_clients_know() {
+    let farrier = TestDaemon::with(|config| config.artifacts.quota_bytes = 10).await;
+    farrier.repository("r").await;
+    let job = farrier.begin("r", None).await;
+    farrier.upload(&job, "half", b"12345").await;
+    let address = farrier.create(&job, "more").await;
+    block(&farrier, &address, "a", "123456").await;
+    assert_eq!(commit(&farrier, &address, &["a"]).await.status, 201);
+    let msg = assert_twirp_error(&finalize(&farrier, &job, "more", 6).await, 403, "permission_denied");
+    assert!(msg.starts_with("insufficient usage"), "{msg}");
+    farrier.upload(&job, "rest", b"12345").await;
+    let full = farrier.call(&job, "CreateArtifact", json!({ "name": "one too many" })).await;
+    let msg = assert_twirp_error(&full, 403, "permission_denied");
+    assert!(msg.starts_with("insufficient usage"), "{msg}");
+    assert_eq!(farrier.call(&job, "DeleteArtifact", json!({ "name": "half" })).await.status, 200);
+    farrier.upload(&job, "again", b"12345").await;
+}
+
+#[tokio::test]
+async fn space_that_is_reserved_stays_free_and_reading_goes_on() {
+    let farrier = TestDaemon::with(|config| config.artifacts.reserve_bytes = u64::MAX).await;
+    farrier.repository("r").await;
+    let job = farrier.begin("r", None).await;
+    let address = farrier.create(&job, "x").await;
+    let answer = put(&farrier, &address, "&comp=block&blockid=a", "x").await;
+    assert_xml_error(&answer, 507, "InsufficientStorage");
+    assert_xml_error(&commit(&farrier, &address, &["a"]).await, 400, "InvalidBlockList");
+    assert!(list(&farrier, &job).await.is_empty());
+    // Operators are told before users are.
+    let health = send(&farrier.tcp(), Method::GET, "/api/healthz", &[], "").await;
+    assert_eq!(health.json()["problems"], json!(["the disk is almost full: uploads are refused"]));
+}
+
+/// A small file system that is unmounted with its owner.
+struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    fn mount(path: &std::path::Path) -> Option<Self> {
+        std::fs::create_dir_all(path).expect("a directory");
+        let mut mount = process::command("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(path);
+        let done = mount.as_std_mut().output().is_ok_and(|done| done.status.success());
+        done.then(|| Self(path.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = process::command("umount").arg("--lazy").arg(&self.0).as_std_mut().status();
+    }
+}
+
+#[tokio::test]
+async fn a_disk_that_fills_up_in_mid_block_loses_nothing_that_was_acknowledged() {
+    let mut disk = None;
+    let farrier = TestDaemon::with(|config| disk = SmallDisk::mount(&config.data_dir.join("artifacts"))).await;
+    if disk.is_none() {
+        println!("skipped: a small file system cannot be mounted here");
+        return;
+    }
+    farrier.repository("r").await;
+    let job = farrier.begin("r", None).await;
+    farrier.upload(&job, "before", b"acknowledged").await;
+    let address = farrier.create(&job, "x").await;
+    let content = noise(3 << 20, 2);
+    // Both fit when they begin; together they do not.
+    let path = |id: &str| format!("{address}&comp=block&blockid={id}");
+    let mut pieces = Vec::new();
+    for id in ["a", "b"] {
+        let begun = Pieces::put(&farrier.tcp(), &path(id), content.len(), &content[..1 << 20]).await;
+        pieces.push(begun);
+    }
+    eventually("both are being written", async || super::bytes_on_disk(&farrier) > 1 << 20).await;
+    let rest = &content[1 << 20..];
+    let answers = join_all(pieces.into_iter().map(async |mut pieces| {
+        pieces.write(rest).await;
+        pieces.answer().await
+    }));
+    let answers = answers.await;
+    let refused: Vec<&String> = answers.iter().filter(|(status, _)| *status != 201).map(|(_, text)| text).collect();
+    assert!(!refused.is_empty());
+    for text in refused {
+        assert!(text.starts_with("HTTP/1.1 507 ") && text.contains("<Code>InsufficientStorage</Code>"), "{text}");
+    }
+    assert_eq!(send(&farrier.tcp(), Method::GET, "/api/healthz", &[], "").await.status, 200);
+    assert_eq!(read(&farrier, &job, "before").await, "acknowledged");
+    // A new upload drops the old one; then there is room again.
+    let address = farrier.create(&job, "x").await;
+    eventually("there is room again", async || {
+        put(&farrier, &address, "&comp=block&blockid=a", content.clone()).await.status == 201
+    })
+    .await;
+    drop(farrier);
+}
+
+#[tokio::test]
+async fn too_many_uploads_at_once_are_told_503_and_never_429() {
+    let farrier = TestDaemon::with(|config| config.artifacts.max_uploads = 1).await;
+    farrier.repository("r").await;
+    let job = farrier.begin("r", None).await;
+    let address = farrier.create(&job, "x").await;
+    let mut slow = Pieces::put(&farrier.tcp(), &format!("{address}&comp=block&blockid=a"), 4, b"sl").await;
+    let other = async || put(&farrier, &address, "&comp=block&blockid=b", "x").await;
+    eventually("the slow one is being received", async || other().await.status == 503).await;
+    assert_xml_error(&other().await, 503, "ServerBusy");
+    assert_eq!(commit(&farrier, &address, &[]).await.status, 201, "a list takes no room");
+    slow.write("ow").await;
+    assert_eq!(slow.answer().await.0, 201);
+    assert_eq!(other().await.status, 201);
+}
+
+#[tokio::test]
+async fn fifty_uploads_at_once_are_all_whole_and_lists_are_answered_meanwhile() {
+    let farrier = TestDaemon::start().await;
+    farrier.repository("r").await;
+    let job = farrier.begin("r", None).await;
+    let (farrier, job) = (&farrier, &job);
+    let content = |number: usize| noise(200_000, number as u64 + 10);
+    let begun = join_all((0..50).map(async |number| {
+        let address = farrier.create(job, &format!("x{number}")).await;
+        let path = format!("{address}&comp=block&blockid=a");
+        let pieces = Pieces::put(&farrier.tcp(), &path, 200_000, &content(number)[..100_000]).await;
+        (number, address, pieces)
+    }))
+    .await;
+    // All fifty stand still in the middle.
+    assert!(list(farrier, job).await.is_empty());
+    let numbers = join_all(begun.into_iter().map(async |(number, address, mut pieces)| {
+        pieces.write(&content(number)[100_000..]).await;
+        assert_eq!(pieces.answer().await.0, 201);
+        assert_eq!(commit(farrier, &address, &["a"]).await.status, 201);
+        assert_eq!(finalize(farrier, job, &format!("x{number}"), 200_000).await.status, 200);
+        number
+    }))
+    .await;
+    assert_eq!(list(farrier, job).await.len(), 50);
+    for number in numbers {
+        assert!(read(farrier, job, &format!("x{number}")).await == content(number), "{number}");
+    }
+}
