@@ -112,8 +112,7 @@ async fn an_abandoned_upload_is_never_seen_and_goes_after_its_time() {
 
 #[tokio::test]
 async fn an_upload_that_was_abandoned_before_a_restart_goes_after_it() {
-    let (mut farrier, job) =
-        begun_with(|config| config.artifacts.abandoned = std::time::Duration::from_secs(3_600)).await;
+    let (mut farrier, job) = begun_with(|config| config.artifacts.abandoned = std::time::Duration::from_hours(1)).await;
     let address = farrier.create(&job, "x").await;
     block(&farrier, &address, "a", "content").await;
     farrier.stop().await;

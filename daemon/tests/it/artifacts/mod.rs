@@ -75,7 +75,8 @@ async fn block(farrier: &TestDaemon, address: &str, id: &str, body: impl Into<by
 
 /// Puts a block list.
 async fn commit(farrier: &TestDaemon, address: &str, ids: &[&str]) -> Answer {
-    let blocks: String = ids.iter().map(|id| format!("<Latest>{id}</Latest>")).collect();
+    let blocks: Vec<String> = ids.iter().map(|id| format!("<Latest>{id}</Latest>")).collect();
+    let blocks = blocks.concat();
     put(farrier, address, "&comp=blocklist", format!("<BlockList>{blocks}</BlockList>")).await
 }
 

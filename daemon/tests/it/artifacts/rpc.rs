@@ -18,6 +18,9 @@ async fn begun() -> (TestDaemon, Job) {
     (farrier, job)
 }
 
+/// Of `hello world` and a line break.
+const HELLO_SHA256: &str = "sha256:a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447";
+
 /// Uploads and commits `content` without finalizing it.
 async fn committed(farrier: &TestDaemon, job: &Job, name: &str, content: &'static str) {
     let address = farrier.create(job, name).await;
@@ -236,11 +239,12 @@ async fn finalizing_twice_gives_the_same_answer_and_one_artifact() {
 async fn a_wrong_size_or_hash_is_named_and_a_corrected_upload_works() {
     let (farrier, job) = begun().await;
     committed(&farrier, &job, "x", "hello world\n").await;
-    const RIGHT: &str = "sha256:a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447";
     let wrong_hash = format!("sha256:{}", "0".repeat(64));
-    for (size, hash, expected, actual) in
-        [("11", RIGHT, "11", "12"), ("12", wrong_hash.as_str(), wrong_hash.as_str(), RIGHT), ("0", RIGHT, "0", "12")]
-    {
+    for (size, hash, expected, actual) in [
+        ("11", HELLO_SHA256, "11", "12"),
+        ("12", wrong_hash.as_str(), wrong_hash.as_str(), HELLO_SHA256),
+        ("0", HELLO_SHA256, "0", "12"),
+    ] {
         let answer = farrier.call(&job, "FinalizeArtifact", json!({ "name": "x", "size": size, "hash": hash })).await;
         let msg = assert_twirp_error(&answer, 400, "invalid_argument");
         assert!(msg.contains(expected) && msg.contains(actual), "{msg}");
@@ -251,9 +255,9 @@ async fn a_wrong_size_or_hash_is_named_and_a_corrected_upload_works() {
     }
     assert!(list(&farrier, &job).await.is_empty());
     committed(&farrier, &job, "x", "hello world\n").await;
-    let right = json!({ "name": "x", "size": "12", "hash": RIGHT });
+    let right = json!({ "name": "x", "size": "12", "hash": HELLO_SHA256 });
     assert_eq!(farrier.call(&job, "FinalizeArtifact", right).await.status, 200);
-    assert_eq!(list(&farrier, &job).await[0]["digest"], RIGHT);
+    assert_eq!(list(&farrier, &job).await[0]["digest"], HELLO_SHA256);
 }
 
 #[tokio::test]

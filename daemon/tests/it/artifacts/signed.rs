@@ -85,7 +85,8 @@ async fn padded_and_percent_encoded_signatures_are_accepted() {
     farrier.upload(&job, "a", b"of a").await;
     let address = read_address(&farrier, &job, "a").await;
     let (head, signature) = address.split_once("sig=").expect("a signature");
-    let encoded: String = signature.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let encoded: Vec<String> = signature.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let encoded = encoded.concat();
     for variant in [format!("{address}="), format!("{address}%3D%3D"), format!("{head}sig={encoded}")] {
         assert_eq!(send(&farrier.tcp(), Method::GET, &variant, &[], "").await.status, 200, "{variant}");
     }

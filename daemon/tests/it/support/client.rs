@@ -129,7 +129,9 @@ impl Client {
 /// The operation that uploads `files` of the directory `root`.
 pub fn upload(name: &str, root: &Path, files: &[&str], options: Value) -> Value {
     let files: Vec<PathBuf> = files.iter().map(|file| root.join(file)).collect();
-    json!({ "call": "uploadArtifact", "name": name, "root": root, "files": files, "options": options })
+    let mut operation = json!({ "call": "uploadArtifact", "name": name, "root": root, "files": files });
+    operation["options"] = options;
+    operation
 }
 
 /// The operation that downloads an artifact into `to`; `id` may be `{"of": index}`.

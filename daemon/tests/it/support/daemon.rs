@@ -20,7 +20,7 @@ use super::{
 };
 
 /// Every wait of the tests ends here at the latest.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running daemon with a directory of its own, on a free TCP port and a Unix socket.
 pub struct TestDaemon {
@@ -38,11 +38,12 @@ enum Running {
     Not,
     Here(JoinHandle<Result<(), RunError>>),
     /// The program and its configuration.
-    Child(Program, String),
+    Child(Box<Program>, String),
 }
 
 /// A job that an agent has begun.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_field_names, reason = "the words of the API")]
 pub struct Job {
     pub run_id: i64,
     pub job_id: i64,
@@ -104,9 +105,8 @@ impl TestDaemon {
         let run = farrierd::run(self.config.clone(), listeners, self.clock.clone(), self.stop.clone(), started);
         #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
         let running = tokio::spawn(run);
-        let started = match tokio::time::timeout(PATIENCE, answering).await.expect("in time") {
-            Ok(started) => started,
-            Err(_) => panic!("the daemon did not start: {:?}", running.await),
+        let Ok(started) = in_time("the daemon answers", answering).await else {
+            panic!("the daemon did not start: {:?}", running.await)
         };
         self.running = Running::Here(running);
         let tcp = started.listeners.iter().find(|(kind, _)| *kind == "tcp").map(|(_, address)| address.clone());
@@ -120,7 +120,7 @@ impl TestDaemon {
         let listen = self.config.server.listen[0].to_string();
         let program = Program::start(self.dir.path(), &data, &socket, &listen, &toml).await;
         self.listens_on(&program.address);
-        self.running = Running::Child(program, toml);
+        self.running = Running::Child(Box::new(program), toml);
     }
 
     /// The next start listens where this one did: clients keep their addresses.

@@ -9,6 +9,6 @@ mod proxy;
 
 pub use self::{
     daemon::{Job, TestDaemon, eventually, in_time},
-    http::{Answer, Over, Pieces, send},
+    http::{Answer, Pieces, send},
     proxy::Proxy,
 };
