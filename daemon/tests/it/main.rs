@@ -1,4 +1,7 @@
 //! Tests of the daemon from outside: a whole daemon in process, real sockets, real clients.
 
+#![allow(unreachable_pub, reason = "nothing is outside of a test binary")]
+
+mod kill;
 mod serving;
 mod support;

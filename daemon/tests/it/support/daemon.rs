@@ -14,10 +14,10 @@ use tempfile::TempDir;
 use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::http::{Answer, Over, send};
-
-/// Every wait of the tests ends here at the latest.
-const PATIENCE: Duration = Duration::from_secs(30);
+use super::{
+    PATIENCE,
+    http::{Answer, Over, send},
+};
 
 /// A running daemon with a directory of its own, on a free TCP port and a Unix socket.
 pub struct TestDaemon {

@@ -1,9 +1,19 @@
-//! What tests share: a daemon that owns its directory, clock and sockets, and a plain HTTP client.
+//! What tests share: a daemon that owns its directory, clock and sockets, a plain HTTP client, and
+//! the real program for what only a process can show.
 
+mod binary;
 mod daemon;
 mod http;
+mod random;
+
+use std::time::Duration;
 
 pub use self::{
+    binary::{Binary, stored},
     daemon::{Job, TestDaemon, eventually},
-    http::{Answer, Over, send},
+    http::{Answer, Over, send, try_send},
+    random::Random,
 };
+
+/// Every wait of the tests ends here at the latest.
+pub const PATIENCE: Duration = Duration::from_secs(30);
