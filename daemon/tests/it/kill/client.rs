@@ -74,6 +74,8 @@ async fn upload(world: &World, name: &Name, random: &mut Random) -> bool {
 }
 
 async fn create(world: &World, name: &Name) -> String {
+    // From here on the address before this one may be dead.
+    world.with(name, |entry| entry.upload = None);
     let (answer, _) = world
         .call(name, "CreateArtifact", json!({ "version": 4 }), |answer| {
             assert_eq!(answer.status, 200, "{name:?}: {answer:?}");
