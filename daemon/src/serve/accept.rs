@@ -1,7 +1,7 @@
 //! The accept loop: one for every kind of socket.
 //!
-//! A permit before each accept bounds connections, a pause after an accept error bounds the noise
-//! of a full descriptor table, a timer bounds request heads, a deadline bounds the end.
+//! A permit before each connection is served bounds them, a pause after an accept error bounds the
+//! noise of a full descriptor table, a timer bounds request heads, a deadline bounds the end.
 
 use std::{
     convert::Infallible,
@@ -101,16 +101,27 @@ where
 {
     async fn accept_from(&self, listener: &Listener) {
         loop {
-            let slot = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+            // The permit comes second: a listener to which nobody comes must not hold one. So one
+            // connection a listener may wait here, the others in the kernel's queue.
             let accepted = match &listener.kind {
-                Kind::Tcp(listener) => accept_tcp(listener).await.map(|(io, peer)| self.start(io, peer, slot)),
-                Kind::Unix(listener) => accept_unix(listener).await.map(|(io, peer)| self.start(io, peer, slot)),
+                Kind::Tcp(listener) => match accept_tcp(listener).await {
+                    Ok((io, peer)) => Ok(self.start(io, peer, self.slot().await)),
+                    Err(error) => Err(error),
+                },
+                Kind::Unix(listener) => match accept_unix(listener).await {
+                    Ok((io, peer)) => Ok(self.start(io, peer, self.slot().await)),
+                    Err(error) => Err(error),
+                },
             };
             if let Err(error) = accepted {
                 tracing::warn!(%error, address = listener.address, "a connection was not accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
+    }
+
+    async fn slot(&self) -> OwnedSemaphorePermit {
+        self.slots.clone().acquire_owned().await.expect("the semaphore is never closed")
     }
 
     fn start<I>(&self, io: I, peer: Peer, slot: OwnedSemaphorePermit)
