@@ -98,11 +98,24 @@ pub async fn run(
     stop: CancellationToken,
     started: oneshot::Sender<Started>,
 ) -> Result<(), RunError> {
+    let store = open_store(&config).await?;
+    run_with_store(store, config, listeners, clock, stop, started).await
+}
+
+/// The same over a store that is open already: what tests break on purpose.
+pub async fn run_with_store(
+    store: Store,
+    config: Config,
+    listeners: Vec<Listener>,
+    clock: Clock,
+    stop: CancellationToken,
+    started: oneshot::Sender<Started>,
+) -> Result<(), RunError> {
     let tasks = Tasks::new(stop);
     let grace = config.server.drain_grace + TASKS_GRACE;
-    let app = build(config, &listeners, clock, tasks.clone()).await?;
+    let app = build(store, config, &listeners, clock, tasks.clone()).await?;
     let router = http::router(app.clone());
-    let front = Front::new(router, &app.root_url, app.config.server.idle_timeout);
+    let front = Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone());
     let limits = Limits {
         max_connections: app.config.server.max_connections,
         header_timeout: app.config.server.header_timeout,
@@ -120,21 +133,35 @@ pub async fn run(
     Ok(tasks.supervise(grace).await?)
 }
 
-async fn build(config: Config, listeners: &[Listener], clock: Clock, tasks: Tasks) -> Result<App, RunError> {
-    let data_dir = config.data_dir.clone();
-    make_dir(&data_dir).map_err(|source| RunError::DataDir { path: data_dir.clone(), source })?;
-    let now = clock.now_ms();
-    let file = data_dir.join("farrier.redb");
-    let failed = |source| match source {
-        StoreError::Engine(EngineError::InUse) => RunError::InUse { path: data_dir.clone() },
-        source => RunError::Store { path: file.clone(), source },
-    };
+async fn open_store(config: &Config) -> Result<Store, RunError> {
+    make_dir(&config.data_dir)?;
+    let file = config.data_dir.join("farrier.redb");
     let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: config.store.quick_repair };
+    let failed = |source| store_failed(config, source);
     let engine = RedbEngine::open(&file, options).map_err(|error| failed(error.into()))?;
-    let store = Store::open(Arc::new(engine)).await.map_err(failed)?;
+    Store::open(Arc::new(engine)).await.map_err(failed)
+}
+
+fn store_failed(config: &Config, source: StoreError) -> RunError {
+    match source {
+        StoreError::Engine(EngineError::InUse) => RunError::InUse { path: config.data_dir.clone() },
+        source => RunError::Store { path: config.data_dir.join("farrier.redb"), source },
+    }
+}
+
+async fn build(
+    store: Store,
+    config: Config,
+    listeners: &[Listener],
+    clock: Clock,
+    tasks: Tasks,
+) -> Result<App, RunError> {
+    make_dir(&config.data_dir)?;
+    let now = clock.now_ms();
+    let failed = |source| store_failed(&config, source);
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
-    let blobs = Arc::new(LocalBlobs::open(data_dir.join("artifacts")).await?);
+    let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
     let group = |key, name: &Option<String>| name.as_deref().map(|name| group_id(key, name)).transpose();
     let peers = PeerRules {
         trusted: config.socket.trust_peers,
@@ -164,8 +191,9 @@ async fn build(config: Config, listeners: &[Listener], clock: Clock, tasks: Task
 }
 
 /// All data is for the daemon's user alone.
-fn make_dir(path: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+fn make_dir(path: &Path) -> Result<(), RunError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|source| RunError::DataDir { path: path.to_owned(), source })
 }
 
 fn group_id(key: &'static str, name: &str) -> Result<u32, RunError> {
