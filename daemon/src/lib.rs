@@ -18,4 +18,4 @@ pub mod store;
 pub mod tasks;
 pub mod telemetry;
 
-pub use self::start::{RunError, Started, run};
+pub use self::start::{RunError, Started, run, run_with_store};

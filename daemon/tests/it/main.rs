@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "nothing is outside of a test binary")]
 
+mod hostile;
 mod kill;
 mod serving;
 mod support;

@@ -1,13 +1,15 @@
 //! A daemon in process.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use farrierd::{
     RunError, Started,
     clock::Clock,
     config::{Config, Places},
     serve::{self, Listener},
+    store::{Store, engine::MemoryEngine},
 };
+use futures_util::FutureExt as _;
 use http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -26,6 +28,8 @@ pub struct TestDaemon {
     /// Time of the daemon; a manual one when asked for.
     pub clock: Clock,
     config: Config,
+    /// In place of the store in the directory.
+    store: Option<Store>,
     stop: CancellationToken,
     running: Option<JoinHandle<Result<(), RunError>>>,
     dir: TempDir,
@@ -53,6 +57,16 @@ impl TestDaemon {
 
     /// The same with a clock.
     pub async fn with_clock(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
+        Self::build(clock, None, change).await
+    }
+
+    /// A daemon with the defaults that keeps its rows in `engine`.
+    pub async fn over(engine: MemoryEngine) -> Self {
+        let store = Store::open(Arc::new(engine)).await.expect("a store");
+        Self::build(Clock::system(), Some(store), |_| {}).await
+    }
+
+    async fn build(clock: Clock, store: Option<Store>, change: impl FnOnce(&mut Config)) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let home = dir.path().display().to_string();
         let places =
@@ -64,7 +78,8 @@ impl TestDaemon {
         config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
         config.artifacts.reserve_bytes = 0;
         change(&mut config);
-        let mut daemon = Self { url: String::new(), clock, config, stop: CancellationToken::new(), running: None, dir };
+        let mut daemon =
+            Self { url: String::new(), clock, config, store, stop: CancellationToken::new(), running: None, dir };
         daemon.launch().await;
         daemon
     }
@@ -80,7 +95,11 @@ impl TestDaemon {
         listeners.push(serve::bind_unix(&self.config.socket.path, None).expect("a socket"));
         self.stop = CancellationToken::new();
         let (started, answering) = oneshot::channel::<Started>();
-        let run = farrierd::run(self.config.clone(), listeners, self.clock.clone(), self.stop.clone(), started);
+        let (config, clock, stop) = (self.config.clone(), self.clock.clone(), self.stop.clone());
+        let run = match self.store.clone() {
+            None => farrierd::run(config, listeners, clock, stop, started).boxed(),
+            Some(store) => farrierd::run_with_store(store, config, listeners, clock, stop, started).boxed(),
+        };
         #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
         let running = tokio::spawn(run);
         let started = match tokio::time::timeout(PATIENCE, answering).await.expect("in time") {

@@ -5,6 +5,7 @@ mod binary;
 mod daemon;
 mod http;
 mod random;
+mod raw;
 
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ pub use self::{
     daemon::{Job, TestDaemon, eventually},
     http::{Answer, Over, send, try_send},
     random::Random,
+    raw::Raw,
 };
 
 /// Every wait of the tests ends here at the latest.
