@@ -11,6 +11,7 @@ use crate::{
     config::Config,
     http::PeerRules,
     model::secret::SigningKey,
+    service::artifacts::Receiving,
     store::Store,
     tasks::Tasks,
 };
@@ -41,6 +42,8 @@ pub struct Shared {
     pub tasks: Tasks,
     /// Uploads that are received at the moment; bounded by `artifacts.max_uploads`.
     pub uploads: Arc<Semaphore>,
+    /// Where they go.
+    pub receiving: Receiving,
     /// When artifacts and jobs have something to end.
     pub sweep: Wake,
     /// What `farrier status` shows about serving.

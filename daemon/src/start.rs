@@ -22,7 +22,7 @@ use crate::{
     http::{self, Front, PeerRules},
     model::secret::{self, SigningKey},
     serve::{self, Limits, Listener},
-    service::accounts,
+    service::{accounts, artifacts::Receiving},
     store::{
         Read as _, Store, StoreError, Tx,
         engine::{EngineError, RedbEngine, RedbOptions},
@@ -185,6 +185,7 @@ async fn build(
         keys,
         peers,
         tasks,
+        receiving: Receiving::default(),
         sweep: background::Wake::default(),
         serving,
     }))

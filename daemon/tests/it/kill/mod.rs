@@ -21,7 +21,7 @@ use tokio::{
 };
 
 use self::world::{Content, Counts, Entry, Name, World, begin, block_list, call, path_of};
-use crate::support::{Binary, Job, Over, PATIENCE, Random, eventually, send, stored};
+use crate::support::{Binary, Job, Over, PATIENCE, Random, Raw, eventually, send, stored};
 
 const WORKERS: usize = 6;
 /// Acknowledgements between two kills, at most.
@@ -156,6 +156,50 @@ async fn told_to_end_the_daemon_finishes_what_has_begun_and_loses_nothing() {
     };
     tokio::join!(workers, ending);
     quiet_log(&farrier.log());
+}
+
+#[tokio::test]
+async fn a_block_that_comes_too_late_leaves_nothing_even_when_the_daemon_is_killed() {
+    for replaced in [false, true] {
+        let mut farrier = Binary::new(&format!("{CONFIG}3600\n"));
+        farrier.start().await;
+        let (jobs, _) = prepare(&farrier.unix()).await;
+        let (tcp, job, root) = (farrier.tcp(), &jobs[0], farrier.data_dir().join("artifacts"));
+        let create = async || {
+            let created = call(&tcp, job, "CreateArtifact", json!({ "name": "x" })).await;
+            path_of(created.json()["signed_upload_url"].as_str().expect("an address"))
+        };
+        let address = create().await;
+        let put = async |what: &str, body: &'static str| {
+            let put = send(&tcp, Method::PUT, &format!("{address}&{what}"), &[], body).await;
+            assert_eq!(put.status, 201, "{put:?}");
+        };
+        let head = format!("PUT {address}&comp=block&blockid=bGF0ZQ HTTP/1.1\r\nhost: x\r\n");
+        let head = format!("{head}content-length: 2000000\r\nexpect: 100-continue\r\n\r\n");
+        let mut late = Raw::sending(&tcp, head).await;
+        assert_eq!(late.answer().await.expect("the daemon reads").0, 100);
+
+        // The upload ends, and the sweep comes: it takes the block that is in no list.
+        put("comp=block&blockid=YQ", "named").await;
+        put("comp=block&blockid=Yg", "of no use").await;
+        let kept = if replaced {
+            create().await;
+            Vec::new()
+        } else {
+            put("comp=blocklist", "<BlockList><Latest>YQ</Latest></BlockList>").await;
+            let done = call(&tcp, job, "FinalizeArtifact", json!({ "name": "x", "size": "5" })).await;
+            assert_eq!(done.status, 200, "{done:?}");
+            vec![5]
+        };
+        let sizes = || stored(&root).into_values().flatten().collect::<Vec<u64>>();
+        eventually("the sweep was there", || async { sizes() == kept }).await;
+        late.send(vec![b'x'; 1_500_000]).await.expect("taken");
+        eventually("the late block has a file", || async { sizes() != kept }).await;
+        farrier.kill().await;
+        farrier.start().await;
+        eventually("the late block is gone", || async { sizes() == kept }).await;
+        quiet_log(&farrier.log());
+    }
 }
 
 /// Jobs of three runs, and one that has ended.
