@@ -119,6 +119,7 @@ pub async fn run_with_store(
     let limits = Limits {
         max_connections: app.config.server.max_connections,
         header_timeout: app.config.server.header_timeout,
+        idle_timeout: app.config.server.idle_timeout,
         drain_grace: app.config.server.drain_grace,
     };
     let open = app.serving.connections.clone();

@@ -30,7 +30,7 @@ use tokio::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Kind, Listener, Peer};
+use super::{Kind, Listener, Peer, stall::Taken};
 use crate::tasks::Tasks;
 
 /// After an accept error, such as no free descriptor.
@@ -45,6 +45,8 @@ pub struct Limits {
     pub max_connections: usize,
     /// A request's head must be complete by then; an idle connection is closed after it.
     pub header_timeout: Duration,
+    /// A client that takes no byte of its answer for this long is given up.
+    pub idle_timeout: Duration,
     /// Requests get this long to end when the daemon stops.
     pub drain_grace: Duration,
 }
@@ -63,6 +65,7 @@ where
     let server = Server {
         http,
         handle,
+        idle_timeout: limits.idle_timeout,
         slots: Arc::new(Semaphore::new(limits.max_connections)),
         open,
         graceful: GracefulShutdown::new(),
@@ -84,6 +87,7 @@ where
 struct Server<F> {
     http: http1::Builder,
     handle: F,
+    idle_timeout: Duration,
     slots: Arc<Semaphore>,
     open: Arc<AtomicI64>,
     graceful: GracefulShutdown,
@@ -133,7 +137,8 @@ where
             let answer = handle(peer.clone(), request);
             async move { Ok::<_, Infallible>(answer.await) }
         });
-        let connection = self.graceful.watch(self.http.serve_connection(TokioIo::new(io), service));
+        let connection =
+            self.graceful.watch(self.http.serve_connection(TokioIo::new(Taken::new(io, self.idle_timeout)), service));
         let counted = Counted::new(self.open.clone(), slot);
         let give_up = self.give_up.clone();
         self.tasks.short(async move {

@@ -3,11 +3,18 @@
 use std::time::Duration;
 
 use http::Method;
+use serde_json::json;
 
 use super::healthy;
 use crate::support::{Raw, TestDaemon, eventually, send};
 
 const IDLE: usize = 500;
+
+/// Open connections, with the one that asks.
+async fn open(farrier: &TestDaemon) -> u64 {
+    let status = send(&farrier.unix(), Method::GET, "/api/farrier/v1/status", &[], "").await;
+    status.json()["connections"].as_u64().expect("a number")
+}
 
 #[tokio::test]
 async fn connections_that_ask_nothing_are_in_nobodys_way() {
@@ -17,14 +24,29 @@ async fn connections_that_ask_nothing_are_in_nobodys_way() {
         let begun = if number % 2 == 0 { "" } else { "GET /api/v1/version HTTP/1.1\r\n" };
         idle.push(Raw::sending(&farrier.tcp(), begun).await);
     }
-    let open = async || {
-        let status = send(&farrier.unix(), Method::GET, "/api/farrier/v1/status", &[], "").await;
-        status.json()["connections"].as_u64().expect("a number")
-    };
-    eventually("all are accepted", || async { open().await > IDLE as u64 }).await;
+    eventually("all are accepted", || async { open(&farrier).await > IDLE as u64 }).await;
     healthy(&farrier).await;
     drop(idle);
-    eventually("all are gone", || async { open().await <= 2 }).await;
+    eventually("all are gone", || async { open(&farrier).await <= 2 }).await;
+}
+
+#[tokio::test]
+async fn who_asks_and_takes_no_answer_is_given_up() {
+    let farrier = TestDaemon::with(|config| config.server.idle_timeout = Duration::from_secs(1)).await;
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    // More than the kernel takes on behalf of a client that sleeps.
+    farrier.upload(&job, "large", &vec![b'x'; 40 << 20]).await;
+    let signed = farrier.call(&job, "GetSignedArtifactURL", json!({ "name": "large" })).await;
+    let path = farrier.path_of(signed.json()["signed_url"].as_str().expect("text"));
+    let mut asleep = Vec::new();
+    for _ in 0..3 {
+        asleep.push(Raw::sending(&farrier.tcp(), format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n")).await);
+    }
+    eventually("all are served", || async { open(&farrier).await > 3 }).await;
+    eventually("all are given up", || async { open(&farrier).await <= 1 }).await;
+    drop(asleep);
+    healthy(&farrier).await;
 }
 
 #[tokio::test]
