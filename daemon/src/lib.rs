@@ -9,6 +9,7 @@ pub mod background;
 pub mod blob;
 pub mod clock;
 pub mod config;
+pub mod fuzzing;
 pub mod http;
 pub mod model;
 pub mod serve;

@@ -4,5 +4,6 @@
 
 mod hostile;
 mod kill;
+mod parsers;
 mod serving;
 mod support;
