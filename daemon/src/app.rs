@@ -12,6 +12,7 @@ use crate::{
     git::Git,
     http::PeerRules,
     model::secret::SigningKey,
+    service::artifacts::Receiving,
     store::Store,
     tasks::Tasks,
 };
@@ -44,6 +45,8 @@ pub struct Shared {
     pub tasks: Tasks,
     /// Uploads that are received at the moment; bounded by `artifacts.max_uploads`.
     pub uploads: Arc<Semaphore>,
+    /// Where they go.
+    pub receiving: Receiving,
     /// When artifacts and jobs have something to end.
     pub sweep: Wake,
     /// What `farrier status` shows about serving.

@@ -9,6 +9,7 @@ pub mod background;
 pub mod blob;
 pub mod clock;
 pub mod config;
+pub mod fuzzing;
 pub mod git;
 pub mod http;
 pub mod model;
@@ -19,4 +20,4 @@ pub mod store;
 pub mod tasks;
 pub mod telemetry;
 
-pub use self::start::{RunError, Started, run};
+pub use self::start::{RunError, Started, run, run_with_store};

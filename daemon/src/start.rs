@@ -23,7 +23,7 @@ use crate::{
     http::{self, Front, PeerRules},
     model::secret::{self, SigningKey},
     serve::{self, Limits, Listener},
-    service::accounts,
+    service::{accounts, artifacts::Receiving},
     store::{
         Read as _, Store, StoreError, Tx,
         engine::{EngineError, RedbEngine, RedbOptions},
@@ -99,14 +99,28 @@ pub async fn run(
     stop: CancellationToken,
     started: oneshot::Sender<Started>,
 ) -> Result<(), RunError> {
+    let store = open_store(&config).await?;
+    run_with_store(store, config, listeners, clock, stop, started).await
+}
+
+/// The same over a store that is open already: what tests break on purpose.
+pub async fn run_with_store(
+    store: Store,
+    config: Config,
+    listeners: Vec<Listener>,
+    clock: Clock,
+    stop: CancellationToken,
+    started: oneshot::Sender<Started>,
+) -> Result<(), RunError> {
     let tasks = Tasks::new(stop);
     let grace = config.server.drain_grace + TASKS_GRACE;
-    let app = build(config, &listeners, clock, tasks.clone()).await?;
+    let app = build(store, config, &listeners, clock, tasks.clone()).await?;
     let router = http::router(app.clone());
     let front = Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone());
     let limits = Limits {
         max_connections: app.config.server.max_connections,
         header_timeout: app.config.server.header_timeout,
+        idle_timeout: app.config.server.idle_timeout,
         drain_grace: app.config.server.drain_grace,
     };
     let open = app.serving.connections.clone();
@@ -121,23 +135,37 @@ pub async fn run(
     Ok(tasks.supervise(grace).await?)
 }
 
-async fn build(config: Config, listeners: &[Listener], clock: Clock, tasks: Tasks) -> Result<App, RunError> {
-    let data_dir = config.data_dir.clone();
-    make_dir(&data_dir).map_err(|source| RunError::DataDir { path: data_dir.clone(), source })?;
-    let now = clock.now_ms();
-    let file = data_dir.join("farrier.redb");
-    let failed = |source| match source {
-        StoreError::Engine(EngineError::InUse) => RunError::InUse { path: data_dir.clone() },
-        source => RunError::Store { path: file.clone(), source },
-    };
+async fn open_store(config: &Config) -> Result<Store, RunError> {
+    make_dir(&config.data_dir)?;
+    let file = config.data_dir.join("farrier.redb");
     let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: config.store.quick_repair };
+    let failed = |source| store_failed(config, source);
     let engine = RedbEngine::open(&file, options).map_err(|error| failed(error.into()))?;
-    let store = Store::open(Arc::new(engine)).await.map_err(failed)?;
+    Store::open(Arc::new(engine)).await.map_err(failed)
+}
+
+fn store_failed(config: &Config, source: StoreError) -> RunError {
+    match source {
+        StoreError::Engine(EngineError::InUse) => RunError::InUse { path: config.data_dir.clone() },
+        source => RunError::Store { path: config.data_dir.join("farrier.redb"), source },
+    }
+}
+
+async fn build(
+    store: Store,
+    config: Config,
+    listeners: &[Listener],
+    clock: Clock,
+    tasks: Tasks,
+) -> Result<App, RunError> {
+    make_dir(&config.data_dir)?;
+    let now = clock.now_ms();
+    let failed = |source| store_failed(&config, source);
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
-    let blobs = Arc::new(LocalBlobs::open(data_dir.join("artifacts")).await?);
-    let git =
-        Git::open(&data_dir, &config.git).map_err(|source| RunError::DataDir { path: data_dir.clone(), source })?;
+    let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
+    let git = Git::open(&config.data_dir, &config.git)
+        .map_err(|source| RunError::DataDir { path: config.data_dir.clone(), source })?;
     let group = |key, name: &Option<String>| name.as_deref().map(|name| group_id(key, name)).transpose();
     let peers = PeerRules {
         trusted: config.socket.trust_peers,
@@ -162,14 +190,16 @@ async fn build(config: Config, listeners: &[Listener], clock: Clock, tasks: Task
         keys,
         peers,
         tasks,
+        receiving: Receiving::default(),
         sweep: background::Wake::default(),
         serving,
     }))
 }
 
 /// All data is for the daemon's user alone.
-fn make_dir(path: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+fn make_dir(path: &Path) -> Result<(), RunError> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|source| RunError::DataDir { path: path.to_owned(), source })
 }
 
 fn group_id(key: &'static str, name: &str) -> Result<u32, RunError> {

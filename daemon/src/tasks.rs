@@ -8,7 +8,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio::{
-    sync::Mutex,
+    sync::{Mutex, oneshot},
     task::{JoinError, JoinSet},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -64,6 +64,15 @@ impl Tasks {
     pub fn short(&self, task: impl Future<Output = ()> + Send + 'static) {
         #[expect(clippy::disallowed_methods, reason = "the one door")]
         tokio::spawn(self.short.track_future(task));
+    }
+
+    /// Runs `work` to its end, also when nobody waits for it any more.
+    pub async fn carry<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
+        let (done, result) = oneshot::channel();
+        self.short(async move {
+            let _ = done.send(work.await); // nobody may wait
+        });
+        result.await.expect("work that is carried does not panic")
     }
 
     /// Waits until `stop` is cancelled or a long-lived task ends, then gives all tasks `grace`.
@@ -129,10 +138,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn work_that_is_carried_goes_on_when_nobody_waits() {
+        let tasks = Tasks::default();
+        assert_eq!(tasks.carry(async { 7 }).await, 7);
+        let (go, gone) = oneshot::channel();
+        let (tx, rx) = oneshot::channel();
+        let carried = tasks.carry(async move {
+            gone.await.expect("sent");
+            tx.send(()).expect("the receiver waits");
+        });
+        assert!(tokio::time::timeout(Duration::ZERO, carried).await.is_err(), "it waits");
+        go.send(()).expect("the work waits");
+        rx.await.expect("the work ran to its end");
+    }
+
+    #[tokio::test]
     async fn stopping_waits_for_short_tasks() {
         let stop = CancellationToken::new();
         let tasks = Tasks::new(stop.clone());
-        let (tx, rx) = tokio::sync::oneshot::channel();
+        let (tx, rx) = oneshot::channel();
         let seen = stop.clone();
         tasks.short(async move {
             seen.cancelled().await;

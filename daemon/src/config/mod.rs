@@ -58,7 +58,8 @@ pub struct Server {
     pub max_connections: usize,
     /// `header_timeout_secs`: a request's head must be complete by then.
     pub header_timeout: Duration,
-    /// `idle_timeout_secs`: a body that stands still this long is given up.
+    /// `idle_timeout_secs`: a body that stands still this long, of a request or of an answer, is
+    /// given up.
     pub idle_timeout: Duration,
     /// `drain_grace_secs`: requests get this long to end when the daemon stops.
     pub drain_grace: Duration,

@@ -89,7 +89,10 @@ impl ApiError {
 
 /// The one table of status codes. Twirp and the block-blob protocol start from it, too.
 pub(super) fn status_of(error: &Error) -> StatusCode {
-    use crate::store::{StoreError, engine::EngineError};
+    use crate::{
+        blob::BlobError,
+        store::{StoreError, engine::EngineError},
+    };
     match error {
         Error::NotFound { .. } => StatusCode::NOT_FOUND,
         Error::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
@@ -107,6 +110,8 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
             }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         },
+        // Told to end while it hashed: the next daemon goes on from the same blocks.
+        Error::Blob { source: BlobError::Stopped { .. }, .. } => StatusCode::SERVICE_UNAVAILABLE,
         Error::Blob { .. } | Error::Git { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -7,9 +7,11 @@ use axum::{Router, body::Body, response::IntoResponse as _};
 use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue, Request, Response, Uri, header};
 use hyper::body::Incoming;
+use percent_encoding::percent_decode_str;
 use tower::ServiceExt as _;
 
 use super::{
+    artifact::BlobApiError,
     body::{Lingering, Stalling},
     error::{ApiError, complete},
 };
@@ -48,14 +50,16 @@ impl Front {
         parts.extensions.insert(peer);
         parts.extensions.insert(id.clone());
         let asks_first = parts.headers.contains_key(header::EXPECT);
-        let body = Lingering::new(Stalling::new(body, self.idle_timeout), asks_first, self.tasks);
+        let body = Lingering::new(Stalling::new(body, self.idle_timeout), asks_first, self.tasks.clone());
         let body = Body::new(body);
         let request = Request::from_parts(parts, body);
 
-        let answer = AssertUnwindSafe(self.router.oneshot(request)).catch_unwind().await;
+        let answer = AssertUnwindSafe(answer(self.router, request)).catch_unwind();
+        // hyper drops the answer of a client that is gone. A change that has begun goes on to its
+        // end none the less: it may be made already, with what follows from it still to do.
+        let answer = if method.is_safe() { answer.await } else { self.tasks.carry(answer).await };
         let response = match answer {
-            Ok(Ok(response)) => response,
-            Ok(Err(never)) => match never {},
+            Ok(response) => response,
             Err(panic) => {
                 tracing::error!(request_id = id.0, panic = panic_text(&*panic), "a handler panicked");
                 ApiError::internal().into_response()
@@ -78,6 +82,25 @@ impl Front {
     }
 }
 
+async fn answer(router: Router, request: Request<Body>) -> Response<Body> {
+    let path = request.uri().path();
+    if is_text(path) {
+        return match router.oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+    }
+    match path.starts_with("/_blob/") {
+        true => BlobApiError::no_address().into_response(),
+        false => ApiError::no_route().into_response(),
+    }
+}
+
+/// A path whose escapes are no text cannot name anything. Twirp does not decode paths.
+fn is_text(path: &str) -> bool {
+    !path.contains('%') || path.starts_with("/twirp") || percent_decode_str(path).decode_utf8().is_ok()
+}
+
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)")
@@ -97,6 +120,15 @@ fn canonical(uri: Uri) -> Uri {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_that_are_no_text_are_told() {
+        for (path, expected) in
+            [("/a%2Fb", true), ("/%", true), ("/%ff", false), ("/a/%c0%ae", false), ("/twirp/%ff", true)]
+        {
+            assert_eq!(is_text(path), expected, "{path}");
+        }
+    }
 
     #[test]
     fn paths_have_one_spelling() {

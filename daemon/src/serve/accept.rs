@@ -1,7 +1,7 @@
 //! The accept loop: one for every kind of socket.
 //!
-//! A permit before each accept bounds connections, a pause after an accept error bounds the noise
-//! of a full descriptor table, a timer bounds request heads, a deadline bounds the end.
+//! A permit before each connection is served bounds them, a pause after an accept error bounds the
+//! noise of a full descriptor table, a timer bounds request heads, a deadline bounds the end.
 
 use std::{
     convert::Infallible,
@@ -30,7 +30,7 @@ use tokio::{
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Kind, Listener, Peer};
+use super::{Kind, Listener, Peer, stall::Taken};
 use crate::tasks::Tasks;
 
 /// After an accept error, such as no free descriptor.
@@ -45,6 +45,8 @@ pub struct Limits {
     pub max_connections: usize,
     /// A request's head must be complete by then; an idle connection is closed after it.
     pub header_timeout: Duration,
+    /// A client that takes no byte of its answer for this long is given up.
+    pub idle_timeout: Duration,
     /// Requests get this long to end when the daemon stops.
     pub drain_grace: Duration,
 }
@@ -63,6 +65,7 @@ where
     let server = Server {
         http,
         handle,
+        idle_timeout: limits.idle_timeout,
         slots: Arc::new(Semaphore::new(limits.max_connections)),
         open,
         graceful: GracefulShutdown::new(),
@@ -84,6 +87,7 @@ where
 struct Server<F> {
     http: http1::Builder,
     handle: F,
+    idle_timeout: Duration,
     slots: Arc<Semaphore>,
     open: Arc<AtomicI64>,
     graceful: GracefulShutdown,
@@ -101,16 +105,27 @@ where
 {
     async fn accept_from(&self, listener: &Listener) {
         loop {
-            let slot = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+            // The permit comes second: a listener to which nobody comes must not hold one. So one
+            // connection a listener may wait here, the others in the kernel's queue.
             let accepted = match &listener.kind {
-                Kind::Tcp(listener) => accept_tcp(listener).await.map(|(io, peer)| self.start(io, peer, slot)),
-                Kind::Unix(listener) => accept_unix(listener).await.map(|(io, peer)| self.start(io, peer, slot)),
+                Kind::Tcp(listener) => match accept_tcp(listener).await {
+                    Ok((io, peer)) => Ok(self.start(io, peer, self.slot().await)),
+                    Err(error) => Err(error),
+                },
+                Kind::Unix(listener) => match accept_unix(listener).await {
+                    Ok((io, peer)) => Ok(self.start(io, peer, self.slot().await)),
+                    Err(error) => Err(error),
+                },
             };
             if let Err(error) = accepted {
                 tracing::warn!(%error, address = listener.address, "a connection was not accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
+    }
+
+    async fn slot(&self) -> OwnedSemaphorePermit {
+        self.slots.clone().acquire_owned().await.expect("the semaphore is never closed")
     }
 
     fn start<I>(&self, io: I, peer: Peer, slot: OwnedSemaphorePermit)
@@ -122,7 +137,8 @@ where
             let answer = handle(peer.clone(), request);
             async move { Ok::<_, Infallible>(answer.await) }
         });
-        let connection = self.graceful.watch(self.http.serve_connection(TokioIo::new(io), service));
+        let connection =
+            self.graceful.watch(self.http.serve_connection(TokioIo::new(Taken::new(io, self.idle_timeout)), service));
         let counted = Counted::new(self.open.clone(), slot);
         let give_up = self.give_up.clone();
         self.tasks.short(async move {

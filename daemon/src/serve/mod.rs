@@ -5,6 +5,7 @@
 mod accept;
 mod inherit;
 mod peer;
+mod stall;
 mod tcp;
 mod unix;
 

@@ -3,5 +3,8 @@
 #![allow(unreachable_pub, reason = "nothing is outside of a test binary")]
 
 mod artifacts;
+mod hostile;
+mod kill;
+mod parsers;
 mod serving;
 mod support;

@@ -10,3 +10,5 @@ pub mod range;
 mod stream;
 pub mod twirp;
 mod xml;
+
+pub(super) use self::xml::BlobApiError;

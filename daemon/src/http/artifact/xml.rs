@@ -21,6 +21,11 @@ impl BlobApiError {
     pub(super) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into() }
     }
+
+    /// The address cannot be one that was signed here.
+    pub(in crate::http) fn no_address() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "AuthenticationFailed", Refused::Signature.to_string())
+    }
 }
 
 impl From<Refused> for BlobApiError {

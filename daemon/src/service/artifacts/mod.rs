@@ -8,6 +8,7 @@ mod create;
 mod finalize;
 mod list;
 mod read;
+mod receiving;
 mod remove;
 mod sweep;
 mod upload;
@@ -28,6 +29,7 @@ pub use self::{
     finalize::{Finalize, finalize},
     list::{Filter, list, list_run},
     read::{Download, Visible, find, find_in_run, open, read_address, upload_address},
+    receiving::Receiving,
     remove::{delete, delete_in_run},
     sweep::{next_due_ms, reclaim_orphans, sweep},
     upload::{BlockInput, Checks, commit, put_blob, put_block},

@@ -82,24 +82,31 @@ async fn abandon_due(app: &App, now: Millis) -> Result<bool, Error> {
     Ok(due.len() == BATCH)
 }
 
-/// Removes bytes that are garbage, then the rows that remember them.
+/// Removes bytes that are garbage, then the rows that remember them, unless more bytes may come.
 async fn collect(app: &App) -> Result<bool, Error> {
-    let due = rows::garbage(&app.store.read().await?, BATCH).await?;
+    let limit = BATCH + app.receiving.count();
+    let due = rows::garbage(&app.store.read().await?, limit).await?;
     for (artifact, generation) in &due {
         let place = Place { artifact: *artifact, generation: *generation };
+        let busy = app.receiving.await_end(place);
         app.digests.forget(place);
         app.blobs.remove_place(place).await.map_err(removing)?;
+        if busy {
+            continue;
+        }
         while !app.store.write(async |tx: Tx| rows::forget(&tx, *artifact, *generation, ROWS).await).await? {}
         tracing::debug!(artifact, generation, "reclaimed artifact bytes");
     }
-    Ok(due.len() == BATCH)
+    Ok(due.len() == limit)
 }
 
 /// Removes the blocks of finalized uploads that their lists do not name.
 async fn trim(app: &App) -> Result<bool, Error> {
-    let due = rows::trims(&app.store.read().await?, BATCH).await?;
+    let limit = BATCH + app.receiving.count();
+    let due = rows::trims(&app.store.read().await?, limit).await?;
     for (artifact, generation) in &due {
         let place = Place { artifact: *artifact, generation: *generation };
+        let busy = app.receiving.await_end(place);
         let refs = block_refs(&app.store.read().await?, place).await?;
         let named: HashSet<u64> = refs.iter().map(|block| block.file).collect();
         let mut files = app.blobs.files(place);
@@ -108,9 +115,12 @@ async fn trim(app: &App) -> Result<bool, Error> {
                 app.blobs.remove(place, block.file).await.map_err(removing)?;
             }
         }
+        if busy {
+            continue;
+        }
         while !app.store.write(async |tx: Tx| rows::forget_blocks(&tx, *artifact, *generation, ROWS).await).await? {}
     }
-    Ok(due.len() == BATCH)
+    Ok(due.len() == limit)
 }
 
 /// Marks bytes that no row mentions: a daemon was killed between bytes and row. For the start of

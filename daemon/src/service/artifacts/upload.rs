@@ -6,7 +6,7 @@ use bytes::Bytes;
 use farrier_proto::store::{Artifact, Block, Committed};
 use futures_util::{Stream, StreamExt as _};
 
-use super::{MISSING, block_ref, rows};
+use super::{MISSING, block_ref, receiving::Receiving, rows};
 use crate::{
     app::App,
     blob::{BlobError, BlockRef, Place, Wanted, Written},
@@ -69,6 +69,7 @@ where
     E: std::fmt::Display,
 {
     let _slot = app.uploads.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
+    let _receiver = Receiving::begin(app, place);
     let row = rows::get(&app.store.read().await?, place.artifact).await?.ok_or(MISSING)?;
     check_open(&row, place)?;
     check_room(app, input.length).await?;

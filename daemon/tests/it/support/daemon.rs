@@ -1,13 +1,15 @@
 //! A daemon to test: in process, or the real program as a child.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use farrierd::{
     RunError, Started,
     clock::Clock,
     config::{Config, Places},
     serve::{self, Listener},
+    store::{Store, engine::MemoryEngine},
 };
+use futures_util::FutureExt as _;
 use http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -15,12 +17,10 @@ use tokio::{sync::oneshot, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    PATIENCE,
     http::{Answer, Over, send},
     process::{self, Program},
 };
-
-/// Every wait of the tests ends here at the latest.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running daemon with a directory of its own, on a free TCP port and a Unix socket.
 pub struct TestDaemon {
@@ -29,6 +29,8 @@ pub struct TestDaemon {
     /// Time of the daemon; a manual one when asked for.
     pub clock: Clock,
     config: Config,
+    /// In place of the store in the directory.
+    store: Option<Store>,
     stop: CancellationToken,
     running: Running,
     dir: TempDir,
@@ -64,19 +66,27 @@ impl TestDaemon {
 
     /// The same with a clock.
     pub async fn with_clock(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
-        let mut daemon = Self::prepare(clock, change);
+        let mut daemon = Self::prepare(clock, None, change);
+        daemon.launch().await;
+        daemon
+    }
+
+    /// A daemon with the defaults that keeps its rows in `engine`.
+    pub async fn over(engine: MemoryEngine) -> Self {
+        let store = Store::open(Arc::new(engine)).await.expect("a store");
+        let mut daemon = Self::prepare(Clock::system(), Some(store), |_| {});
         daemon.launch().await;
         daemon
     }
 
     /// The real program as a child, with a configuration file.
     pub async fn program(toml: &str) -> Self {
-        let mut daemon = Self::prepare(Clock::system(), |_| {});
+        let mut daemon = Self::prepare(Clock::system(), None, |_| {});
         daemon.launch_program(toml.to_owned()).await;
         daemon
     }
 
-    fn prepare(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
+    fn prepare(clock: Clock, store: Option<Store>, change: impl FnOnce(&mut Config)) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let home = dir.path().display().to_string();
         let places =
@@ -88,7 +98,7 @@ impl TestDaemon {
         config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
         config.artifacts.reserve_bytes = 0;
         change(&mut config);
-        Self { url: String::new(), clock, config, stop: CancellationToken::new(), running: Running::Not, dir }
+        Self { url: String::new(), clock, config, store, stop: CancellationToken::new(), running: Running::Not, dir }
     }
 
     async fn launch(&mut self) {
@@ -102,7 +112,11 @@ impl TestDaemon {
         listeners.push(serve::bind_unix(&self.config.socket.path, None).expect("a socket"));
         self.stop = CancellationToken::new();
         let (started, answering) = oneshot::channel::<Started>();
-        let run = farrierd::run(self.config.clone(), listeners, self.clock.clone(), self.stop.clone(), started);
+        let (config, clock, stop) = (self.config.clone(), self.clock.clone(), self.stop.clone());
+        let run = match self.store.clone() {
+            None => farrierd::run(config, listeners, clock, stop, started).boxed(),
+            Some(store) => farrierd::run_with_store(store, config, listeners, clock, stop, started).boxed(),
+        };
         #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
         let running = tokio::spawn(run);
         let Ok(started) = in_time("the daemon answers", answering).await else {

@@ -46,16 +46,26 @@ impl Answer {
     }
 }
 
+/// Why there is no answer: the daemon is gone, or has cut the connection.
+pub type Lost = Box<dyn std::error::Error + Send + Sync>;
+
 /// Sends one request on a connection of its own. A `host` among the headers replaces the real one.
 pub async fn send(over: &Over, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+    try_send(over, method, path, headers, body).await.expect("an answer")
+}
+
+/// The same towards a daemon that may die meanwhile.
+pub async fn try_send(
+    over: &Over,
+    method: Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Result<Answer, Lost> {
     match over {
-        Over::Tcp(address) => {
-            let io = TcpStream::connect(address).await.expect("the daemon listens");
-            on(io, address, method, path, headers, body.into()).await
-        }
+        Over::Tcp(address) => on(TcpStream::connect(address).await?, address, method, path, headers, body.into()).await,
         Over::Unix(socket) => {
-            let io = UnixStream::connect(socket).await.expect("the daemon listens");
-            on(io, "localhost", method, path, headers, body.into()).await
+            on(UnixStream::connect(socket).await?, "localhost", method, path, headers, body.into()).await
         }
     }
 }
@@ -67,21 +77,25 @@ async fn on(
     path: &str,
     headers: &[(&str, &str)],
     body: Bytes,
-) -> Answer {
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(io)).await.expect("a handshake");
+) -> Result<Answer, Lost> {
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(io)).await?;
     #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
     tokio::spawn(connection);
-    let mut request = Request::builder().method(method).uri(path);
+    let mut request = Request::builder().method(&method).uri(path);
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
         request = request.header(header::HOST, host);
     }
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let response = sender.send_request(request.body(Full::new(body)).expect("a request")).await.expect("an answer");
+    if body.is_empty() && method == Method::PUT {
+        // Said by every real client, and not by hyper.
+        request = request.header(header::CONTENT_LENGTH, 0);
+    }
+    let response = sender.send_request(request.body(Full::new(body)).expect("a request")).await?;
     let (parts, body) = response.into_parts();
-    let body = body.collect().await.expect("a whole body").to_bytes();
-    Answer { status: parts.status.as_u16(), headers: parts.headers, body }
+    let body = body.collect().await?.to_bytes();
+    Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
 }
 
 /// A request on TCP that is written in pieces, byte for byte as the test wants it.

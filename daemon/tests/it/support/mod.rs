@@ -1,14 +1,26 @@
 //! What tests share: a daemon that owns its directory, clock and sockets, a plain HTTP client, the
-//! official clients and a proxy before the daemon.
+//! official clients, a proxy before the daemon, and the real program for what only a process can
+//! show.
 
+mod binary;
 pub mod client;
 mod daemon;
 mod http;
 pub mod process;
 mod proxy;
+mod random;
+mod raw;
+
+use std::time::Duration;
 
 pub use self::{
+    binary::{Binary, stored},
     daemon::{Job, TestDaemon, eventually, in_time},
-    http::{Answer, Pieces, send},
+    http::{Answer, Over, Pieces, send, try_send},
     proxy::Proxy,
+    random::Random,
+    raw::Raw,
 };
+
+/// Every wait of the tests ends here at the latest.
+pub const PATIENCE: Duration = Duration::from_mins(1);

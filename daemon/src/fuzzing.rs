@@ -1,0 +1,177 @@
+//! What must hold for every input of a parser, however hostile.
+//!
+//! Each check takes any bytes and panics when a promise is broken; that it does not panic otherwise
+//! is the least of them. The fuzz targets in `daemon/fuzz` call these, and so does a plain test
+//! with the seeds and some thousand variations of them.
+
+use std::fmt::Debug;
+
+use farrier_proto::results::{
+    CreateArtifactRequest, DeleteArtifactRequest, FinalizeArtifactRequest, GetSignedArtifactUrlRequest,
+    ListArtifactsRequest,
+};
+use http::HeaderValue;
+use percent_encoding::percent_decode_str;
+use prost::Message;
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    clock::Millis,
+    config::{Config, Places, file},
+    http::artifact::{
+        block_list, disposition,
+        range::{self, Wanted},
+        twirp,
+    },
+    model::{
+        runtime_token::Claims,
+        secret::SigningKey,
+        signed_url::{Grant, Operation},
+    },
+};
+
+/// Every check by the name of its fuzz target.
+pub const CHECKS: [(&str, fn(&[u8])); 7] = [
+    ("signed_url", signed_url),
+    ("block_list", block_list),
+    ("twirp_json", twirp_json),
+    ("range", range),
+    ("disposition", disposition),
+    ("config", config),
+    ("runtime_token", runtime_token),
+];
+
+/// The time of all checks, milliseconds since the epoch.
+const NOW_MS: Millis = 1_764_000_000_000;
+
+/// The addresses that were signed with the key of [`signed_url`]; seeds hold them.
+const GRANTS: [Grant; 2] = [
+    Grant { operation: Operation::Write, artifact: 12, generation: 3, expires_secs: 1_764_000_060 },
+    Grant { operation: Operation::Read, artifact: 7, generation: 1, expires_secs: 99_999_999_999 },
+];
+
+/// An address as it is sent: nothing but what was signed is granted, whatever stands around it.
+pub fn signed_url(input: &[u8]) {
+    let key = SigningKey::derive(b"fuzzing", "signed-url");
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let (path, query) = text.split_once('?').unwrap_or((text, ""));
+    let mut segments = path.split('/').skip(2);
+    let (artifact, generation) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
+    for operation in [Operation::Read, Operation::Write] {
+        let Ok(grant) = Grant::verify(&key, operation, artifact, generation, query, NOW_MS) else { continue };
+        assert!(GRANTS.contains(&grant), "{text:?} grants {grant:?}, which nobody signed");
+        assert_eq!(grant.operation, operation, "{text:?}");
+        assert_eq!((grant.artifact.to_string(), grant.generation.to_string()), (artifact.into(), generation.into()));
+    }
+}
+
+/// The addresses of [`signed_url`] that are genuine.
+pub fn genuine_addresses() -> Vec<String> {
+    let key = SigningKey::derive(b"fuzzing", "signed-url");
+    GRANTS.iter().map(|grant| grant.path_and_query(&key, "archive.zip")).collect()
+}
+
+/// A block list: what is read is read again from the plainest way to write it.
+pub fn block_list(input: &[u8]) {
+    let Ok(ids) = block_list::block_ids(input) else { return };
+    assert!(ids.len() * "<Latest/>".len() <= input.len(), "more ids than elements fit");
+    let elements: String = ids.iter().map(|id| format!("<Latest>{}</Latest>", in_xml(id))).collect();
+    let written = format!("<BlockList>{elements}</BlockList>");
+    assert_eq!(block_list::block_ids(written.as_bytes()).as_ref(), Ok(&ids), "{written}");
+}
+
+/// Text with everything escaped that means something, or that readers of XML change.
+fn in_xml(text: &str) -> String {
+    let escape = |c: char| match c {
+        '<' | '>' | '&' | '"' | '\'' | '\r' | '\n' | '\t' => format!("&#{};", u32::from(c)),
+        c => c.into(),
+    };
+    text.chars().map(escape).collect()
+}
+
+/// A message in JSON, as every type: what is read survives being written, in both encodings.
+pub fn twirp_json(input: &[u8]) {
+    message::<CreateArtifactRequest>(input);
+    message::<FinalizeArtifactRequest>(input);
+    message::<ListArtifactsRequest>(input);
+    message::<GetSignedArtifactUrlRequest>(input);
+    message::<DeleteArtifactRequest>(input);
+}
+
+fn message<M: Message + Default + PartialEq + Debug + Serialize + DeserializeOwned>(input: &[u8]) {
+    let Ok(message) = twirp::read_json::<M>(input) else { return };
+    assert!(input.trim_ascii_start().starts_with(b"{"), "only an object is a message");
+    let json = serde_json::to_vec(&message).expect("messages are plain data");
+    assert_eq!(twirp::read_json::<M>(&json).as_ref(), Ok(&message), "{}", String::from_utf8_lossy(&json));
+    assert_eq!(M::decode(message.encode_to_vec().as_slice()).as_ref(), Ok(&message));
+}
+
+/// A range header after eight bytes of size: the answer lies inside the content.
+pub fn range(input: &[u8]) {
+    let Some((size, header)) = input.split_first_chunk() else { return };
+    let size = u64::from_le_bytes(*size);
+    let Ok(header) = std::str::from_utf8(header) else { return };
+    match range::parse(header, size) {
+        Wanted::Whole | Wanted::Unsatisfiable => {}
+        Wanted::Part(part) => {
+            assert!(part.start < part.end && part.end <= size, "{header:?} of {size}: {part:?}");
+            let plain = format!("bytes={}-{}", part.start, part.end - 1);
+            assert_eq!(range::parse(&plain, size), Wanted::Part(part), "{header:?} of {size}");
+        }
+    }
+}
+
+/// A file name: both forms in the header lead back to it, and nothing in it leaves its place.
+pub fn disposition(input: &[u8]) {
+    let Ok(name) = std::str::from_utf8(input) else { return };
+    let header = disposition::attachment(name);
+    assert!(HeaderValue::from_str(&header).is_ok(), "{header:?} is no header");
+    let (plain, extended) = header
+        .strip_prefix("attachment; filename=\"")
+        .and_then(|rest| rest.split_once("\"; filename*=UTF-8''"))
+        .expect("two forms");
+    for form in [plain, extended] {
+        let safe = form.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte));
+        assert!(safe, "{form:?} could be read as something else");
+        assert_eq!(percent_decode_str(form).decode_utf8().as_deref(), Ok(name));
+    }
+}
+
+/// A configuration file: what is accepted is within bounds and means the same the second time.
+pub fn config(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let mut config = Config::defaults(&Places::from_env(|_| Ok("/home/u".into())));
+    if let Err(problems) = file::apply(text, &mut config) {
+        assert!(!problems.is_empty(), "refused without a problem: {text:?}");
+        assert!(problems.iter().all(|problem| !problem.reason.is_empty()), "{problems:?}");
+        return;
+    }
+    assert!(config.data_dir.is_absolute() && config.socket.path.is_absolute(), "{text:?}");
+    assert!(config.server.max_connections > 0 && config.artifacts.max_uploads > 0, "{text:?}");
+    for base in [&config.server.root_url, &config.artifacts.base_url].into_iter().flatten() {
+        assert!(base.host().is_some() && base.query().is_none() && base.password().is_none(), "{text:?}");
+    }
+    let mut again = config.clone();
+    assert_eq!(file::apply(text, &mut again), Ok(()), "{text:?}");
+    assert_eq!(again, config, "{text:?}");
+}
+
+/// A runtime token: only what was signed is believed, whatever is done to it.
+pub fn runtime_token(input: &[u8]) {
+    let Ok(token) = std::str::from_utf8(input) else { return };
+    let key = SigningKey::derive(b"fuzzing", "runtime-token");
+    if let Some(claims) = Claims::verify(token, &key, NOW_MS) {
+        assert_eq!(claims, genuine_claims(), "{token:?}");
+    }
+    let other = SigningKey::derive(b"fuzzing", "signed-url");
+    assert_eq!(Claims::verify(token, &other, NOW_MS), None, "another key never fits");
+}
+
+/// The token of [`runtime_token`] that is genuine.
+pub fn genuine_token() -> String {
+    genuine_claims().sign(&SigningKey::derive(b"fuzzing", "runtime-token"))
+}
+
+fn genuine_claims() -> Claims {
+    Claims::new(21, 49, NOW_MS, NOW_MS / 1_000 + 60, "a".into())
+}

@@ -1,0 +1,126 @@
+//! Request bodies: half of one, too much of one, and clients that go away.
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::json;
+
+use super::{files, healthy};
+use crate::support::{Raw, TestDaemon, eventually, send};
+
+/// A block's request up to its body.
+fn head(address: &str, id: &str, headers: &str) -> String {
+    format!("PUT {address}&comp=block&blockid={id} HTTP/1.1\r\nhost: x\r\n{headers}\r\n")
+}
+
+async fn commit(farrier: &TestDaemon, address: &str, id: &str) -> u16 {
+    let list = format!("<BlockList><Latest>{id}</Latest></BlockList>");
+    send(&farrier.tcp(), Method::PUT, &format!("{address}&comp=blocklist"), &[], list).await.status
+}
+
+#[tokio::test]
+async fn a_body_that_stands_still_gives_its_slot_back_and_leaves_nothing() {
+    let farrier = TestDaemon::with(|config| {
+        config.server.idle_timeout = Duration::from_secs(1);
+        config.artifacts.max_uploads = 1;
+    })
+    .await;
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    let address = farrier.create(&job, "slow").await;
+    let mut stalled =
+        Raw::sending(&farrier.tcp(), head(&address, "YQ", "content-length: 900000\r\nexpect: 100-continue\r\n")).await;
+    assert_eq!(stalled.answer().await.expect("the daemon reads").0, 100);
+    stalled.send(vec![b'x'; 600_000]).await.expect("taken");
+
+    let path = format!("{address}&comp=block&blockid=Yg");
+    let busy = send(&farrier.tcp(), Method::PUT, &path, &[], "other").await;
+    assert_eq!((busy.status, busy.header("x-ms-error-code")), (503, "ServerBusy"));
+    eventually("the slot is free again", || async {
+        send(&farrier.tcp(), Method::PUT, &path, &[], "other").await.status == 201
+    })
+    .await;
+    let answers = stalled.answers().await;
+    assert!(answers.is_empty() || answers[0].0 == 400, "{answers:?}");
+    assert_eq!(commit(&farrier, &address, "YQ").await, 400, "half a block does not count");
+    eventually("only the whole block is stored", || async { files(&farrier) == [5] }).await;
+}
+
+#[tokio::test]
+async fn a_client_that_goes_away_leaves_nothing() {
+    let farrier = TestDaemon::start().await;
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    let address = farrier.create(&job, "gone").await;
+    for (sent, politely) in [(0, false), (1, false), (600_000, false), (2_000_000, true), (2_999_999, true)] {
+        let mut raw = Raw::sending(&farrier.tcp(), head(&address, "YQ", "content-length: 3000000\r\n")).await;
+        raw.send(vec![b'x'; sent]).await.expect("taken");
+        if politely {
+            raw.finish().await;
+            let answers = raw.answers().await;
+            assert!(answers.is_empty() || answers[0].0 == 400, "{answers:?}");
+        }
+        drop(raw);
+        eventually("no file is left", || async { files(&farrier).is_empty() }).await;
+        assert_eq!(commit(&farrier, &address, "YQ").await, 400, "half a block does not count");
+    }
+    healthy(&farrier).await;
+}
+
+#[tokio::test]
+async fn a_body_counts_as_long_as_its_header_says() {
+    let farrier = TestDaemon::start().await;
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    let address = farrier.create(&job, "long").await;
+    // What is too much is the next request, and none.
+    let mut raw = Raw::sending(&farrier.tcp(), format!("{}abcde", head(&address, "YQ", "content-length: 3\r\n"))).await;
+    raw.finish().await;
+    let statuses: Vec<u16> = raw.answers().await.into_iter().map(|(status, _)| status).collect();
+    assert!(statuses == [201, 400] || statuses == [201], "{statuses:?}");
+    assert_eq!(commit(&farrier, &address, "YQ").await, 201);
+    let done = farrier.call(&job, "FinalizeArtifact", json!({ "name": "long", "size": "3" })).await;
+    assert_eq!(done.status, 200, "{done:?}");
+
+    let address = farrier.create(&job, "chunked").await;
+    for (headers, body, status) in [
+        ("transfer-encoding: chunked\r\n", "3\r\nabc\r\n0\r\n\r\n", 411),
+        ("", "", 411),
+        ("content-length: 9999999999999\r\n", "", 413),
+        ("content-length: 5000000000\r\n", "", 413),
+    ] {
+        let mut raw = Raw::sending(&farrier.tcp(), head(&address, "YQ", headers) + body).await;
+        let (answered, body) = raw.answer().await.expect("an answer");
+        assert!(answered == status && body.contains("<Error><Code>"), "{headers:?}: {answered} {body}");
+    }
+    assert_eq!(commit(&farrier, &address, "YQ").await, 400, "no block came");
+}
+
+#[tokio::test]
+async fn too_large_messages_are_refused_in_the_words_of_their_protocol() {
+    let farrier = TestDaemon::start().await;
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    let address = farrier.create(&job, "x").await;
+    for size in [(1 << 20) + 1, 3 << 20, 40 << 20] {
+        let json = || format!("{{\"name\":\"{}\"}}", "x".repeat(size));
+        let rest = send(&farrier.unix(), Method::POST, "/api/v1/user/repos", &[], json()).await;
+        assert_eq!(rest.status, 413, "{rest:?}");
+        assert!(rest.json()["message"].is_string());
+        let twirp = farrier.call_raw(&job.token, "CreateArtifact", &json()).await;
+        assert_eq!((twirp.status, twirp.json()["code"].as_str()), (400, Some("malformed")), "{twirp:?}");
+    }
+    let list = send(&farrier.tcp(), Method::PUT, &format!("{address}&comp=blocklist"), &[], vec![b' '; 9 << 20]).await;
+    assert_eq!((list.status, list.header("x-ms-error-code")), (413, "RequestBodyTooLarge"), "{list:?}");
+    healthy(&farrier).await;
+}
+
+#[tokio::test]
+async fn who_may_not_upload_is_told_before_the_body() {
+    let farrier = TestDaemon::start().await;
+    let address = "/_blob/1/1/archive.zip?op=w&exp=99999999999&sig=00";
+    let mut raw =
+        Raw::sending(&farrier.tcp(), head(address, "YQ", "content-length: 1000\r\nexpect: 100-continue\r\n")).await;
+    let (status, body) = raw.answer().await.expect("an answer");
+    assert!(status == 403 && body.contains("AuthenticationFailed"), "{status} {body}");
+}

@@ -1,0 +1,144 @@
+//! A store that fails: the client hears that it may come again, and coming again is safe.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{files, healthy};
+use crate::support::{Answer, Job, TestDaemon, eventually, send};
+use farrierd::store::engine::{Faults, Lost, MemoryEngine};
+
+const XML: &str = "<BlockList><Latest>YQ</Latest></BlockList>";
+
+/// One name on its way from nothing to deleted.
+struct Way<'a> {
+    farrier: &'a TestDaemon,
+    job: &'a Job,
+    name: String,
+    address: String,
+}
+
+impl Way<'_> {
+    /// The request of step `step`, which may be sent again.
+    async fn go(&mut self, step: usize) -> Answer {
+        let message: Value = json!({ "name": self.name, "size": "5" });
+        match step {
+            0 => {
+                let created = self.farrier.call(self.job, "CreateArtifact", message).await;
+                if created.status == 200 {
+                    self.address = self.farrier.path_of(created.json()["signed_upload_url"].as_str().expect("text"));
+                }
+                created
+            }
+            1 => self.put("comp=block&blockid=YQ", "bytes").await,
+            2 => self.put("comp=blocklist", XML).await,
+            3 => self.farrier.call(self.job, "FinalizeArtifact", message).await,
+            _ => self.farrier.call(self.job, "DeleteArtifact", message).await,
+        }
+    }
+
+    async fn put(&self, what: &str, body: &'static str) -> Answer {
+        send(&self.farrier.tcp(), Method::PUT, &format!("{}&{what}", self.address), &[], body).await
+    }
+
+    /// The only artifact of the name in the list.
+    async fn listed(&self) -> Value {
+        let list = self.farrier.call(self.job, "ListArtifacts", json!({ "name_filter": self.name })).await.json();
+        assert!(list["artifacts"].as_array().expect("a list").len() <= 1, "{list}");
+        list["artifacts"][0].clone()
+    }
+}
+
+/// Goes the way up to `step`, whose answer is lost; again with other names until the fault meets
+/// the request and not something in the background.
+async fn meet<'a>(farrier: &'a TestDaemon, job: &'a Job, faults: &Faults, (lost, step): (Lost, usize)) -> Way<'a> {
+    for attempt in 0..50 {
+        let mut way = Way { farrier, job, name: format!("{lost:?}-{step}-{attempt}"), address: String::new() };
+        for before in 0..step {
+            let answer = way.go(before).await;
+            // What an earlier attempt armed may still be about.
+            assert!([200, 201].contains(&answer.status), "{answer:?}");
+        }
+        faults.lose_answers(lost, 1);
+        let answer = way.go(step).await;
+        faults.lose_answers(lost, 0);
+        if answer.status == 503 {
+            let code = if step == 1 || step == 2 {
+                answer.header("x-ms-error-code").to_owned()
+            } else {
+                answer.json()["code"].to_string()
+            };
+            assert!(["ServerBusy", "\"unavailable\""].contains(&code.as_str()), "{answer:?}");
+            return way;
+        }
+        assert!([200, 201].contains(&answer.status), "{answer:?}");
+    }
+    panic!("the fault never meets step {step}")
+}
+
+#[tokio::test]
+async fn a_lost_answer_of_the_store_is_503_and_the_same_request_again_is_safe() {
+    let engine = MemoryEngine::new();
+    let faults = engine.faults();
+    let farrier = TestDaemon::over(engine).await;
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    for lost in [Lost::Applied, Lost::Dropped] {
+        for step in 0..5 {
+            let mut way = meet(&farrier, &job, &faults, (lost, step)).await;
+            let before = way.listed().await;
+            for next in step..5 {
+                let answer = way.go(next).await;
+                let gone = lost == Lost::Applied && step == 4;
+                let expected = if next == 1 || next == 2 { 201 } else { 200 };
+                assert_eq!(answer.status, if gone { 404 } else { expected }, "{lost:?} {step} {next}: {answer:?}");
+                if next == 3 {
+                    let again = way.go(3).await;
+                    assert_eq!(answer.json()["artifact_id"], again.json()["artifact_id"]);
+                    assert_eq!(way.listed().await["database_id"], answer.json()["artifact_id"]);
+                    assert!(before.is_null() || before["database_id"] == answer.json()["artifact_id"], "{before}");
+                }
+            }
+            assert!(way.listed().await.is_null());
+        }
+    }
+}
+
+#[tokio::test]
+async fn while_the_store_is_away_every_protocol_says_so_and_health_too() {
+    let engine = MemoryEngine::new();
+    let faults = engine.faults();
+    let farrier = TestDaemon::over(engine).await;
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    let address = farrier.create(&job, "x").await;
+    faults.unavailable(true);
+    let blob = send(&farrier.tcp(), Method::PUT, &format!("{address}&comp=block&blockid=YQ"), &[], "x").await;
+    assert_eq!((blob.status, blob.header("x-ms-error-code")), (503, "ServerBusy"));
+    let twirp = farrier.call(&job, "ListArtifacts", json!({})).await;
+    assert_eq!((twirp.status, twirp.json()["code"].as_str()), (503, Some("unavailable")));
+    let rest = send(&farrier.unix(), Method::GET, "/api/v1/repos/admin/tool", &[], "").await;
+    assert_eq!(rest.status, 503, "{rest:?}");
+    assert!(rest.json()["message"].is_string());
+    assert_eq!(send(&farrier.tcp(), Method::GET, "/api/healthz", &[], "").await.status, 503);
+    faults.unavailable(false);
+    healthy(&farrier).await;
+    farrier.upload(&job, "x", b"bytes").await;
+}
+
+#[tokio::test]
+async fn transactions_that_run_twice_do_nothing_twice() {
+    let engine = MemoryEngine::new();
+    engine.faults().rerun(true);
+    let farrier = TestDaemon::over(engine).await;
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    let first = farrier.upload(&job, "a", b"bytes").await;
+    let second = farrier.upload(&job, "b", b"other bytes").await;
+    assert!(first < second);
+    let listed = farrier.call(&job, "ListArtifacts", json!({})).await.json();
+    assert_eq!(listed["artifacts"].as_array().expect("a list").len(), 2, "{listed}");
+    assert_eq!(farrier.call(&job, "DeleteArtifact", json!({ "name": "a" })).await.status, 200);
+    eventually("its bytes are gone", || async { files(&farrier) == [11] }).await;
+    farrier.end(&job).await;
+    assert_eq!(farrier.call(&job, "ListArtifacts", json!({})).await.status, 401);
+}

@@ -1,0 +1,132 @@
+//! Request heads: half of one, too much of one, and what is none.
+
+use std::time::Duration;
+
+use super::healthy;
+use crate::support::{Raw, TestDaemon};
+
+async fn daemon() -> TestDaemon {
+    TestDaemon::with(|config| config.server.header_timeout = Duration::from_secs(1)).await
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_end_ends_the_connection() {
+    let farrier = daemon().await;
+    let whole = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
+    for begun in ["", "G", "GET /api/v1/version HTTP/1.1\r\n", "GET /api/v1/version HTTP/1.1\r\nhost: x\r\na"] {
+        let mut raw = Raw::sending(&farrier.tcp(), begun).await;
+        let answers = raw.answers().await;
+        assert!(answers.is_empty() || answers[0].0 == 408, "{begun:?}: {answers:?}");
+        // The same on a connection that was useful before.
+        let mut raw = Raw::sending(&farrier.tcp(), format!("{whole}{begun}")).await;
+        let answers = raw.answers().await;
+        assert_eq!(answers[0].0, 200, "{begun:?}");
+        assert!(answers.len() == 1 || answers[1].0 == 408, "{begun:?}: {answers:?}");
+    }
+    healthy(&farrier).await;
+}
+
+#[tokio::test]
+async fn a_head_that_comes_in_drops_gets_no_more_time() {
+    let farrier = daemon().await;
+    let mut raw = Raw::sending(&farrier.tcp(), "GET /api/v1/version HTTP/1.1\r\n").await;
+    let mut drops = 0;
+    while raw.send("x-drop: 1\r\n").await.is_ok() {
+        drops += 1;
+        assert!(drops < 3_000, "a head may take for ever");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_refused_and_the_connection_closed() {
+    let farrier = daemon().await;
+    let long = "x".repeat(70_000);
+    let huge = format!("GET / HTTP/1.1\r\nhost: x\r\nx-huge: {}\r\n\r\n", "x".repeat(2_000_000));
+    let many = format!("GET / HTTP/1.1\r\nhost: x\r\n{}\r\n", "a: b\r\n".repeat(1_000));
+    let long_url = format!("GET /{long} HTTP/1.1\r\nhost: x\r\n\r\n");
+    for (name, bytes, status) in [
+        ("zeros", &b"\0\0\0\0\r\n\r\n"[..], 400),
+        ("TLS", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
+        ("HTTP/0.9", b"GET /\r\n\r\n", 400),
+        ("HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        ("HTTP/9.9", b"GET / HTTP/9.9\r\nhost: x\r\n\r\n", 400),
+        ("no path", b"GET HTTP/1.1\r\nhost: x\r\n\r\n", 400),
+        ("two blanks", b"GET  / HTTP/1.1\r\nhost: x\r\n\r\n", 400),
+        ("a blank before the colon", b"GET / HTTP/1.1\r\nhost : x\r\n\r\n", 400),
+        ("a folded header", b"GET / HTTP/1.1\r\nhost: x\r\na: b\r\n c\r\n\r\n", 400),
+        ("a line break in a header", b"GET / HTTP/1.1\r\nhost: x\r\na: b\rc\r\n\r\n", 400),
+        ("a zero in a header", b"GET / HTTP/1.1\r\nhost: x\r\na: b\0c\r\n\r\n", 400),
+        ("a huge header", huge.as_bytes(), 431),
+        ("many headers", many.as_bytes(), 431),
+        ("a long address", long_url.as_bytes(), 414),
+        ("a negative length", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n", 400),
+        ("a signed length", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: +1\r\n\r\na", 400),
+        ("a hexadecimal length", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 0x1\r\n\r\na", 400),
+        ("too large a length", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99999999999999999999\r\n\r\n", 400),
+        ("two lengths", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\na", 400),
+        ("a list of lengths", b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1, 2\r\n\r\na", 400),
+        ("chunked not last", b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked, gzip\r\n\r\n", 400),
+        ("an unknown encoding", b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip\r\n\r\n", 400),
+        ("chunks in HTTP/1.0", b"POST / HTTP/1.0\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+    ] {
+        let mut raw = Raw::connect(&farrier.tcp()).await.expect("the daemon listens");
+        // It may be closed before everything is sent.
+        let _ = raw.send(bytes).await;
+        let answers = raw.answers().await;
+        let statuses: Vec<u16> = answers.iter().map(|(status, _)| *status).collect();
+        assert!(statuses.is_empty() || statuses == [status], "{name}: {answers:?}");
+    }
+    healthy(&farrier).await;
+}
+
+#[tokio::test]
+async fn two_ways_to_say_where_a_body_ends_never_make_two_requests_of_one() {
+    let farrier = daemon().await;
+    let hidden = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
+    let te = "transfer-encoding: chunked\r\n";
+    let length = format!("content-length: {}\r\n", 5 + hidden.len());
+    for headers in [
+        format!("{te}{length}"),
+        format!("{length}{te}"),
+        format!("{length}transfer-encoding: xchunked\r\n"),
+        format!("{length}transfer-encoding: \tchunked\r\n"),
+        format!("{length}transfer-encoding: identity\r\n{te}"),
+        format!("{length}x: y\r\ntransfer-encoding : chunked\r\n"),
+    ] {
+        let head = format!("POST /api/farrier/v1/jobs HTTP/1.1\r\nhost: x\r\n{headers}\r\n");
+        let mut raw = Raw::sending(&farrier.tcp(), format!("{head}0\r\n\r\n{hidden}")).await;
+        let answers = raw.answers().await;
+        assert!(answers.len() <= 1, "{headers:?}: {answers:?}");
+        assert!(answers.iter().all(|(status, _)| (400..500).contains(status)), "{headers:?}: {answers:?}");
+    }
+    healthy(&farrier).await;
+}
+
+#[tokio::test]
+async fn unusual_requests_that_are_none_the_less_right_are_answered() {
+    let farrier = daemon().await;
+    let version = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
+    let mut raw = Raw::sending(&farrier.tcp(), version.repeat(20)).await;
+    let answers = raw.answers().await;
+    assert_eq!(answers.len(), 20, "requests one after the other, all sent at once");
+    assert!(answers.iter().all(|answer| *answer == answers[0] && answer.0 == 200), "{answers:?}");
+
+    for (request, status) in [
+        ("GET http://other.example/api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n", 200),
+        ("\r\n\r\nGET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n", 200),
+        ("GET /api/v1/version HTTP/1.1\nhost: x\n\n", 200),
+        ("GET /api/v1/version HTTP/1.0\r\n\r\n", 200),
+        ("BREW /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n", 405),
+        ("OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n", 404),
+        ("CONNECT other.example:443 HTTP/1.1\r\nhost: x\r\n\r\n", 404),
+        ("TRACE /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n", 405),
+        ("BREW /_blob/1/1/a HTTP/1.1\r\nhost: x\r\n\r\n", 405),
+        ("BREW /twirp/github.actions.results.api.v1.ArtifactService/ListArtifacts HTTP/1.1\r\nhost: x\r\n\r\n", 405),
+    ] {
+        let mut raw = Raw::sending(&farrier.tcp(), request).await;
+        let (answered, body) = raw.answer().await.expect("an answer");
+        assert_eq!(answered, status, "{request:?}: {body}");
+    }
+    healthy(&farrier).await;
+}

@@ -1,0 +1,345 @@
+//! The real program, killed at random moments: nothing that was acknowledged is lost, nothing that
+//! was not becomes visible, and no byte is left behind.
+//!
+//! `FARRIER_KILLS` says how often (15), `FARRIER_SEED` repeats the choices of a run.
+
+mod client;
+mod world;
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+use http::Method;
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use self::world::{Content, Counts, Entry, Name, World, begin, block_list, call, path_of};
+use crate::support::{Binary, Job, Over, PATIENCE, Random, Raw, eventually, send, stored};
+
+const WORKERS: usize = 6;
+/// Acknowledgements between two kills, at most.
+const ACKS_MAX: usize = 120;
+/// Longest pause before a kill, beside which requests run.
+const JITTER_MAX_MICROS: usize = 6_000;
+/// Artifacts that are downloaded after a kill, beside all that are new.
+const SAMPLE: usize = 5;
+
+const CONFIG: &str = "[artifacts]\non_duplicate = \"replace\"\nreserve_bytes = 0\nabandoned_secs = ";
+
+#[tokio::test]
+async fn nothing_acknowledged_is_lost_however_often_the_daemon_is_killed() {
+    let kills: u64 = std::env::var("FARRIER_KILLS").map_or(15, |text| text.parse().expect("a number"));
+    let seed = Random::seed("FARRIER_SEED");
+    println!("FARRIER_SEED={seed} FARRIER_KILLS={kills}");
+    let mut random = Random::new(seed);
+    let mut farrier = Binary::new(&format!("{CONFIG}3600\n"));
+    farrier.start().await;
+    let (jobs, ended) = prepare(&farrier.unix()).await;
+    let world = World::new(jobs);
+    let workers = join_all((0..WORKERS).map(|worker| client::work(&world, worker, random.fork())));
+    let mut checker = Checker::new(&world, ended, random.fork());
+
+    let killing = async {
+        for _ in 0..kills {
+            world.open(if random.one_in(2) { farrier.tcp() } else { farrier.unix() });
+            let enough = world.counts.acked() + random.below(ACKS_MAX) as u64;
+            eventually("clients got on", || async { world.counts.acked() >= enough }).await;
+            tokio::time::sleep(Duration::from_micros(random.below(JITTER_MAX_MICROS) as u64)).await;
+            world.close();
+            farrier.kill().await;
+            let quiet = world.quiet().await;
+            if random.one_in(4) {
+                // Also while it starts.
+                let _output = farrier.spawn();
+                tokio::time::sleep(Duration::from_micros(random.below(20 * JITTER_MAX_MICROS) as u64)).await;
+                farrier.kill().await;
+            }
+            farrier.start().await;
+            checker.check(&farrier.tcp(), false).await;
+            drop(quiet);
+        }
+        world.stop.store(true, Ordering::SeqCst);
+        world.open(farrier.tcp());
+    };
+    tokio::join!(workers, killing);
+
+    farrier.kill().await;
+    farrier.configure(&format!("{CONFIG}1\n"));
+    farrier.start().await;
+    checker.check(&farrier.tcp(), true).await;
+    let expected = checker.files();
+    let root = farrier.data_dir().join("artifacts");
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let mut found = stored(&root);
+        // An artifact without a block needs no directory, and may have one.
+        for (id, _) in expected.iter().filter(|(_, sizes)| sizes.is_empty()) {
+            found.entry(*id).or_default();
+        }
+        if found == expected {
+            break;
+        }
+        assert!(Instant::now() < deadline, "not exactly what is visible is stored:\n{}", difference(&found, &expected));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    checker.check(&farrier.tcp(), true).await;
+    let memory_mib = farrier.rss_bytes() >> 20;
+    farrier.terminate();
+    assert_eq!(farrier.ended().await.code(), Some(0));
+    quiet_log(&farrier.log());
+    let count = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::SeqCst);
+    let Counts { creates, blocks, commits, finalizes, deletes, cut } = &world.counts;
+    println!(
+        "kills {kills}, acknowledged: creates {}, blocks {}, commits {}, finalizes {}, deletes {}; \
+         answers cut {}; visible at the end {}, lost 0, left behind 0; memory {memory_mib} MiB",
+        count(creates),
+        count(blocks),
+        count(commits),
+        count(finalizes),
+        count(deletes),
+        count(cut),
+        expected.len(),
+    );
+}
+
+#[tokio::test]
+async fn told_to_end_the_daemon_finishes_what_has_begun_and_loses_nothing() {
+    let mut farrier = Binary::new(&format!("{CONFIG}3600\n"));
+    farrier.start().await;
+    let (jobs, ended) = prepare(&farrier.unix()).await;
+    let world = World::new(jobs);
+    let mut random = Random::new(1);
+    let mut checker = Checker::new(&world, ended, random.fork());
+    let workers = join_all((0..WORKERS).map(|worker| client::work(&world, worker, random.fork())));
+    let ending = async {
+        world.open(farrier.tcp());
+        eventually("clients got on", || async { world.counts.acked() >= 40 }).await;
+
+        // An upload of which half has arrived when the daemon is told to end.
+        let created = call(&farrier.tcp(), &world.jobs[0], "CreateArtifact", json!({ "name": "half" })).await;
+        let address = path_of(created.json()["signed_upload_url"].as_str().expect("an address"));
+        let Over::Tcp(tcp) = farrier.tcp() else { unreachable!("asked for TCP") };
+        let mut half = TcpStream::connect(&tcp).await.expect("the daemon listens");
+        let head = format!("PUT {address}&comp=block&blockid=YQ HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n");
+        half.write_all(format!("{head}expect: 100-continue\r\n\r\n").as_bytes()).await.expect("taken");
+        let mut go_on = [0; 25];
+        half.read_exact(&mut go_on).await.expect("the daemon reads the body");
+        assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
+        half.write_all(b"01234").await.expect("taken");
+
+        world.close();
+        farrier.terminate();
+        eventually("nobody listens", || async { TcpStream::connect(&tcp).await.is_err() }).await;
+        half.write_all(b"56789").await.expect("taken");
+        let mut answer = String::new();
+        half.read_to_string(&mut answer).await.expect("an answer and an end");
+        assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
+        assert_eq!(farrier.ended().await.code(), Some(0), "{}", farrier.log());
+
+        let quiet = world.quiet().await;
+        farrier.start().await;
+        let list =
+            send(&farrier.tcp(), Method::PUT, &format!("{address}&comp=blocklist"), &[], block_list(&["YQ".into()]))
+                .await;
+        assert_eq!(list.status, 201, "{list:?}");
+        checker.check(&farrier.tcp(), true).await;
+        drop(quiet);
+        world.stop.store(true, Ordering::SeqCst);
+        world.open(farrier.tcp());
+    };
+    tokio::join!(workers, ending);
+    quiet_log(&farrier.log());
+}
+
+#[tokio::test]
+async fn a_block_that_comes_too_late_leaves_nothing_even_when_the_daemon_is_killed() {
+    for replaced in [false, true] {
+        let mut farrier = Binary::new(&format!("{CONFIG}3600\n"));
+        farrier.start().await;
+        let (jobs, _) = prepare(&farrier.unix()).await;
+        let (tcp, job, root) = (farrier.tcp(), &jobs[0], farrier.data_dir().join("artifacts"));
+        let create = async || {
+            let created = call(&tcp, job, "CreateArtifact", json!({ "name": "x" })).await;
+            path_of(created.json()["signed_upload_url"].as_str().expect("an address"))
+        };
+        let address = create().await;
+        let put = async |what: &str, body: &'static str| {
+            let put = send(&tcp, Method::PUT, &format!("{address}&{what}"), &[], body).await;
+            assert_eq!(put.status, 201, "{put:?}");
+        };
+        let head = format!("PUT {address}&comp=block&blockid=bGF0ZQ HTTP/1.1\r\nhost: x\r\n");
+        let head = format!("{head}content-length: 2000000\r\nexpect: 100-continue\r\n\r\n");
+        let mut late = Raw::sending(&tcp, head).await;
+        assert_eq!(late.answer().await.expect("the daemon reads").0, 100);
+
+        // The upload ends, and the sweep comes: it takes the block that is in no list.
+        put("comp=block&blockid=YQ", "named").await;
+        put("comp=block&blockid=Yg", "of no use").await;
+        let kept = if replaced {
+            create().await;
+            Vec::new()
+        } else {
+            put("comp=blocklist", "<BlockList><Latest>YQ</Latest></BlockList>").await;
+            let done = call(&tcp, job, "FinalizeArtifact", json!({ "name": "x", "size": "5" })).await;
+            assert_eq!(done.status, 200, "{done:?}");
+            vec![5]
+        };
+        let sizes = || stored(&root).into_values().flatten().collect::<Vec<u64>>();
+        eventually("the sweep was there", || async { sizes() == kept }).await;
+        late.send(vec![b'x'; 1_500_000]).await.expect("taken");
+        eventually("the late block has a file", || async { sizes() != kept }).await;
+        farrier.kill().await;
+        farrier.start().await;
+        eventually("the late block is gone", || async { sizes() == kept }).await;
+        quiet_log(&farrier.log());
+    }
+}
+
+/// Jobs of three runs, and one that has ended.
+async fn prepare(over: &Over) -> (Vec<Job>, Job) {
+    let made = send(over, Method::POST, "/api/v1/user/repos", &[], json!({ "name": "tool" }).to_string()).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let mut jobs = Vec::new();
+    for _ in 0..3 {
+        let first = begin(over, None).await;
+        jobs.push(begin(over, Some(first.run_id)).await);
+        jobs.push(first);
+    }
+    let ended = begin(over, None).await;
+    let path = format!("/api/farrier/v1/jobs/{}/end", ended.job_id);
+    let end = send(over, Method::POST, &path, &[], json!({ "conclusion": "success" }).to_string()).await;
+    assert_eq!(end.status, 200, "{end:?}");
+    (jobs, ended)
+}
+
+/// No failure and no panic was logged.
+fn quiet_log(log: &str) {
+    let bad: Vec<&str> = log.lines().filter(|line| line.contains("ERROR") || line.contains("panicked")).collect();
+    assert!(bad.is_empty(), "{bad:#?}");
+}
+
+fn difference(found: &BTreeMap<u64, Vec<u64>>, expected: &BTreeMap<u64, Vec<u64>>) -> String {
+    let ids = found.keys().chain(expected.keys()).collect::<std::collections::BTreeSet<_>>();
+    let differ = ids.into_iter().filter(|id| found.get(id) != expected.get(id));
+    differ.map(|id| format!("{id}: found {:?}, expected {:?}\n", found.get(id), expected.get(id))).collect()
+}
+
+/// Compares a daemon that just started with what clients were told.
+struct Checker<'a> {
+    world: &'a World,
+    /// A job whose token must stay refused.
+    ended: Job,
+    random: Random,
+    /// What was downloaded already.
+    seen: BTreeMap<Name, Content>,
+    /// The numbers of visible artifacts.
+    ids: BTreeMap<Name, u64>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(world: &'a World, ended: Job, random: Random) -> Self {
+        Self { world, ended, random, seen: BTreeMap::new(), ids: BTreeMap::new() }
+    }
+
+    /// No request is in flight. With `all`, everything is downloaded.
+    async fn check(&mut self, over: &Over, all: bool) {
+        let refused = call(over, &self.ended, "ListArtifacts", json!({})).await;
+        assert_eq!(refused.status, 401, "{refused:?}");
+        let shown = self.shown(over).await;
+        self.settle(&shown);
+        self.ids = shown.iter().map(|(name, (id, _, _))| (name.clone(), *id)).collect();
+        let entries = self.world.entries().clone();
+        for (name, entry) in &entries {
+            let [Some(content)] = entry.shown.as_slice() else { continue };
+            if all || self.seen.get(name) != Some(content) || self.random.one_in(entries.len().div_ceil(SAMPLE)) {
+                self.download(over, name, content).await;
+                self.seen.insert(name.clone(), content.clone());
+            }
+        }
+        if !all {
+            for (name, entry) in entries {
+                self.resume(over, &name, &entry).await;
+            }
+        }
+    }
+
+    /// All that the lists show: number, size and digest of each name.
+    async fn shown(&self, over: &Over) -> BTreeMap<Name, (u64, u64, String)> {
+        let mut shown = BTreeMap::new();
+        for job in self.world.jobs.iter().step_by(2) {
+            let list = call(over, job, "ListArtifacts", json!({})).await;
+            assert_eq!(list.status, 200, "{list:?}");
+            for artifact in list.json()["artifacts"].as_array().expect("a list") {
+                let text = |field: &str| artifact[field].as_str().unwrap_or("0").to_owned();
+                let number = |field: &str| text(field).parse::<u64>().expect("a number");
+                let owner = text("workflow_job_run_backend_id");
+                let owner = self.world.jobs.iter().position(|job| job.job_id.to_string() == owner).expect("a job");
+                let before =
+                    shown.insert((owner, text("name")), (number("database_id"), number("size"), text("digest")));
+                assert!(before.is_none(), "one name, one artifact: {artifact}");
+            }
+        }
+        shown
+    }
+
+    /// Every name shows what was acknowledged, or what an answer that was lost may have said.
+    fn settle(&self, shown: &BTreeMap<Name, (u64, u64, String)>) {
+        let mut entries = self.world.entries();
+        for name in shown.keys() {
+            assert!(entries.contains_key(name), "nobody made {name:?}");
+        }
+        for (name, Entry { shown: may, .. }) in entries.iter_mut() {
+            let is = shown.get(name);
+            let fits = may.iter().find(|content| match (content, is) {
+                (None, None) => true,
+                (Some(content), Some((_, size, digest))) => {
+                    content.size() as u64 == *size && content.digest() == *digest
+                }
+                _ => false,
+            });
+            let fits = fits.unwrap_or_else(|| panic!("{name:?} is {is:?} and may only be one of {}", may.len()));
+            *may = vec![fits.clone()];
+        }
+    }
+
+    async fn download(&self, over: &Over, (job, name): &Name, content: &Content) {
+        let job = &self.world.jobs[*job];
+        let signed = call(over, job, "GetSignedArtifactURL", json!({ "name": name })).await;
+        assert_eq!(signed.status, 200, "{name}: {signed:?}");
+        let path = path_of(signed.json()["signed_url"].as_str().expect("an address"));
+        let answer = send(over, Method::GET, &path, &[], "").await;
+        assert!(answer.status == 200 && answer.body == content.bytes(), "{name} has other bytes");
+    }
+
+    /// Blocks that were acknowledged may be listed, and a list that was is known.
+    async fn resume(&mut self, over: &Over, name: &Name, entry: &Entry) {
+        let Some(upload) = &entry.upload else { return };
+        let ids = match &upload.committed {
+            Some(ids) => ids,
+            None if upload.acked.is_empty() || self.random.one_in(2) => return,
+            None => &upload.acked,
+        };
+        let path = format!("{}&comp=blocklist", upload.address);
+        let answer = send(over, Method::PUT, &path, &[], block_list(ids)).await;
+        assert_eq!(answer.status, 201, "{name:?} {ids:?}: {answer:?}");
+    }
+
+    /// The files that visible artifacts name.
+    fn files(&self) -> BTreeMap<u64, Vec<u64>> {
+        let entries = self.world.entries();
+        let sizes = |name: &Name| {
+            let content = entries[name].shown[0].as_ref().expect("visible");
+            let mut sizes: Vec<u64> = content.0.iter().map(|block| block.len() as u64).collect();
+            sizes.sort_unstable();
+            sizes
+        };
+        self.ids.iter().map(|(name, id)| (*id, sizes(name))).collect()
+    }
+}

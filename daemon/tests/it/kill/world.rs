@@ -1,0 +1,223 @@
+//! What clients were told, and so what the daemon must still know after it was killed.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use http::Method;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{RwLock, RwLockWriteGuard, watch};
+
+use crate::support::{Answer, Job, Over, PATIENCE, try_send};
+
+/// The content of an artifact: its blocks in the order of its list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Content(pub(super) Vec<Arc<Vec<u8>>>);
+
+impl Content {
+    pub(super) fn size(&self) -> usize {
+        self.0.iter().map(|block| block.len()).sum()
+    }
+
+    pub(super) fn digest(&self) -> String {
+        let mut sha256 = Sha256::new();
+        self.0.iter().for_each(|block| sha256.update(block.as_slice()));
+        format!("sha256:{}", hex::encode(sha256.finalize()))
+    }
+
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|block| block.iter().copied()).collect()
+    }
+}
+
+/// An upload that may go on.
+#[derive(Clone, Debug)]
+pub(super) struct Upload {
+    pub(super) address: String,
+    /// Ids of blocks that were acknowledged.
+    pub(super) acked: Vec<String>,
+    /// The list that was acknowledged last.
+    pub(super) committed: Option<Vec<String>>,
+}
+
+/// One name of one job.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// What readers may see: one state, or two while an answer is outstanding.
+    pub(super) shown: Vec<Option<Content>>,
+    pub(super) upload: Option<Upload>,
+}
+
+impl Default for Entry {
+    fn default() -> Self {
+        Self { shown: vec![None], upload: None }
+    }
+}
+
+/// A name of a job, by the job's place among the jobs.
+pub(super) type Name = (usize, String);
+
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub(super) creates: AtomicU64,
+    pub(super) blocks: AtomicU64,
+    pub(super) commits: AtomicU64,
+    pub(super) finalizes: AtomicU64,
+    pub(super) deletes: AtomicU64,
+    /// Requests whose answer a kill took away.
+    pub(super) cut: AtomicU64,
+}
+
+impl Counts {
+    pub(super) fn acked(&self) -> u64 {
+        let all = [&self.creates, &self.blocks, &self.commits, &self.finalizes, &self.deletes];
+        all.into_iter().map(|count| count.load(Ordering::SeqCst)).sum()
+    }
+}
+
+/// All of it. The gate is open while the daemon runs; closing it waits for requests in flight.
+pub(super) struct World {
+    pub(super) jobs: Vec<Job>,
+    pub(super) counts: Counts,
+    pub(super) stop: AtomicBool,
+    entries: Mutex<BTreeMap<Name, Entry>>,
+    gate: RwLock<()>,
+    running: watch::Sender<(u64, Option<Over>)>,
+}
+
+impl World {
+    pub(super) fn new(jobs: Vec<Job>) -> Self {
+        Self {
+            jobs,
+            counts: Counts::default(),
+            stop: AtomicBool::new(false),
+            entries: Mutex::default(),
+            gate: RwLock::default(),
+            running: watch::Sender::new((0, None)),
+        }
+    }
+
+    pub(super) fn entries(&self) -> MutexGuard<'_, BTreeMap<Name, Entry>> {
+        self.entries.lock().expect("no panic before")
+    }
+
+    pub(super) fn with<T>(&self, name: &Name, change: impl FnOnce(&mut Entry) -> T) -> T {
+        change(self.entries().entry(name.clone()).or_default())
+    }
+
+    /// The daemon answers here from now on.
+    pub(super) fn open(&self, over: Over) {
+        self.running.send_modify(|(epoch, running)| {
+            *epoch += 1;
+            *running = Some(over);
+        });
+    }
+
+    /// The daemon is about to end.
+    pub(super) fn close(&self) {
+        self.running.send_modify(|(_, running)| *running = None);
+    }
+
+    /// Returns when no request is in flight; none begins before the guard is dropped.
+    pub(super) async fn quiet(&self) -> RwLockWriteGuard<'_, ()> {
+        tokio::time::timeout(PATIENCE, self.gate.write()).await.expect("requests end when the daemon has")
+    }
+
+    async fn running(&self, after: u64) -> (u64, Over) {
+        let mut running = self.running.subscribe();
+        let found = running.wait_for(|(epoch, over)| *epoch > after && over.is_some());
+        let found = tokio::time::timeout(PATIENCE, found).await.expect("only a kill takes an answer away");
+        let (epoch, over) = found.expect("the world lasts").clone();
+        (epoch, over.expect("checked"))
+    }
+
+    /// Sends a request until it is answered, over as many lives of the daemon as that takes. With
+    /// the answer comes whether an earlier one was lost; `told` hears it before anything is checked.
+    pub(super) async fn insist(
+        &self,
+        (method, path): (Method, &str),
+        headers: &[(&str, &str)],
+        body: &[u8],
+        told: impl Fn(&Answer),
+    ) -> (Answer, bool) {
+        let (mut after, mut again) = (0, false);
+        loop {
+            let (epoch, over) = self.running(after).await;
+            let _going = self.gate.read().await;
+            let sent = try_send(&over, method.clone(), path, headers, body.to_vec());
+            match tokio::time::timeout(PATIENCE, sent).await.expect("an answer or an end") {
+                // Too many uploads at once: the client's part is to come again.
+                Ok(answer) if answer.status == 503 => tokio::task::yield_now().await,
+                Ok(answer) => {
+                    told(&answer);
+                    return (answer, again);
+                }
+                Err(_) => {
+                    self.counts.cut.fetch_add(1, Ordering::SeqCst);
+                    (after, again) = (epoch, true);
+                }
+            }
+        }
+    }
+
+    /// A Twirp call of a job about one name.
+    pub(super) async fn call(
+        &self,
+        (job, name): &Name,
+        method: &str,
+        mut message: Value,
+        told: impl Fn(&Answer),
+    ) -> (Answer, bool) {
+        message["name"] = name.as_str().into();
+        let (path, headers, body) = twirp(&self.jobs[*job], method, message);
+        let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        self.insist((Method::POST, &path), &headers, body.as_bytes(), told).await
+    }
+}
+
+/// Path, headers and body of a call.
+pub(super) fn twirp(job: &Job, method: &str, mut message: Value) -> (String, [(&'static str, String); 2], String) {
+    message["workflow_run_backend_id"] = job.run_id.to_string().into();
+    message["workflow_job_run_backend_id"] = job.job_id.to_string().into();
+    let path = format!("/twirp/github.actions.results.api.v1.ArtifactService/{method}");
+    let headers = [("content-type", "application/json".to_owned()), ("authorization", format!("Bearer {}", job.token))];
+    (path, headers, message.to_string())
+}
+
+/// A call whose answer must come.
+pub(super) async fn call(over: &Over, job: &Job, method: &str, message: Value) -> Answer {
+    let (path, headers, body) = twirp(job, method, message);
+    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    try_send(over, Method::POST, &path, &headers, body).await.expect("an answer")
+}
+
+/// The body of a block list.
+pub(super) fn block_list(ids: &[String]) -> String {
+    let blocks: String = ids.iter().map(|id| format!("<Latest>{id}</Latest>")).collect();
+    format!("<BlockList>{blocks}</BlockList>")
+}
+
+/// Path and query of an absolute address.
+pub(super) fn path_of(address: &str) -> String {
+    let rest = address.split_once("://").expect("a scheme").1;
+    rest[rest.find('/').expect("a path")..].to_owned()
+}
+
+/// Begins a job in a new run of `admin/tool`, or in the live run `run`.
+pub(super) async fn begin(over: &Over, run: Option<i64>) -> Job {
+    let body = json!({ "repo": "admin/tool", "run_id": run }).to_string();
+    let begun = try_send(over, Method::POST, "/api/farrier/v1/jobs", &[], body).await.expect("an answer");
+    assert_eq!(begun.status, 201, "{begun:?}");
+    let json = begun.json();
+    Job {
+        run_id: json["run_id"].as_i64().expect("an integer"),
+        job_id: json["job_id"].as_i64().expect("an integer"),
+        token: json["token"].as_str().expect("text").to_owned(),
+        env: Vec::new(),
+    }
+}

@@ -1,0 +1,91 @@
+//! The checks of the fuzz targets without a fuzzer: seeds, and variations of them.
+
+use std::path::Path;
+
+use farrierd::fuzzing;
+
+use crate::support::Random;
+
+/// Variations of the seeds of one target.
+const VARIATIONS: usize = 3_000;
+/// Pieces that mean something to one of the parsers.
+const WORDS: [&str; 20] = [
+    "<Latest>",
+    "</Latest>",
+    "<BlockList/>",
+    "&#x0;",
+    "&amp;",
+    "]]>",
+    "\"",
+    "\\u0000",
+    "null",
+    "-1",
+    "1e9",
+    "99999999999999999999",
+    "%",
+    "%00",
+    "=",
+    "&",
+    ".",
+    "\r\n",
+    "\u{feff}",
+    "[server]\n",
+];
+
+#[test]
+fn every_check_holds_for_the_seeds_and_variations_of_them() {
+    let seed = Random::seed("FARRIER_SEED");
+    println!("FARRIER_SEED={seed}");
+    let mut random = Random::new(seed);
+    for (name, check) in fuzzing::CHECKS {
+        let seeds = seeds(name);
+        assert!(!seeds.is_empty(), "{name} has seeds");
+        seeds.iter().for_each(|seed| check(seed));
+        for _ in 0..VARIATIONS {
+            let mut input = seeds[random.below(seeds.len())].clone();
+            for _ in 0..=random.below(4) {
+                vary(&mut input, &seeds, &mut random);
+            }
+            check(&input);
+        }
+    }
+}
+
+/// The files of the target, and what cannot be written to a file without the key.
+fn seeds(name: &str) -> Vec<Vec<u8>> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(name);
+    let files = std::fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
+    let mut seeds: Vec<Vec<u8>> = files.map(|path| std::fs::read(path).expect("a file")).collect();
+    match name {
+        "signed_url" => seeds.extend(fuzzing::genuine_addresses().into_iter().map(String::into_bytes)),
+        "runtime_token" => seeds.push(fuzzing::genuine_token().into_bytes()),
+        _ => {}
+    }
+    seeds
+}
+
+fn vary(input: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
+    let at = random.below(input.len() + 1);
+    match random.below(6) {
+        0 if at < input.len() => input[at] = random.next().to_le_bytes()[0],
+        1 if at < input.len() => input[at] ^= 1 << random.below(8),
+        2 => input.truncate(at),
+        3 => drop(input.splice(at..at, random.of(&WORDS).bytes())),
+        4 if at < input.len() => drop(input.drain(at..(at + 1 + random.below(8)).min(input.len()))),
+        _ => {
+            let other = &seeds[random.below(seeds.len())];
+            let from = random.below(other.len() + 1);
+            input.splice(at..at, other[from..].iter().take(64).copied());
+        }
+    }
+}
+
+#[test]
+fn genuine_seeds_are_genuine() {
+    for address in fuzzing::genuine_addresses() {
+        let written = seeds("signed_url").iter().filter(|seed| **seed == address.as_bytes()).count();
+        assert!(written >= 2, "the seeds on disk hold {address}");
+    }
+    let token = fuzzing::genuine_token();
+    assert!(seeds("runtime_token").iter().filter(|seed| **seed == token.as_bytes()).count() >= 2, "{token}");
+}

@@ -1,0 +1,149 @@
+//! The daemon's program as a process of its own: what only a process can show, such as being
+//! killed. Everything else is tested with a daemon in process.
+
+use std::{
+    fs::File,
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader},
+    process::{Child, ChildStdout, Command},
+};
+
+use super::{Over, PATIENCE};
+
+/// `farrierd` with a directory of its own, which outlives the process.
+pub struct Binary {
+    dir: TempDir,
+    child: Option<Child>,
+    tcp: String,
+}
+
+impl Binary {
+    /// A daemon that does not run yet, with `config` as its file.
+    pub fn new(config: &str) -> Self {
+        let binary = Self { dir: tempfile::tempdir().expect("a directory"), child: None, tcp: String::new() };
+        binary.configure(config);
+        binary
+    }
+
+    /// Another file for the next start.
+    pub fn configure(&self, config: &str) {
+        std::fs::write(self.dir.path().join("farrierd.toml"), config).expect("a file");
+    }
+
+    /// Starts the process on a free port and waits until it answers requests.
+    pub async fn start(&mut self) {
+        let mut lines = BufReader::new(self.spawn()).lines();
+        let ready = async {
+            while let Some(line) = lines.next_line().await.expect("text") {
+                if let Some(address) = line.strip_prefix("farrierd listens on tcp ") {
+                    self.tcp = address.to_owned();
+                }
+                if line.starts_with("data lies in ") {
+                    return true;
+                }
+            }
+            false
+        };
+        let ready = tokio::time::timeout(PATIENCE, ready).await.expect("in time");
+        assert!(ready, "farrierd did not start:\n{}", self.log());
+    }
+
+    /// Starts the process and does not wait for anything. What it prints can be read.
+    pub fn spawn(&mut self) -> ChildStdout {
+        assert!(self.child.is_none(), "one process at a time");
+        let log = File::options().append(true).create(true).open(self.log_file()).expect("a file");
+        #[expect(clippy::disallowed_methods, reason = "the one door to processes of tests")]
+        let mut command = Command::new(env!("CARGO_BIN_EXE_farrierd"));
+        command.arg("--config").arg(self.dir.path().join("farrierd.toml"));
+        command.arg("--data-dir").arg(self.data_dir()).arg("--socket").arg(self.socket());
+        command.args(["--listen", "127.0.0.1:0"]).env_remove("LISTEN_FDS").env_remove("NOTIFY_SOCKET");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
+        let mut child = command.spawn().expect("the program runs");
+        let output = child.stdout.take().expect("a pipe");
+        self.child = Some(child);
+        output
+    }
+
+    /// Kills the process: it notices nothing.
+    pub async fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().await.expect("a process");
+        }
+    }
+
+    /// Asks the process to end, and does not wait.
+    pub fn terminate(&self) {
+        let id = self.child.as_ref().and_then(Child::id).and_then(|id| Pid::from_raw(id.cast_signed()));
+        kill_process(id.expect("a process"), Signal::TERM).expect("a process");
+    }
+
+    /// Waits until the process has ended by itself.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let mut child = self.child.take().expect("a process");
+        tokio::time::timeout(PATIENCE, child.wait()).await.expect("in time").expect("a status")
+    }
+
+    /// Memory of the process that is in RAM.
+    pub fn rss_bytes(&self) -> u64 {
+        let id = self.child.as_ref().and_then(Child::id).expect("a process");
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("a process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+        kib << 10
+    }
+
+    /// The daemon over TCP.
+    pub fn tcp(&self) -> Over {
+        Over::Tcp(self.tcp.clone())
+    }
+
+    /// The daemon over its Unix socket: there the tests are the administrator.
+    pub fn unix(&self) -> Over {
+        Over::Unix(self.socket())
+    }
+
+    /// The Unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.dir.path().join("farrier.sock")
+    }
+
+    /// Where all data lies.
+    pub fn data_dir(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// Everything that all processes have logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.log_file()).unwrap_or_default()
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.dir.path().join("log")
+    }
+}
+
+/// The sizes of the files below each numbered directory of `root`, sorted; a directory without a
+/// file is there with none.
+pub fn stored(root: &Path) -> std::collections::BTreeMap<u64, Vec<u64>> {
+    let entries = |path: &Path| -> Vec<PathBuf> {
+        // What is removed meanwhile is not there.
+        std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+    };
+    let mut found = std::collections::BTreeMap::new();
+    for artifact in entries(root) {
+        let id = artifact.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
+        let sizes: &mut Vec<u64> = found.entry(id.unwrap_or(u64::MAX)).or_default();
+        for generation in entries(&artifact) {
+            let files = entries(&generation);
+            sizes.extend(files.iter().filter_map(|file| Some(file.metadata().ok()?.len())));
+        }
+        sizes.sort_unstable();
+    }
+    found
+}

@@ -1,0 +1,80 @@
+//! A connection on which anything can be sent.
+
+use std::{io, time::Duration};
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use super::{Over, PATIENCE};
+
+/// A TCP connection without a client behind it.
+pub struct Raw {
+    stream: TcpStream,
+    read: Vec<u8>,
+}
+
+impl Raw {
+    /// Connects; fails when nobody listens.
+    pub async fn connect(over: &Over) -> io::Result<Self> {
+        let Over::Tcp(address) = over else { panic!("raw connections are over TCP") };
+        Ok(Self { stream: TcpStream::connect(address).await?, read: Vec::new() })
+    }
+
+    /// Connects and sends `bytes`.
+    pub async fn sending(over: &Over, bytes: impl AsRef<[u8]>) -> Self {
+        let mut raw = Self::connect(over).await.expect("the daemon listens");
+        raw.send(bytes).await.expect("taken");
+        raw
+    }
+
+    /// Sends more. Fails when the other side has closed.
+    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        within(self.stream.write_all(bytes.as_ref())).await
+    }
+
+    /// Says that nothing more comes.
+    pub async fn finish(&mut self) {
+        self.stream.shutdown().await.expect("open until now");
+    }
+
+    /// The next answer as status and body; `None` when the connection was closed instead.
+    pub async fn answer(&mut self) -> Option<(u16, String)> {
+        loop {
+            if let Some(answer) = self.take_answer() {
+                return Some(answer);
+            }
+            if within(self.stream.read_buf(&mut self.read)).await.unwrap_or(0) == 0 {
+                assert!(self.read.is_empty(), "half an answer: {:?}", String::from_utf8_lossy(&self.read));
+                return None;
+            }
+        }
+    }
+
+    /// Every answer until the connection is closed.
+    pub async fn answers(&mut self) -> Vec<(u16, String)> {
+        let mut all = Vec::new();
+        while let Some(answer) = self.answer().await {
+            all.push(answer);
+        }
+        all
+    }
+
+    fn take_answer(&mut self) -> Option<(u16, String)> {
+        let end = self.read.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
+        let head = String::from_utf8_lossy(&self.read[..end]).to_ascii_lowercase();
+        let status = head.split(' ').nth(1).and_then(|text| text.get(..3)?.parse().ok()).expect("a status line");
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let length: usize = length.map_or(0, |text| text.parse().expect("a number"));
+        let body = self.read.get(end..end + length)?;
+        let body = String::from_utf8_lossy(body).into_owned();
+        self.read.drain(..end + length);
+        Some((status, body))
+    }
+}
+
+async fn within<T>(wait: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    let patience: Duration = PATIENCE;
+    tokio::time::timeout(patience, wait).await.expect("in time")
+}
