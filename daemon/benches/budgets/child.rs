@@ -1,6 +1,8 @@
 //! Servers as child processes: started, awaited, watched through `/proc`, killed when dropped.
 
 use std::{
+    collections::HashMap,
+    ffi::OsString,
     fs::{self, File},
     io::{BufRead as _, BufReader},
     path::{Path, PathBuf},
@@ -98,15 +100,16 @@ impl Watch {
         Ok(self.status("VmRSS:")? * 1024)
     }
 
-    /// Times that one of its threads went to sleep or was interrupted, so far.
-    pub(crate) fn switches(self) -> Result<(u64, u64)> {
-        let (mut slept, mut interrupted) = (0, 0);
-        for thread in fs::read_dir(format!("/proc/{}/task", self.id))? {
-            let file = thread?.path().join("status");
-            slept += status(&file, "voluntary_ctxt_switches:")?;
-            interrupted += status(&file, "nonvoluntary_ctxt_switches:")?;
-        }
-        Ok((slept, interrupted))
+    /// How often each of its threads has gone to sleep so far: once more than it was woken.
+    pub(crate) fn sleeps(self) -> Result<HashMap<OsString, u64>> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.id))?;
+        threads
+            .map(|thread| {
+                let thread = thread?;
+                let file = thread.path().join("status");
+                Ok((thread.file_name(), status(&file, "voluntary_ctxt_switches:")?))
+            })
+            .collect()
     }
 
     /// Processor time so far, of the process and of its children that nginx's master has.

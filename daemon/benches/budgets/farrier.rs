@@ -69,15 +69,14 @@ impl Farrier {
         self.child.watch()
     }
 
-    /// Ends in order; gives the directory for another start.
-    pub(crate) fn stop(self) -> Result<PathBuf> {
-        self.child.stop()?;
-        Ok(self.dir)
+    /// Ends in order.
+    pub(crate) fn stop(self) -> Result<()> {
+        self.child.stop()
     }
 
     /// Ends at once, without a chance to close anything.
-    pub(crate) fn kill(self) -> PathBuf {
-        self.dir
+    pub(crate) fn kill(self) {
+        drop(self.child);
     }
 
     /// A call over the socket, where this process is the administrator.

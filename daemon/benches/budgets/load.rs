@@ -11,6 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use sha2::{Digest as _, Sha256};
 use tokio::task::JoinSet;
 
@@ -120,9 +121,10 @@ impl Content {
     }
 }
 
-/// Ids of blocks are base64 of equal length; digits are, in groups of four.
+/// The id of a block as the official client makes it: the upload's UUID and the block's number.
+/// What such ids encode to needs no escaping, neither in a query nor in XML.
 pub(crate) fn block_id(number: usize) -> String {
-    format!("{number:012}")
+    BASE64.encode(format!("426a3665-0c1f-4b8e-9d57-2f6a8be01c34{number:012}"))
 }
 
 /// Puts the blocks of `content` to the places that `target` names, `in_flight` at a time.

@@ -64,6 +64,8 @@ pub(crate) struct Plan {
     pub(crate) store_rows: u64,
     /// Starts of a daemon.
     pub(crate) starts: usize,
+    /// A daemon is at rest by then: threads that waited for more blocking work have ended.
+    pub(crate) rest: Duration,
     /// How long an idle daemon is watched.
     pub(crate) idle: Duration,
 }
@@ -89,6 +91,7 @@ impl Plan {
             block: if full { 8 * MIB } else { MIB },
             store_rows: if full { 3_000_000 } else { 20_000 },
             starts: if full { 11 } else { 3 },
+            rest: Duration::from_secs(if full { 12 } else { 0 }),
             idle: Duration::from_secs(if full { 10 } else { 1 }),
         })
     }

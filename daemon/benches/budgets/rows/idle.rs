@@ -40,8 +40,11 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         clean.push(millis(farrier.ready));
         farrier.stop()?;
     }
-    for _ in 0..plan.starts.div_ceil(2) {
-        Farrier::start(&dir).await?.kill();
+    for start in 0..plan.starts.div_ceil(2) {
+        let farrier = Farrier::start(&dir).await?;
+        // A store that nobody has written to counts as closed.
+        farrier.repository(&format!("written-{start}")).await?;
+        farrier.kill();
         let farrier = Farrier::start(&dir).await?;
         killed.push(millis(farrier.ready));
         farrier.stop()?;
@@ -62,12 +65,13 @@ async fn rest(plan: &Plan, table: &mut Table) -> Result<()> {
     let (resident, beside) = (mib(farrier.watch().resident()?), mib(floor.watch().resident()?));
     let text = format!("{} MiB; axum with redb {} MiB", plain(resident), plain(beside));
     table.alone("resident memory at rest", text, "≤ 24 MiB", resident <= RESIDENT_MAX);
-    let before = farrier.watch().switches()?;
+    tokio::time::sleep(plan.rest).await;
+    let before = farrier.watch().sleeps()?;
     tokio::time::sleep(plan.idle).await;
-    let after = farrier.watch().switches()?;
-    let (slept, interrupted) = (after.0 - before.0, after.1 - before.1);
+    let after = farrier.watch().sleeps()?;
+    let woken: u64 = after.iter().map(|(thread, slept)| slept - before.get(thread).unwrap_or(&0)).sum();
     let what = format!("wake-ups in {} s at rest", plan.idle.as_secs());
-    table.alone(&what, format!("{slept} voluntary switches, {interrupted} others"), "0", slept == 0);
+    table.alone(&what, format!("{woken}, {} threads", after.len()), "0", woken == 0);
     Ok(())
 }
 

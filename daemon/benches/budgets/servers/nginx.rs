@@ -55,7 +55,7 @@ fn configuration(dir: &Path, address: &str, dav: bool) -> String {
         "daemon off; worker_processes auto; pid {dir}/pid; error_log stderr; {user}
 events {{ worker_connections 512; }}
 http {{
-    access_log off; sendfile on; tcp_nodelay on; keepalive_requests 1000000;
+    access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
     client_max_body_size 0;
     client_body_temp_path {dir}/temporary; proxy_temp_path {dir}/temporary; fastcgi_temp_path {dir}/temporary;
     uwsgi_temp_path {dir}/temporary; scgi_temp_path {dir}/temporary;
