@@ -23,6 +23,7 @@ const FAILED: u8 = 1;
 const BAD_CONFIG: u8 = 78;
 
 fn main() -> ExitCode {
+    bound_arenas();
     let args = Args::parse();
     let config = match args::configuration(&args, places()) {
         Ok(config) => config,
@@ -78,6 +79,19 @@ async fn daemon(config: Config) -> Result<(), Box<dyn StdError>> {
         () = told_to_stop() => Err("told to stop twice: not waiting for running requests".into()),
     }
 }
+
+/// Heaps that the C library may keep. By default it makes one for almost every thread that blocks,
+/// and each keeps the largest buffers that it has ever held.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn bound_arenas() {
+    const ARENAS: libc::c_int = 2;
+    // SAFETY: it only sets a number, and no other thread runs yet.
+    #[expect(unsafe_code, reason = "mallopt has no safe wrapper")]
+    let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, ARENAS) };
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn bound_arenas() {}
 
 /// Sockets of the service manager if it opened some, else what is configured.
 fn listen(config: &Config) -> Result<Vec<Listener>, Box<dyn StdError>> {

@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn peers_are_believed_only_where_configured() {
         let rules = PeerRules { trusted: true, own_uid: 7, admin_gid: Some(50), ci_gid: Some(60) };
-        let peer = |uid, gids: &[u32]| PeerIds { uid, gids: gids.to_vec() };
+        let peer = |uid, gids: &[u32]| PeerIds { uid, gids: gids.into() };
         assert!(rules.administers(&peer(0, &[])) && rules.administers(&peer(7, &[])));
         assert!(rules.administers(&peer(9, &[1, 50])) && !rules.administers(&peer(9, &[1, 60])));
         assert!(rules.runs_ci(&peer(9, &[60])) && !rules.runs_ci(&peer(9, &[50])));

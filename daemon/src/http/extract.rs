@@ -16,6 +16,9 @@ use crate::app::App;
 /// The content type of all REST answers.
 pub(super) const JSON: &str = "application/json;charset=utf-8";
 
+/// Room for a JSON answer before it grows: one repository fits. Bytes.
+const JSON_ROOM: usize = 2_048;
+
 /// A JSON body.
 ///
 /// No body at all is `{}`. What begins with `{` is JSON whatever its type says: people use curl.
@@ -80,7 +83,8 @@ pub(super) fn created<T: Serialize>(body: T) -> Output<T> {
 
 /// The bytes of a JSON answer.
 pub(super) fn to_json<T: Serialize>(body: &T) -> Bytes {
-    let mut bytes = serde_json::to_vec(body).expect("bodies are plain data");
+    let mut bytes = Vec::with_capacity(JSON_ROOM);
+    serde_json::to_writer(&mut bytes, body).expect("bodies are plain data");
     bytes.push(b'\n');
     bytes.into()
 }

@@ -59,9 +59,13 @@ pub(super) fn user(app: &App, viewer: &Identity, row: &User) -> api::User {
     }
 }
 
-fn host(root_url: &str) -> String {
-    let url = url::Url::parse(root_url).ok();
-    url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_else(|| "localhost".into())
+/// The host in a configured address, which was parsed at the start.
+fn host(root_url: &str) -> &str {
+    let rest = root_url.split_once("://").map_or(root_url, |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or(rest);
+    let authority = authority.rsplit('@').next().unwrap_or(authority);
+    let port = authority.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    port.map_or(authority, |(host, _)| host)
 }
 
 /// An owner as `viewer` may see it. Organisations have an account's shape here.
@@ -237,6 +241,20 @@ pub(super) fn artifact(app: &App, path: &str, row: &Artifact, run: &Run) -> api:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hosts_stand_without_port() {
+        for (address, expected) in [
+            ("http://127.0.0.1:3000", "127.0.0.1"),
+            ("https://forge.example/farrier", "forge.example"),
+            ("https://forge.example:8443/a:1", "forge.example"),
+            ("http://[::1]:3000", "[::1]"),
+            ("http://[::1]", "[::1]"),
+            ("http://a:b@forge.example", "forge.example"),
+        ] {
+            assert_eq!(host(address), expected, "{address}");
+        }
+    }
 
     #[test]
     fn times_are_whole_seconds_in_utc() {

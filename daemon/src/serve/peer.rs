@@ -1,6 +1,6 @@
 //! Who is at the other end of a connection, in the kernel's words.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use tokio::net::{TcpStream, UnixStream};
 
@@ -19,7 +19,7 @@ pub struct PeerIds {
     /// The user.
     pub uid: u32,
     /// All groups, the primary one among them.
-    pub gids: Vec<u32>,
+    pub gids: Arc<[u32]>,
 }
 
 impl Peer {
@@ -31,7 +31,7 @@ impl Peer {
         let Ok(credentials) = stream.peer_cred() else { return Self::Unix(None) };
         let mut gids = supplementary_groups(stream).unwrap_or_default();
         gids.push(credentials.gid());
-        Self::Unix(Some(PeerIds { uid: credentials.uid(), gids }))
+        Self::Unix(Some(PeerIds { uid: credentials.uid(), gids: gids.into() }))
     }
 }
 

@@ -102,7 +102,7 @@ impl RedbEngine {
         let database = connector.open()?;
         let (requests, inbox) = mpsc::channel();
         let shared = Arc::new(Shared {
-            open: RwLock::new(Some(Open { database: Arc::new(database), generation: 0 })),
+            open: RwLock::new(Some(Open::new(database, 0))),
             committed: AtomicU64::new(0),
             requests,
             room: Arc::new(Semaphore::new(QUEUE_MAX_BYTES)),
@@ -163,6 +163,37 @@ struct Open {
     database: Arc<Database>,
     /// Counts how often the database was opened.
     generation: u64,
+    latest: Latest,
+}
+
+impl Open {
+    fn new(database: Database, generation: u64) -> Self {
+        Self { database: Arc::new(database), generation, latest: Latest::default() }
+    }
+}
+
+/// The table as of the last commit, for all who begin to read before the next: opening it costs as
+/// much as two lookups. The writer takes it away with each commit, so no old state is kept alive.
+#[derive(Default)]
+struct Latest(RwLock<Option<Arc<Table>>>);
+
+impl Latest {
+    fn get(&self) -> Option<Arc<Table>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Opens the table. A commit that comes in between finds the lock taken, and the table after.
+    fn open(&self, open: impl FnOnce() -> Result<Table, ::redb::Error>) -> Result<Arc<Table>, ::redb::Error> {
+        let mut latest = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        match &*latest {
+            Some(table) => Ok(Arc::clone(table)),
+            None => Ok(Arc::clone(latest.insert(Arc::new(open()?)))),
+        }
+    }
+
+    fn forget(&self) {
+        drop(self.0.write().unwrap_or_else(PoisonError::into_inner).take());
+    }
 }
 
 type Table = ::redb::ReadOnlyTable<&'static [u8], &'static [u8]>;
@@ -172,16 +203,23 @@ impl Shared {
         self.committed.load(Ordering::SeqCst)
     }
 
+    /// Commit `version` is durable: whoever begins from here on sees it.
     fn publish(&self, version: Version) {
+        // The state goes before the number: a transaction with the new number must read the new state.
+        if let Some(open) = self.open.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            open.latest.forget();
+        }
         self.committed.store(version, Ordering::SeqCst);
     }
 
     /// The present state, and the generation of the database that it comes from.
-    fn table(&self) -> Result<(Table, u64), EngineError> {
+    fn table(&self) -> Result<(Arc<Table>, u64), EngineError> {
         let guard = self.open.read().unwrap_or_else(PoisonError::into_inner);
         let open = guard.as_ref().ok_or(EngineError::Unavailable)?;
-        let begun = open.database.begin_read().map_err(::redb::Error::from);
-        match begun.and_then(|transaction| Ok(transaction.open_table(TABLE)?)) {
+        if let Some(table) = open.latest.get() {
+            return Ok((table, open.generation));
+        }
+        match open.latest.open(|| Ok(open.database.begin_read()?.open_table(TABLE)?)) {
             Ok(table) => Ok((table, open.generation)),
             Err(error) => Err(self.read_failed(error, open.generation)),
         }

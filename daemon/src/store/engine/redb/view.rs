@@ -27,7 +27,7 @@ const INLINE_KEYS_MAX: u64 = 1_000;
 
 /// One state of the database.
 pub(super) struct RedbView {
-    table: Table,
+    table: Arc<Table>,
     shared: Arc<Shared>,
     generation: u64,
 }

@@ -222,7 +222,7 @@ impl Writer {
         match self.connector.open() {
             Ok(database) => {
                 self.generation += 1;
-                self.shared.put(Open { database: Arc::new(database), generation: self.generation });
+                self.shared.put(Open::new(database, self.generation));
                 tracing::info!(generation = self.generation, "the store is open again");
             }
             Err(error) => {

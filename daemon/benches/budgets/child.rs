@@ -1,0 +1,156 @@
+//! Servers as child processes: started, awaited, watched through `/proc`, killed when dropped.
+
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    fs::{self, File},
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child as Process, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{Result, client::Over};
+
+/// A server that does not answer by then never will.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running server.
+pub(crate) struct Child {
+    process: Process,
+    /// Kept open: a server that writes to a closed pipe fails.
+    stdout: BufReader<ChildStdout>,
+    log: PathBuf,
+}
+
+impl Child {
+    /// Starts `program`; its errors go to a file beside its data.
+    pub(crate) fn start(program: &Path, args: &[&str], env: &[(&str, &str)], dir: &Path) -> Result<Self> {
+        let log = dir.join("stderr.log");
+        #[expect(clippy::disallowed_methods, reason = "servers to measure are processes of their own")]
+        let mut command = Command::new(program);
+        command.args(args).envs(env.iter().copied()).current_dir(dir);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(&log)?);
+        let mut process = command.spawn().map_err(|error| format!("{}: {error}", program.display()))?;
+        let stdout = BufReader::new(process.stdout.take().ok_or("no standard output")?);
+        Ok(Self { process, stdout, log })
+    }
+
+    /// The next line on standard output. Blocks.
+    pub(crate) fn line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        if self.stdout.read_line(&mut line)? == 0 {
+            let log = fs::read_to_string(&self.log).unwrap_or_default();
+            return Err(format!("the server ended early: {log}").into());
+        }
+        Ok(line.trim_end().to_owned())
+    }
+
+    /// Waits until somebody accepts connections at `over`.
+    pub(crate) async fn answers(&mut self, over: &Over) -> Result<()> {
+        let begun = Instant::now();
+        while over.connect().await.is_err() {
+            if self.process.try_wait()?.is_some() || begun.elapsed() > PATIENCE {
+                let log = fs::read_to_string(&self.log).unwrap_or_default();
+                return Err(format!("nobody listens at {over:?}: {log}").into());
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Ok(())
+    }
+
+    /// The process, as others may watch it.
+    pub(crate) fn watch(&self) -> Watch {
+        Watch { id: self.process.id() }
+    }
+
+    /// Asks it to end, and waits.
+    pub(crate) fn stop(mut self) -> Result<()> {
+        if let Some(id) = Pid::from_raw(self.process.id().cast_signed()) {
+            kill_process(id, Signal::TERM)?;
+        }
+        self.process.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // Both fail for a process that has ended, which is as good.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A look at a process from outside.
+#[derive(Clone, Copy)]
+pub(crate) struct Watch {
+    id: u32,
+}
+
+impl Watch {
+    fn status(self, field: &str) -> Result<u64> {
+        status(Path::new(&format!("/proc/{}/status", self.id)), field)
+    }
+
+    /// Resident memory, bytes.
+    pub(crate) fn resident(self) -> Result<u64> {
+        Ok(self.status("VmRSS:")? * 1024)
+    }
+
+    /// How often each of its threads has gone to sleep so far: once more than it was woken.
+    pub(crate) fn sleeps(self) -> Result<HashMap<OsString, u64>> {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.id))?;
+        threads
+            .map(|thread| {
+                let thread = thread?;
+                let file = thread.path().join("status");
+                Ok((thread.file_name(), status(&file, "voluntary_ctxt_switches:")?))
+            })
+            .collect()
+    }
+
+    /// Processor time so far, of the process and of its children that nginx's master has.
+    pub(crate) fn processor(self) -> Result<Duration> {
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.id)).unwrap_or_default();
+        let mut ticks = ticks(self.id)?;
+        for child in children.split_whitespace() {
+            ticks += self::ticks(child.parse()?)?;
+        }
+        Ok(Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second()))
+    }
+}
+
+fn status(file: &Path, field: &str) -> Result<u64> {
+    let text = fs::read_to_string(file)?;
+    let line = text.lines().find_map(|line| line.strip_prefix(field));
+    let number = line.and_then(|rest| rest.split_whitespace().next()).ok_or("/proc/…/status has other fields")?;
+    Ok(number.parse()?)
+}
+
+/// User and system time, in the kernel's ticks.
+fn ticks(id: u32) -> Result<u64> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat"))?;
+    // The name in brackets may hold anything; fields are counted behind it.
+    let rest = text.rsplit_once(')').ok_or("/proc/…/stat has another form")?.1;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let field = |at: usize| fields.get(at).ok_or("/proc/…/stat has fewer fields");
+    Ok(field(11)?.parse::<u64>()? + field(12)?.parse::<u64>()?)
+}
+
+/// Where `program` is, if it is installed.
+pub(crate) fn installed(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    // Servers often stand where only root's path leads.
+    let places = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    places.map(|place| place.join(program)).find(|file| file.is_file())
+}
+
+/// What `program` prints, on either channel.
+pub(crate) fn said(program: &Path, args: &[&str]) -> Result<String> {
+    #[expect(clippy::disallowed_methods, reason = "asks what a server to measure can do")]
+    let output = Command::new(program).args(args).output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
+}

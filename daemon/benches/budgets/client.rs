@@ -1,0 +1,174 @@
+//! An HTTP/1.1 client that costs next to nothing: what it spends, the servers beside it lack.
+//!
+//! It sends bytes that were made before, and understands of answers what these servers send:
+//! a status, `Content-Length`, and chunks in answers whose body nobody needs.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpStream, UnixStream},
+};
+
+use crate::Result;
+
+/// Where to.
+#[derive(Clone, Debug)]
+pub(crate) enum Over {
+    /// `ADDRESS:PORT`
+    Tcp(String),
+    /// The socket's path.
+    Unix(PathBuf),
+}
+
+impl Over {
+    /// For the table.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Tcp(_) => "TCP",
+            Self::Unix(_) => "Unix",
+        }
+    }
+
+    pub(crate) async fn connect(&self) -> Result<Connection> {
+        let stream: Box<dyn Stream> = match self {
+            Self::Tcp(address) => {
+                let stream = TcpStream::connect(address).await?;
+                stream.set_nodelay(true)?;
+                Box::new(stream)
+            }
+            Self::Unix(path) => Box::new(UnixStream::connect(path).await?),
+        };
+        Ok(Connection { stream, buffer: Vec::with_capacity(64 << 10) })
+    }
+}
+
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
+
+/// A connection that is kept alive.
+pub(crate) struct Connection {
+    stream: Box<dyn Stream>,
+    /// What arrived and was not used.
+    buffer: Vec<u8>,
+}
+
+/// The head of an answer, and how its body ends.
+struct Head {
+    status: u16,
+    end: End,
+}
+
+enum End {
+    After(u64),
+    LastChunk,
+}
+
+impl Connection {
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> Result<()> {
+        Ok(self.stream.write_all(bytes).await?)
+    }
+
+    /// The next answer with its body, which is small. A body in chunks is left out.
+    pub(crate) async fn answer(&mut self) -> Result<(u16, Vec<u8>)> {
+        let head = self.head().await?;
+        match head.end {
+            End::After(length) => {
+                let length = usize::try_from(length)?;
+                while self.buffer.len() < length {
+                    self.more().await?;
+                }
+                Ok((head.status, self.buffer.drain(..length).collect()))
+            }
+            End::LastChunk => {
+                while !self.buffer.ends_with(b"0\r\n\r\n") {
+                    self.more().await?;
+                }
+                self.buffer.clear();
+                Ok((head.status, Vec::new()))
+            }
+        }
+    }
+
+    /// The next answer, which must have `status`.
+    pub(crate) async fn expect(&mut self, status: u16) -> Result<Vec<u8>> {
+        match self.answer().await? {
+            (found, body) if found == status => Ok(body),
+            (found, body) => Err(format!("{found} in place of {status}: {}", String::from_utf8_lossy(&body)).into()),
+        }
+    }
+
+    /// Reads a large body and forgets it; gives its length.
+    pub(crate) async fn swallow(&mut self, room: &mut [u8]) -> Result<u64> {
+        let head = self.head().await?;
+        let End::After(length) = head.end else { return Err("a download without a length".into()) };
+        if head.status != 200 {
+            return Err(format!("a download was answered with {}", head.status).into());
+        }
+        let mut left = length - self.buffer.len() as u64;
+        self.buffer.clear();
+        while left > 0 {
+            match self.stream.read(room).await? {
+                0 => return Err(format!("a download ended {left} bytes early").into()),
+                read => left -= read as u64,
+            }
+        }
+        Ok(length)
+    }
+
+    async fn more(&mut self) -> Result<()> {
+        match self.stream.read_buf(&mut self.buffer).await? {
+            0 => Err("the server closed the connection".into()),
+            _ => Ok(()),
+        }
+    }
+
+    async fn head(&mut self) -> Result<Head> {
+        loop {
+            let end = self.buffer.windows(4).position(|window| window == b"\r\n\r\n");
+            if let Some(end) = end {
+                let head = parse(&self.buffer[..end])?;
+                self.buffer.drain(..end + 4);
+                return Ok(head);
+            }
+            self.more().await?;
+        }
+    }
+}
+
+fn parse(head: &[u8]) -> Result<Head> {
+    let odd = || format!("no answer: {}", head.escape_ascii());
+    let status = head.get(9..12).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok()).ok_or_else(odd)?;
+    let mut end = End::After(0);
+    for line in head.split(|byte| *byte == b'\n') {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+        if name.eq_ignore_ascii_case(b"content-length") {
+            end = End::After(std::str::from_utf8(value)?.parse()?);
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") && value.eq_ignore_ascii_case(b"chunked") {
+            end = End::LastChunk;
+        }
+    }
+    Ok(Head { status, end })
+}
+
+/// The bytes of a request's head. `headers` are whole lines.
+pub(crate) fn head(method: &str, target: &str, length: u64, headers: &[&str]) -> Vec<u8> {
+    let mut lines = vec![format!("{method} {target} HTTP/1.1"), "host: localhost".into()];
+    if method != "GET" {
+        lines.push(format!("content-length: {length}"));
+    }
+    lines.extend(headers.iter().map(|line| (*line).to_owned()));
+    (lines.join("\r\n") + "\r\n\r\n").into_bytes()
+}
+
+/// The bytes of a request with a JSON body.
+pub(crate) fn json(target: &str, headers: &[&str], body: &Value) -> Vec<u8> {
+    let body = body.to_string();
+    let lines = [&["content-type: application/json"], headers].concat();
+    let mut bytes = head("POST", target, body.len() as u64, &lines);
+    bytes.extend_from_slice(body.as_bytes());
+    bytes
+}

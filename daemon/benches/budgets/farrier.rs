@@ -1,0 +1,174 @@
+//! The daemon under measurement: its release build as a child process.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    Result,
+    child::{Child, Watch},
+    client::{Over, head, json as post},
+    load::{self, Content, block_id},
+};
+
+/// Between two tries to reach a daemon that starts.
+const TRY_AGAIN: Duration = Duration::from_micros(200);
+/// A daemon that has not started by then, with a gigabyte to check, never will.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A running farrierd.
+pub(crate) struct Farrier {
+    child: Child,
+    dir: PathBuf,
+    pub(crate) tcp: Over,
+    pub(crate) unix: Over,
+    /// From exec to the first 200.
+    pub(crate) ready: Duration,
+}
+
+/// A job that uploads.
+pub(crate) struct Job {
+    run_id: i64,
+    id: i64,
+    bearer: String,
+}
+
+/// How long an upload and its last steps took.
+pub(crate) struct Uploaded {
+    pub(crate) whole: Duration,
+    pub(crate) list: Duration,
+    pub(crate) finalize: Duration,
+}
+
+impl Farrier {
+    /// Starts a daemon on the data in `dir`, which may be none yet.
+    pub(crate) async fn start(dir: &Path) -> Result<Self> {
+        let socket = dir.join("farrier.sock");
+        let data = dir.join("data");
+        let program = Path::new(env!("CARGO_BIN_EXE_farrierd"));
+        let path = |path: &Path| path.to_str().map(str::to_owned).ok_or("the directory is not UTF-8");
+        let args = ["--data-dir", &path(&data)?, "--listen", "127.0.0.1:0", "--socket", &path(&socket)?];
+        let unix = Over::Unix(socket);
+        let begun = Instant::now();
+        let mut child = Child::start(program, &args, &[("HOME", &path(dir)?)], dir)?;
+        let ready = first_answer(&unix, begun).await?;
+        let tcp = child.line()?;
+        let tcp = tcp.strip_prefix("farrierd listens on tcp ").ok_or_else(|| format!("no address: {tcp}"))?;
+        Ok(Self { tcp: Over::Tcp(tcp.to_owned()), unix, ready, dir: dir.to_owned(), child })
+    }
+
+    /// The store's file under the directory of a daemon.
+    pub(crate) fn store_file(dir: &Path) -> PathBuf {
+        dir.join("data/farrier.redb")
+    }
+
+    pub(crate) fn watch(&self) -> Watch {
+        self.child.watch()
+    }
+
+    /// Ends in order.
+    pub(crate) fn stop(self) -> Result<()> {
+        self.child.stop()
+    }
+
+    /// Ends at once, without a chance to close anything.
+    pub(crate) fn kill(self) {
+        drop(self.child);
+    }
+
+    /// A call over the socket, where this process is the administrator.
+    async fn admin(&self, target: &str, body: &Value) -> Result<Value> {
+        let mut connection = self.unix.connect().await?;
+        connection.send(&post(target, &[], body)).await?;
+        Ok(serde_json::from_slice(&connection.expect(201).await?)?)
+    }
+
+    /// Makes the repository `admin/NAME`.
+    pub(crate) async fn repository(&self, name: &str) -> Result<()> {
+        self.admin("/api/v1/user/repos", &json!({ "name": name, "description": "what the benches read" })).await?;
+        Ok(())
+    }
+
+    /// Begins a job in a new run of `admin/REPO`.
+    pub(crate) async fn begin(&self, repo: &str) -> Result<Job> {
+        let begun = self.admin("/api/farrier/v1/jobs", &json!({ "repo": format!("admin/{repo}") })).await?;
+        let number = |key: &str| begun[key].as_i64().ok_or("no number");
+        let token = begun["token"].as_str().ok_or("no token")?;
+        Ok(Job { run_id: number("run_id")?, id: number("job_id")?, bearer: format!("authorization: Bearer {token}") })
+    }
+
+    /// A Twirp call of `job` over TCP.
+    async fn call(&self, job: &Job, method: &str, mut message: Value) -> Result<Value> {
+        message["workflow_run_backend_id"] = job.run_id.to_string().into();
+        message["workflow_job_run_backend_id"] = job.id.to_string().into();
+        let target = format!("/twirp/github.actions.results.api.v1.ArtifactService/{method}");
+        let mut connection = self.tcp.connect().await?;
+        connection.send(&post(&target, &[&job.bearer], &message)).await?;
+        Ok(serde_json::from_slice(&connection.expect(200).await?)?)
+    }
+
+    /// Uploads the artifact `name` as the official client does: create, blocks, list, finalize.
+    pub(crate) async fn upload(&self, job: &Job, name: &str, content: &Content, in_flight: usize) -> Result<Uploaded> {
+        let begun = Instant::now();
+        let created = self.call(job, "CreateArtifact", json!({ "name": name, "version": 4 })).await?;
+        let target = target(&created["signed_upload_url"])?;
+        let of_block = target.clone();
+        load::put_blocks(&self.tcp, content, in_flight, move |number| {
+            format!("{of_block}&comp=block&blockid={}", block_id(number))
+        })
+        .await?;
+        let body = content.block_list();
+        let listed = Instant::now();
+        let mut connection = self.tcp.connect().await?;
+        connection.send(&head("PUT", &format!("{target}&comp=blocklist"), body.len() as u64, &[])).await?;
+        connection.send(body.as_bytes()).await?;
+        connection.expect(201).await?;
+        let finalized = Instant::now();
+        let claims = json!({ "name": name, "size": content.size().to_string(), "hash": content.hash.as_ref() });
+        self.call(job, "FinalizeArtifact", claims).await?;
+        Ok(Uploaded { whole: begun.elapsed(), list: finalized - listed, finalize: finalized.elapsed() })
+    }
+
+    /// Where the artifact `name` of `job` is downloaded.
+    pub(crate) async fn address(&self, job: &Job, name: &str) -> Result<String> {
+        target(&self.call(job, "GetSignedArtifactURL", json!({ "name": name })).await?["signed_url"])
+    }
+
+    /// Deletes the artifact and waits until its bytes are gone, so that removing them slows nobody.
+    pub(crate) async fn delete(&self, job: &Job, name: &str) -> Result<()> {
+        self.call(job, "DeleteArtifact", json!({ "name": name })).await?;
+        let artifacts = self.dir.join("data/artifacts");
+        let begun = Instant::now();
+        while std::fs::read_dir(&artifacts)?.next().is_some() && begun.elapsed() < PATIENCE {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
+    }
+}
+
+/// How long after `begun` the daemon answers.
+async fn first_answer(over: &Over, begun: Instant) -> Result<Duration> {
+    let request = head("GET", "/api/healthz", 0, &[]);
+    loop {
+        let asked = async {
+            let mut connection = over.connect().await?;
+            connection.send(&request).await?;
+            connection.expect(200).await
+        };
+        match asked.await {
+            Ok(_) => return Ok(begun.elapsed()),
+            Err(error) if begun.elapsed() > PATIENCE => return Err(error),
+            Err(_) => tokio::time::sleep(TRY_AGAIN).await,
+        }
+    }
+}
+
+/// Path and query of an absolute address.
+fn target(address: &Value) -> Result<String> {
+    let address = address.as_str().ok_or("no address")?;
+    let rest = address.strip_prefix("http://").and_then(|rest| rest.find('/').map(|at| rest[at..].to_owned()));
+    rest.ok_or_else(|| format!("an odd address: {address}").into())
+}

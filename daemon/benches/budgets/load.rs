@@ -1,0 +1,179 @@
+//! Load: many connections that ask again and again, uploads in blocks, downloads.
+
+use std::{
+    fs::File,
+    io::Write as _,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use sha2::{Digest as _, Sha256};
+use tokio::task::JoinSet;
+
+use crate::{
+    Result,
+    client::{Over, head},
+    plan::Plan,
+};
+
+/// Room for downloads, bytes; as much as a careful client would take.
+const ROOM: usize = 512 << 10;
+
+/// How a server answered many requests.
+pub(crate) struct Answers {
+    pub(crate) count: usize,
+    pub(crate) elapsed: Duration,
+    /// Of each request, sorted.
+    latencies: Vec<Duration>,
+}
+
+impl Answers {
+    #[expect(clippy::cast_precision_loss, reason = "a rate is for reading")]
+    pub(crate) fn per_second(&self) -> f64 {
+        self.count as f64 / self.elapsed.as_secs_f64()
+    }
+
+    /// The latency that `percent` of the requests did not exceed.
+    pub(crate) fn percentile(&self, percent: usize) -> Duration {
+        let at = self.latencies.len() * percent / 100;
+        self.latencies.get(at.min(self.latencies.len().saturating_sub(1))).copied().unwrap_or_default()
+    }
+}
+
+/// Sends what `request` makes of a running number over `connections` connections for `round`.
+pub(crate) async fn requests(
+    over: &Over,
+    connections: usize,
+    round: Duration,
+    status: u16,
+    request: impl Fn(usize) -> Arc<[u8]> + Clone + Send + 'static,
+) -> Result<Answers> {
+    let number = Arc::new(AtomicUsize::new(0));
+    let mut workers = JoinSet::new();
+    let begun = Instant::now();
+    for _ in 0..connections {
+        let (number, request) = (number.clone(), request.clone());
+        let mut connection = over.connect().await?;
+        workers.spawn(async move {
+            let mut latencies = Vec::new();
+            while begun.elapsed() < round {
+                let bytes = request(number.fetch_add(1, Ordering::Relaxed));
+                let sent = Instant::now();
+                connection.send(&bytes).await?;
+                connection.expect(status).await?;
+                latencies.push(sent.elapsed());
+            }
+            Result::Ok(latencies)
+        });
+    }
+    let mut latencies = Vec::new();
+    while let Some(ended) = workers.join_next().await {
+        latencies.extend(ended??);
+    }
+    let elapsed = begun.elapsed();
+    latencies.sort_unstable();
+    Ok(Answers { count: latencies.len(), elapsed, latencies })
+}
+
+/// What is uploaded and downloaded: the same block again and again, which no file system here
+/// notices.
+#[derive(Clone)]
+pub(crate) struct Content {
+    block: Arc<[u8]>,
+    /// Blocks.
+    pub(crate) count: usize,
+    /// The digest that clients claim, in the protocol's form.
+    pub(crate) hash: Arc<str>,
+}
+
+impl Content {
+    pub(crate) fn new(plan: &Plan) -> Result<Self> {
+        let mut block = vec![0; usize::try_from(plan.block)?];
+        getrandom::fill(&mut block)?;
+        let count = usize::try_from(plan.artifact / plan.block)?;
+        let mut state = Sha256::new();
+        (0..count).for_each(|_| state.update(&block));
+        Ok(Self { block: block.into(), count, hash: format!("sha256:{}", hex::encode(state.finalize())).into() })
+    }
+
+    /// Bytes in all.
+    pub(crate) fn size(&self) -> u64 {
+        (self.block.len() * self.count) as u64
+    }
+
+    /// The body that orders the blocks.
+    pub(crate) fn block_list(&self) -> String {
+        let ids: Vec<String> = (0..self.count).map(block_id).collect();
+        let ids = ids.join("</Latest><Latest>");
+        format!("<?xml version=\"1.0\" encoding=\"utf-8\"?><BlockList><Latest>{ids}</Latest></BlockList>")
+    }
+
+    /// Writes it to a file.
+    pub(crate) fn write(&self, file: &Path) -> Result<()> {
+        let mut file = File::create_new(file)?;
+        (0..self.count).try_for_each(|_| file.write_all(&self.block))?;
+        Ok(file.sync_all()?)
+    }
+}
+
+/// The id of a block as the official client makes it: the upload's UUID and the block's number.
+/// What such ids encode to needs no escaping, neither in a query nor in XML.
+pub(crate) fn block_id(number: usize) -> String {
+    BASE64.encode(format!("426a3665-0c1f-4b8e-9d57-2f6a8be01c34{number:012}"))
+}
+
+/// Puts the blocks of `content` to the places that `target` names, `in_flight` at a time.
+pub(crate) async fn put_blocks(
+    over: &Over,
+    content: &Content,
+    in_flight: usize,
+    target: impl Fn(usize) -> String + Clone + Send + 'static,
+) -> Result<()> {
+    let next = Arc::new(AtomicUsize::new(0));
+    let mut workers = JoinSet::new();
+    for _ in 0..in_flight {
+        let (next, target, content) = (next.clone(), target.clone(), content.clone());
+        let mut connection = over.connect().await?;
+        workers.spawn(async move {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= content.count {
+                    return Result::Ok(());
+                }
+                connection.send(&head("PUT", &target(number), content.block.len() as u64, &[])).await?;
+                connection.send(&content.block).await?;
+                connection.expect(201).await?;
+            }
+        });
+    }
+    while let Some(ended) = workers.join_next().await {
+        ended??;
+    }
+    Ok(())
+}
+
+/// Puts `content` as one body.
+pub(crate) async fn put_whole(over: &Over, content: &Content, target: &str) -> Result<()> {
+    let mut connection = over.connect().await?;
+    connection.send(&head("PUT", target, content.size(), &["content-type: application/octet-stream"])).await?;
+    for _ in 0..content.count {
+        connection.send(&content.block).await?;
+    }
+    match connection.answer().await? {
+        (200..=204, _) => Ok(()),
+        (status, body) => Err(format!("{status}: {}", String::from_utf8_lossy(&body)).into()),
+    }
+}
+
+/// Gets `target` and gives its length.
+pub(crate) async fn get_whole(over: &Over, target: &str) -> Result<u64> {
+    let mut connection = over.connect().await?;
+    let mut room = vec![0; ROOM];
+    connection.send(&head("GET", target, 0, &[])).await?;
+    connection.swallow(&mut room).await
+}

@@ -1,0 +1,63 @@
+//! farrier beside other servers, in one run: the figures of `docs/benchmarks.md`.
+//!
+//! `cargo bench -p farrierd --bench budgets -- --quick` tries everything with small sizes. The load
+//! generator is this process; every server is a process of its own, so that memory and processor
+//! time are told apart. Rounds of farrier and of what it is compared with alternate.
+//!
+//! A missed budget is reported and fails nothing: these are measurements, not tests.
+
+mod child;
+mod client;
+mod farrier;
+mod figures;
+mod load;
+mod plan;
+mod rows;
+mod servers;
+mod table;
+
+use std::{process::ExitCode, time::Instant};
+
+use clap::Parser as _;
+
+use self::{
+    plan::{Args, Mode, Plan},
+    table::Table,
+};
+
+/// Errors of a benchmark end it; nobody handles them.
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+fn main() -> ExitCode {
+    match run(Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("budgets: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: Args) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    match args.mode {
+        Some(Mode::Serve { kind, dir }) => runtime.block_on(servers::own::serve(kind, dir)),
+        None => runtime.block_on(measure(&Plan::new(&args)?)),
+    }
+}
+
+async fn measure(plan: &Plan) -> Result<()> {
+    let begun = Instant::now();
+    let mut table = Table::default();
+    for (name, row) in rows::ALL {
+        if plan.wants(name) {
+            eprintln!("{:>5.0} s  {name}", begun.elapsed().as_secs_f64());
+            row(plan, &mut table).await.map_err(|error| format!("{name}: {error}"))?;
+        }
+    }
+    println!("{}", table.text(plan));
+    let file = plan.markdown();
+    std::fs::write(&file, table.markdown(plan))?;
+    eprintln!("{:>5.0} s  written to {}", begun.elapsed().as_secs_f64(), file.display());
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! What is measured, one module a row of the table or a few that share their set-up.
+
+mod download;
+mod durable;
+mod get;
+mod idle;
+mod memory;
+mod upload;
+
+use std::time::Duration;
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+
+use crate::{Result, plan::Plan, table::Table};
+
+/// Measures, and writes rows.
+type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
+
+/// All rows, by the names that `--only` takes.
+pub(crate) const ALL: [(&str, Row); 6] = [
+    ("get", |plan, table| get::measure(plan, table).boxed()),
+    ("upload", |plan, table| upload::measure(plan, table).boxed()),
+    ("download", |plan, table| download::measure(plan, table).boxed()),
+    ("memory", |plan, table| memory::measure(plan, table).boxed()),
+    ("durable", |plan, table| durable::measure(plan, table).boxed()),
+    ("idle", |plan, table| idle::measure(plan, table).boxed()),
+];
+
+/// Lets the disk finish what the last contender left to it, so that the next does not pay.
+async fn settle() {
+    farrierd::tasks::blocking(rustix::fs::sync).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+}

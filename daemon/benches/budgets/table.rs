@@ -1,0 +1,110 @@
+//! The table of results, for a terminal and as Markdown.
+
+use std::fmt::Write as _;
+
+use crate::{
+    child::{installed, said},
+    plan::Plan,
+};
+
+const TITLES: [&str; 6] = ["what", "farrier", "reference", "ratio", "budget", "met"];
+
+/// Rows in the order of measuring.
+#[derive(Default)]
+pub(crate) struct Table {
+    rows: Vec<[String; 6]>,
+}
+
+impl Table {
+    /// A figure beside another one, with the least or greatest ratio that the budget allows.
+    pub(crate) fn beside(&mut self, what: &str, ours: String, theirs: String, ratio: f64, budget: Budget) {
+        let (text, met) = match budget {
+            Budget::AtLeast(bound) => (format!("≥ {bound}"), yes(ratio >= bound)),
+            Budget::None => ("–".into(), "–"),
+        };
+        self.rows.push([what.into(), ours, theirs, format!("{ratio:.2}"), text, met.into()]);
+    }
+
+    /// A figure with a bound of its own.
+    pub(crate) fn alone(&mut self, what: &str, ours: String, budget: &str, met: bool) {
+        self.rows.push([what.into(), ours, "–".into(), "–".into(), budget.into(), yes(met).into()]);
+    }
+
+    /// A figure that is only told.
+    pub(crate) fn told(&mut self, what: &str, ours: String) {
+        self.rows.push([what.into(), ours, "–".into(), "–".into(), "–".into(), "–".into()]);
+    }
+
+    /// A comparison that could not be made.
+    pub(crate) fn missing(&mut self, what: &str, ours: String, why: &str) {
+        self.rows.push([what.into(), ours, format!("not measured ({why})"), "–".into(), "–".into(), "–".into()]);
+    }
+
+    pub(crate) fn text(&self, plan: &Plan) -> String {
+        let widths: Vec<usize> =
+            (0..6).map(|at| self.lines().map(|line| line[at].chars().count()).max().unwrap_or(0)).collect();
+        let mut text = format!("{}\n\n", machine(plan));
+        for line in self.lines() {
+            for (cell, width) in line.iter().zip(&widths) {
+                let _ = write!(text, "{cell:width$}  ");
+            }
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+        }
+        text
+    }
+
+    pub(crate) fn markdown(&self, plan: &Plan) -> String {
+        let mut text = format!("{}\n\n", machine(plan));
+        for (at, line) in self.lines().enumerate() {
+            let _ = writeln!(text, "| {} |", line.join(" | "));
+            if at == 0 {
+                let _ = writeln!(text, "|{}", "---|".repeat(line.len()));
+            }
+        }
+        text
+    }
+
+    fn lines(&self) -> impl Iterator<Item = Vec<&str>> {
+        let titles = std::iter::once(TITLES.to_vec());
+        titles.chain(self.rows.iter().map(|row| row.iter().map(String::as_str).collect()))
+    }
+}
+
+/// What the budget says about a ratio.
+#[derive(Clone, Copy)]
+pub(crate) enum Budget {
+    AtLeast(f64),
+    None,
+}
+
+fn yes(met: bool) -> &'static str {
+    if met { "yes" } else { "**no**" }
+}
+
+/// The machine and how busy others keep it, in one paragraph.
+fn machine(plan: &Plan) -> String {
+    let read = |file: &str| std::fs::read_to_string(file).unwrap_or_default();
+    let after = |file: &str, field: &str| {
+        let found = read(file).lines().find_map(|line| line.strip_prefix(field).map(str::to_owned));
+        found.unwrap_or_default().trim_start_matches([' ', '\t', ':']).to_owned()
+    };
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let load = read("/proc/loadavg");
+    let versions: Vec<String> = [("nginx", "-v"), ("node", "--version")]
+        .into_iter()
+        .filter_map(|(program, flag)| {
+            Some(format!("{program} {}", said(&installed(program)?, &[flag]).ok()?.trim().rsplit('/').next()?))
+        })
+        .collect();
+    format!(
+        "{cores} × {}, {} of memory, Linux {}; {}; load at the end {}{}.",
+        after("/proc/cpuinfo", "model name"),
+        after("/proc/meminfo", "MemTotal"),
+        kernel.trim(),
+        versions.join(", "),
+        load.split_whitespace().next().unwrap_or_default(),
+        if plan.quick { "; quick sizes, which say nothing about farrier" } else { "" },
+    )
+}
