@@ -9,6 +9,7 @@ use crate::{
     blob::{BlobStore, digest::Digests},
     clock::{Clock, Millis},
     config::Config,
+    git::Git,
     http::PeerRules,
     model::secret::SigningKey,
     store::Store,
@@ -31,6 +32,8 @@ pub struct Shared {
     pub store: Store,
     /// Artifact bytes.
     pub blobs: Arc<dyn BlobStore>,
+    /// Git repositories.
+    pub git: Git,
     /// Running digests of uploads.
     pub digests: Digests,
     /// Keys for what the daemon signs.

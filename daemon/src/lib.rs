@@ -1,7 +1,7 @@
 //! The farrier daemon as a library: `main` is thin and tests call the same [`run`].
 //!
 //! The way of a request: `serve` (bytes, peer) → `http` (identity, input, limits) → `service`
-//! (rules, one transaction) → `store` and `blob`. See ARCHITECTURE.md.
+//! (rules, one transaction) → `store`, `git` and `blob`. See ARCHITECTURE.md.
 
 pub mod app;
 pub mod args;
@@ -9,6 +9,7 @@ pub mod background;
 pub mod blob;
 pub mod clock;
 pub mod config;
+pub mod git;
 pub mod http;
 pub mod model;
 pub mod serve;

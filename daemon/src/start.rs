@@ -19,6 +19,7 @@ use crate::{
     blob::{BlobError, LocalBlobs, digest::Digests},
     clock::{Clock, Millis},
     config::Config,
+    git::Git,
     http::{self, Front, PeerRules},
     model::secret::{self, SigningKey},
     serve::{self, Limits, Listener},
@@ -135,6 +136,8 @@ async fn build(config: Config, listeners: &[Listener], clock: Clock, tasks: Task
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let blobs = Arc::new(LocalBlobs::open(data_dir.join("artifacts")).await?);
+    let git =
+        Git::open(&data_dir, &config.git).map_err(|source| RunError::DataDir { path: data_dir.clone(), source })?;
     let group = |key, name: &Option<String>| name.as_deref().map(|name| group_id(key, name)).transpose();
     let peers = PeerRules {
         trusted: config.socket.trust_peers,
@@ -155,6 +158,7 @@ async fn build(config: Config, listeners: &[Listener], clock: Clock, tasks: Task
         clock,
         store,
         blobs,
+        git,
         keys,
         peers,
         tasks,

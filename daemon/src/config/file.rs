@@ -118,7 +118,7 @@ impl Reader {
 /// A hundred years: beyond it, times overflow somewhere.
 const SECS_MAX: u64 = 100 * 365 * 86_400;
 
-const SECTIONS: &[&str] = &["server", "socket", "store", "artifacts", "ci", "webhook", "migration", "log"];
+const SECTIONS: &[&str] = &["server", "socket", "store", "artifacts", "git", "ci", "webhook", "migration", "log"];
 
 fn read_all(r: &mut Reader, c: &mut Config) {
     read_data_dir(r, c);
@@ -138,6 +138,10 @@ fn read_all(r: &mut Reader, c: &mut Config) {
     });
     r.at_least("store", "cache_mib", 1, &mut c.store.cache_mib);
     r.value("store", "quick_repair", &mut c.store.quick_repair);
+
+    r.at_least("git", "max_processes", 2, &mut c.git.max_processes);
+    r.seconds("git", "timeout_secs", 1, &mut c.git.timeout);
+    r.at_least("git", "max_push_bytes", 1, &mut c.git.max_push_bytes);
 
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
     r.value("webhook", "allowed_hosts", &mut c.webhook.allowed_hosts);
@@ -250,7 +254,8 @@ mod tests {
         let problems = apply(text, &mut config).expect_err("six problems");
         let mut keys: Vec<_> = problems.iter().map(|p| p.key.as_str()).collect();
         keys.sort_unstable();
-        let expected = ["artifacts", "ci.job_timeout_secs", "colour", "server.listen", "server.version", "store.engine"];
+        let expected =
+            ["artifacts", "ci.job_timeout_secs", "colour", "server.listen", "server.version", "store.engine"];
         assert_eq!(keys, expected);
     }
 

@@ -30,6 +30,8 @@ pub struct Config {
     pub store: Store,
     /// `[artifacts]`
     pub artifacts: Artifacts,
+    /// `[git]`
+    pub git: Git,
     /// `[ci]`
     pub ci: Ci,
     /// `[webhook]`
@@ -126,6 +128,17 @@ pub struct Artifacts {
     pub max_uploads: usize,
 }
 
+/// `[git]`: processes that serve repositories.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Git {
+    /// `max_processes`: at once; callers beyond wait for a while.
+    pub max_processes: usize,
+    /// `timeout_secs`: longest run of a process, or, while it streams, longest standstill.
+    pub timeout: Duration,
+    /// `max_push_bytes`: largest pack that one push may send.
+    pub max_push_bytes: u64,
+}
+
 /// `[ci]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ci {
@@ -206,6 +219,7 @@ impl Config {
                 abandoned: Duration::from_secs(DAY_SECS),
                 max_uploads: 256,
             },
+            git: Git { max_processes: 32, timeout: Duration::from_secs(360), max_push_bytes: 4_096 * MIB },
             ci: Ci { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
             webhook: Webhook {
                 allowed_hosts: "external".into(),

@@ -64,7 +64,7 @@ impl From<Error> for ApiError {
         }
         let message = match &error {
             Error::Invalid { field, reason } => format!("[{field}]: {reason}"),
-            Error::Store { .. } | Error::Blob { .. } => return Self::of_storage(&error, status),
+            Error::Store { .. } | Error::Blob { .. } | Error::Git { .. } => return Self::of_storage(&error, status),
             other => other.to_string(),
         };
         let mut answer = Self::new(status, message);
@@ -107,7 +107,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
             }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         },
-        Error::Blob { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        Error::Blob { .. } | Error::Git { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 

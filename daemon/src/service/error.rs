@@ -1,6 +1,6 @@
 //! Why the product says no, in no protocol's words. Each protocol converts it in one place.
 
-use crate::{blob::BlobError, store::StoreError};
+use crate::{blob::BlobError, git::GitError, store::StoreError};
 
 /// What a service function may fail with.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +85,15 @@ pub enum Error {
         #[source]
         source: BlobError,
     },
+    /// Git failed.
+    #[error("git failed while {doing}")]
+    Git {
+        /// The step that failed.
+        doing: &'static str,
+        /// Why.
+        #[source]
+        source: GitError,
+    },
 }
 
 /// Inside a transaction, where the step is the transaction itself.
@@ -95,6 +104,14 @@ impl From<StoreError> for Error {
 }
 
 impl Error {
+    /// For `map_err`: git failed in the step `doing`.
+    pub fn git(doing: &'static str) -> impl FnOnce(GitError) -> Self {
+        move |source| match source {
+            GitError::Busy => Self::Busy,
+            source => Self::Git { doing, source },
+        }
+    }
+
     /// An error about one input field.
     pub fn invalid(field: &'static str, reason: impl Into<String>) -> Self {
         Self::Invalid { field, reason: reason.into() }

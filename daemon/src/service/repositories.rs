@@ -92,10 +92,15 @@ pub async fn create(app: &App, identity: &Identity, owner: For<'_>, input: Creat
         empty: true,
         ..Repository::default()
     };
+    // Files come before rows: a directory without a row is swept at the next start.
+    let id = repository.id;
+    let made = app.git.init_bare(id, &repository.default_branch, repository.sha256).await;
+    made.map_err(Error::git("making a repository"))?;
     let row = &repository;
     if app.store.write(async |tx: Tx| Ok::<_, Error>(repositories::insert(&tx, row).await?)).await? {
         Ok(Found { repository, owner, standing: Standing::Owner })
     } else {
+        app.git.remove(id).await.map_err(Error::git("removing a repository"))?;
         let path = format!("{}/{}", owner.name(), repository.name);
         Err(Error::Exists { message: format!("repository name already exists: {path}") })
     }

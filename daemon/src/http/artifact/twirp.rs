@@ -80,7 +80,9 @@ impl From<Error> for TwirpError {
             _ if status == StatusCode::SERVICE_UNAVAILABLE => {
                 Self::new(status, "unavailable", "the store is not available, try again")
             }
-            Error::Store { .. } | Error::Blob { .. } => Self::new(status, "internal", "internal error"),
+            Error::Store { .. } | Error::Blob { .. } | Error::Git { .. } => {
+                Self::new(status, "internal", "internal error")
+            }
         }
     }
 }

@@ -1,0 +1,180 @@
+//! One call of git: what it is given and how much it may take.
+
+use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::Stdio, time::Duration};
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::{Git, GitError, GitProcess, environment, process::Ended};
+
+/// Most bytes of standard output that a call collects, unless it says otherwise.
+const OUTPUT_MAX_BYTES: usize = 8 << 20;
+/// Output is read in pieces of this size.
+const READ_BYTES: usize = 64 * 1024;
+
+/// A call of git that is being put together. Nothing happens before [`Call::run`] or
+/// [`Call::stream`].
+#[derive(Debug)]
+#[must_use]
+pub struct Call {
+    git: Git,
+    repository: u64,
+    args: Vec<OsString>,
+    environment: Vec<(String, OsString)>,
+    config: Vec<(String, OsString)>,
+    stdin: Bytes,
+    output_max_bytes: usize,
+    timeout: Duration,
+}
+
+/// What a call wrote.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// Standard output.
+    pub stdout: Bytes,
+    /// Standard error as one line without control characters.
+    pub stderr: String,
+}
+
+impl Call {
+    pub(super) fn new(git: Git, repository: u64, args: Vec<OsString>) -> Self {
+        let timeout = git.timeout();
+        Self {
+            git,
+            repository,
+            args,
+            environment: Vec::new(),
+            config: Vec::new(),
+            stdin: Bytes::new(),
+            output_max_bytes: OUTPUT_MAX_BYTES,
+            timeout,
+        }
+    }
+
+    /// Adds arguments that the daemon itself wrote.
+    pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds `--end-of-options` and arguments that came from outside: none of them is an option.
+    pub fn operands<A: Into<OsString>>(self, operands: impl IntoIterator<Item = A>) -> Self {
+        self.args(["--end-of-options"]).args(operands)
+    }
+
+    /// Adds `--` and paths inside the repository's trees.
+    pub fn paths<A: Into<OsString>>(self, paths: impl IntoIterator<Item = A>) -> Self {
+        self.args(["--"]).args(paths)
+    }
+
+    /// Sets a configuration key for this call alone.
+    pub fn config(mut self, key: &str, value: impl Into<OsString>) -> Self {
+        self.config.push((key.to_owned(), value.into()));
+        self
+    }
+
+    /// Sets an environment variable for this call alone.
+    pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// What the process reads; of [`Call::run`] only.
+    pub fn stdin(mut self, stdin: impl Into<Bytes>) -> Self {
+        self.stdin = stdin.into();
+        self
+    }
+
+    /// Fails the call when it writes more.
+    pub fn output_max_bytes(mut self, limit: usize) -> Self {
+        self.output_max_bytes = limit;
+        self
+    }
+
+    /// Fails the call when it takes longer; of [`Call::run`] only.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = limit;
+        self
+    }
+
+    /// Runs the call to its end. An exit status other than 0 is an error.
+    pub async fn run(mut self) -> Result<Output, GitError> {
+        let (stdin, limit, timeout) = (std::mem::take(&mut self.stdin), self.output_max_bytes, self.timeout);
+        let mut process = self.start(false).await?;
+        let command = process.command().to_owned();
+        let work = async {
+            let mut input = process.stdin();
+            let write = async {
+                if let Some(input) = &mut input {
+                    // Git may end before it has read everything; its status says what that means.
+                    let _ = input.write_all(&stdin).await;
+                    let _ = input.shutdown().await;
+                }
+                drop(input);
+            };
+            let ((), read) = tokio::join!(write, collect(&mut process, limit));
+            let stdout = read?;
+            process.wait().await?.success().map(|stderr| Output { stdout, stderr })
+        };
+        tokio::time::timeout(timeout, work).await.map_err(|_| GitError::Timeout { command, limit: timeout })?
+    }
+
+    /// Starts the call. The caller bounds its time; dropping the process kills it.
+    pub async fn stream(self) -> Result<GitProcess, GitError> {
+        self.start(true).await
+    }
+
+    async fn start(self, streams: bool) -> Result<GitProcess, GitError> {
+        let name = self.args.first().map(|arg| arg.to_string_lossy().into_owned()).unwrap_or_default();
+        if self.args.iter().any(|arg| arg.as_bytes().iter().any(|byte| matches!(byte, 0 | b'\n' | b'\r'))) {
+            return Err(GitError::Argument { command: name });
+        }
+        let slot = self.git.slot(streams).await?;
+        let directory = self.git.directory(self.repository);
+        let mut config = environment::config(directory.clone());
+        config.extend(self.config);
+        let shared = &self.git.0;
+        #[expect(clippy::disallowed_methods, reason = "the one door")]
+        let mut command = tokio::process::Command::new(&shared.program);
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(environment::fixed(&shared.path, &shared.home))
+            .envs(environment::config_variables(&config))
+            .env("GIT_DIR", &directory)
+            .envs(self.environment)
+            .current_dir(&shared.home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        let child = command.spawn().map_err(|source| GitError::Start { command: name.clone(), source })?;
+        Ok(GitProcess::new(name, child, slot))
+    }
+}
+
+/// Reads standard output to its end.
+async fn collect(process: &mut GitProcess, limit: usize) -> Result<Bytes, GitError> {
+    let mut all = BytesMut::new();
+    loop {
+        all.reserve(READ_BYTES.min(limit + 1));
+        let read = process.read_buf(&mut all).await.map_err(GitError::io("reading its output"))?;
+        if read == 0 {
+            return Ok(all.freeze());
+        }
+        if all.len() > limit {
+            return Err(GitError::TooMuch { command: process.command().to_owned(), limit });
+        }
+    }
+}
+
+impl Ended {
+    /// Standard error of a process that ended well.
+    fn success(self) -> Result<String, GitError> {
+        match self.status {
+            Some(0) => Ok(self.stderr),
+            status => Err(GitError::Failed { command: self.command, status, stderr: self.stderr }),
+        }
+    }
+}

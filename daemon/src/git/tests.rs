@@ -1,0 +1,115 @@
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+fn git(dir: &Path) -> Git {
+    let config = config::Git { max_processes: 4, timeout: Duration::from_secs(20), max_push_bytes: 1 << 20 };
+    Git::open(dir, &config).expect("directories")
+}
+
+#[tokio::test]
+async fn a_repository_is_made_named_and_removed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = git(dir.path());
+    git.init_bare(7, "trunk", false).await.expect("made");
+    let head = git.run(7, ["symbolic-ref", "HEAD"], "").await.expect("a head");
+    assert_eq!(&head.stdout[..], b"refs/heads/trunk\n");
+    git.set_head(7, "other").await.expect("set");
+    let head = git.run(7, ["symbolic-ref", "HEAD"], "").await.expect("a head");
+    assert_eq!(&head.stdout[..], b"refs/heads/other\n");
+    assert!(git.init_bare(7, "main", false).await.is_err(), "the number is taken");
+    assert!(!git.directory(7).join("hooks").exists(), "no template is copied");
+
+    git.remove(7).await.expect("removed");
+    git.remove(7).await.expect("removed already");
+    assert_eq!(std::fs::read_dir(dir.path().join("repositories")).expect("a directory").count(), 0);
+}
+
+#[tokio::test]
+async fn sha256_repositories_have_long_ids() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = git(dir.path());
+    git.init_bare(1, "main", true).await.expect("made");
+    let id = git.run(1, ["hash-object", "-w", "--stdin"], "x").await.expect("an id");
+    assert_eq!(id.stdout.len(), 65);
+}
+
+#[tokio::test]
+async fn failures_are_told_apart_and_told_in_one_line() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = git(dir.path());
+    git.init_bare(1, "main", false).await.expect("made");
+    let missing = git.call(1, ["rev-parse", "--verify"]).operands(["nothing\u{1b}[31m"]).run().await;
+    let Err(GitError::Failed { status: Some(128), stderr, .. }) = missing else { panic!("{missing:?}") };
+    assert!(!stderr.contains(['\n', '\u{1b}']), "{stderr:?}");
+
+    let wrong = git.call(1, ["rev-parse"]).operands(["a\nb"]).run().await;
+    assert!(matches!(wrong, Err(GitError::Argument { .. })), "{wrong:?}");
+
+    let blob = git.run(1, ["hash-object", "-w", "--stdin"], vec![b'x'; 100_000]).await.expect("an id");
+    let id = String::from_utf8(blob.stdout.to_vec()).expect("text");
+    let much = git.call(1, ["cat-file", "blob"]).operands([id.trim()]).output_max_bytes(99_999).run().await;
+    assert!(matches!(much, Err(GitError::TooMuch { limit: 99_999, .. })), "{much:?}");
+    let all = git.call(1, ["cat-file", "blob"]).operands([id.trim()]).output_max_bytes(100_000).run().await;
+    assert_eq!(all.expect("all").stdout.len(), 100_000);
+}
+
+#[tokio::test]
+async fn time_is_bounded_and_the_whole_group_dies() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = git(dir.path());
+    git.init_bare(1, "main", false).await.expect("made");
+    // A shell alias is a process below git: both have to go.
+    let pid_file = dir.path().join("pid");
+    let alias = format!("!echo $$ > {}; sleep 60", pid_file.display());
+    let slow = git.call(1, ["nap"]).config("alias.nap", alias).timeout(Duration::from_millis(500)).run().await;
+    assert!(matches!(slow, Err(GitError::Timeout { .. })), "{slow:?}");
+    let pid = std::fs::read_to_string(&pid_file).expect("it ran");
+    let stat = Path::new("/proc").join(pid.trim()).join("stat");
+    for _ in 0..500 {
+        // A dead process may wait for whoever adopts it.
+        match std::fs::read_to_string(&stat) {
+            Ok(text) if !text.contains(" Z ") => tokio::time::sleep(Duration::from_millis(10)).await,
+            _ => return,
+        }
+    }
+    panic!("the process {} still runs", pid.trim());
+}
+
+#[tokio::test]
+async fn planted_hooks_and_the_environment_are_not_seen() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let git = git(dir.path());
+    git.init_bare(1, "main", false).await.expect("made");
+    let hooks = git.directory(1).join("hooks");
+    std::fs::create_dir_all(&hooks).expect("a directory");
+    let hook = hooks.join("reference-transaction");
+    std::fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", dir.path().join("ran").display())).expect("a file");
+    std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755)).expect("executable");
+    let tree = git.run(1, ["mktree"], "").await.expect("a tree");
+    let tree = String::from_utf8(tree.stdout.to_vec()).expect("text");
+    git.run(1, ["update-ref", "refs/farrier/x", tree.trim()], "").await.expect("a ref");
+    assert!(!dir.path().join("ran").exists());
+
+    let seen = git.call(1, ["env"]).config("alias.env", "!env").run().await.expect("an environment");
+    let seen = String::from_utf8(seen.stdout.to_vec()).expect("text");
+    assert!(!seen.contains("CARGO"), "{seen}");
+}
+
+#[test]
+fn streams_leave_processes_to_short_calls() {
+    assert_eq!([1, 2, 4, 32].map(streams_of), [1, 2, 3, 24]);
+}
+
+#[tokio::test]
+async fn what_was_left_half_done_goes_at_the_next_start() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let first = git(dir.path());
+    first.init_bare(3, "main", false).await.expect("made");
+    for left in ["new-4-aa", "trash-5-bb"] {
+        std::fs::create_dir_all(dir.path().join("repositories").join(left).join("objects")).expect("a directory");
+    }
+    let second = git(dir.path());
+    assert_eq!(second.found_at_start(), [3]);
+    assert_eq!(std::fs::read_dir(dir.path().join("repositories")).expect("a directory").count(), 1);
+}
