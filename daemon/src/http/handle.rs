@@ -47,6 +47,7 @@ impl Front {
         parts.extensions.insert(peer);
         parts.extensions.insert(id.clone());
         let body = Body::new(Stalling::new(body, self.idle_timeout));
+        let uri = parts.uri.clone();
         let request = Request::from_parts(parts, body);
 
         let answer = AssertUnwindSafe(self.router.oneshot(request)).catch_unwind().await;
@@ -64,7 +65,7 @@ impl Front {
         } else {
             tracing::debug!(request_id = id.0, %method, path, status, "answered");
         }
-        let mut response = complete(response, &self.root_url, &id.0);
+        let mut response = complete(response, &self.root_url, &uri, &id.0);
         let headers = response.headers_mut();
         if let Ok(id) = HeaderValue::from_str(&id.0) {
             headers.insert(REQUEST_ID, id);

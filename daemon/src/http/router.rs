@@ -9,7 +9,7 @@ use super::{
     artifact::{block, download, twirp},
     error::ApiError,
     farrier,
-    v1::{artifacts, repositories, runs, service, users},
+    v1::{artifacts, collaborators, migrations, repositories, repository_lists, runs, service, users},
 };
 use crate::app::App;
 
@@ -31,11 +31,27 @@ fn compatible() -> Router<App> {
     Router::new()
         .route("/version", get(service::version))
         .route("/user", get(users::current))
-        .route("/user/repos", post(repositories::create_own))
+        .route("/user/repos", get(repository_lists::own).post(repositories::create_own))
+        .route("/users/{name}/repos", get(repository_lists::of_user))
+        .route("/org/{name}/repos", post(repositories::create_in_org))
+        .route(
+            "/orgs/{name}/repos",
+            get(repository_lists::of_org).post(repositories::create_in_org).delete(repositories::delete_all),
+        )
+        .route("/repositories/{id}", get(repositories::get_by_id))
+        .route("/repos/search", get(repository_lists::search))
+        .route("/repos/migrate", post(migrations::migrate))
         .route("/users/{name}/tokens", post(users::create_token))
         .route("/admin/users", post(users::create))
         .route("/admin/users/{name}/repos", post(repositories::create_for))
-        .route("/repos/{owner}/{repo}", get(repositories::get))
+        .route("/repos/{owner}/{repo}", get(repositories::get).patch(repositories::edit).delete(repositories::delete))
+        .route("/repos/{owner}/{repo}/forks", get(repositories::forks))
+        .route("/repos/{owner}/{repo}/collaborators", get(collaborators::list))
+        .route(
+            "/repos/{owner}/{repo}/collaborators/{user}",
+            get(collaborators::get).put(collaborators::put).delete(collaborators::delete),
+        )
+        .route("/repos/{owner}/{repo}/collaborators/{user}/permission", get(collaborators::permission))
         .nest("/repos/{owner}/{repo}/actions", actions())
 }
 
