@@ -160,6 +160,7 @@ mod tests {
         assert!(resolve.starts_with("localhost:81:") && resolve.contains("127.0.0.1"), "{resolve}");
         assert!(!format!("{source:?}").contains("s3cret") && source.authorization.is_some());
         let source = resolved("git://127.0.0.1/a.git", "loopback").await.expect("allowed");
-        assert_eq!((source.url(), source.resolve, source.authorization), ("git://127.0.0.1:9418/a.git", None, None));
+        assert_eq!(source.url(), "git://127.0.0.1:9418/a.git");
+        assert_eq!((source.resolve, source.authorization), (None, None));
     }
 }

@@ -15,4 +15,9 @@ mod router;
 mod show;
 mod v1;
 
-pub use self::{auth::PeerRules, handle::Front, origin::trimmed, router::router};
+pub use self::{
+    auth::PeerRules,
+    handle::Front,
+    origin::trimmed,
+    router::{ROUTES, router},
+};

@@ -1,8 +1,11 @@
-//! The whole route table.
+//! The whole route table: one line a route.
+//!
+//! The router and [`ROUTES`] are made from the same lines, so a test can ask for each route who may
+//! use it and no route can be forgotten there.
 
 use axum::{
     Router,
-    routing::{any, get, post},
+    routing::{any, delete, get, patch, post, put},
 };
 
 use super::{
@@ -13,66 +16,92 @@ use super::{
 };
 use crate::app::App;
 
+/// Makes a function for each group of routes, and [`ROUTES`] of all groups.
+macro_rules! routes {
+    ($($(#[$doc:meta])* $group:ident below $prefix:literal { $($method:ident $path:literal => $handler:expr;)* })*) => {
+        $($(#[$doc])* fn $group() -> Router<App> {
+            Router::new()$(.route(concat!($prefix, $path), $method($handler)))*
+        })*
+
+        /// Every route: the method in lower case (`any` for all) and the path with its captures in
+        /// braces. `get` answers HEAD, too.
+        pub const ROUTES: &[(&str, &str)] = &[$($((stringify!($method), concat!($prefix, $path)),)*)*];
+    };
+}
+
+routes! {
+    service_itself below "/api" {
+        get "/healthz" => service::health;
+        get "/v1/version" => service::version;
+    }
+
+    accounts below "/api/v1" {
+        get "/user" => users::current;
+        post "/users/{name}/tokens" => users::create_token;
+        post "/admin/users" => users::create;
+    }
+
+    repositories below "/api/v1" {
+        get "/user/repos" => repository_lists::own;
+        post "/user/repos" => repositories::create_own;
+        get "/users/{name}/repos" => repository_lists::of_user;
+        post "/org/{name}/repos" => repositories::create_in_org;
+        get "/orgs/{name}/repos" => repository_lists::of_org;
+        post "/orgs/{name}/repos" => repositories::create_in_org;
+        delete "/orgs/{name}/repos" => repositories::delete_all;
+        post "/admin/users/{name}/repos" => repositories::create_for;
+        get "/repositories/{id}" => repositories::get_by_id;
+        get "/repos/search" => repository_lists::search;
+        post "/repos/migrate" => migrations::migrate;
+        get "/repos/{owner}/{repo}" => repositories::get;
+        patch "/repos/{owner}/{repo}" => repositories::edit;
+        delete "/repos/{owner}/{repo}" => repositories::delete;
+        get "/repos/{owner}/{repo}/forks" => repositories::forks;
+        get "/repos/{owner}/{repo}/collaborators" => collaborators::list;
+        get "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::get;
+        put "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::put;
+        delete "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::delete;
+        get "/repos/{owner}/{repo}/collaborators/{user}/permission" => collaborators::permission;
+    }
+
+    actions below "/api/v1/repos/{owner}/{repo}/actions" {
+        get "/artifacts" => artifacts::list;
+        get "/artifacts/{id}" => artifacts::get;
+        delete "/artifacts/{id}" => artifacts::delete;
+        get "/artifacts/{id}/zip" => artifacts::download;
+        get "/runs" => runs::list;
+        get "/runs/{run}" => runs::get;
+        get "/runs/{run}/artifacts" => artifacts::list_of_run;
+        get "/runs/{run}/jobs" => runs::jobs;
+        get "/runs/{run}/attempts/{attempt}" => runs::attempt;
+        get "/runs/{run}/attempts/{attempt}/jobs" => runs::attempt_jobs;
+        get "/jobs/{job}" => runs::job;
+        get "/tasks" => runs::list_tasks;
+    }
+
+    own below "/api/farrier/v1" {
+        get "/status" => farrier::status::get;
+        post "/jobs" => farrier::ci::begin;
+        post "/jobs/{job}/end" => farrier::ci::end;
+    }
+
+    artifact_service below "" {
+        any "/twirp" => twirp::call;
+        any "/twirp/{*service_and_method}" => twirp::call;
+        get "/_blob/{artifact}/{generation}/{file}" => download::get;
+        put "/_blob/{artifact}/{generation}/{file}" => block::put;
+    }
+}
+
 /// Every route of the daemon.
 pub fn router(app: App) -> Router {
-    Router::new()
-        .route("/api/healthz", get(service::health))
-        .nest("/api/v1", compatible())
-        .nest("/api/farrier/v1", own())
-        .route("/twirp", any(twirp::call))
-        .route("/twirp/{*service_and_method}", any(twirp::call))
-        .route("/_blob/{artifact}/{generation}/{file}", get(download::get).put(block::put))
+    service_itself()
+        .merge(accounts())
+        .merge(repositories())
+        .merge(actions())
+        .merge(own())
+        .merge(artifact_service())
         .fallback(async || ApiError::no_route())
         .method_not_allowed_fallback(async || ApiError::no_method())
         .with_state(app)
-}
-
-fn compatible() -> Router<App> {
-    Router::new()
-        .route("/version", get(service::version))
-        .route("/user", get(users::current))
-        .route("/user/repos", get(repository_lists::own).post(repositories::create_own))
-        .route("/users/{name}/repos", get(repository_lists::of_user))
-        .route("/org/{name}/repos", post(repositories::create_in_org))
-        .route(
-            "/orgs/{name}/repos",
-            get(repository_lists::of_org).post(repositories::create_in_org).delete(repositories::delete_all),
-        )
-        .route("/repositories/{id}", get(repositories::get_by_id))
-        .route("/repos/search", get(repository_lists::search))
-        .route("/repos/migrate", post(migrations::migrate))
-        .route("/users/{name}/tokens", post(users::create_token))
-        .route("/admin/users", post(users::create))
-        .route("/admin/users/{name}/repos", post(repositories::create_for))
-        .route("/repos/{owner}/{repo}", get(repositories::get).patch(repositories::edit).delete(repositories::delete))
-        .route("/repos/{owner}/{repo}/forks", get(repositories::forks))
-        .route("/repos/{owner}/{repo}/collaborators", get(collaborators::list))
-        .route(
-            "/repos/{owner}/{repo}/collaborators/{user}",
-            get(collaborators::get).put(collaborators::put).delete(collaborators::delete),
-        )
-        .route("/repos/{owner}/{repo}/collaborators/{user}/permission", get(collaborators::permission))
-        .nest("/repos/{owner}/{repo}/actions", actions())
-}
-
-fn actions() -> Router<App> {
-    Router::new()
-        .route("/artifacts", get(artifacts::list))
-        .route("/artifacts/{id}", get(artifacts::get).delete(artifacts::delete))
-        .route("/artifacts/{id}/zip", get(artifacts::download))
-        .route("/runs", get(runs::list))
-        .route("/runs/{run}", get(runs::get))
-        .route("/runs/{run}/artifacts", get(artifacts::list_of_run))
-        .route("/runs/{run}/jobs", get(runs::jobs))
-        .route("/runs/{run}/attempts/{attempt}", get(runs::attempt))
-        .route("/runs/{run}/attempts/{attempt}/jobs", get(runs::attempt_jobs))
-        .route("/jobs/{job}", get(runs::job))
-        .route("/tasks", get(runs::list_tasks))
-}
-
-fn own() -> Router<App> {
-    Router::new()
-        .route("/status", get(farrier::status::get))
-        .route("/jobs", post(farrier::ci::begin))
-        .route("/jobs/{job}/end", post(farrier::ci::end))
 }

@@ -123,7 +123,6 @@ mod tests {
             "git@h:a/b",
             "ftp://h/a",
             "http://",
-            "http:///a",
             "http://h/a?x=1",
             "http://h/a#x",
             "git://h:1/%0aHost",

@@ -23,7 +23,7 @@ impl Progress {
             "remote" => rest.split_once(": ").unwrap_or((rest, "")),
             _ => (phase, rest),
         };
-        if !rest.contains('(') && !rest.contains("done") {
+        if !rest.contains('%') && !rest.ends_with("done.") {
             return;
         }
         self.phase = phase.trim().chars().take(PHASE_MAX_CHARS).collect();
