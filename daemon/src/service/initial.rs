@@ -53,12 +53,12 @@ fn readme(input: &CreateRepository) -> Result<String, Error> {
 /// The chosen lists one after the other, each below its name.
 fn gitignore(names: &str) -> Result<Option<String>, Error> {
     let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-    let sections = names.map(|name| match templates::gitignore(name) {
-        Some(text) => Ok(format!("# ---> {name}\n{text}")),
-        None => {
+    let sections = names.map(|name| {
+        let Some(text) = templates::gitignore(name) else {
             let known = templates::gitignores().collect::<Vec<_>>().join(", ");
-            Err(Error::invalid("gitignores", format!("{name:?} is unknown; there are {known}")))
-        }
+            return Err(Error::invalid("gitignores", format!("{name:?} is unknown; there are {known}")));
+        };
+        Ok(format!("# ---> {name}\n{text}"))
     });
     let sections = sections.collect::<Result<Vec<_>, _>>()?;
     Ok((!sections.is_empty()).then(|| sections.join("\n")))
@@ -120,9 +120,9 @@ mod tests {
 
     use super::*;
 
-    fn content(input: CreateRepository) -> Result<Option<Content>, Error> {
+    fn content(input: &CreateRepository) -> Result<Option<Content>, Error> {
         let owner = Owner::User(User { name: "octo".into(), full_name: "Octo Cat".into(), ..User::default() });
-        Content::checked(&input, &owner, 1_767_323_045_999)
+        Content::checked(input, &owner, 1_767_323_045_999)
     }
 
     #[test]
@@ -136,7 +136,7 @@ mod tests {
             readme: "Default".into(),
             ..CreateRepository::default()
         };
-        let files = content(input).expect("known").expect("files").files;
+        let files = content(&input).expect("known").expect("files").files;
         assert_eq!(files.iter().map(|(path, _)| *path).collect::<Vec<_>>(), ["README.md", ".gitignore", "LICENSE"]);
         assert_eq!(files[0].1, "# tool\n\ndoes it\n");
         assert!(files[1].1.starts_with("# ---> Rust\n") && files[1].1.contains("\n\n# ---> Go\n"), "{}", files[1].1);
@@ -147,8 +147,8 @@ mod tests {
     fn unknown_templates_are_named_only_where_they_would_be_used() {
         let unknown =
             |auto_init| CreateRepository { auto_init, gitignores: "Rust,Cobol".into(), ..CreateRepository::default() };
-        assert_eq!(content(unknown(false)).expect("ignored"), None);
-        let error = content(unknown(true)).expect_err("unknown").to_string();
+        assert_eq!(content(&unknown(false)).expect("ignored"), None);
+        let error = content(&unknown(true)).expect_err("unknown").to_string();
         assert!(error.contains("Cobol") && error.contains("Rust"), "{error}");
     }
 

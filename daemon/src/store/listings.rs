@@ -321,7 +321,7 @@ mod tests {
             assert_eq!(read.count(&left(tag), 99).await.expect("a count"), count, "{tag}");
         }
         let found = named(&read, "the", 10).await.expect("a search").expect("few");
-        assert_eq!(found, [changed.clone()]);
+        assert_eq!(found, std::slice::from_ref(&changed));
         assert_eq!(repositories::redirected(&read, first.owner_id, &first.name).await.expect("a row"), Some(changed));
     }
 }

@@ -134,10 +134,9 @@ pub async fn permission_of(
         Standing::Hidden | Standing::CiAgent { .. } => "none",
         Standing::Reader => "read",
         Standing::Writer => "write",
-        Standing::Administrator => "admin",
-        // An owner of the organisation or an administrator of the site is no owner of this.
         Standing::Owner if found.repository.owner_id == user.id => "owner",
-        Standing::Owner => "admin",
+        // An owner of the organisation or an administrator of the site is no owner of this.
+        Standing::Administrator | Standing::Owner => "admin",
     };
     Ok((word, user))
 }

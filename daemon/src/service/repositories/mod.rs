@@ -90,12 +90,11 @@ async fn with_standing(read: &impl Read, identity: &Identity, rows: Vec<Reposito
     let mut known: HashMap<u64, Option<Owner>> = HashMap::new();
     let mut all = Vec::with_capacity(rows.len());
     for repository in rows {
-        let owner = match known.get(&repository.owner_id) {
-            Some(owner) => owner.clone(),
-            None => {
-                let owner = owners::owner(read, repository.owner_kind(), repository.owner_id).await?;
-                known.entry(repository.owner_id).or_insert(owner).clone()
-            }
+        let owner = if let Some(owner) = known.get(&repository.owner_id) {
+            owner.clone()
+        } else {
+            let owner = owners::owner(read, repository.owner_kind(), repository.owner_id).await?;
+            known.entry(repository.owner_id).or_insert(owner).clone()
         };
         let Some(owner) = owner else { continue };
         let standing = access::standing(read, identity, &owner, &repository).await?;

@@ -43,6 +43,7 @@ fn at_most(field: &'static str, text: &str, max: usize) -> Result<(), Error> {
 }
 
 /// Checks a branch name as git does for a ref, and that it is no option.
+#[expect(clippy::case_sensitive_file_extension_comparisons, reason = "so does git")]
 pub(in crate::service) fn branch(name: &str) -> Result<(), Error> {
     let parts_fine = name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"));
     let chars_fine = name.chars().all(|c| !c.is_control() && !" ~^:?*[\\\u{7f}".contains(c));

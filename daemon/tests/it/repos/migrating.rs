@@ -89,6 +89,15 @@ async fn original(farrier: &TestDaemon) -> PathBuf {
     farrier.data_dir().join(format!("repositories/{}.git", made["id"]))
 }
 
+/// Whether any process of this machine has `text` among its arguments.
+fn runs_with(text: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("a directory");
+    processes.flatten().any(|entry| {
+        let arguments = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        arguments.windows(text.len()).any(|window| window == text.as_bytes())
+    })
+}
+
 async fn migrate(farrier: &TestDaemon, headers: &[(&str, &str)], body: Value) -> Answer {
     send(&farrier.unix(), Method::POST, MIGRATE, headers, body.to_string()).await
 }
@@ -202,7 +211,7 @@ async fn a_slow_source_can_be_watched_and_given_up() {
     let farrier = daemon().await;
     let source = Source::of(original(&farrier).await, true).await;
     let before = farrier.directories();
-    let body = json!({ "clone_addr": source.url(""), "repo_name": "slow" });
+    let body = json!({ "clone_addr": source.url(""), "repo_name": "slow", "auth_token": "s3cret" });
     let begun = migrate(&farrier, &[("prefer", "respond-async")], body.clone()).await;
     let path = "/api/v1/repos/admin/slow";
     assert_eq!((begun.status, begun.header("location")), (202, format!("{}{path}", farrier.url).as_str()), "{begun:?}");
@@ -212,8 +221,10 @@ async fn a_slow_source_can_be_watched_and_given_up() {
         shown["farrier_migration"]["bytes_received"].as_i64().is_some_and(|bytes| bytes > 0)
     })
     .await;
+    assert!(runs_with(&source.address) && !runs_with("s3cret"), "git runs, and its secret is no argument");
     assert_eq!(migrate(&farrier, &[], body).await.status, 409);
     assert_eq!(farrier.admin(Method::DELETE, path, Value::Null).await.status, 204);
+    eventually("git has ended", || async { !runs_with(&source.address) }).await;
     assert_eq!(farrier.get(path).await.status, 404);
     eventually("nothing is left", || async { farrier.directories() == before }).await;
 }
