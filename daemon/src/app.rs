@@ -12,7 +12,7 @@ use crate::{
     git::Git,
     http::PeerRules,
     model::secret::SigningKey,
-    service::artifacts::Receiving,
+    service::{artifacts::Receiving, migrations::Migrations},
     store::Store,
     tasks::Tasks,
 };
@@ -35,6 +35,8 @@ pub struct Shared {
     pub blobs: Arc<dyn BlobStore>,
     /// Git repositories.
     pub git: Git,
+    /// Repositories that are being fetched from elsewhere.
+    pub migrations: Migrations,
     /// Running digests of uploads.
     pub digests: Digests,
     /// Keys for what the daemon signs.

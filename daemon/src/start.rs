@@ -23,7 +23,11 @@ use crate::{
     http::{self, Front, PeerRules},
     model::secret::{self, SigningKey},
     serve::{self, Limits, Listener},
-    service::{accounts, artifacts::Receiving},
+    service::{
+        self, accounts,
+        artifacts::Receiving,
+        migrations::{self, Migrations},
+    },
     store::{
         Read as _, Store, StoreError, Tx,
         engine::{EngineError, RedbEngine, RedbOptions},
@@ -75,6 +79,9 @@ pub enum RunError {
         /// The name.
         name: String,
     },
+    /// What the last daemon left cannot be put in order.
+    #[error("putting in order what the last daemon left failed")]
+    Recover(#[source] service::Error),
     /// A task ended that should not have.
     #[error(transparent)]
     Tasks(#[from] TasksError),
@@ -115,6 +122,7 @@ pub async fn run_with_store(
     let tasks = Tasks::new(stop);
     let grace = config.server.drain_grace + TASKS_GRACE;
     let app = build(store, config, &listeners, clock, tasks.clone()).await?;
+    migrations::recover(&app).await.map_err(RunError::Recover)?;
     let router = http::router(app.clone());
     let front = Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone());
     let limits = Limits {
@@ -181,6 +189,7 @@ async fn build(
     Ok(App::new(Shared {
         root_url: root_url(&config, listeners),
         digests: Digests::new(blobs.clone(), tasks.clone(), HASH_LANES),
+        migrations: Migrations::new(config.migration.max_running),
         uploads: Arc::new(Semaphore::new(config.artifacts.max_uploads)),
         config,
         clock,

@@ -8,6 +8,7 @@ mod ci;
 mod error;
 mod owner;
 mod repository;
+mod repository_input;
 mod run;
 mod status;
 mod token;
@@ -19,7 +20,10 @@ pub use self::{
     ci::{BeginRun, BegunJob, Conclusion, EndJob},
     error::ErrorBody,
     owner::{CreateUser, User},
-    repository::{CreateRepository, Permissions, Repository},
+    repository::{
+        AddCollaborator, CollaboratorPermission, MigrationProgress, Permissions, Repository, RepositorySearch,
+    },
+    repository_input::{CreateRepository, EditRepository, MigrateRepository},
     run::{Job, Jobs, Run, Runs, Step, Task, TaskList},
     status::{DiskStatus, Health, ListenerStatus, Status, StoreStatus, Version},
     token::{AccessToken, CreateToken},

@@ -70,6 +70,9 @@ pub struct Repository {
     pub mirror_updated: String,
     pub topics: Vec<String>,
     pub licenses: Vec<String>,
+    /// While the repository is fetched from elsewhere, and after that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub farrier_migration: Option<MigrationProgress>,
 }
 
 /// What the caller may do with a repository.
@@ -84,23 +87,51 @@ pub struct Permissions {
     pub pull: bool,
 }
 
-/// `POST /user/repos`, `POST /admin/users/{name}/repos`. `null` is the same as absent.
+/// How the fetching of a repository from elsewhere goes: farrier's addition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct CreateRepository {
-    /// Required; see [`crate::names::check_repository`].
+pub struct MigrationProgress {
+    /// `running`, `done` or `failed`.
+    pub state: String,
+    /// What git is doing, in its own words.
+    pub phase: String,
+    /// Objects so far.
+    pub objects_received: i64,
+    /// Bytes so far.
+    pub bytes_received: i64,
+    /// Why it failed; empty otherwise.
+    pub error: String,
+    /// When it began.
+    pub started_at: String,
+}
+
+/// What `GET /repos/search` answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RepositorySearch {
+    /// Always true: errors have the form of errors.
+    pub ok: bool,
+    /// The page.
+    pub data: Vec<Repository>,
+}
+
+/// What somebody may do with a repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CollaboratorPermission {
+    /// `owner`, `admin`, `write`, `read` or `none`.
+    pub permission: String,
+    /// The same word.
+    pub role_name: String,
+    /// Who.
+    pub user: User,
+}
+
+/// `PUT /repos/{owner}/{repo}/collaborators/{user}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AddCollaborator {
+    /// `read`, `write` or `admin`; empty: `write`.
     #[serde(deserialize_with = "null_as_default")]
-    pub name: String,
-    /// At most 2048 characters.
-    #[serde(deserialize_with = "null_as_default")]
-    pub description: String,
-    /// Hides the repository from those without access.
-    #[serde(deserialize_with = "null_as_default")]
-    pub private: bool,
-    /// A branch name; empty: `main`.
-    #[serde(deserialize_with = "null_as_default")]
-    pub default_branch: String,
-    /// Begins the repository with a commit.
-    #[serde(deserialize_with = "null_as_default")]
-    pub auto_init: bool,
+    pub permission: String,
 }

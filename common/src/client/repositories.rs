@@ -1,14 +1,59 @@
 //! Repositories.
 
-use http::StatusCode;
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 
-use super::{Client, ClientError, RepositoryPath, path::segment};
-use crate::api::{CreateRepository, Repository};
+use super::{Call, Client, ClientError, Pages, RepositoryPath, answer, full, path::segment};
+use crate::api::{CreateRepository, EditRepository, MigrateRepository, Repository};
 
 impl Client {
     /// Shows a repository.
     pub async fn repository(&self, path: &RepositoryPath) -> Result<Repository, ClientError> {
         self.get(&path.api()).await
+    }
+
+    /// Lists repositories: of one owner, or all that the caller sees.
+    pub fn repositories(&self, owner: Option<&str>) -> Pages<'_> {
+        Pages::new(
+            self,
+            match owner {
+                Some(owner) => format!("/api/v1/users/{}/repos", segment(owner)),
+                None => "/api/v1/repos/search?sort=alpha".to_owned(),
+            },
+        )
+    }
+
+    /// Lists the repositories of an organisation.
+    pub fn organization_repositories(&self, name: &str) -> Pages<'_> {
+        Pages::new(self, format!("/api/v1/orgs/{}/repos", segment(name)))
+    }
+
+    /// Changes what `wanted` names.
+    pub async fn edit_repository(
+        &self,
+        path: &RepositoryPath,
+        wanted: &EditRepository,
+    ) -> Result<Repository, ClientError> {
+        let text = serde_json::to_vec(wanted).map_err(|source| ClientError::Encode { source })?;
+        let call = Call::new(Method::PATCH, path.api())
+            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .body(full(text));
+        answer::json(self.send(call).await?).await
+    }
+
+    /// Deletes a repository, or ends its migration.
+    pub async fn delete_repository(&self, path: &RepositoryPath) -> Result<(), ClientError> {
+        self.delete(&path.api()).await
+    }
+
+    /// Begins to fetch a repository from elsewhere and answers at once; how far it is stands in
+    /// [`Repository::farrier_migration`].
+    pub async fn migrate_repository(&self, wanted: &MigrateRepository) -> Result<Repository, ClientError> {
+        let text = serde_json::to_vec(wanted).map_err(|source| ClientError::Encode { source })?;
+        let call = Call::new(Method::POST, "/api/v1/repos/migrate")
+            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .header(HeaderName::from_static("prefer"), HeaderValue::from_static("respond-async"))
+            .body(full(text));
+        answer::json(self.send(call).await?).await
     }
 
     /// Makes a repository below a user, an organisation or the caller, whichever `owner` is.

@@ -5,7 +5,7 @@ use std::{error::Error as StdError, time::Duration};
 use crate::{
     app::App,
     clock::Millis,
-    service::{Error, artifacts, ci},
+    service::{Error, artifacts, ci, repositories},
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
@@ -45,6 +45,7 @@ async fn reclaim_orphans(app: &App) {
 /// Does all that is due and says when something is due again.
 async fn pass(app: &App) -> Result<Option<Millis>, Error> {
     while ci::cancel_overdue(app, JOBS).await? == JOBS {}
+    while repositories::sweep(app).await? {}
     while artifacts::sweep(app).await? {}
     let jobs = ci::next_due_ms(app).await?;
     let artifacts = artifacts::next_due_ms(app).await?;

@@ -7,6 +7,7 @@ use toml::{Table, Value};
 use url::Url;
 
 use super::{Config, OnDuplicate};
+use crate::model::address_policy::AddressPolicy;
 
 /// One thing that is wrong with a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +147,12 @@ fn read_all(r: &mut Reader, c: &mut Config) {
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
     r.value("webhook", "allowed_hosts", &mut c.webhook.allowed_hosts);
     r.value("webhook", "retry_schedule_secs", &mut c.webhook.retry_schedule_secs);
-    r.value("migration", "allowed_hosts", &mut c.migration.allowed_hosts);
+    r.parsed("migration", "allowed_hosts", &mut c.migration.allowed_hosts, |text: String| {
+        AddressPolicy::parse(&text).map(|_| text)
+    });
+    r.seconds("migration", "timeout_secs", 1, &mut c.migration.timeout);
+    r.at_least("migration", "max_bytes", &1, &mut c.migration.max_bytes);
+    r.at_least("migration", "max_running", &1, &mut c.migration.max_running);
 
     r.parsed("log", "filter", &mut c.log.filter, |text: String| {
         let parsed = text.parse::<tracing_subscriber::filter::Targets>();

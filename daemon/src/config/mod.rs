@@ -156,11 +156,17 @@ pub struct Webhook {
     pub retry_schedule_secs: Vec<u64>,
 }
 
-/// `[migration]`: read and kept; what it steers comes with migrations.
+/// `[migration]`: repositories that are fetched from elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Migration {
     /// `allowed_hosts`
     pub allowed_hosts: String,
+    /// `timeout_secs`: longest run of one, waiting included.
+    pub timeout: Duration,
+    /// `max_bytes`: largest one, on disk.
+    pub max_bytes: u64,
+    /// `max_running`: at once; more wait.
+    pub max_running: usize,
 }
 
 /// `[log]`
@@ -226,7 +232,12 @@ impl Config {
                 allowed_hosts: "external".into(),
                 retry_schedule_secs: vec![5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
             },
-            migration: Migration { allowed_hosts: "external".into() },
+            migration: Migration {
+                allowed_hosts: "external".into(),
+                timeout: Duration::from_secs(HOUR_SECS),
+                max_bytes: 10 * 1024 * MIB,
+                max_running: 4,
+            },
             log: Log { filter: "info".into(), json: false, directory: None, keep_files: 14 },
         }
     }

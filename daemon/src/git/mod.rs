@@ -7,8 +7,10 @@
 mod call;
 mod environment;
 mod error;
+mod import;
 mod process;
 mod repository;
+mod source;
 
 use std::{
     env, io,
@@ -22,7 +24,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub use self::{
     call::{Call, Output},
     error::GitError,
+    import::{Imported, Staged},
     process::GitProcess,
+    source::{Source, SourceError},
 };
 use crate::config;
 

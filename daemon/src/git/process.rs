@@ -66,6 +66,11 @@ impl GitProcess {
         self.stdin.take()
     }
 
+    /// Standard error, for a caller who reads it line by line. It is not kept then.
+    pub fn take_stderr(&mut self) -> Option<ChildStderr> {
+        self.stderr.take()
+    }
+
     /// Waits for the end. Unread output is dropped, so read it first.
     pub async fn wait(mut self) -> Result<Ended, GitError> {
         drop(self.stdin.take());

@@ -12,7 +12,7 @@ use super::{Git, GitError};
 use crate::{model::secret, tasks};
 
 /// Begin of the names of directories that are being made.
-const NEW: &str = "new-";
+pub(super) const NEW: &str = "new-";
 /// Begin of the names of directories that are being deleted.
 const TRASH: &str = "trash-";
 
@@ -62,7 +62,7 @@ impl Git {
         tasks::blocking(move || replace(&head, text.as_bytes())).await.map_err(GitError::io("setting HEAD"))
     }
 
-    fn staging(&self, kind: &str, repository: u64) -> PathBuf {
+    pub(super) fn staging(&self, kind: &str, repository: u64) -> PathBuf {
         let unique = hex::encode(secret::random_bytes::<4>());
         self.0.root.join(format!("{kind}{repository}-{unique}"))
     }
@@ -85,7 +85,7 @@ pub(super) fn scan(root: &Path) -> io::Result<Vec<u64>> {
 }
 
 /// Renames a finished directory into its place. The files in it are synced first.
-fn place(staging: &Path, target: &Path) -> io::Result<()> {
+pub(super) fn place(staging: &Path, target: &Path) -> io::Result<()> {
     for entry in fs::read_dir(staging)? {
         File::open(entry?.path())?.sync_all()?;
     }

@@ -46,6 +46,10 @@ needs! {
     OfRepository: Repository;
     /// Scopes `user` and `repository`.
     OfUserRepository: User, Repository;
+    /// Scopes `organization` and `repository`.
+    OfOrganizationRepository: Organization, Repository;
+    /// Scope `organization`.
+    OfOrganization: Organization;
     /// Scope `admin`.
     OfAdmin: Admin;
 }

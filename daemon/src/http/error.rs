@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use farrier_common::api::ErrorBody;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, Uri, header};
 
 use super::extract::{JSON, to_json};
 use crate::service::Error;
@@ -15,12 +15,14 @@ use crate::service::Error;
 pub(super) struct ApiError {
     status: StatusCode,
     body: Box<ErrorBody>,
+    /// `owner/name` of what has moved.
+    moved: Option<String>,
 }
 
 impl ApiError {
     /// An error with a sentence for the client.
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, body: Box::new(ErrorBody { message: message.into(), ..ErrorBody::default() }) }
+        Self { status, body: Box::new(ErrorBody { message: message.into(), ..ErrorBody::default() }), moved: None }
     }
 
     /// The input field `field` cannot be used.
@@ -63,14 +65,16 @@ impl From<Error> for ApiError {
             report(&error);
         }
         let message = match &error {
-            Error::Invalid { field, reason } => format!("[{field}]: {reason}"),
+            Error::Invalid { field, reason } => format!("[{}]: {reason}", family_name(field)),
             Error::Store { .. } | Error::Blob { .. } | Error::Git { .. } => return Self::of_storage(&error, status),
             other => other.to_string(),
         };
         let mut answer = Self::new(status, message);
         answer.body.code = code_of(&error).map(str::to_owned);
-        if let Error::Invalid { field, .. } = error {
-            answer.body.field = Some(field.to_owned());
+        match error {
+            Error::Invalid { field, .. } => answer.body.field = Some(field.to_owned()),
+            Error::Moved { owner, name } => answer.moved = Some(format!("{owner}/{name}")),
+            _ => {}
         }
         answer
     }
@@ -87,6 +91,15 @@ impl ApiError {
     }
 }
 
+/// A field as the API family spells it in messages: `CloneAddr` for `clone_addr`.
+fn family_name(field: &str) -> String {
+    let capital = |word: &str| match word.split_at_checked(1) {
+        Some((first, rest)) => first.to_ascii_uppercase() + rest,
+        None => String::new(),
+    };
+    field.split('_').map(capital).collect()
+}
+
 /// The one table of status codes. Twirp and the block-blob protocol start from it, too.
 pub(super) fn status_of(error: &Error) -> StatusCode {
     use crate::{
@@ -95,6 +108,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
     };
     match error {
         Error::NotFound { .. } => StatusCode::NOT_FOUND,
+        Error::Moved { .. } => StatusCode::TEMPORARY_REDIRECT,
         Error::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Error::Exists { .. } => StatusCode::CONFLICT,
         Error::Forbidden { .. } | Error::Quota { .. } => StatusCode::FORBIDDEN,
@@ -133,26 +147,63 @@ pub(super) fn report(error: &Error) {
 
 /// An error body that waits for what only the front of the router knows.
 #[derive(Clone)]
-struct Pending(Box<ErrorBody>);
+struct Pending(Box<ErrorBody>, Option<String>);
 
 impl IntoResponse for ApiError {
     /// The body follows in [`complete`].
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
-        response.extensions_mut().insert(Pending(self.body));
+        response.extensions_mut().insert(Pending(self.body, self.moved));
         response
     }
 }
 
 /// Writes the body of an error answer: where the API is described and which request this was.
-pub(super) fn complete(response: Response, root_url: &str, request_id: &str) -> Response {
+pub(super) fn complete(response: Response, root_url: &str, uri: &Uri, request_id: &str) -> Response {
     let (mut parts, body) = response.into_parts();
-    let Some(Pending(mut error)) = parts.extensions.remove::<Pending>() else {
+    let Some(Pending(mut error, moved)) = parts.extensions.remove::<Pending>() else {
         return Response::from_parts(parts, body);
     };
     error.url = format!("{root_url}/api/swagger");
+    if let Some(value) = moved.and_then(|to| HeaderValue::try_from(moved_to(root_url, uri, &to)?).ok()) {
+        parts.headers.insert(header::LOCATION, value);
+    }
     error.request_id = Some(request_id.to_owned());
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
     Response::from_parts(parts, Body::from(to_json(&error)))
+}
+
+/// The same request with another repository in its path.
+fn moved_to(root_url: &str, uri: &Uri, to: &str) -> Option<String> {
+    const REPOSITORIES: &str = "/api/v1/repos/";
+    let (before, rest) = match uri.path().strip_prefix(REPOSITORIES) {
+        Some(rest) => (REPOSITORIES, rest),
+        None => ("/", uri.path().strip_prefix('/')?),
+    };
+    let rest = rest.splitn(3, '/').nth(2).map(|rest| format!("/{rest}")).unwrap_or_default();
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    Some(format!("{root_url}{before}{to}{rest}{query}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moved_repository_keeps_the_rest_of_the_request() {
+        for (path, expected) in [
+            ("/api/v1/repos/a/b", "http://h/api/v1/repos/c/d"),
+            ("/api/v1/repos/a/b/branches/x%2Fy?page=2&q=a", "http://h/api/v1/repos/c/d/branches/x%2Fy?page=2&q=a"),
+            ("/a/b/info/refs?service=x", "http://h/c/d/info/refs?service=x"),
+        ] {
+            let uri = path.parse().expect("a path");
+            assert_eq!(moved_to("http://h", &uri, "c/d").as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn fields_are_spelled_as_the_family_does() {
+        assert_eq!([family_name("name"), family_name("clone_addr")], ["Name", "CloneAddr"]);
+    }
 }

@@ -74,6 +74,7 @@ impl Front {
         let asks_first = parts.headers.contains_key(header::EXPECT);
         let body = Lingering::new(Stalling::new(body, self.idle_timeout), asks_first, self.tasks.clone());
         let body = Body::new(body);
+        let uri = parts.uri.clone();
         let request = Request::from_parts(parts, body);
 
         let answer = AssertUnwindSafe(answer(self.router, request)).catch_unwind();
@@ -93,7 +94,7 @@ impl Front {
         } else {
             tracing::debug!(request_id = id, %method, path, status, "answered");
         }
-        let mut response = complete(response, &self.root_url, &id);
+        let mut response = complete(response, &self.root_url, &uri, &id);
         let headers = response.headers_mut();
         if let Ok(id) = HeaderValue::from_str(&id) {
             headers.insert(REQUEST_ID, id);

@@ -4,6 +4,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// Items of a page when the request names no number.
 const LIMIT_DEFAULT: usize = 30;
+/// Most items of a page of the API family.
+const LIST_LIMIT_MAX: usize = 50;
 /// Most items of a page: clients of Actions ask for so many and believe that they get them.
 const LIMIT_MAX: usize = 100;
 
@@ -28,6 +30,12 @@ impl Page {
         let limit = number(&["limit", "per_page"])
             .map_or(LIMIT_DEFAULT, |limit| usize::try_from(limit).unwrap_or(LIMIT_MAX).min(LIMIT_MAX));
         Self { number: number(&["page"]).unwrap_or(1), limit }
+    }
+
+    /// Reads `page` and `limit` as the API family does.
+    pub(super) fn of_list(query: Option<&str>) -> Self {
+        let page = Self::of_actions(query);
+        Self { limit: page.limit.min(LIST_LIMIT_MAX), ..page }
     }
 
     /// Items before this page.

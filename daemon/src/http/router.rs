@@ -5,14 +5,14 @@
 
 use axum::{
     Router,
-    routing::{any, delete, get, post, put},
+    routing::{any, delete, get, patch, post, put},
 };
 
 use super::{
     artifact::{block, download, twirp},
     error::ApiError,
     farrier,
-    v1::{artifacts, repositories, runs, service, users},
+    v1::{artifacts, collaborators, migrations, repositories, repository_lists, runs, service, users},
 };
 use crate::app::App;
 
@@ -42,9 +42,26 @@ routes! {
     }
 
     repositories below "/api/v1" {
+        get "/user/repos" => repository_lists::own;
         post "/user/repos" => repositories::create_own;
+        get "/users/{name}/repos" => repository_lists::of_user;
+        post "/org/{name}/repos" => repositories::create_in_org;
+        get "/orgs/{name}/repos" => repository_lists::of_org;
+        post "/orgs/{name}/repos" => repositories::create_in_org;
+        delete "/orgs/{name}/repos" => repositories::delete_all;
         post "/admin/users/{name}/repos" => repositories::create_for;
+        get "/repositories/{id}" => repositories::get_by_id;
+        get "/repos/search" => repository_lists::search;
+        post "/repos/migrate" => migrations::migrate;
         get "/repos/{owner}/{repo}" => repositories::get;
+        patch "/repos/{owner}/{repo}" => repositories::edit;
+        delete "/repos/{owner}/{repo}" => repositories::delete;
+        get "/repos/{owner}/{repo}/forks" => repositories::forks;
+        get "/repos/{owner}/{repo}/collaborators" => collaborators::list;
+        get "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::get;
+        put "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::put;
+        delete "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::delete;
+        get "/repos/{owner}/{repo}/collaborators/{user}/permission" => collaborators::permission;
     }
 
     actions below "/api/v1/repos/{owner}/{repo}/actions" {

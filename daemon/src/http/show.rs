@@ -1,7 +1,7 @@
 //! Rows as the REST API shows them.
 
 use farrier_common::api;
-use farrier_proto::store::{Artifact, ArtifactState, Job, Run, Token, User};
+use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Run, Token, User};
 
 use crate::{
     app::App,
@@ -106,6 +106,11 @@ pub(super) fn repository(app: &App, viewer: &Identity, found: &Found) -> api::Re
         description: row.description.clone(),
         empty: row.empty,
         private: row.private,
+        template: row.template,
+        size: number(row.size_bytes.div_ceil(1_024)),
+        original_url: row.original_url.clone(),
+        website: row.website.clone(),
+        archived: row.archived,
         languages_url: format!("{api}/languages"),
         html_url: format!("{root}/{path}"),
         url: api,
@@ -113,7 +118,7 @@ pub(super) fn repository(app: &App, viewer: &Identity, found: &Found) -> api::Re
         default_branch: row.default_branch.clone(),
         created_at: time(row.created_ms),
         updated_at: time(row.updated_ms),
-        archived_at: EPOCH.into(),
+        archived_at: if row.archived { time(row.archived_ms) } else { EPOCH.into() },
         permissions: api::Permissions {
             admin: may(Action::Administer),
             push: may(Action::Write),
@@ -122,9 +127,28 @@ pub(super) fn repository(app: &App, viewer: &Identity, found: &Found) -> api::Re
         projects_mode: "all".into(),
         has_actions: true,
         default_merge_style: "merge".into(),
-        object_format_name: "sha1".into(),
+        object_format_name: if row.sha256 { "sha256" } else { "sha1" }.into(),
         mirror_updated: ZERO_TIME.into(),
+        farrier_migration: row.migration.as_ref().map(|migration| self::migration(app, row.id, migration)),
         ..api::Repository::default()
+    }
+}
+
+/// How a migration goes: what is in memory while it runs, what the row says afterwards.
+fn migration(app: &App, id: u64, row: &Migration) -> api::MigrationProgress {
+    let live = app.migrations.progress(id).unwrap_or_default();
+    api::MigrationProgress {
+        state: match row.state() {
+            MigrationState::Unspecified | MigrationState::Running => "running",
+            MigrationState::Done => "done",
+            MigrationState::Failed => "failed",
+        }
+        .into(),
+        phase: live.phase,
+        objects_received: number(live.objects.max(row.objects_received)),
+        bytes_received: number(live.bytes.max(row.bytes_received)),
+        error: row.error.clone(),
+        started_at: time(row.started_ms),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Types with invariants and pure decisions: no store, no clock, no HTTP.
 
+pub mod address_policy;
 pub mod expiry;
 pub mod identity;
 pub mod mime;

@@ -138,6 +138,16 @@ pub fn require(identity: &Identity, standing: Standing, action: Action) -> Resul
     }
 }
 
+/// Whether all that belongs to `owner` is the caller's to decide about.
+pub async fn owns(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<bool, StoreError> {
+    let Some(account) = identity.account() else { return Ok(false) };
+    if account.user.admin || owner.id() == account.user.id {
+        return Ok(true);
+    }
+    let role = owners::membership(read, owner.id(), account.user.id).await?.map(|member| member.role());
+    Ok(role == Some(OrgRole::Owner))
+}
+
 /// The account of a caller who must have one.
 pub fn require_account(identity: &Identity) -> Result<&Account, Error> {
     identity.account().ok_or_else(|| Error::Unauthenticated { reason: "token is required".into() })

@@ -11,6 +11,14 @@ pub enum Error {
         /// What was looked for, without what the caller sent.
         what: &'static str,
     },
+    /// It has another name now, which the caller may know.
+    #[error("the repository is called {owner}/{name} now")]
+    Moved {
+        /// The owner's name.
+        owner: String,
+        /// The repository's name.
+        name: String,
+    },
     /// The input cannot be used.
     #[error("{field}: {reason}")]
     Invalid {

@@ -6,8 +6,11 @@ pub mod artifacts;
 pub mod authentication;
 pub mod ci;
 pub mod error;
+mod initial;
+pub mod migrations;
 pub mod repositories;
 pub mod status;
+pub mod templates;
 pub mod tokens;
 
 pub use self::error::Error;

@@ -5,9 +5,12 @@
 //! id around so that an ascending scan shows the newest first. The table of all tags is in
 //! `docs/storage.md`; a tag is never given another meaning.
 
+use farrier_proto::store::{Repository, Visibility};
+
 use super::{
     engine::{Key, Range},
     ids::Kind,
+    listings::Sort,
 };
 
 /// Builds one key.
@@ -154,6 +157,62 @@ pub fn owner_repository(owner: u64, repository: u64) -> Key {
 /// All of `ro/<owner>/`.
 pub fn owner_repositories(owner: u64) -> Key {
     Builder::new("ro").id(owner).done()
+}
+
+/// All of `rl/<scope>/<sort>/<class>/`: one sorted list of one class of visibility. Scope 0 holds
+/// the repositories of all owners, another number those of one.
+pub fn listings(scope: u64, sort: Sort, class: Visibility) -> Key {
+    // One byte each: lists of different scopes and classes are merged by what follows them.
+    let class = u8::try_from(i32::from(class)).unwrap_or(u8::MAX);
+    Builder::new("rl").id(scope).raw(&[sort as u8, class]).done()
+}
+
+/// `rl/<scope>/<sort>/<class>/<what sorts>/<rid>`
+pub fn listing(scope: u64, sort: Sort, row: &Repository) -> Key {
+    [listings(scope, sort, row.listed()), listing_suffix(sort, row)].concat()
+}
+
+/// What follows the prefix of [`listings`]: sorts a repository among those of other lists, too.
+pub fn listing_suffix(sort: Sort, row: &Repository) -> Key {
+    let suffix = Builder(Key::new());
+    match sort {
+        Sort::Id => suffix,
+        Sort::Name => suffix.text(&row.name),
+        Sort::Updated => suffix.time(row.updated_ms),
+        Sort::Size => suffix.id(row.size_bytes),
+    }
+    .id(row.id)
+    .done()
+}
+
+/// `rg/<trigram>/<rid>`: names that contain three characters.
+pub fn trigram(trigram: [u8; 3], repository: u64) -> Key {
+    Builder::new("rg").raw(&trigram).id(repository).done()
+}
+
+/// All of `rg/<trigram>/`.
+pub fn trigrams(trigram: [u8; 3]) -> Key {
+    Builder::new("rg").raw(&trigram).done()
+}
+
+/// `rx/<rid>`: repositories that are deleted and have files.
+pub fn repository_garbage(id: u64) -> Key {
+    Builder::new("rx").id(id).done()
+}
+
+/// All of `rx/`.
+pub fn repositories_garbage() -> Key {
+    Builder::new("rx").done()
+}
+
+/// `ry/<rid>`: migrations that run.
+pub fn migration(repository: u64) -> Key {
+    Builder::new("ry").id(repository).done()
+}
+
+/// All of `ry/`.
+pub fn migrations() -> Key {
+    Builder::new("ry").done()
 }
 
 /// `rc/<rid>/<uid>`

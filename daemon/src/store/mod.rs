@@ -6,8 +6,10 @@
 
 pub mod artifacts;
 pub mod engine;
+pub mod events;
 pub mod ids;
 pub mod keys;
+pub mod listings;
 pub mod owners;
 pub mod repositories;
 pub mod runs;

@@ -6,5 +6,6 @@ mod artifacts;
 mod hostile;
 mod kill;
 mod parsers;
+mod repos;
 mod serving;
 mod support;

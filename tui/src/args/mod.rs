@@ -5,15 +5,16 @@
 
 mod artifact;
 mod ci;
+mod repo;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use farrier_common::client::RepositoryPath;
 
 pub(crate) use self::{
     artifact::{Artifact, Delete, Download, List, Upload, Where},
     ci::{Ci, Exec, Job},
+    repo::{CreateRepo, EditRepo, MigrateRepo, Repo},
 };
 
 /// Manages a farrier daemon.
@@ -124,34 +125,6 @@ pub(crate) struct CreateToken {
     pub(crate) expires: Option<String>,
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum Repo {
-    /// Make a repository
-    Create(CreateRepo),
-    /// Show a repository
-    Show {
-        /// Repository
-        #[arg(value_name = "OWNER/NAME")]
-        repo: RepositoryPath,
-    },
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct CreateRepo {
-    /// Repository
-    #[arg(value_name = "OWNER/NAME")]
-    pub(crate) repo: RepositoryPath,
-    /// Hide it from those without access
-    #[arg(long)]
-    pub(crate) private: bool,
-    /// What it is
-    #[arg(long, value_name = "D", default_value = "", hide_default_value = true)]
-    pub(crate) description: String,
-    /// Branch that it begins with [default: main]
-    #[arg(long, value_name = "B", default_value = "", hide_default_value = true)]
-    pub(crate) default_branch: String,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -177,6 +150,13 @@ mod tests {
             "farrier token create --user a --name n --scopes all --json --expires 30d",
             "farrier repo create o/n --private --description d --default-branch b",
             "farrier repo show o/n --json",
+            "farrier repo list",
+            "farrier repo list octo --jsonl",
+            "farrier repo create o/n --init --readme Default --license MIT --gitignore Rust,Go --template",
+            "farrier repo create o/n --object-format sha256",
+            "farrier repo edit o/n --name m --archived true --private false --description=",
+            "farrier repo delete o/n --yes",
+            "farrier repo migrate http://h/a.git o/n --wait --private --username u --password-stdin",
             "farrier ci begin --repo o/n --run 7 --job j --sha s --branch b --workflow w --json",
             "farrier ci end 7 --conclusion success",
             "farrier ci exec --repo o/n -- cmd --json -q",
@@ -199,6 +179,8 @@ mod tests {
             "farrier user create a",
             "farrier token create --user a --name n",
             "farrier repo create justname",
+            "farrier repo edit o/n --private maybe",
+            "farrier repo migrate http://h/a.git",
             "farrier ci begin",
             "farrier ci begin --repo o/n --run x",
             "farrier ci end 7 --conclusion maybe",

@@ -1,44 +1,190 @@
 //! `farrier repo …`
 
+use std::{io::IsTerminal as _, time::Duration};
+
 use farrier_common::{
-    api::{CreateRepository, Repository},
-    client::Client,
+    api::{CreateRepository, EditRepository, MigrateRepository, Repository, RepositorySearch},
+    client::{Client, ClientError, Pages, RepositoryPath},
 };
 
+use serde::Serialize;
+
+use super::user::read_password;
 use crate::{
-    args::Repo,
+    args::{CreateRepo, EditRepo, MigrateRepo, Repo},
     exit::Failure,
-    output::{Output, fields},
+    output::{Output, Table, fields, human_bytes},
 };
+
+#[derive(Serialize)]
+struct Repositories {
+    total_count: usize,
+    repositories: Vec<Repository>,
+}
+
+/// How often a migration is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Result<(), Failure> {
-    let repo = match command {
-        Repo::Create(args) => {
-            let wanted = CreateRepository {
-                name: args.repo.name.clone(),
-                description: args.description,
-                private: args.private,
-                default_branch: args.default_branch,
-                auto_init: false,
-            };
-            let made = client.create_repository(&args.repo.owner, &wanted).await;
-            made.map_err(Failure::call(format!("making {}", args.repo)))?
+    match command {
+        Repo::List { owner } => list(owner.as_deref(), client, output).await,
+        Repo::Create(args) => show(&create(args, client).await?, output),
+        Repo::Show { repo } => {
+            let found = client.repository(&repo).await.map_err(Failure::call(format!("asking for {repo}")))?;
+            show(&found, output)
         }
-        Repo::Show { repo } => client.repository(&repo).await.map_err(Failure::call(format!("asking for {repo}")))?,
+        Repo::Edit(args) => show(&edit(args, client).await?, output),
+        Repo::Delete { repo, yes } => delete(&repo, yes, client, output).await,
+        Repo::Migrate(args) => migrate(args, client, output).await,
+    }
+}
+
+fn show(repo: &Repository, output: &Output) -> Result<(), Failure> {
+    output.object(repo, &repo.id.to_string(), || page(repo))
+}
+
+async fn create(args: CreateRepo, client: &Client) -> Result<Repository, Failure> {
+    let wanted = CreateRepository {
+        name: args.repo.name.clone(),
+        description: args.description,
+        private: args.private,
+        default_branch: args.default_branch,
+        auto_init: args.init,
+        gitignores: args.gitignore,
+        license: args.license,
+        readme: args.readme,
+        template: args.template,
+        object_format_name: args.object_format.unwrap_or_default(),
+        ..CreateRepository::default()
     };
-    output.object(&repo, &repo.id.to_string(), || page(&repo))
+    let made = client.create_repository(&args.repo.owner, &wanted).await;
+    made.map_err(Failure::call(format!("making {}", args.repo)))
+}
+
+async fn edit(args: EditRepo, client: &Client) -> Result<Repository, Failure> {
+    let wanted = EditRepository {
+        name: args.name,
+        description: args.description,
+        website: args.website,
+        private: args.private,
+        template: args.template,
+        archived: args.archived,
+        default_branch: args.default_branch,
+    };
+    let changed = client.edit_repository(&args.repo, &wanted).await;
+    changed.map_err(Failure::call(format!("changing {}", args.repo)))
+}
+
+async fn delete(repo: &RepositoryPath, yes: bool, client: &Client, output: &Output) -> Result<(), Failure> {
+    if !yes {
+        let hint = if std::io::stdin().is_terminal() { "" } else { " without a terminal" };
+        return Err(Failure::Usage(format!("deleting {repo}{hint} needs --yes")));
+    }
+    client.delete_repository(repo).await.map_err(Failure::call(format!("deleting {repo}")))?;
+    let deleted = serde_json::json!({ "deleted": repo.to_string() });
+    output.object(&deleted, &repo.to_string(), || format!("deleted {repo}"))
+}
+
+async fn list(owner: Option<&str>, client: &Client, output: &Output) -> Result<(), Failure> {
+    let failed = || Failure::call("listing repositories");
+    let all = match owner {
+        None => collect(client.repositories(None), |search: RepositorySearch| search.data).await.map_err(failed())?,
+        Some(owner) => {
+            let plain = |list: Vec<Repository>| list;
+            match collect(client.repositories(Some(owner)), plain).await {
+                // Not a user, so perhaps an organisation.
+                Err(error) if error.status().is_some_and(|status| status.as_u16() == 404) => {
+                    collect(client.organization_repositories(owner), plain).await.map_err(failed())?
+                }
+                other => other.map_err(failed())?,
+            }
+        }
+    };
+    let format = output.format();
+    if format.json {
+        return output.object(&Repositories { total_count: all.len(), repositories: all }, "", String::new);
+    }
+    if format.jsonl || format.quiet {
+        return all.iter().try_for_each(|repo| output.object(repo, &repo.id.to_string(), String::new));
+    }
+    output.text(&table(&all))
+}
+
+fn table(all: &[Repository]) -> String {
+    let mut table = Table::new(["ID", "UPDATED", "STATE", "NAME"]);
+    for repo in all {
+        table.row([repo.id.to_string(), repo.updated_at.clone(), state(repo), repo.full_name.clone()]);
+    }
+    table.render()
+}
+
+async fn collect<B: serde::de::DeserializeOwned>(
+    mut pages: Pages<'_>,
+    open: impl Fn(B) -> Vec<Repository>,
+) -> Result<Vec<Repository>, ClientError> {
+    let mut all = Vec::new();
+    // The total is in a header; pages follow the links.
+    while let Some(mut items) = pages.next(|body: B| (0, open(body)), |repo| repo.id).await? {
+        all.append(&mut items);
+    }
+    Ok(all)
+}
+
+async fn migrate(args: MigrateRepo, client: &Client, output: &Output) -> Result<(), Failure> {
+    let secret = if args.password_stdin { read_password().await? } else { String::new() };
+    // A secret without a name is a token.
+    let (password, token) = if args.username.is_empty() { (String::new(), secret) } else { (secret, String::new()) };
+    let wanted = MigrateRepository {
+        clone_addr: args.from,
+        repo_name: args.repo.name.clone(),
+        repo_owner: args.repo.owner.clone(),
+        auth_username: args.username,
+        auth_password: password,
+        auth_token: token,
+        private: args.private,
+        description: args.description,
+        ..MigrateRepository::default()
+    };
+    let doing = format!("migrating {}", args.repo);
+    let mut repo = client.migrate_repository(&wanted).await.map_err(Failure::call(doing.as_str()))?;
+    if args.wait {
+        let bar = output.progress(&doing, None);
+        while let Some(going) = repo.farrier_migration.as_ref().filter(|going| going.state == "running") {
+            bar.set_message(format!("{doing}: {} {} objects", going.phase, going.objects_received));
+            bar.set_position(u64::try_from(going.bytes_received).unwrap_or_default());
+            tokio::time::sleep(LOOK_EVERY).await;
+            repo = client.repository(&args.repo).await.map_err(Failure::call(doing.as_str()))?;
+        }
+        bar.finish_and_clear();
+    }
+    if let Some(failed) = repo.farrier_migration.as_ref().filter(|going| going.state == "failed") {
+        return Err(Failure::Other(format!("{doing}: {}", failed.error)));
+    }
+    show(&repo, output)
+}
+
+fn state(repo: &Repository) -> String {
+    let migrating = repo.farrier_migration.as_ref().is_some_and(|going| going.state == "running");
+    let words = [
+        (repo.private, "private"),
+        (repo.empty, "empty"),
+        (repo.archived, "archived"),
+        (repo.mirror, "mirror"),
+        (repo.template, "template"),
+        (migrating, "migrating"),
+    ];
+    words.into_iter().filter_map(|(is, word)| is.then_some(word)).collect::<Vec<_>>().join(", ")
 }
 
 fn page(repo: &Repository) -> String {
-    let words =
-        [(repo.private, "private"), (repo.empty, "empty"), (repo.archived, "archived"), (repo.mirror, "mirror")];
-    let state: Vec<&str> = words.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
     let lines = [
         ("repository", format!("{} ({})", repo.full_name, repo.id)),
         ("about", repo.description.clone()),
-        ("state", state.join(", ")),
+        ("state", state(repo)),
         ("branch", repo.default_branch.clone()),
+        ("size", if repo.size == 0 { String::new() } else { human_bytes(repo.size.saturating_mul(1_024)) }),
         ("clone", repo.clone_url.clone()),
+        ("source", repo.original_url.clone()),
         ("updated", repo.updated_at.clone()),
     ];
     fields(&lines)

@@ -26,7 +26,7 @@ pub(super) async fn run(command: User, client: &Client, output: &Output) -> Resu
     output.object(&user, &user.id.to_string(), || format!("made user {} ({})", user.login, user.id))
 }
 
-async fn read_password() -> Result<String, Failure> {
+pub(super) async fn read_password() -> Result<String, Failure> {
     let text = blocking::run(|| {
         let mut text = String::new();
         let read = std::io::stdin().take(PASSWORD_MAX_BYTES).read_to_string(&mut text);

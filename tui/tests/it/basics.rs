@@ -53,6 +53,21 @@ fn repositories_are_made_and_shown() {
 }
 
 #[test]
+fn repositories_are_listed_changed_deleted_and_fetched() {
+    let world = World::new();
+    assert_eq!(world.run("repo list -q").ok().stdout, "4\n");
+    assert!(world.run("repo list").ok().stdout.contains("private  octo/tool\n"));
+    let list = world.run("repo list --json").json();
+    assert_eq!((&list["total_count"], &list["repositories"][0]["id"]), (&1.into(), &4.into()));
+    assert_eq!(world.run("repo edit octo/tool --archived true --json").json()["archived"], true);
+    assert_eq!(world.run("repo delete octo/tool").code, 2);
+    assert_eq!(world.run("repo delete octo/tool --yes").ok().stdout, "deleted octo/tool\n");
+    assert_eq!(world.run("repo migrate http://h/a octo/copy --wait -q").ok().stdout, "6\n");
+    let refused = world.run_with("repo migrate http://h/a octo/copy --password-stdin", [], "s3cret\n");
+    assert_eq!((refused.code, refused.stderr.as_str()), (1, "farrier: migrating octo/copy: no\n"));
+}
+
+#[test]
 fn a_daemon_that_is_nowhere_is_looked_for_everywhere() {
     let world = World::new();
     let work = world.work("");

@@ -165,6 +165,19 @@ async fn route(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
             )
         }
         (&Method::GET, ["api", "v1", "repos", _, "private"]) => message(403, "not yours"),
+        (&Method::GET, ["api", "v1", "repos", "search"]) => {
+            answer(200, &json!({"ok": true, "data": [{"id": 4, "full_name": "octo/tool", "private": true}]}))
+        }
+        (&Method::PATCH, ["api", "v1", "repos", _, "tool"]) => {
+            answer(200, &json!({"id": 4, "full_name": "octo/tool", "archived": input["archived"]}))
+        }
+        (&Method::DELETE, ["api", "v1", "repos", _, "tool"]) => answer(204, &Value::Null),
+        (&Method::POST, ["api", "v1", "repos", "migrate"]) => {
+            let failed = if input["auth_token"] == "" { "" } else { "no" };
+            let state = if failed.is_empty() { "done" } else { "failed" };
+            let going = json!({"state": state, "error": failed});
+            answer(202, &json!({"id": 6, "full_name": "octo/copy", "farrier_migration": going}))
+        }
         (&Method::POST, ["api", "farrier", "v1", "jobs"]) => {
             state.begun.push(input);
             let env = json!({"GITHUB_RUN_ID": "7", "ACTIONS_RUNTIME_TOKEN": RUNTIME_TOKEN, "NO_PROXY": "127.0.0.1"});

@@ -1,7 +1,10 @@
 //! `/api/v1`: the REST API that clients of the Gitea family speak, one module a resource.
 
 pub(super) mod artifacts;
+pub(super) mod collaborators;
+pub(super) mod migrations;
 pub(super) mod repositories;
+pub(super) mod repository_lists;
 pub(super) mod runs;
 pub(super) mod service;
 pub(super) mod users;

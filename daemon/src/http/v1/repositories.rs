@@ -1,30 +1,51 @@
-//! Repositories, as far as runs and artifacts need them.
+//! One repository: making, showing, changing, deleting it.
 
-use axum::extract::{Path, State};
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::{IntoResponse as _, Response},
+};
 use farrier_common::api;
+use http::StatusCode;
 
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfAdmin, OfRepository, OfUserRepository},
+        auth::{Caller, OfAdmin, OfOrganization, OfOrganizationRepository, OfRepository, OfUserRepository},
         error::ApiError,
         extract::{Input, Output, created, ok},
+        page::Page,
         show,
     },
+    model::identity::Identity,
     service::{
-        access::Action,
-        repositories::{self, For},
+        Error,
+        access::{self, Action},
+        repositories::{self, For, Found},
     },
+    store::owners::{self, Owner},
 };
+
+type Shown = Result<Output<api::Repository>, ApiError>;
 
 /// `GET /repos/{owner}/{repo}`
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,
     Path((owner, name)): Path<(String, String)>,
-) -> Result<Output<api::Repository>, ApiError> {
-    let snapshot = app.store.read().await.map_err(crate::service::Error::from)?;
+) -> Shown {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
+    Ok(ok(show::repository(&app, &caller.identity, &found)))
+}
+
+/// `GET /repositories/{id}`
+pub(in crate::http) async fn get_by_id(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path(id): Path<String>,
+) -> Shown {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let found = repositories::find_by_id(&snapshot, &caller.identity, id.parse().unwrap_or(0)).await?;
     Ok(ok(show::repository(&app, &caller.identity, &found)))
 }
 
@@ -33,9 +54,18 @@ pub(in crate::http) async fn create_own(
     State(app): State<App>,
     caller: Caller<OfUserRepository>,
     Input(input): Input<api::CreateRepository>,
-) -> Result<Output<api::Repository>, ApiError> {
-    let made = repositories::create(&app, &caller.identity, For::Caller, input).await?;
-    Ok(created(show::repository(&app, &caller.identity, &made)))
+) -> Shown {
+    create(&app, &caller.identity, For::Caller, input).await
+}
+
+/// `POST /orgs/{name}/repos`, and `/org/{name}/repos` as older clients say.
+pub(in crate::http) async fn create_in_org(
+    State(app): State<App>,
+    caller: Caller<OfOrganizationRepository>,
+    Path(name): Path<String>,
+    Input(input): Input<api::CreateRepository>,
+) -> Shown {
+    create(&app, &caller.identity, For::Org(&name), input).await
 }
 
 /// `POST /admin/users/{name}/repos`
@@ -44,7 +74,72 @@ pub(in crate::http) async fn create_for(
     caller: Caller<OfAdmin>,
     Path(owner): Path<String>,
     Input(input): Input<api::CreateRepository>,
-) -> Result<Output<api::Repository>, ApiError> {
-    let made = repositories::create(&app, &caller.identity, For::Anyone(&owner), input).await?;
-    Ok(created(show::repository(&app, &caller.identity, &made)))
+) -> Shown {
+    create(&app, &caller.identity, For::Anyone(&owner), input).await
+}
+
+async fn create(app: &App, identity: &Identity, owner: For<'_>, input: api::CreateRepository) -> Shown {
+    let made: Result<Found, Error> = repositories::make(app, identity, owner, input).await;
+    let made = made.map_err(|error| match error {
+        // The API family answers 400 to this one field.
+        Error::Invalid { field: "readme", reason } => ApiError::new(StatusCode::BAD_REQUEST, reason),
+        other => other.into(),
+    })?;
+    Ok(created(show::repository(app, identity, &made)))
+}
+
+/// `PATCH /repos/{owner}/{repo}`
+pub(in crate::http) async fn edit(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name)): Path<(String, String)>,
+    Input(input): Input<api::EditRepository>,
+) -> Shown {
+    let changed = repositories::edit(&app, &caller.identity, &owner, &name, &input).await?;
+    Ok(ok(show::repository(&app, &caller.identity, &changed)))
+}
+
+/// `DELETE /repos/{owner}/{repo}`
+pub(in crate::http) async fn delete(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    repositories::delete(&app, &caller.identity, &owner, &name).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `DELETE /orgs/{name}/repos`: 202 when there was something to delete; it is gone already then.
+pub(in crate::http) async fn delete_all(
+    State(app): State<App>,
+    caller: Caller<OfOrganization>,
+    Path(name): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    let missing = Error::NotFound { what: "the organisation" };
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let owner = owners::owner_by_name(&snapshot, &name).await.map_err(Error::from)?;
+    let Some(owner @ Owner::Org(_)) = owner else { return Err(missing.into()) };
+    let rights = access::owns(&snapshot, &caller.identity, &owner).await.map_err(Error::from)?;
+    drop(snapshot);
+    access::require_account(&caller.identity)?;
+    if !rights {
+        return Err(
+            Error::Forbidden { reason: "only owners of the organisation delete its repositories".into() }.into()
+        );
+    }
+    let deleted = repositories::delete_all(&app, &caller.identity, &owner).await?;
+    Ok(if deleted == 0 { StatusCode::NO_CONTENT } else { StatusCode::ACCEPTED })
+}
+
+/// `GET /repos/{owner}/{repo}/forks`: there are none.
+pub(in crate::http) async fn forks(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
+    let headers = Page::of_list(query.as_deref()).headers("", query.as_deref(), 0);
+    Ok((headers, ok(Vec::<api::Repository>::new())).into_response())
 }

@@ -10,6 +10,9 @@ use crate::{
     store::Tx,
 };
 
+/// Artifacts that one transaction deletes.
+const BATCH: usize = 100;
+
 /// Deletes an artifact of the job's run by name and gives its number. Readers lose it at once;
 /// its bytes go with the next sweep.
 pub async fn delete_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &str) -> Result<u64, Error> {
@@ -22,6 +25,31 @@ pub async fn delete_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &st
 pub async fn delete(app: &App, repository: u64, id: u64) -> Result<(), Error> {
     let now = app.now_ms();
     remove(app, id, now, |row| row.repository_id == repository && row.content.is_some()).await.map(drop)
+}
+
+/// Deletes all artifacts of a repository that is gone.
+pub async fn delete_of_repository(app: &App, repository: u64) -> Result<(), Error> {
+    let now = app.now_ms();
+    loop {
+        let snapshot = app.store.read().await?;
+        let some = rows::next(&snapshot, rows::List::Repository(repository), None, BATCH).await?;
+        drop(snapshot);
+        if some.is_empty() {
+            return Ok(());
+        }
+        let some = &some;
+        app.store
+            .write(async |tx: Tx| {
+                for artifact in some {
+                    if let Some(row) = rows::get(&tx, artifact.id).await? {
+                        rows::delete(&tx, &row, now);
+                    }
+                }
+                Ok::<_, Error>(())
+            })
+            .await?;
+        app.sweep.due_at(now);
+    }
 }
 
 async fn remove(app: &App, id: u64, now: Millis, meant: impl Fn(&Artifact) -> bool + Sync) -> Result<u64, Error> {

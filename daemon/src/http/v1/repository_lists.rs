@@ -1,0 +1,200 @@
+//! Lists of repositories: of the caller, of an owner, of everybody.
+
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::{IntoResponse as _, Response},
+};
+use farrier_common::api;
+use http::HeaderMap;
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfOrganization, OfRepository, OfUserRepository},
+        error::ApiError,
+        extract::ok,
+        page::Page,
+        show,
+    },
+    model::identity::Identity,
+    service::{
+        Error,
+        repositories::{self, Found, Mode, Query},
+    },
+    store::{
+        listings::{Filter, Sort},
+        owners::{self, Owner},
+    },
+};
+
+/// `GET /user/repos`
+pub(in crate::http) async fn own(
+    State(app): State<App>,
+    caller: Caller<OfUserRepository>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = query.as_deref();
+    let order = order_by(&text(query, "order_by"))?;
+    let page = Page::of_list(query);
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let found = repositories::reachable(&snapshot, &caller.identity, order, page.skip(), page.limit).await?;
+    Ok(list(&app, &caller.identity, found, page, "/user/repos", query))
+}
+
+/// `GET /users/{name}/repos`
+pub(in crate::http) async fn of_user(
+    State(app): State<App>,
+    caller: Caller<OfUserRepository>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    of_owner(&app, &caller.identity, &name, query.as_deref(), "users").await
+}
+
+/// `GET /orgs/{name}/repos`
+pub(in crate::http) async fn of_org(
+    State(app): State<App>,
+    caller: Caller<OfOrganization>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    of_owner(&app, &caller.identity, &name, query.as_deref(), "orgs").await
+}
+
+async fn of_owner(
+    app: &App,
+    identity: &Identity,
+    name: &str,
+    query: Option<&str>,
+    kind: &str,
+) -> Result<Response, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let owner = owners::owner_by_name(&snapshot, name).await.map_err(Error::from)?;
+    let fits = |owner: &Owner| matches!(owner, Owner::Org(_)) == (kind == "orgs");
+    let what = if kind == "orgs" { "the organisation" } else { "the user" };
+    let owner = owner.filter(fits).ok_or(Error::NotFound { what })?;
+    let page = Page::of_list(query);
+    let found = repositories::of_owner(&snapshot, identity, &owner, page.skip(), page.limit).await?;
+    Ok(list(app, identity, found, page, &format!("/{kind}/{}/repos", owner.name()), query))
+}
+
+/// `GET /repos/search`
+pub(in crate::http) async fn search(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = query.as_deref();
+    let wanted = wanted(query)?;
+    let page = Page::of_list(query);
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let (found, total) = repositories::list(&snapshot, &caller.identity, &wanted, page.skip(), page.limit).await?;
+    let data = found.iter().map(|found| show::repository(&app, &caller.identity, found)).collect();
+    let headers = headers(&app, page, "/repos/search", query, total);
+    Ok((headers, ok(api::RepositorySearch { ok: true, data })).into_response())
+}
+
+fn list(
+    app: &App,
+    identity: &Identity,
+    (found, total): (Vec<Found>, u64),
+    page: Page,
+    path: &str,
+    query: Option<&str>,
+) -> Response {
+    let shown: Vec<_> = found.iter().map(|found| show::repository(app, identity, found)).collect();
+    (headers(app, page, path, query, total), ok(shown)).into_response()
+}
+
+fn headers(app: &App, page: Page, path: &str, query: Option<&str>, total: u64) -> HeaderMap {
+    page.headers(&format!("{}/api/v1{path}", app.root_url), query, total)
+}
+
+/// A parameter; empty when it is absent.
+fn text(query: Option<&str>, name: &str) -> String {
+    let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
+}
+
+/// A parameter that says yes or no, or nothing.
+fn flag(query: Option<&str>, name: &str) -> Option<bool> {
+    match text(query, name).as_str() {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+fn number(query: Option<&str>, name: &str) -> u64 {
+    text(query, name).parse().unwrap_or(0)
+}
+
+/// Reads the parameters of a search. There are no topics, teams and stars: what asks for them
+/// finds nothing.
+fn wanted(query: Option<&str>) -> Result<Query, ApiError> {
+    let nothing = number(query, "team_id") != 0
+        || number(query, "starredBy") != 0
+        || (flag(query, "topic") == Some(true) && !text(query, "q").is_empty());
+    let mode = match text(query, "mode").as_str() {
+        _ if nothing => Mode::Other,
+        "" => Mode::Any,
+        "source" => Mode::Source,
+        "fork" | "mirror" => Mode::Other,
+        "collaborative" => Mode::Collaborative,
+        other => return Err(ApiError::unprocessable("mode", format!("[Mode]: invalid search mode: {other:?}"))),
+    };
+    let (sort, reverse) = sort(&text(query, "sort"), &text(query, "order"))?;
+    let private = match (flag(query, "private"), flag(query, "is_private")) {
+        (Some(false), _) => Some(false),
+        (_, wanted) => wanted,
+    };
+    Ok(Query {
+        text: text(query, "q").trim().to_owned(),
+        in_descriptions: flag(query, "includeDesc") == Some(true),
+        owner: number(query, "uid"),
+        exclusive: flag(query, "exclusive") == Some(true),
+        mode,
+        sort,
+        reverse,
+        filter: Filter {
+            private,
+            template: flag(query, "template"),
+            archived: flag(query, "archived"),
+            ..Filter::default()
+        },
+    })
+}
+
+/// Reads `sort` and `order`. Everything has as many stars and forks: none.
+fn sort(sort: &str, order: &str) -> Result<(Sort, bool), ApiError> {
+    let sorted = match sort {
+        "" => return Ok((Sort::Id, false)),
+        "alpha" => Sort::Name,
+        "updated" => Sort::Updated,
+        "size" | "git_size" => Sort::Size,
+        "created" | "id" | "lfs_size" | "stars" | "forks" => Sort::Id,
+        other => return Err(ApiError::unprocessable("sort", format!("[Sort]: invalid sort mode: {other:?}"))),
+    };
+    match order {
+        "" | "asc" => Ok((sorted, false)),
+        "desc" => Ok((sorted, true)),
+        other => Err(ApiError::unprocessable("order", format!("[Order]: invalid sort order: {other:?}"))),
+    }
+}
+
+/// Reads `order_by`.
+fn order_by(word: &str) -> Result<(Sort, bool), ApiError> {
+    Ok(match word {
+        "" | "id" | "oldest" | "lfssize" | "moststars" | "feweststars" | "mostforks" | "fewestforks" => {
+            (Sort::Id, false)
+        }
+        "newest" | "reverselfssize" => (Sort::Id, true),
+        "name" | "alphabetically" => (Sort::Name, false),
+        "reversealphabetically" => (Sort::Name, true),
+        "recentupdate" => (Sort::Updated, true),
+        "leastupdate" => (Sort::Updated, false),
+        "size" | "gitsize" => (Sort::Size, false),
+        "reversesize" | "reversegitsize" => (Sort::Size, true),
+        other => return Err(ApiError::unprocessable("order_by", format!("[OrderBy]: invalid order: {other:?}"))),
+    })
+}

@@ -1,0 +1,230 @@
+//! Which hosts the daemon may connect to on behalf of others: a pure decision about a name and the
+//! address that it was resolved to.
+//!
+//! The address that counts is the one that is connected to. Whoever asks resolves a name once,
+//! asks here about the result and connects to nothing else.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::IpNet;
+
+/// What may be connected to; nothing that no rule names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AddressPolicy {
+    rules: Vec<Rule>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Rule {
+    /// `*`
+    Any,
+    /// `external`: addresses of the public Internet.
+    External,
+    /// `private`: addresses of private networks.
+    Private,
+    /// `loopback`: this machine.
+    Loopback,
+    /// A network or an address.
+    Net(IpNet),
+    /// A host name; `*` stands for any run of characters.
+    Host(String),
+}
+
+impl AddressPolicy {
+    /// Reads a list with commas: `external`, `private`, `loopback`, `*`, networks such as
+    /// `10.0.0.0/8`, hosts such as `*.example.org`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        Ok(Self { rules: words.map(Rule::parse).collect::<Result<_, _>>()? })
+    }
+
+    /// Whether `host`, which was resolved to `address`, may be connected to.
+    pub fn allows(&self, host: &str, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.rules.iter().any(|rule| rule.matches(host, address))
+    }
+}
+
+impl Rule {
+    fn parse(word: &str) -> Result<Self, String> {
+        match word.to_lowercase().as_str() {
+            "*" => Ok(Self::Any),
+            "external" => Ok(Self::External),
+            "private" => Ok(Self::Private),
+            "loopback" => Ok(Self::Loopback),
+            word => {
+                if let Ok(net) = word.parse::<IpNet>() {
+                    return Ok(Self::Net(net));
+                }
+                if let Ok(address) = word.trim_matches(['[', ']']).parse::<IpAddr>() {
+                    return Ok(Self::Net(address.into()));
+                }
+                let plain = word.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '*'));
+                if plain {
+                    Ok(Self::Host(word.to_owned()))
+                } else {
+                    Err(format!("{word:?} is neither a host, a network, nor one of external, private, loopback, *"))
+                }
+            }
+        }
+    }
+
+    fn matches(&self, host: &str, address: IpAddr) -> bool {
+        match self {
+            Self::Any => true,
+            Self::External => is_external(address),
+            Self::Private => is_private(address),
+            Self::Loopback => address.is_loopback(),
+            Self::Net(net) => net.contains(&address),
+            Self::Host(pattern) => fits(pattern.as_bytes(), host.trim_end_matches('.').to_lowercase().as_bytes()),
+        }
+    }
+}
+
+/// Networks of the fourth version that are not the public Internet.
+const SPECIAL_V4: &[(Ipv4Addr, u8)] = &[
+    (Ipv4Addr::UNSPECIFIED, 8),
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(100, 64, 0, 0), 10),
+    (Ipv4Addr::new(127, 0, 0, 0), 8),
+    (Ipv4Addr::new(169, 254, 0, 0), 16),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 0, 0, 0), 24),
+    (Ipv4Addr::new(192, 0, 2, 0), 24),
+    (Ipv4Addr::new(192, 88, 99, 0), 24),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(198, 18, 0, 0), 15),
+    (Ipv4Addr::new(198, 51, 100, 0), 24),
+    (Ipv4Addr::new(203, 0, 113, 0), 24),
+    (Ipv4Addr::new(224, 0, 0, 0), 3),
+];
+
+/// Networks inside the public range of the sixth version that lead elsewhere: protocols, tunnels
+/// into the fourth version, documentation.
+const SPECIAL_V6: &[(Ipv6Addr, u8)] = &[
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
+];
+const GLOBAL_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+
+fn lies_in<A: Into<IpAddr> + Copy>(address: IpAddr, nets: &[(A, u8)]) -> bool {
+    nets.iter().any(|(base, bits)| IpNet::new_assert((*base).into(), *bits).contains(&address))
+}
+
+fn is_external(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(_) => !lies_in(address, SPECIAL_V4),
+        IpAddr::V6(_) => lies_in(address, &[GLOBAL_V6]) && !lies_in(address, SPECIAL_V6),
+    }
+}
+
+fn is_private(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_private(),
+        IpAddr::V6(v6) => v6.is_unique_local(),
+    }
+}
+
+/// Whether `text` fits a pattern in which `*` stands for any run of characters.
+fn fits(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if pattern.get(p) == Some(&b'*') {
+            star = Some((p, t));
+            p += 1;
+        } else if pattern.get(p) == Some(&text[t]) {
+            (p, t) = (p + 1, t + 1);
+        } else if let Some((at, taken)) = star {
+            star = Some((at, taken + 1));
+            (p, t) = (at + 1, taken + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(policy: &str, host: &str, address: &str) -> bool {
+        AddressPolicy::parse(policy).expect("a policy").allows(host, address.parse().expect("an address"))
+    }
+
+    #[test]
+    fn external_means_the_public_internet_and_nothing_that_leads_elsewhere() {
+        for good in ["1.1.1.1", "8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1", "2a00:1450::1"] {
+            assert!(allowed("external", "h", good), "{good}");
+        }
+        let refused_v4 = [
+            "0.0.0.0",
+            "10.1.2.3",
+            "100.64.0.1",
+            "127.0.0.1",
+            "127.9.9.9",
+            "169.254.169.254",
+            "172.16.0.1",
+            "192.0.0.192",
+            "192.168.1.1",
+            "198.18.0.1",
+            "203.0.113.9",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+        ];
+        let refused_v6 = [
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "::127.0.0.1",
+            "64:ff9b::7f00:1",
+            "fe80::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "ff02::1",
+            "2001::1",
+            "2001:db8::1",
+            "2002:7f00:1::",
+            "3fff::1",
+            "100::1",
+        ];
+        for bad in refused_v4.into_iter().chain(refused_v6) {
+            assert!(!allowed("external", "h", bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn each_word_allows_what_it_says() {
+        for (policy, host, address, expected) in [
+            ("", "h", "1.1.1.1", false),
+            ("*", "h", "127.0.0.1", true),
+            ("private", "h", "10.0.0.1", true),
+            ("private", "h", "fd12::1", true),
+            ("private", "h", "127.0.0.1", false),
+            ("private", "h", "169.254.169.254", false),
+            ("private", "h", "1.1.1.1", false),
+            ("loopback", "h", "127.0.0.1", true),
+            ("loopback", "h", "::1", true),
+            ("loopback", "h", "::ffff:127.0.0.1", true),
+            ("external, 10.0.0.0/8", "h", "10.9.9.9", true),
+            ("10.0.0.7", "h", "10.0.0.7", true),
+            ("10.0.0.7", "h", "10.0.0.8", false),
+            ("fd00::/8", "h", "fd00::1", true),
+            ("*.Example.org", "git.example.ORG", "10.0.0.1", true),
+            ("*.example.org", "git.example.org.", "10.0.0.1", true),
+            ("*.example.org", "example.org", "1.1.1.1", false),
+            ("*.example.org", "git.example.org.evil.net", "1.1.1.1", false),
+            ("git.*.org", "git.a.b.org", "1.1.1.1", true),
+        ] {
+            assert_eq!(allowed(policy, host, address), expected, "{policy} {host} {address}");
+        }
+        for bad in ["a b", "http://x", "10.0.0.0/40", "a/b"] {
+            assert!(AddressPolicy::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

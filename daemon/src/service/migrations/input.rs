@@ -1,0 +1,163 @@
+//! What a migration is asked for: checked as a whole before anything is made.
+
+use farrier_common::api::MigrateRepository;
+use url::Url;
+
+use crate::service::Error;
+
+/// An interval that mirrors may not go below, seconds.
+const INTERVAL_MIN_SECS: f64 = 600.0;
+
+/// The address to fetch from and what opens it.
+#[derive(Clone)]
+pub(super) struct Address {
+    /// Without credentials.
+    pub(super) url: Url,
+    /// User name and password.
+    pub(super) credentials: Option<(String, String)>,
+}
+
+/// Reads the address: http, https or git; credentials may stand in it or beside it.
+pub(super) fn address(input: &MigrateRepository) -> Result<Address, Error> {
+    let refused = |reason: &str| Error::invalid("clone_addr", reason);
+    let text = input.clone_addr.trim();
+    let lower = text.to_ascii_lowercase();
+    if text.is_empty() {
+        return Err(refused("Required: an address is needed"));
+    }
+    if text.chars().any(char::is_control) || ["%0a", "%0d", "%00"].iter().any(|bad| lower.contains(bad)) {
+        return Err(refused("the address holds a character that it must not"));
+    }
+    if text.starts_with(['/', '.', '-']) {
+        return Err(refused("directories of the server are not imported"));
+    }
+    let mut url = Url::parse(text).map_err(|_| refused("is no http, https or git address"))?;
+    match url.scheme() {
+        "http" | "https" | "git" => {}
+        "ssh" => return Err(refused("ssh is not offered; use https with a token")),
+        _ => return Err(refused("is no http, https or git address")),
+    }
+    if url.host_str().is_none_or(str::is_empty) || url.query().is_some() || url.fragment().is_some() {
+        return Err(refused("must be the plain address of a repository"));
+    }
+    let credentials = credentials(input, &url);
+    let cleared = url.set_username("").and_then(|()| url.set_password(None));
+    cleared.map_err(|()| refused("its user cannot be read"))?;
+    Ok(Address { url, credentials })
+}
+
+/// What stands beside the address comes before what stands in it, a token before a password.
+fn credentials(input: &MigrateRepository, url: &Url) -> Option<(String, String)> {
+    let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let user = if input.auth_username.is_empty() { decoded(url.username()) } else { input.auth_username.clone() };
+    if !input.auth_token.is_empty() {
+        let user = if user.is_empty() { "oauth2".to_owned() } else { user };
+        return Some((user, input.auth_token.clone()));
+    }
+    let inside = decoded(url.password().unwrap_or_default());
+    let password = if input.auth_password.is_empty() { inside } else { input.auth_password.clone() };
+    (!user.is_empty() || !password.is_empty()).then_some((user, password))
+}
+
+/// Checks the fields about mirrors: an interval must make sense even though there are none yet.
+pub(super) fn mirror(input: &MigrateRepository) -> Result<(), Error> {
+    if !input.mirror_interval.is_empty() {
+        let seconds = go_duration(&input.mirror_interval)
+            .ok_or_else(|| Error::invalid("mirror_interval", "is no duration such as 8h0m0s"))?;
+        if seconds < 0.0 || (seconds > 0.0 && seconds < INTERVAL_MIN_SECS) {
+            return Err(Error::invalid("mirror_interval", "is shorter than 10m0s; 0s means never"));
+        }
+    }
+    if input.mirror {
+        return Err(Error::invalid("mirror", "mirrors are not offered yet; without it the repository is copied once"));
+    }
+    Ok(())
+}
+
+/// Seconds of a duration as Go writes it.
+fn go_duration(text: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 8] =
+        [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("μs", 1e-6), ("ms", 1e-3), ("h", 3_600.0), ("m", 60.0), ("s", 1.0)];
+    let (sign, mut rest) = match text.strip_prefix('-') {
+        Some(rest) => (-1.0, rest),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if rest == "0" {
+        return Some(0.0);
+    }
+    let mut total = 0.0;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|at| *at > 0)?;
+        let number: f64 = rest[..digits].parse().ok()?;
+        let (unit, scale) = UNITS.iter().find(|(unit, _)| rest[digits..].starts_with(unit))?;
+        total += number * scale;
+        rest = &rest[digits + unit.len()..];
+    }
+    (!text.trim_start_matches(['-', '+']).is_empty()).then_some(sign * total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(clone_addr: &str) -> MigrateRepository {
+        MigrateRepository { clone_addr: clone_addr.into(), ..MigrateRepository::default() }
+    }
+
+    #[test]
+    fn only_addresses_that_git_may_fetch_from() {
+        for good in ["http://h/a", "https://h:1/a/b.git", "git://h/a", " https://h/a "] {
+            assert!(address(&at(good)).is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "/srv",
+            "./x",
+            "../x",
+            "-oProxyCommand=x",
+            "file:///etc",
+            "ext::sh",
+            "ext::sh -c x",
+            "fd::3",
+            "ssh://h/a",
+            "git@h:a/b",
+            "ftp://h/a",
+            "http://",
+            "http://h/a?x=1",
+            "http://h/a#x",
+            "git://h:1/%0aHost",
+            "http://h/a%0D",
+            "http://h/\n",
+            "git+ssh://h/a",
+            "https+unix://h/a",
+        ] {
+            assert!(matches!(address(&at(bad)), Err(Error::Invalid { field: "clone_addr", .. })), "{bad}");
+        }
+    }
+
+    #[test]
+    fn credentials_leave_the_address() {
+        let found = address(&at("https://us%40er:pa%2Fss@h/a")).expect("fine");
+        assert_eq!(found.url.as_str(), "https://h/a");
+        assert_eq!(found.credentials, Some(("us@er".into(), "pa/ss".into())));
+        let input = MigrateRepository { auth_token: "t".into(), auth_password: "p".into(), ..at("https://h/a") };
+        assert_eq!(address(&input).expect("fine").credentials, Some(("oauth2".into(), "t".into())));
+        assert_eq!(address(&at("https://h/a")).expect("fine").credentials, None);
+        let shown = format!("{input:?}");
+        assert!(!shown.contains('p') || !shown.contains("\"p\""), "{shown}");
+    }
+
+    #[test]
+    fn intervals_are_durations_of_ten_minutes_or_none() {
+        let check = |interval: &str| {
+            mirror(&MigrateRepository { mirror_interval: interval.into(), ..MigrateRepository::default() }).is_ok()
+        };
+        for good in ["", "0", "0s", "10m", "8h0m0s", "1.5h", "600s", "600000ms"] {
+            assert!(check(good), "{good}");
+        }
+        for bad in ["abc", "1m", "-8h", "8", "h", "9m59s", "8h ", "1e9h", "+", "8x"] {
+            assert!(!check(bad), "{bad}");
+        }
+        assert!(mirror(&MigrateRepository { mirror: true, ..MigrateRepository::default() }).is_err());
+    }
+}

@@ -1,0 +1,167 @@
+//! Fetching repositories from elsewhere.
+//!
+//! Everything is checked before anything is made. Then a row in the state "running" holds the name,
+//! and a short task does the work: it goes on when the client leaves, ends when the repository is
+//! deleted, and cleans up after itself. What a killed daemon left is cleaned up at the next start.
+
+mod input;
+mod progress;
+mod registry;
+mod run;
+
+use std::sync::Arc;
+
+use farrier_common::api::MigrateRepository;
+use farrier_proto::store::{Migration, MigrationState, OwnerKind};
+use tokio::sync::oneshot;
+
+use self::run::Work;
+pub use self::{progress::Progress, registry::Migrations};
+use super::{
+    Error, access,
+    repositories::{For, Found, create, rules},
+};
+use crate::{
+    app::App,
+    git::{Source, SourceError},
+    model::{address_policy::AddressPolicy, identity::Identity},
+    store::{StoreError, Tx, owners, repositories},
+};
+
+/// Migrations that one start cleans up after.
+const RECOVER_MAX: usize = 10_000;
+
+/// What a migration that was not waited for leaves behind when it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFailed {
+    /// Nothing: the caller was told.
+    Remove,
+    /// A row that says why: the caller will look.
+    Keep,
+}
+
+/// A migration that has begun.
+#[derive(Debug)]
+pub struct Begun {
+    /// The repository as it is meanwhile.
+    pub found: Found,
+    ended: oneshot::Receiver<Result<Found, Error>>,
+}
+
+impl Begun {
+    /// Waits for the end. Dropping this ends nothing.
+    pub async fn end(self) -> Result<Found, Error> {
+        self.ended.await.unwrap_or(Err(Error::Busy))
+    }
+}
+
+/// Begins to fetch a repository.
+pub async fn begin(
+    app: &App,
+    identity: &Identity,
+    input: &MigrateRepository,
+    when_failed: WhenFailed,
+) -> Result<Begun, Error> {
+    access::require_account(identity)?;
+    let address = input::address(input)?;
+    rules::name("repo_name", &input.repo_name)?;
+    rules::description(&input.description)?;
+    input::mirror(input)?;
+    let owner = owner(app, identity, input).await?;
+    let source = source(app, &address).await?;
+    let mut row = create::fresh(app, &owner, input.private, rules::DEFAULT_BRANCH.to_owned());
+    row.name.clone_from(&input.repo_name);
+    row.description.clone_from(&input.description);
+    row.original_url = address.url.to_string();
+    let started_ms = app.now_ms();
+    row.migration = Some(Migration { state: MigrationState::Running.into(), started_ms, ..Migration::default() });
+    let new = create::reserve(app, owner, row).await.map_err(|error| match error {
+        Error::Forbidden { reason } => Error::invalid("repo_owner", reason),
+        error => error,
+    })?;
+    let id = new.row.id;
+    let running = app.migrations.begin(id);
+    let found = match create::insert(app, new, None).await {
+        Ok(found) => found,
+        Err(error) => {
+            app.migrations.end(id);
+            return Err(error);
+        }
+    };
+    let (tell, ended) = oneshot::channel();
+    let work =
+        Work { app: app.clone(), identity: identity.clone(), found: found.clone(), source, running, when_failed };
+    app.tasks.short(async move {
+        // Nobody may be waiting any more.
+        let _ = tell.send(work.run().await);
+    });
+    Ok(Begun { found, ended })
+}
+
+/// Who will own the repository. What is wrong with that is the input's fault.
+async fn owner(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<owners::Owner, Error> {
+    let unknown = || Error::invalid("repo_owner", "there is no such user or organisation");
+    let name = match (input.repo_owner.as_str(), input.uid) {
+        ("", 0) => return create::owner_for(app, identity, For::Caller).await,
+        ("", id) => {
+            let snapshot = app.store.read().await?;
+            let user = owners::owner(&snapshot, OwnerKind::User, id).await?;
+            let owner = match user {
+                Some(user) => Some(user),
+                None => owners::owner(&snapshot, OwnerKind::Org, id).await?,
+            };
+            owner.ok_or_else(unknown)?.name().to_owned()
+        }
+        (name, _) => name.to_owned(),
+    };
+    create::owner_for(app, identity, For::Named(&name)).await.map_err(|error| match error {
+        Error::NotFound { .. } => unknown(),
+        error => error,
+    })
+}
+
+/// Resolves the address once and asks whether it may be connected to.
+async fn source(app: &App, address: &input::Address) -> Result<Arc<Source>, Error> {
+    let policy = AddressPolicy::parse(&app.config.migration.allowed_hosts).unwrap_or_default();
+    let credentials = address.credentials.as_ref().map(|(user, password)| (user.as_str(), password.as_str()));
+    match Source::resolve(&address.url, credentials, &policy).await {
+        Ok(source) => Ok(Arc::new(source)),
+        Err(SourceError::Refused) => {
+            Err(Error::invalid("clone_addr", "the host is not allowed; see migration.allowed_hosts"))
+        }
+        Err(error @ SourceError::Unresolved(_)) => Err(Error::invalid("clone_addr", error.to_string())),
+    }
+}
+
+/// Whether no migration of a repository runs.
+pub(super) fn ended(app: &App, repository: u64) -> bool {
+    !app.migrations.is_running(repository)
+}
+
+/// Says of every migration that a killed daemon left that it failed. Half-made directories have
+/// gone when the directories were opened; a whole one without its row's consent goes here.
+pub async fn recover(app: &App) -> Result<(), Error> {
+    let snapshot = app.store.read().await?;
+    let rows = repositories::migrating(&snapshot, RECOVER_MAX).await?;
+    drop(snapshot);
+    for row in rows {
+        app.git.remove(row.id).await.map_err(Error::git("removing what a migration left"))?;
+        mark_failed(app, row.id, "the daemon was stopped meanwhile").await?;
+        tracing::info!(repository = row.id, "a migration was cut off and has failed");
+    }
+    Ok(())
+}
+
+async fn mark_failed(app: &App, id: u64, reason: &str) -> Result<(), StoreError> {
+    app.store
+        .write(async |tx: Tx| {
+            let Some(before) = repositories::get(&tx, id).await?.filter(|row| !row.deleted) else { return Ok(()) };
+            let mut row = before.clone();
+            let migration = row.migration.get_or_insert_default();
+            migration.set_state(MigrationState::Failed);
+            reason.clone_into(&mut migration.error);
+            repositories::put(&tx, Some(&before), &row);
+            Ok(())
+        })
+        .await
+}

@@ -1,0 +1,187 @@
+//! The work of one migration, from the first question to the source until the row says "done".
+
+use std::sync::Arc;
+
+use farrier_proto::store::MigrationState;
+
+use super::{WhenFailed, mark_failed, registry::Running};
+use crate::{
+    app::App,
+    git::{GitError, Imported, Source, Staged},
+    model::identity::Identity,
+    service::{
+        Error,
+        repositories::{self as service, Found},
+    },
+    store::{StoreError, Tx, events, repositories},
+};
+
+/// Everything that the work needs.
+pub(super) struct Work {
+    pub(super) app: App,
+    pub(super) identity: Identity,
+    pub(super) found: Found,
+    pub(super) source: Arc<Source>,
+    pub(super) running: Arc<Running>,
+    pub(super) when_failed: WhenFailed,
+}
+
+/// Why there is no repository at the end.
+enum Failed {
+    /// The repository was deleted, or the daemon stops.
+    Cancelled,
+    /// It took too long.
+    Time,
+    /// The source or git said no.
+    Git(GitError),
+    /// The store failed.
+    Store(StoreError),
+}
+
+/// What came over and where its `HEAD` points.
+struct Fetched {
+    head: String,
+    sha256: bool,
+    imported: Imported,
+}
+
+impl Work {
+    pub(super) async fn run(self) -> Result<Found, Error> {
+        let id = self.found.repository.id;
+        let result = match self.work().await {
+            Ok(found) => Ok(found),
+            Err(failed) => Err(self.clean_up(failed).await),
+        };
+        self.app.migrations.end(id);
+        // A deletion waits for this.
+        self.app.sweep.now();
+        result
+    }
+
+    async fn work(&self) -> Result<Found, Failed> {
+        let (app, limits) = (&self.app, &self.app.config.migration);
+        "waiting".clone_into(&mut self.running.progress().phase);
+        let staged = app.git.stage(self.found.repository.id);
+        let fetched = tokio::select! {
+            () = self.running.cancel.cancelled() => Err(Failed::Cancelled),
+            () = app.tasks.stop().cancelled() => Err(Failed::Cancelled),
+            () = tokio::time::sleep(limits.timeout) => Err(Failed::Time),
+            fetched = self.fetch(&staged) => fetched.map_err(Failed::Git),
+        };
+        match fetched {
+            Ok(fetched) => {
+                staged.place().await.map_err(Failed::Git)?;
+                self.finish(fetched).await
+            }
+            Err(failed) => {
+                staged.discard().await;
+                Err(failed)
+            }
+        }
+    }
+
+    async fn fetch(&self, staged: &Staged) -> Result<Fetched, GitError> {
+        let _slot = self.app.migrations.slots.acquire().await.map_err(|_| GitError::Busy)?;
+        "connecting".clone_into(&mut self.running.progress().phase);
+        let about = staged.advertised(&self.source).await?;
+        let head = about.head.unwrap_or_else(|| self.found.repository.default_branch.clone());
+        let max_bytes = self.app.config.migration.max_bytes;
+        let said = |line: &str, size| self.running.progress().hear(line, size);
+        let imported = staged.fetch(&self.source, &head, about.sha256, max_bytes, said).await?;
+        Ok(Fetched { head, sha256: about.sha256, imported })
+    }
+
+    /// Makes the row say that the repository is there, and the event with it.
+    async fn finish(&self, fetched: Fetched) -> Result<Found, Failed> {
+        let (app, id) = (&self.app, self.found.repository.id);
+        let event =
+            service::event(app, &self.identity, "created", self.found.path(), id).await.map_err(Failed::Store)?;
+        let (event, fetched, now) = (&event, &fetched, app.now_ms());
+        let row = app
+            .store
+            .write(async |tx: Tx| {
+                let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted);
+                let Some(before) = before else { return Ok(None) };
+                let mut row = before.clone();
+                row.migration.get_or_insert_default().set_state(MigrationState::Done);
+                row.default_branch.clone_from(&fetched.head);
+                row.sha256 = fetched.sha256;
+                row.size_bytes = fetched.imported.bytes;
+                row.empty = !fetched.imported.refs.iter().any(|(name, _)| name.starts_with("refs/heads/"));
+                row.updated_ms = now;
+                repositories::put(&tx, Some(&before), &row);
+                repositories::put_tips(&tx, id, &fetched.imported.refs);
+                events::record(&tx, event);
+                Ok::<_, StoreError>(Some(row))
+            })
+            .await
+            .map_err(Failed::Store)?;
+        let repository = row.ok_or(Failed::Cancelled)?;
+        Ok(Found { repository, ..self.found.clone() })
+    }
+
+    /// Leaves nothing, or a row that says why. Gives what the caller hears.
+    async fn clean_up(&self, failed: Failed) -> Error {
+        let (app, id) = (&self.app, self.found.repository.id);
+        let error = told(failed);
+        if let Err(left) = app.git.remove(id).await {
+            tracing::warn!(repository = id, error = &left as &dyn std::error::Error, "a failed migration left files");
+        }
+        let written = match self.when_failed {
+            WhenFailed::Keep => mark_failed(app, id, &reason(&error)).await,
+            WhenFailed::Remove => {
+                let discarded = app.store.write(async |tx: Tx| {
+                    if let Some(row) = repositories::get(&tx, id).await?.filter(|row| !row.deleted) {
+                        repositories::discard(&tx, &row).await?;
+                    }
+                    Ok::<_, StoreError>(())
+                });
+                discarded.await
+            }
+        };
+        match written {
+            Ok(()) => error,
+            Err(source) => source.into(),
+        }
+    }
+}
+
+/// The sentence without the name of a field.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::Invalid { reason, .. } => reason.clone(),
+        error => error.to_string(),
+    }
+}
+
+fn told(failed: Failed) -> Error {
+    let invalid = |reason: String| Error::invalid("clone_addr", reason);
+    match failed {
+        Failed::Cancelled => Error::Exists { message: "the migration was cancelled".into() },
+        Failed::Time => invalid("the migration took too long".into()),
+        Failed::Store(source) => source.into(),
+        Failed::Git(GitError::Failed { stderr, .. }) if is_refusal(&stderr) => {
+            invalid("authentication failed at the source".into())
+        }
+        Failed::Git(GitError::Failed { stderr, .. }) => {
+            invalid(format!("the source cannot be fetched: {}", short(&stderr)))
+        }
+        Failed::Git(GitError::TooMuch { limit, .. }) => invalid(format!("the repository is larger than {limit} bytes")),
+        Failed::Git(GitError::Timeout { .. }) => invalid("the source does not answer".into()),
+        Failed::Git(source) => Error::Git { doing: "fetching a repository", source },
+    }
+}
+
+/// Whether git was turned away for want of credentials.
+fn is_refusal(stderr: &str) -> bool {
+    ["Authentication failed", "could not read Username", "could not read Password", "error: 401", "error: 403"]
+        .iter()
+        .any(|text| stderr.contains(text))
+}
+
+/// The last of what git complained about: the rest leads up to it.
+fn short(stderr: &str) -> String {
+    const MAX_CHARS: usize = 300;
+    let fatal = stderr.rfind("fatal: ").map_or(stderr, |at| &stderr[at + "fatal: ".len()..]);
+    fatal.chars().take(MAX_CHARS).collect()
+}

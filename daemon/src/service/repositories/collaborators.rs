@@ -1,0 +1,142 @@
+//! Who works on a repository beside its owner.
+
+use farrier_proto::store::{Permission, User};
+
+use super::{Found, event, find};
+use crate::{
+    app::App,
+    model::identity::{Account, Identity, Proof},
+    service::{
+        Error,
+        access::{self, Action, Standing},
+    },
+    store::{
+        Read, Tx, events,
+        owners::{self, Owner},
+        repositories,
+    },
+};
+
+const NO_USER: &str = "there is no such user";
+
+/// A page of collaborators, and how many there are.
+pub async fn collaborators(
+    read: &impl Read,
+    identity: &Identity,
+    owner: &str,
+    name: &str,
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<User>, u64), Error> {
+    access::require_account(identity)?;
+    let found = find(read, identity, owner, name, Action::Read).await?;
+    let all = repositories::collaborators(read, found.repository.id, usize::MAX).await?;
+    let mut users = Vec::new();
+    for (id, _) in all.iter().skip(usize::try_from(skip).unwrap_or(usize::MAX)).take(limit) {
+        users.extend(owners::user(read, *id).await?);
+    }
+    Ok((users, all.len() as u64))
+}
+
+/// Whether `user` is a collaborator: an error if not.
+pub async fn collaborator(
+    read: &impl Read,
+    identity: &Identity,
+    (owner, name): (&str, &str),
+    user: &str,
+) -> Result<(), Error> {
+    access::require_account(identity)?;
+    let found = find(read, identity, owner, name, Action::Read).await?;
+    let user = owners::user_by_name(read, user).await?.ok_or_else(|| Error::invalid("collaborator", NO_USER))?;
+    match repositories::collaborator(read, found.repository.id, user.id).await? {
+        Permission::None => Err(Error::NotFound { what: "the collaborator" }),
+        _ => Ok(()),
+    }
+}
+
+/// Lets `user` work on a repository; again with another word changes what they may do.
+pub async fn add_collaborator(
+    app: &App,
+    identity: &Identity,
+    (owner, name): (&str, &str),
+    user: &str,
+    word: &str,
+) -> Result<(), Error> {
+    let permission = match word {
+        "" | "write" => Permission::Write,
+        "read" => Permission::Read,
+        "admin" => Permission::Admin,
+        _ => return Err(Error::invalid("permission", "is none of read, write, admin")),
+    };
+    let (found, user) = both(app, identity, (owner, name), user).await?;
+    if matches!(&found.owner, Owner::User(owner) if owner.id == user.id) {
+        return Err(Error::invalid("collaborator", "the owner cannot be a collaborator"));
+    }
+    set(app, identity, &found, &user, permission, "collaborator_added").await
+}
+
+/// Takes `user` off a repository; one who is no collaborator is off already.
+pub async fn remove_collaborator(
+    app: &App,
+    identity: &Identity,
+    (owner, name): (&str, &str),
+    user: &str,
+) -> Result<(), Error> {
+    let (found, user) = both(app, identity, (owner, name), user).await?;
+    set(app, identity, &found, &user, Permission::None, "collaborator_removed").await
+}
+
+async fn both(app: &App, identity: &Identity, (owner, name): (&str, &str), user: &str) -> Result<(Found, User), Error> {
+    let snapshot = app.store.read().await?;
+    let found = find(&snapshot, identity, owner, name, Action::Administer).await?;
+    let user = owners::user_by_name(&snapshot, user).await?;
+    Ok((found, user.ok_or_else(|| Error::invalid("collaborator", NO_USER))?))
+}
+
+async fn set(
+    app: &App,
+    identity: &Identity,
+    found: &Found,
+    user: &User,
+    permission: Permission,
+    action: &str,
+) -> Result<(), Error> {
+    let id = found.repository.id;
+    let event = &event(app, identity, action, found.path(), id).await?;
+    app.store
+        .write(async |tx: Tx| {
+            repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
+            if repositories::collaborator(&tx, id, user.id).await? != permission {
+                repositories::set_collaborator(&tx, id, user.id, permission);
+                events::record(&tx, event);
+            }
+            Ok::<_, Error>(())
+        })
+        .await
+}
+
+/// What `user` may do with a repository, in the family's words. Administrators of the repository
+/// may ask for everybody, others for themselves.
+pub async fn permission_of(
+    read: &impl Read,
+    identity: &Identity,
+    (owner, name): (&str, &str),
+    user: &str,
+) -> Result<(&'static str, User), Error> {
+    let account = access::require_account(identity)?;
+    let found = find(read, identity, owner, name, Action::Read).await?;
+    if !found.standing.allows(Action::Administer) && !account.user.name.eq_ignore_ascii_case(user) {
+        return Err(Error::Forbidden { reason: "only administrators of the repository ask for others".into() });
+    }
+    let user = owners::user_by_name(read, user).await?.ok_or(Error::NotFound { what: "the user" })?;
+    let asked = Identity::Account(Box::new(Account { user: user.clone(), proof: Proof::Password }));
+    let word = match access::standing(read, &asked, &found.owner, &found.repository).await? {
+        Standing::Hidden | Standing::CiAgent { .. } => "none",
+        Standing::Reader => "read",
+        Standing::Writer => "write",
+        Standing::Owner if found.repository.owner_id == user.id => "owner",
+        // An owner of the organisation or an administrator of the site is no owner of this.
+        Standing::Administrator | Standing::Owner => "admin",
+    };
+    Ok((word, user))
+}

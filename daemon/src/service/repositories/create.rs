@@ -1,0 +1,196 @@
+//! Making a repository: everything is checked first, then its files are made, then its row.
+
+use farrier_common::api::CreateRepository;
+use farrier_proto::store::{Event, OrgRole, Repository};
+
+use super::{Found, event, rules};
+use crate::{
+    app::App,
+    model::identity::Identity,
+    service::{
+        Error,
+        access::{self, Standing},
+        initial,
+    },
+    store::{
+        Tx, events,
+        ids::Kind,
+        owners::{self, Owner},
+        repositories,
+    },
+};
+
+/// For whom a repository is made.
+#[derive(Clone, Copy, Debug)]
+pub enum For<'a> {
+    /// For the caller.
+    Caller,
+    /// For any user or organisation, by a site administrator.
+    Anyone(&'a str),
+    /// For an organisation, by one of its owners.
+    Org(&'a str),
+    /// For the user or organisation of that name, whichever the caller may do it for.
+    Named(&'a str),
+}
+
+/// Makes a repository.
+pub async fn make(app: &App, identity: &Identity, owner: For<'_>, input: CreateRepository) -> Result<Found, Error> {
+    let owner = owner_for(app, identity, owner).await?;
+    let content = initial::Content::checked(&input, &owner, app.now_ms())?;
+    let row = checked(app, &owner, input)?;
+    let new = reserve(app, owner, row).await?;
+    let id = new.row.id;
+    let sha256 = new.row.sha256;
+    app.git.init_bare(id, &new.row.default_branch, sha256).await.map_err(Error::git("making a repository"))?;
+    let made = finish(app, identity, new, content).await;
+    if made.is_err() {
+        // Whether or not this works: directories without a row are removed at the next start.
+        let _ = app.git.remove(id).await;
+    }
+    made
+}
+
+/// Makes the first commit, if there is to be one, and the row.
+async fn finish(
+    app: &App,
+    identity: &Identity,
+    mut new: New,
+    content: Option<initial::Content>,
+) -> Result<Found, Error> {
+    if let Some(content) = content {
+        let tip = initial::commit(app, identity, &new.row, &content).await?;
+        new.row.empty = false;
+        new.tips.push((format!("refs/heads/{}", new.row.default_branch), tip));
+    }
+    let path = format!("{}/{}", new.owner.name(), new.row.name);
+    let event = event(app, identity, "created", path, new.row.id).await?;
+    insert(app, new, Some(event)).await
+}
+
+/// A repository that is about to be inserted.
+pub(in crate::service) struct New {
+    /// Who it will belong to.
+    pub(in crate::service) owner: Owner,
+    /// The row to be.
+    pub(in crate::service) row: Repository,
+    /// Refs that it begins with, and where they are.
+    pub(in crate::service) tips: Vec<(String, String)>,
+}
+
+/// The row that `input` asks for, without a number.
+fn checked(app: &App, owner: &Owner, input: CreateRepository) -> Result<Repository, Error> {
+    rules::name("name", &input.name)?;
+    rules::description(&input.description)?;
+    rules::issue_labels(&input.issue_labels)?;
+    let branch = match input.default_branch.as_str() {
+        "" => rules::DEFAULT_BRANCH.to_owned(),
+        branch => {
+            rules::branch(branch)?;
+            branch.to_owned()
+        }
+    };
+    Ok(Repository {
+        sha256: rules::sha256(&input.object_format_name)?,
+        trust_model: rules::trust_model(&input.trust_model).into(),
+        name: input.name,
+        description: input.description,
+        template: input.template,
+        ..fresh(app, owner, input.private, branch)
+    })
+}
+
+/// A row of `owner` as all begin.
+pub(in crate::service) fn fresh(app: &App, owner: &Owner, private: bool, branch: String) -> Repository {
+    let now = app.now_ms();
+    Repository {
+        owner_kind: owner.kind().into(),
+        owner_id: owner.id(),
+        private,
+        listed: repositories::class(owner.visibility(), private).into(),
+        default_branch: branch,
+        created_ms: now,
+        updated_ms: now,
+        empty: true,
+        ..Repository::default()
+    }
+}
+
+/// Gives a row its number. What will most likely stop the insertion stops it here, before anything
+/// is made.
+pub(in crate::service) async fn reserve(app: &App, owner: Owner, mut row: Repository) -> Result<New, Error> {
+    let snapshot = app.store.read().await?;
+    if let Owner::User(user) = &owner
+        && let Ok(most @ 1..) = u64::try_from(user.max_repositories)
+        && repositories::count_of(&snapshot, user.id, most).await? >= most
+    {
+        return Err(Error::Forbidden { reason: format!("the limit of {most} repositories is reached") });
+    }
+    if repositories::is_taken(&snapshot, &row).await? {
+        return Err(taken(&owner, &row));
+    }
+    row.id = app.store.next_id(Kind::Repository).await?;
+    Ok(New { owner, row, tips: Vec::new() })
+}
+
+/// Inserts a repository together with the event that says so, if one is to say it already.
+pub(in crate::service) async fn insert(app: &App, new: New, event: Option<Event>) -> Result<Found, Error> {
+    let (new_ref, event) = (&new, event.as_ref());
+    let inserted = app
+        .store
+        .write(async |tx: Tx| {
+            if !repositories::insert(&tx, &new_ref.row).await? {
+                return Ok(false);
+            }
+            repositories::put_tips(&tx, new_ref.row.id, &new_ref.tips);
+            if let Some(event) = event {
+                events::record(&tx, event);
+            }
+            Ok::<_, Error>(true)
+        })
+        .await?;
+    if inserted {
+        Ok(Found { repository: new.row, owner: new.owner, standing: Standing::Owner })
+    } else {
+        Err(taken(&new.owner, &new.row))
+    }
+}
+
+fn taken(owner: &Owner, row: &Repository) -> Error {
+    Error::Exists { message: format!("repository name already exists: {}/{}", owner.name(), row.name) }
+}
+
+/// The owner-to-be, if the caller may make repositories for it.
+pub(in crate::service) async fn owner_for(app: &App, identity: &Identity, owner: For<'_>) -> Result<Owner, Error> {
+    let account = access::require_account(identity)?;
+    let snapshot = app.store.read().await?;
+    let (name, what) = match owner {
+        For::Caller => return Ok(Owner::User(account.user.clone())),
+        For::Anyone(name) => {
+            access::require_site_admin(identity)?;
+            (name, "the user")
+        }
+        For::Org(name) => (name, "the organisation"),
+        For::Named(name) => (name, "the owner"),
+    };
+    let found = owners::owner_by_name(&snapshot, name).await?.ok_or(Error::NotFound { what })?;
+    if account.user.admin && !matches!((owner, &found), (For::Org(_), Owner::User(_))) {
+        return Ok(found);
+    }
+    match (&found, owner) {
+        (Owner::Org(org), _) => {
+            let role = owners::membership(&snapshot, org.id, account.user.id).await?.map(|member| member.role());
+            if role == Some(OrgRole::Owner) {
+                return Ok(found);
+            }
+            if !super::list::sees(&snapshot, identity, &found).await? {
+                return Err(Error::NotFound { what });
+            }
+            Err(Error::Forbidden { reason: "only owners of the organisation make repositories in it".into() })
+        }
+        (Owner::User(_), For::Org(_)) => Err(Error::NotFound { what }),
+        (Owner::User(user), _) if user.id == account.user.id => Ok(found),
+        (Owner::User(_), _) => {
+            Err(Error::Forbidden { reason: "repositories of others are made by administrators".into() })
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Deleting repositories: the row first, so that nobody sees it any more, then what it left.
+
+use farrier_proto::store::Repository;
+
+use super::{Found, event, find};
+use crate::{
+    app::App,
+    model::identity::Identity,
+    service::{Error, access::Action, artifacts, migrations},
+    store::{Snapshot, Tx, events, owners::Owner, repositories},
+};
+
+/// Deleted repositories whose files one pass of the sweep removes.
+const SWEEP_MAX: usize = 16;
+
+/// Deletes the repository `owner`/`name`. A migration of it ends.
+pub async fn delete(app: &App, identity: &Identity, owner: &str, name: &str) -> Result<(), Error> {
+    let snapshot = app.store.read().await?;
+    let found = find(&snapshot, identity, owner, name, Action::Own).await?;
+    drop(snapshot);
+    remove(app, identity, &found).await
+}
+
+/// Deletes all repositories of an owner; gives how many there were.
+pub async fn delete_all(app: &App, identity: &Identity, owner: &Owner) -> Result<usize, Error> {
+    let all = super::list::owned(&app.store.read().await?, identity, owner).await?;
+    for found in &all {
+        remove(app, identity, found).await?;
+    }
+    Ok(all.len())
+}
+
+async fn remove(app: &App, identity: &Identity, found: &Found) -> Result<(), Error> {
+    let id = found.repository.id;
+    let event = &event(app, identity, "deleted", found.path(), id).await?;
+    app.store
+        .write(async |tx: Tx| {
+            let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
+            repositories::discard(&tx, &row).await?;
+            events::record(&tx, event);
+            Ok::<_, Error>(())
+        })
+        .await?;
+    app.migrations.cancel(id);
+    app.sweep.now();
+    Ok(())
+}
+
+/// Removes what deleted repositories left, a few at a time; `true` when there may be more.
+pub async fn sweep(app: &App) -> Result<bool, Error> {
+    let snapshot: Snapshot = app.store.read().await?;
+    let rows = repositories::garbage(&snapshot, SWEEP_MAX).await?;
+    drop(snapshot);
+    let mut reclaimed = 0;
+    // The end of a migration wakes the sweep.
+    for row in rows.iter().filter(|row| migrations::ended(app, row.id)) {
+        reclaim(app, row).await?;
+        reclaimed += 1;
+    }
+    Ok(reclaimed == SWEEP_MAX)
+}
+
+/// Files go before the row that remembers them.
+async fn reclaim(app: &App, row: &Repository) -> Result<(), Error> {
+    artifacts::delete_of_repository(app, row.id).await?;
+    app.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
+    app.store.write(async |tx: Tx| Ok::<_, Error>(repositories::forget(&tx, row).await?)).await
+}

@@ -1,0 +1,124 @@
+//! Changing a repository: what is absent stays, everything is checked before anything changes.
+
+use farrier_common::api::EditRepository;
+use farrier_proto::store::Repository;
+
+use super::{Found, event, find, rules};
+use crate::{
+    app::App,
+    model::identity::Identity,
+    service::{Error, access::Action},
+    store::{Tx, events, repositories},
+};
+
+/// Changes the repository `owner`/`name`.
+pub async fn edit(
+    app: &App,
+    identity: &Identity,
+    owner: &str,
+    name: &str,
+    input: &EditRepository,
+) -> Result<Found, Error> {
+    let snapshot = app.store.read().await?;
+    let found = find(&snapshot, identity, owner, name, Action::Administer).await?;
+    drop(snapshot);
+    check(input)?;
+    let actions = actions(input, &found.repository);
+    if actions.is_empty() {
+        return Ok(found);
+    }
+    if let Some(branch) = input.default_branch.as_deref().filter(|branch| *branch != found.repository.default_branch) {
+        move_head(app, found.repository.id, branch).await?;
+    }
+    let mut events = Vec::new();
+    for action in actions {
+        let path = format!("{}/{}", found.owner.name(), input.name.as_ref().unwrap_or(&found.repository.name));
+        events.push(event(app, identity, action, path, found.repository.id).await?);
+    }
+    let (now, owner, id, events) = (app.now_ms(), &found.owner, found.repository.id, &events);
+    let row = app
+        .store
+        .write(async |tx: Tx| {
+            // As it is now: a push or another change may have come in between.
+            let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
+            let mut row = apply(input, before.clone(), now);
+            row.listed = repositories::class(owner.visibility(), row.private).into();
+            if row.name == before.name {
+                repositories::put(&tx, Some(&before), &row);
+            } else if !repositories::rename(&tx, &before, &row).await? {
+                return Err(Error::invalid("name", format!("repository name already exists: {}", row.name)));
+            }
+            for event in events {
+                events::record(&tx, event);
+            }
+            Ok(row)
+        })
+        .await?;
+    Ok(Found { repository: row, ..found })
+}
+
+fn check(input: &EditRepository) -> Result<(), Error> {
+    if let Some(name) = &input.name {
+        rules::name("name", name)?;
+    }
+    rules::description(input.description.as_deref().unwrap_or_default())?;
+    rules::website(input.website.as_deref().unwrap_or_default())?;
+    match input.default_branch.as_deref() {
+        Some(branch) => rules::branch(branch),
+        None => Ok(()),
+    }
+}
+
+/// What the change is called in events; empty when nothing changes.
+fn actions(input: &EditRepository, row: &Repository) -> Vec<&'static str> {
+    let flag = |wanted: Option<bool>, is: bool, on, off| match wanted {
+        Some(wanted) if wanted != is => Some(if wanted { on } else { off }),
+        _ => None,
+    };
+    let differs = |wanted: &Option<String>, is: &String| wanted.as_ref().is_some_and(|wanted| wanted != is);
+    let edited = differs(&input.description, &row.description)
+        || differs(&input.website, &row.website)
+        || differs(&input.default_branch, &row.default_branch)
+        || input.template.is_some_and(|template| template != row.template);
+    [
+        differs(&input.name, &row.name).then_some("renamed"),
+        flag(input.archived, row.archived, "archived", "unarchived"),
+        flag(input.private, row.private, "privatized", "publicized"),
+        edited.then_some("edited"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn apply(input: &EditRepository, mut row: Repository, now: i64) -> Repository {
+    let set = |field: &mut String, wanted: &Option<String>| {
+        if let Some(wanted) = wanted {
+            field.clone_from(wanted);
+        }
+    };
+    set(&mut row.name, &input.name);
+    set(&mut row.description, &input.description);
+    set(&mut row.website, &input.website);
+    set(&mut row.default_branch, &input.default_branch);
+    row.private = input.private.unwrap_or(row.private);
+    row.template = input.template.unwrap_or(row.template);
+    if let Some(archived) = input.archived.filter(|archived| *archived != row.archived) {
+        row.archived = archived;
+        row.archived_ms = if archived { now } else { 0 };
+    }
+    row.updated_ms = now;
+    row
+}
+
+/// Makes `HEAD` name another branch, which must be there.
+async fn move_head(app: &App, id: u64, branch: &str) -> Result<(), Error> {
+    let name = format!("refs/heads/{branch}");
+    let listed = app.git.call(id, ["for-each-ref", "--format=%(refname)"]).operands([&name]).run().await;
+    let listed = listed.map_err(Error::git("looking for a branch"))?;
+    // The name is a pattern that also matches what lies below it.
+    if !String::from_utf8_lossy(&listed.stdout).lines().any(|line| line == name) {
+        return Err(Error::invalid("default_branch", "there is no such branch"));
+    }
+    app.git.set_head(id, branch).await.map_err(Error::git("changing the default branch"))
+}

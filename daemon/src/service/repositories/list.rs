@@ -1,0 +1,262 @@
+//! Lists of repositories: what a caller sees of them is decided before they are read, so that
+//! totals count nothing else.
+
+use farrier_proto::store::{OrgRole, Repository, Visibility};
+
+use super::{Found, with_standing};
+use crate::{
+    model::identity::Identity,
+    service::{Error, access},
+    store::{
+        Read, StoreError,
+        engine::{Range, Scan},
+        keys,
+        listings::{self, Filter, List, Sort, Wanted},
+        owners::{self, Owner},
+        repositories,
+    },
+};
+
+/// A text that so many names may contain is looked up by its characters, not by walking a list.
+const NAMED_MAX: u64 = 2_000;
+/// Rows whose descriptions are read at a time.
+const CHUNK: usize = 1_000;
+
+/// Which kinds of repositories are meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// All kinds.
+    #[default]
+    Any,
+    /// Neither forks nor mirrors: all that there are.
+    Source,
+    /// Forks and mirrors: there are none.
+    Other,
+    /// Those that the account `uid` collaborates on.
+    Collaborative,
+}
+
+/// What is searched for.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// What names contain.
+    pub text: String,
+    /// Whether it may stand in descriptions as well.
+    pub in_descriptions: bool,
+    /// Of this owner; 0: of all.
+    pub owner: u64,
+    /// Without those that the owner only collaborates on.
+    pub exclusive: bool,
+    /// Kinds.
+    pub mode: Mode,
+    /// Order.
+    pub sort: Sort,
+    /// From the last to the first.
+    pub reverse: bool,
+    /// Private ones, templates, archived ones; its text is not used.
+    pub filter: Filter,
+}
+
+/// A page of the repositories that `query` means and `identity` sees, and how many there are.
+pub async fn list(
+    read: &impl Read,
+    identity: &Identity,
+    query: &Query,
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<Found>, u64), Error> {
+    if query.mode == Mode::Other {
+        return Ok((Vec::new(), 0));
+    }
+    let mut wanted = Wanted {
+        sort: query.sort,
+        reverse: query.reverse,
+        filter: query.filter.clone(),
+        ..visible(read, identity, query.owner).await?
+    };
+    let collaborative = query.mode == Mode::Collaborative;
+    if query.owner != 0 && (collaborative || !query.exclusive) {
+        let others = repositories::collaborations(read, query.owner).await?;
+        let others = others.into_iter().filter(|row| row.owner_id != query.owner && !row.deleted).collect();
+        let others = with_standing(read, identity, others).await?;
+        if collaborative {
+            wanted.lists.clear();
+            wanted.singles.clear();
+        }
+        wanted.singles.extend(others.into_iter().map(|found| found.repository));
+    }
+    narrow(identity, &mut wanted);
+    page(read, identity, with_text(read, identity, query, wanted).await?, skip, limit).await
+}
+
+/// A page of the repositories of one owner by number.
+pub async fn of_owner(
+    read: &impl Read,
+    identity: &Identity,
+    owner: &Owner,
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<Found>, u64), Error> {
+    if !sees(read, identity, owner).await? {
+        let what = if matches!(owner, Owner::Org(_)) { "the organisation" } else { "the user" };
+        return Err(Error::NotFound { what });
+    }
+    let mut wanted = visible(read, identity, owner.id()).await?;
+    narrow(identity, &mut wanted);
+    page(read, identity, wanted, skip, limit).await
+}
+
+/// A page of the repositories that the caller owns, alone or with an organisation, or works on.
+pub async fn reachable(
+    read: &impl Read,
+    identity: &Identity,
+    (sort, reverse): (Sort, bool),
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<Found>, u64), Error> {
+    let account = access::require_account(identity)?;
+    let own = own_owners(read, identity).await?;
+    let classes = [Visibility::Public, Visibility::Limited, Visibility::Private];
+    let mut wanted = Wanted { sort, reverse, ..Wanted::default() };
+    wanted.lists = own.iter().flat_map(|owner| classes.map(|class| List { scope: *owner, class })).collect();
+    wanted.singles = repositories::collaborations(read, account.user.id).await?;
+    wanted.singles.retain(|row| !row.deleted && !own.contains(&row.owner_id));
+    if is_limited(identity) {
+        wanted.lists.retain(|list| list.class != Visibility::Private);
+        let listed = |row: &Repository| own.contains(&row.owner_id) && row.listed() == Visibility::Private;
+        wanted.singles.extend(named_by_token(read, identity).await?.into_iter().filter(listed));
+        wanted.singles = seen(read, identity, wanted.singles).await?;
+    }
+    narrow(identity, &mut wanted);
+    page(read, identity, wanted, skip, limit).await
+}
+
+/// All repositories of an owner.
+pub(super) async fn owned(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<Vec<Found>, StoreError> {
+    let range = Range::prefix(keys::owner_repositories(owner.id()));
+    let pairs = read.scan_bytes(&Scan::of(range, usize::MAX)).await?;
+    let ids: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect();
+    with_standing(read, identity, repositories::many(read, &ids).await?).await
+}
+
+/// Whether the caller may know of an owner.
+pub(super) async fn sees(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<bool, StoreError> {
+    let Some(account) = identity.account() else { return Ok(owner.visibility() == Visibility::Public) };
+    if owner.visibility() != Visibility::Private || account.user.admin || account.user.id == owner.id() {
+        return Ok(true);
+    }
+    Ok(owners::membership(read, owner.id(), account.user.id).await?.is_some())
+}
+
+/// What the caller sees of all repositories (`owner` 0) or of those of one owner.
+async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<Wanted, StoreError> {
+    let list = |class| List { scope: owner, class };
+    let mut wanted = Wanted { lists: vec![list(Visibility::Public)], ..Wanted::default() };
+    let Some(account) = identity.account() else { return Ok(wanted) };
+    wanted.lists.push(list(Visibility::Limited));
+    if is_limited(identity) {
+        wanted.singles = named_by_token(read, identity).await?;
+    } else if account.user.admin {
+        wanted.lists.push(list(Visibility::Private));
+    } else {
+        let own = own_owners(read, identity).await?;
+        let scopes = own.iter().filter(|own| owner == 0 || **own == owner);
+        wanted.lists.extend(scopes.map(|own| List { scope: *own, class: Visibility::Private }));
+        wanted.singles = repositories::collaborations(read, account.user.id).await?;
+        wanted.singles.retain(|row| !own.contains(&row.owner_id));
+    }
+    wanted.singles.retain(|row| row.listed() == Visibility::Private && (owner == 0 || row.owner_id == owner));
+    wanted.singles = seen(read, identity, wanted.singles).await?;
+    Ok(wanted)
+}
+
+/// Owners whose repositories are all the caller's to see.
+async fn own_owners(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
+    let Some(account) = identity.account() else { return Ok(Vec::new()) };
+    let range = Range::prefix(keys::user_orgs(account.user.id));
+    let member = read.scan::<farrier_proto::store::Membership>(&Scan::of(range, usize::MAX)).await?;
+    let owned = member.iter().filter(|(_, row)| row.role() == OrgRole::Owner);
+    Ok([account.user.id].into_iter().chain(owned.filter_map(|(key, _)| keys::trailing_id(key))).collect())
+}
+
+/// Whether the caller's token is for certain repositories only.
+fn is_limited(identity: &Identity) -> bool {
+    identity.token().is_some_and(|token| !token.repositories.is_empty())
+}
+
+async fn named_by_token(read: &impl Read, identity: &Identity) -> Result<Vec<Repository>, StoreError> {
+    let ids = identity.token().map(|token| token.repositories.as_slice()).unwrap_or_default();
+    let mut rows = repositories::many(read, ids).await?;
+    rows.retain(|row| !row.deleted);
+    Ok(rows)
+}
+
+async fn seen(read: &impl Read, identity: &Identity, rows: Vec<Repository>) -> Result<Vec<Repository>, StoreError> {
+    let found = with_standing(read, identity, rows).await?;
+    Ok(found.into_iter().map(|found| found.repository).collect())
+}
+
+/// A token for public things sees nothing private, whatever is asked for. Nothing is there twice.
+fn narrow(identity: &Identity, wanted: &mut Wanted) {
+    if identity.token().is_some_and(|token| token.scopes.public_only()) {
+        if wanted.filter.private == Some(true) {
+            wanted.lists.clear();
+            wanted.singles.clear();
+        }
+        wanted.filter.private = Some(false);
+    }
+    wanted.singles.sort_by_key(|row| row.id);
+    wanted.singles.dedup_by_key(|row| row.id);
+    let lists = &wanted.lists;
+    wanted.singles.retain(|row| {
+        let covers = |list: &List| list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id);
+        !lists.iter().any(covers)
+    });
+}
+
+/// Leaves what contains the text. Few names with it are looked up; otherwise the walk over the
+/// lists compares it. Descriptions are in no index.
+async fn with_text(
+    read: &impl Read,
+    identity: &Identity,
+    query: &Query,
+    mut wanted: Wanted,
+) -> Result<Wanted, StoreError> {
+    let text = query.text.to_lowercase();
+    if text.is_empty() {
+        return Ok(wanted);
+    }
+    if query.in_descriptions {
+        let (ids, _) = listings::page(read, &wanted, 0, usize::MAX).await?;
+        let mut rows = Vec::new();
+        for ids in ids.chunks(CHUNK) {
+            let fits = |row: &Repository| {
+                row.name.to_lowercase().contains(&text) || row.description.to_lowercase().contains(&text)
+            };
+            rows.extend(repositories::many(read, ids).await?.into_iter().filter(fits));
+        }
+        return Ok(Wanted { lists: Vec::new(), singles: rows, ..wanted });
+    }
+    if let Some(rows) = listings::named(read, &text, NAMED_MAX).await? {
+        let covered = |row: &Repository| {
+            let covers = |list: &List| list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id);
+            wanted.lists.iter().any(covers) || wanted.singles.iter().any(|single| single.id == row.id)
+        };
+        let rows = rows.into_iter().filter(covered).collect();
+        wanted = Wanted { lists: Vec::new(), singles: seen(read, identity, rows).await?, ..wanted };
+        return Ok(wanted);
+    }
+    wanted.filter.text = text;
+    Ok(wanted)
+}
+
+async fn page(
+    read: &impl Read,
+    identity: &Identity,
+    wanted: Wanted,
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<Found>, u64), Error> {
+    let (ids, total) = listings::page(read, &wanted, skip, limit).await?;
+    Ok((with_standing(read, identity, repositories::many(read, &ids).await?).await?, total))
+}

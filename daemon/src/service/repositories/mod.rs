@@ -1,0 +1,127 @@
+//! Repositories: finding, making, changing, listing and deleting them, and who works on them.
+
+mod collaborators;
+pub(super) mod create;
+mod delete;
+mod edit;
+mod list;
+pub(super) mod rules;
+
+use std::collections::HashMap;
+
+use farrier_proto::store::{Event, Repository};
+
+pub use self::{
+    collaborators::{add_collaborator, collaborator, collaborators, permission_of, remove_collaborator},
+    create::{For, make},
+    delete::{delete, delete_all, sweep},
+    edit::edit,
+    list::{Mode, Query, list, of_owner, reachable},
+};
+use super::{
+    Error,
+    access::{self, Action, Standing},
+};
+use crate::{
+    app::App,
+    model::identity::Identity,
+    store::{
+        Read, StoreError,
+        ids::Kind,
+        owners::{self, Owner},
+        repositories,
+    },
+};
+
+/// A repository that the caller may do something with.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The repository.
+    pub repository: Repository,
+    /// Its owner.
+    pub owner: Owner,
+    /// How the caller stands to it.
+    pub standing: Standing,
+}
+
+impl Found {
+    /// `owner/name`, as both are spelled.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.owner.name(), self.repository.name)
+    }
+}
+
+const MISSING: Error = Error::NotFound { what: "the repository" };
+
+/// The repository `owner`/`name`, if `identity` may do `action` with it. One that was renamed says
+/// where it is to those who may see it.
+pub async fn find(
+    read: &impl Read,
+    identity: &Identity,
+    owner: &str,
+    name: &str,
+    action: Action,
+) -> Result<Found, Error> {
+    let owner = owners::owner_by_name(read, owner).await?.ok_or(MISSING)?;
+    let Some(repository) = repositories::by_name(read, owner.id(), name).await? else {
+        return Err(moved(read, identity, &owner, name).await?.unwrap_or(MISSING));
+    };
+    let standing = access::standing(read, identity, &owner, &repository).await?;
+    access::require(identity, standing, action)?;
+    Ok(Found { repository, owner, standing })
+}
+
+/// Where the repository that was called `name` is now.
+async fn moved(read: &impl Read, identity: &Identity, owner: &Owner, name: &str) -> Result<Option<Error>, StoreError> {
+    let Some(repository) = repositories::redirected(read, owner.id(), name).await? else { return Ok(None) };
+    let found = with_standing(read, identity, vec![repository]).await?.pop();
+    Ok(found.map(|found| Error::Moved { owner: found.owner.name().to_owned(), name: found.repository.name }))
+}
+
+/// The repository with number `id`, if `identity` may read it.
+pub async fn find_by_id(read: &impl Read, identity: &Identity, id: u64) -> Result<Found, Error> {
+    access::require_account(identity)?;
+    let row = repositories::get(read, id).await?.filter(|row| !row.deleted).ok_or(MISSING)?;
+    with_standing(read, identity, vec![row]).await?.pop().ok_or(MISSING)
+}
+
+/// Adds owner and standing to rows; those that the caller may not see are left out.
+async fn with_standing(read: &impl Read, identity: &Identity, rows: Vec<Repository>) -> Result<Vec<Found>, StoreError> {
+    let mut known: HashMap<u64, Option<Owner>> = HashMap::new();
+    let mut all = Vec::with_capacity(rows.len());
+    for repository in rows {
+        let owner = if let Some(owner) = known.get(&repository.owner_id) {
+            owner.clone()
+        } else {
+            let owner = owners::owner(read, repository.owner_kind(), repository.owner_id).await?;
+            known.entry(repository.owner_id).or_insert(owner).clone()
+        };
+        let Some(owner) = owner else { continue };
+        let standing = access::standing(read, identity, &owner, &repository).await?;
+        if standing.allows(Action::Read) {
+            all.push(Found { repository, owner, standing });
+        }
+    }
+    Ok(all)
+}
+
+/// An event about a repository, with a number of its own. It is recorded by the transaction that
+/// makes the change.
+pub(super) async fn event(
+    app: &App,
+    identity: &Identity,
+    action: &str,
+    path: String,
+    id: u64,
+) -> Result<Event, StoreError> {
+    Ok(Event {
+        id: app.store.next_id(Kind::Event).await?,
+        kind: "repository".into(),
+        action: action.to_owned(),
+        repository_id: id,
+        actor_id: identity.user_id(),
+        at_ms: app.now_ms(),
+        repository_path: path,
+        ..Event::default()
+    })
+}

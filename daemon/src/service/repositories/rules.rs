@@ -1,0 +1,108 @@
+//! What the fields of a repository may hold: pure checks with the family's words.
+
+use farrier_common::names::{self, NameError};
+
+use crate::service::Error;
+
+/// The branch of a repository that names none.
+pub(in crate::service) const DEFAULT_BRANCH: &str = "main";
+const DESCRIPTION_MAX_CHARS: usize = 2_048;
+const WEBSITE_MAX_CHARS: usize = 1_024;
+const BRANCH_MAX_CHARS: usize = 100;
+
+/// Checks a name; `field` is what the input calls it.
+pub(in crate::service) fn name(field: &'static str, name: &str) -> Result<(), Error> {
+    names::check_repository(name).map_err(|error| {
+        let rule = match error {
+            NameError::Empty => "Required: ",
+            NameError::Long { .. } => "MaxSize: ",
+            NameError::Character(_) | NameError::Shape => "AlphaDashDot: ",
+            NameError::Reserved => "",
+        };
+        Error::invalid(field, format!("{rule}name {error}"))
+    })
+}
+
+/// Checks a description.
+pub(in crate::service) fn description(text: &str) -> Result<(), Error> {
+    at_most("description", text, DESCRIPTION_MAX_CHARS)
+}
+
+/// Checks the address of a website.
+pub(in crate::service) fn website(text: &str) -> Result<(), Error> {
+    at_most("website", text, WEBSITE_MAX_CHARS)?;
+    let web = url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    if text.is_empty() || web { Ok(()) } else { Err(Error::invalid("website", "Url: is no http or https address")) }
+}
+
+fn at_most(field: &'static str, text: &str, max: usize) -> Result<(), Error> {
+    if text.chars().count() <= max {
+        return Ok(());
+    }
+    Err(Error::invalid(field, format!("MaxSize: is longer than {max} characters")))
+}
+
+/// Checks a branch name as git does for a ref, and that it is no option.
+#[expect(clippy::case_sensitive_file_extension_comparisons, reason = "so does git")]
+pub(in crate::service) fn branch(name: &str) -> Result<(), Error> {
+    let parts_fine = name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"));
+    let chars_fine = name.chars().all(|c| !c.is_control() && !" ~^:?*[\\\u{7f}".contains(c));
+    let fine = parts_fine && chars_fine && !name.contains("..") && !name.contains("@{") && name != "@";
+    if fine && !name.ends_with('.') && !name.starts_with('-') && name.chars().count() <= BRANCH_MAX_CHARS {
+        Ok(())
+    } else {
+        Err(Error::invalid("default_branch", "GitRefName: is no branch name"))
+    }
+}
+
+/// Whether the objects of a repository are named with SHA-256.
+pub(in crate::service) fn sha256(object_format: &str) -> Result<bool, Error> {
+    match object_format {
+        "" | "sha1" => Ok(false),
+        "sha256" => Ok(true),
+        _ => Err(Error::invalid("object_format_name", "is neither sha1 nor sha256")),
+    }
+}
+
+/// Checks the name of a set of labels: there are no issues, but a wrong name is still an error.
+pub(in crate::service) fn issue_labels(name: &str) -> Result<(), Error> {
+    match name {
+        "" | "Default" | "Advanced" => Ok(()),
+        _ => Err(Error::invalid("issue_labels", "is neither Default nor Advanced")),
+    }
+}
+
+/// The trust model that is kept: what is unknown is the default, as in the API family.
+pub(in crate::service) fn trust_model(word: &str) -> &'static str {
+    match word {
+        "collaborator" => "collaborator",
+        "committer" => "committer",
+        "collaboratorcommitter" => "collaboratorcommitter",
+        _ => "default",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branch_names() {
+        for good in ["main", "feature/x", "v1.0", "a-b"] {
+            assert!(branch(good).is_ok(), "{good}");
+        }
+        for bad in ["-x", "a..b", "a b", "/a", "a/", "a//b", ".a", "a/.b", "a.lock", "a.", "@", "a@{b", "a~1", "a\0"] {
+            assert!(branch(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn websites_are_absolute() {
+        for good in ["", "http://a", "https://a.example/b?c"] {
+            assert!(website(good).is_ok(), "{good}");
+        }
+        for bad in ["a", "ftp://a", "javascript:1", &format!("http://{}", "a".repeat(1_024))] {
+            assert!(website(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Making repositories.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{TestDaemon, send};
+
+const REPOS: &str = "/api/v1/user/repos";
+
+#[tokio::test]
+async fn names_keep_their_spelling_and_are_taken_in_any() {
+    let farrier = TestDaemon::start().await;
+    farrier.make(json!({ "name": "a.b-c_D" })).await;
+    let found = farrier.get("/api/v1/repos/ADMIN/A.B-C_d").await;
+    assert_eq!((found.status, &found.json()["name"]), (200, &json!("a.b-c_D")));
+    let again = farrier.admin(Method::POST, REPOS, json!({ "name": "A.B-C_d" })).await;
+    assert_eq!(again.status, 409);
+    assert!(again.json()["message"].as_str().expect("text").contains("already exists"));
+    assert!(again.json()["url"].as_str().expect("text").starts_with("http://"));
+    assert_eq!(farrier.directories().len(), 1);
+}
+
+#[tokio::test]
+async fn names_that_cannot_be_are_refused_and_leave_nothing() {
+    let farrier = TestDaemon::start().await;
+    let long = "x".repeat(101);
+    for name in ["", "..", "-", "x.git", "X.WIKI", "a..b", "a/b", "ä", &long] {
+        let refused = farrier.admin(Method::POST, REPOS, json!({ "name": name })).await;
+        assert_eq!(refused.status, 422, "{name}: {refused:?}");
+        assert!(refused.json()["message"].as_str().expect("text").starts_with("[Name]: "), "{refused:?}");
+    }
+    assert!(farrier.directories().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_null_or_empty_is_not_said() {
+    let farrier = TestDaemon::start().await;
+    let nulls = json!({ "name": "nulls", "description": null, "private": null, "auto_init": null, "gitignores": null,
+        "license": null, "readme": null, "default_branch": null, "issue_labels": null, "template": null,
+        "trust_model": null, "object_format_name": null });
+    let made = farrier.make(nulls).await;
+    assert_eq!((&made["default_branch"], &made["object_format_name"]), (&json!("main"), &json!("sha1")));
+    assert_eq!((&made["empty"], &made["private"]), (&json!(true), &json!(false)));
+    let empty = json!({ "name": "empty", "default_branch": "", "trust_model": "", "readme": "", "issue_labels": "" });
+    assert_eq!(farrier.make(empty).await["default_branch"], "main");
+}
+
+#[tokio::test]
+async fn broken_bodies_are_told_and_large_ones_refused() {
+    let farrier = TestDaemon::start().await;
+    for body in ["{", "[]", "", r#"{"name":5}"#] {
+        let refused = send(&farrier.unix(), Method::POST, REPOS, &[("content-type", "application/json")], body).await;
+        assert_eq!(refused.status, 422, "{body}");
+        assert!(refused.json()["message"].is_string());
+    }
+    let large = format!(r#"{{"name":"x","description":"{}"}}"#, "x".repeat(2 << 20));
+    assert_eq!(send(&farrier.unix(), Method::POST, REPOS, &[], large).await.status, 413);
+}
+
+#[tokio::test]
+async fn a_repository_may_begin_with_a_commit() {
+    let farrier = TestDaemon::start().await;
+    let made = farrier
+        .make(json!({ "name": "tool", "description": "does it", "auto_init": true, "gitignores": "Rust,Go",
+            "license": "MIT", "default_branch": "trunk" }))
+        .await;
+    assert_eq!((&made["empty"], &made["default_branch"]), (&json!(false), &json!("trunk")));
+    let id = &made["id"];
+    assert_eq!(farrier.git(id, &["rev-list", "--count", "trunk"]).trim(), "1");
+    assert_eq!(farrier.git(id, &["ls-tree", "--name-only", "HEAD"]), ".gitignore\nLICENSE\nREADME.md\n");
+    assert_eq!(farrier.git(id, &["show", "HEAD:README.md"]), "# tool\n\ndoes it\n");
+    let ignored = farrier.git(id, &["show", "HEAD:.gitignore"]);
+    assert!(ignored.contains("Rust") && ignored.contains("Go"), "{ignored}");
+    assert_eq!(farrier.git(id, &["log", "-1", "--format=%an"]).trim(), "admin");
+
+    for (body, status, word) in [
+        (json!({ "license": "None-Such" }), 422, "license"),
+        (json!({ "gitignores": "Rust,None-Such" }), 422, "gitignores"),
+        (json!({ "readme": "Fancy" }), 400, "unknown"),
+    ] {
+        let mut body = body;
+        body["name"] = json!("refused");
+        body["auto_init"] = json!(true);
+        let refused = farrier.admin(Method::POST, REPOS, body).await;
+        assert_eq!(refused.status, status, "{refused:?}");
+        assert!(refused.text().contains(word), "{refused:?}");
+    }
+    assert_eq!(farrier.directories().len(), 1);
+}
+
+#[tokio::test]
+async fn objects_are_named_as_asked_for() {
+    let farrier = TestDaemon::start().await;
+    let made = farrier.make(json!({ "name": "long", "auto_init": true, "object_format_name": "sha256" })).await;
+    assert_eq!(made["object_format_name"], "sha256");
+    assert_eq!(farrier.git(&made["id"], &["rev-parse", "HEAD"]).trim().len(), 64);
+    let refused = farrier.admin(Method::POST, REPOS, json!({ "name": "x", "object_format_name": "md5" })).await;
+    assert_eq!(refused.status, 422);
+    let labels = farrier.admin(Method::POST, REPOS, json!({ "name": "x", "issue_labels": "Mine" })).await;
+    assert_eq!(labels.status, 422);
+}
+
+#[tokio::test]
+async fn nothing_in_a_repository_is_null_and_times_are_whole_seconds() {
+    let farrier = TestDaemon::start().await;
+    farrier.make(json!({ "name": "plain" })).await;
+    let shown = farrier.get("/api/v1/repos/admin/plain").await.json();
+    let object = shown.as_object().expect("an object");
+    assert!(object.values().all(|value| !value.is_null()), "{shown}");
+    for absent in ["internal_tracker", "external_tracker", "external_wiki", "parent", "farrier_migration"] {
+        assert!(!object.contains_key(absent), "{absent}");
+    }
+    for (key, value) in object.iter().filter(|(key, _)| key.ends_with("_at")) {
+        let text = value.as_str().expect("text");
+        assert!(text.len() == 20 && text.ends_with('Z'), "{key}: {text}");
+    }
+    let by_id = farrier.get(&format!("/api/v1/repositories/{}", shown["id"])).await;
+    assert_eq!((by_id.status, &by_id.json()["full_name"]), (200, &json!("admin/plain")));
+    assert_eq!(farrier.get("/api/v1/repositories/999").await.status, 404);
+    assert_eq!(farrier.by("", Method::GET, "/api/v1/repositories/1", Value::Null).await.status, 401);
+}

@@ -1,0 +1,122 @@
+//! Changing, renaming and deleting repositories, and who works on them.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{TestDaemon, eventually};
+
+#[tokio::test]
+async fn what_is_absent_stays() {
+    let farrier = TestDaemon::start().await;
+    farrier.make(json!({ "name": "tool", "description": "old", "auto_init": true })).await;
+    let path = "/api/v1/repos/admin/tool";
+    let before = farrier.get(path).await.json();
+    let same = farrier.admin(Method::PATCH, path, json!({})).await;
+    assert_eq!((same.status, same.json()), (200, before.clone()));
+
+    let body = json!({ "website": "https://a.example", "template": true, "archived": true, "name": null });
+    let changed = farrier.admin(Method::PATCH, path, body).await.json();
+    assert_eq!((&changed["description"], &changed["website"]), (&json!("old"), &json!("https://a.example")));
+    assert_eq!((&changed["template"], &changed["archived"]), (&json!(true), &json!(true)));
+    assert_ne!(changed["archived_at"], before["archived_at"]);
+
+    for body in [
+        json!({ "default_branch": "nothing" }),
+        json!({ "default_branch": "-x" }),
+        json!({ "website": "javascript:1" }),
+        json!({ "name": "a..b" }),
+        json!({ "description": "x".repeat(2_049) }),
+    ] {
+        assert_eq!(farrier.admin(Method::PATCH, path, body.clone()).await.status, 422, "{body}");
+    }
+    assert_eq!(farrier.get(path).await.json(), changed);
+}
+
+#[tokio::test]
+async fn another_branch_becomes_the_default_where_it_exists() {
+    let farrier = TestDaemon::start().await;
+    let made = farrier.make(json!({ "name": "tool", "auto_init": true })).await;
+    farrier.git(&made["id"], &["branch", "feature/x"]);
+    let changed =
+        farrier.admin(Method::PATCH, "/api/v1/repos/admin/tool", json!({ "default_branch": "feature/x" })).await;
+    assert_eq!((changed.status, &changed.json()["default_branch"]), (200, &json!("feature/x")));
+    assert_eq!(farrier.git(&made["id"], &["symbolic-ref", "HEAD"]).trim(), "refs/heads/feature/x");
+    let prefix = farrier.admin(Method::PATCH, "/api/v1/repos/admin/tool", json!({ "default_branch": "feature" })).await;
+    assert_eq!(prefix.status, 422);
+}
+
+#[tokio::test]
+async fn an_old_name_leads_to_the_new_one_for_those_who_may_see_it() {
+    let farrier = TestDaemon::start().await;
+    farrier.make(json!({ "name": "old", "private": true })).await;
+    farrier.make(json!({ "name": "other" })).await;
+    let taken = farrier.admin(Method::PATCH, "/api/v1/repos/admin/old", json!({ "name": "Other" })).await;
+    assert_eq!(taken.status, 422);
+    let renamed = farrier.admin(Method::PATCH, "/api/v1/repos/admin/old", json!({ "name": "New" })).await;
+    assert_eq!(renamed.status, 200);
+    let moved = farrier.get("/api/v1/repos/Admin/OLD/actions/runs?page=1").await;
+    assert_eq!(moved.status, 307);
+    assert_eq!(moved.header("location"), format!("{}/api/v1/repos/admin/New/actions/runs?page=1", farrier.url));
+    let hidden = farrier.by("", Method::GET, "/api/v1/repos/admin/old", Value::Null).await;
+    assert_eq!(hidden.status, 404);
+    // A new repository takes the name back.
+    farrier.make(json!({ "name": "old" })).await;
+    assert_eq!(farrier.get("/api/v1/repos/admin/old").await.json()["name"], "old");
+}
+
+#[tokio::test]
+async fn a_deleted_repository_is_gone_at_once_and_its_files_soon() {
+    let farrier = TestDaemon::start().await;
+    farrier.account("octo").await;
+    farrier.make(json!({ "name": "tool", "auto_init": true })).await;
+    let path = "/api/v1/repos/admin/tool";
+    assert_eq!(farrier.by("octo", Method::DELETE, path, Value::Null).await.status, 403);
+    assert_eq!(farrier.by("", Method::DELETE, path, Value::Null).await.status, 401);
+    assert_eq!(farrier.admin(Method::DELETE, path, json!({})).await.status, 204);
+    assert_eq!(farrier.get(path).await.status, 404);
+    assert_eq!(farrier.admin(Method::DELETE, path, Value::Null).await.status, 404);
+    assert_eq!(farrier.get("/api/v1/repos/search").await.header("x-total-count"), "0");
+    eventually("the files are gone", || async { farrier.directories().is_empty() }).await;
+    farrier.make(json!({ "name": "tool" })).await;
+}
+
+#[tokio::test]
+async fn collaborators_come_change_and_go() {
+    let farrier = TestDaemon::start().await;
+    farrier.account("octo").await;
+    farrier.account("stranger").await;
+    farrier.make(json!({ "name": "tool", "private": true })).await;
+    let path = "/api/v1/repos/admin/tool";
+    let list = format!("{path}/collaborators");
+    let octo = format!("{list}/octo");
+    assert_eq!(farrier.get(&list).await.text(), "[]\n");
+    assert_eq!(farrier.get(&octo).await.status, 404);
+    assert_eq!(farrier.get(&format!("{list}/nobody")).await.status, 422);
+    assert_eq!(farrier.by("octo", Method::GET, path, Value::Null).await.status, 404);
+
+    for (body, word, push) in [
+        (json!({ "permission": "read" }), "read", false),
+        (json!({}), "write", true),
+        (json!({ "permission": "admin" }), "admin", true),
+    ] {
+        assert_eq!(farrier.admin(Method::PUT, &octo, body).await.status, 204);
+        let permission = farrier.get(&format!("{octo}/permission")).await.json();
+        assert_eq!((&permission["permission"], &permission["user"]["login"]), (&json!(word), &json!("octo")));
+        let seen = farrier.by("octo", Method::GET, path, Value::Null).await.json();
+        assert_eq!(seen["permissions"]["push"], json!(push));
+    }
+    assert_eq!(farrier.get(&list).await.header("x-total-count"), "1");
+    assert_eq!(farrier.get(&octo).await.status, 204);
+    assert_eq!(super::names(&farrier.by("octo", Method::GET, "/api/v1/user/repos", Value::Null).await), ["tool"]);
+    let asked = farrier.by("octo", Method::GET, &format!("{list}/admin/permission"), Value::Null).await.json();
+    assert_eq!(asked["permission"], "owner");
+
+    for (user, body) in [("octo", json!({ "permission": "god" })), ("nobody", json!({})), ("admin", json!({}))] {
+        assert_eq!(farrier.admin(Method::PUT, &format!("{list}/{user}"), body).await.status, 422, "{user}");
+    }
+    assert_eq!(farrier.by("stranger", Method::PUT, &octo, json!({})).await.status, 404);
+    for _ in 0..2 {
+        assert_eq!(farrier.admin(Method::DELETE, &octo, json!({})).await.status, 204);
+    }
+    assert_eq!(farrier.by("octo", Method::GET, path, Value::Null).await.status, 404);
+}

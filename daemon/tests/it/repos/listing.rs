@@ -1,0 +1,118 @@
+//! Lists of repositories: what is in them, for whom, and in which order.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::names;
+use crate::support::TestDaemon;
+
+#[tokio::test]
+async fn empty_lists_are_lists() {
+    let farrier = TestDaemon::start().await;
+    for path in ["/api/v1/user/repos", "/api/v1/users/admin/repos"] {
+        let empty = farrier.get(path).await;
+        assert_eq!((empty.status, empty.text().as_str(), empty.header("x-total-count")), (200, "[]\n", "0"), "{path}");
+    }
+    let search = farrier.get("/api/v1/repos/search").await;
+    assert_eq!((search.text().as_str(), search.header("x-total-count")), ("{\"ok\":true,\"data\":[]}\n", "0"));
+    farrier.make(json!({ "name": "x" })).await;
+    assert_eq!(farrier.get("/api/v1/repos/admin/x/forks").await.text(), "[]\n");
+    assert_eq!(farrier.get("/api/v1/users/nobody/repos").await.status, 404);
+    assert_eq!(farrier.get("/api/v1/orgs/admin/repos").await.status, 404);
+    assert_eq!(farrier.by("", Method::GET, "/api/v1/user/repos", Value::Null).await.status, 401);
+}
+
+#[tokio::test]
+async fn pages_have_bounds_and_lead_to_each_other() {
+    let farrier = TestDaemon::start().await;
+    for n in 1..=53 {
+        farrier.make(json!({ "name": format!("r{n:02}") })).await;
+    }
+    for (query, items) in
+        [("limit=500", 50), ("limit=0", 30), ("limit=x", 30), ("page=-1", 30), ("", 30), ("page=9", 0)]
+    {
+        let page = farrier.get(&format!("/api/v1/users/admin/repos?{query}")).await;
+        assert_eq!((names(&page).len(), page.header("x-total-count")), (items, "53"), "{query}");
+    }
+    let page = farrier.get("/api/v1/users/admin/repos?page=2&limit=20").await;
+    assert_eq!(names(&page).first().map(String::as_str), Some("r21"));
+    let link = |n, rel| format!("<{}/api/v1/users/admin/repos?limit=20&page={n}>; rel=\"{rel}\"", farrier.url);
+    assert_eq!(page.header("link"), [link(3, "next"), link(3, "last"), link(1, "first"), link(1, "prev")].join(","));
+    let last = farrier.get("/api/v1/repos/search?sort=alpha&order=desc&limit=2&page=27").await;
+    assert_eq!(names(&last), ["r01"]);
+}
+
+#[tokio::test]
+async fn what_others_keep_private_changes_neither_items_nor_totals() {
+    let farrier = TestDaemon::start().await;
+    farrier.account("octo").await;
+    farrier.account("guest").await;
+    for (name, private) in [("open", false), ("shut", true), ("shared", true)] {
+        let made =
+            farrier.by("octo", Method::POST, "/api/v1/user/repos", json!({ "name": name, "private": private })).await;
+        assert_eq!(made.status, 201, "{made:?}");
+    }
+    let share = "/api/v1/repos/octo/shared/collaborators/guest";
+    assert_eq!(farrier.by("octo", Method::PUT, share, json!({ "permission": "read" })).await.status, 204);
+    for (who, seen) in [("", &["open"][..]), ("guest", &["open", "shared"]), ("octo", &["open", "shut", "shared"])] {
+        for path in ["/api/v1/users/octo/repos", "/api/v1/repos/search", "/api/v1/repos/search?uid=2&exclusive=true"] {
+            let list = farrier.by(who, Method::GET, path, Value::Null).await;
+            assert_eq!(
+                (names(&list), list.header("x-total-count")),
+                (seen.iter().map(|n| (*n).to_owned()).collect(), seen.len().to_string().as_str()),
+                "{who} {path}"
+            );
+        }
+    }
+    let list = |query: &'static str| {
+        let farrier = &farrier;
+        async move { names(&farrier.by("guest", Method::GET, &format!("/api/v1/repos/search?{query}"), Value::Null).await) }
+    };
+    assert_eq!(list("q=shut").await, Vec::<String>::new());
+    assert_eq!(list("q=sha").await, ["shared"]);
+    assert_eq!(list("q=s&private=false").await, Vec::<String>::new());
+    assert_eq!(list("is_private=true").await, ["shared"]);
+    assert_eq!(list("uid=3").await, ["shared"], "what an account collaborates on");
+    assert_eq!(list("uid=3&exclusive=true").await, Vec::<String>::new());
+    assert_eq!(list("uid=3&mode=collaborative").await, ["shared"]);
+    assert_eq!(names(&farrier.get("/api/v1/user/repos").await), Vec::<String>::new());
+    assert_eq!(farrier.get("/api/v1/repos/search").await.header("x-total-count"), "3", "administrators see all");
+}
+
+#[tokio::test]
+async fn searches_find_order_and_refuse() {
+    let farrier = TestDaemon::start().await;
+    farrier.make(json!({ "name": "Beta", "description": "a Hammer" })).await;
+    farrier.make(json!({ "name": "alpha-tool", "template": true })).await;
+    farrier.make(json!({ "name": "gamma-Tool" })).await;
+    farrier.admin(Method::PATCH, "/api/v1/repos/admin/beta", json!({ "archived": true })).await;
+    for (query, expected) in [
+        ("", &["Beta", "alpha-tool", "gamma-Tool"][..]),
+        ("sort=alpha", &["alpha-tool", "Beta", "gamma-Tool"]),
+        ("sort=alpha&order=desc", &["gamma-Tool", "Beta", "alpha-tool"]),
+        ("sort=created&order=desc", &["gamma-Tool", "alpha-tool", "Beta"]),
+        ("q=TOOL", &["alpha-tool", "gamma-Tool"]),
+        ("q=a-t", &["alpha-tool", "gamma-Tool"]),
+        ("q=b", &["Beta"]),
+        ("q=hammer", &[]),
+        ("q=hammer&includeDesc=true", &["Beta"]),
+        ("q=tool&topic=true", &[]),
+        ("archived=true", &["Beta"]),
+        ("archived=false&template=false", &["gamma-Tool"]),
+        ("template=true", &["alpha-tool"]),
+        ("mode=source&limit=1", &["Beta"]),
+        ("mode=fork", &[]),
+        ("mode=mirror", &[]),
+        ("uid=1&archived=false", &["alpha-tool", "gamma-Tool"]),
+        ("uid=77", &[]),
+    ] {
+        assert_eq!(names(&farrier.get(&format!("/api/v1/repos/search?{query}")).await), expected, "{query}");
+    }
+    for query in ["mode=odd", "sort=odd", "sort=alpha&order=odd"] {
+        assert_eq!(farrier.get(&format!("/api/v1/repos/search?{query}")).await.status, 422, "{query}");
+    }
+    let order = async |word: &str| names(&farrier.get(&format!("/api/v1/user/repos?order_by={word}")).await);
+    assert_eq!(order("name").await, ["alpha-tool", "Beta", "gamma-Tool"]);
+    assert_eq!(order("newest").await, ["gamma-Tool", "alpha-tool", "Beta"]);
+    assert_eq!(farrier.get("/api/v1/user/repos?order_by=odd").await.status, 422);
+}

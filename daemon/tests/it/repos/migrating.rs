@@ -1,0 +1,259 @@
+//! Fetching repositories from elsewhere.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use http::Method;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
+
+use crate::support::{Answer, TestDaemon, eventually, send};
+
+const MIGRATE: &str = "/api/v1/repos/migrate";
+
+async fn daemon() -> TestDaemon {
+    TestDaemon::with(|config| config.migration.allowed_hosts = "loopback".into()).await
+}
+
+/// A server that answers whatever file of a directory is asked for: git's oldest protocol.
+/// `pause`: it sends nothing of objects before this is cancelled.
+struct Source {
+    address: String,
+    requests: Arc<AtomicUsize>,
+}
+
+impl Source {
+    async fn of(directory: PathBuf, slow: bool) -> Self {
+        Self::answering(move |path| {
+            if slow && path.contains("/objects/") {
+                return None;
+            }
+            Some(match std::fs::read(directory.join(path.trim_start_matches('/'))) {
+                Ok(body) => [
+                    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len())
+                        .into_bytes(),
+                    body,
+                ]
+                .concat(),
+                Err(_) => b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(),
+            })
+        })
+        .await
+    }
+
+    /// Answers each request with what `answer` says of its path; `None`: never.
+    async fn answering(answer: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let requests = Arc::new(AtomicUsize::new(0));
+        let (count, answer) = (requests.clone(), Arc::new(answer));
+        #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
+        tokio::spawn(async move {
+            while let Ok((mut io, _)) = listener.accept().await {
+                count.fetch_add(1, Ordering::SeqCst);
+                let answer = answer.clone();
+                tokio::spawn(async move {
+                    let mut head = Vec::new();
+                    while !head.ends_with(b"\r\n\r\n") && io.read_buf(&mut head).await.is_ok_and(|read| read > 0) {}
+                    let head = String::from_utf8_lossy(&head).into_owned();
+                    let target = head.split(' ').nth(1).unwrap_or_default();
+                    match answer(target.split('?').next().unwrap_or_default()) {
+                        Some(bytes) => drop(io.write_all(&bytes).await),
+                        None => std::future::pending().await,
+                    }
+                });
+            }
+        });
+        Self { address, requests }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}/{path}", self.address)
+    }
+}
+
+/// A repository with a commit, a branch and a tag, ready for plain file servers.
+async fn original(farrier: &TestDaemon) -> PathBuf {
+    let made = farrier.make(json!({ "name": "original", "auto_init": true, "default_branch": "trunk" })).await;
+    for args in [&["branch", "feature/x"][..], &["tag", "v1"], &["update-server-info"]] {
+        farrier.git(&made["id"], args);
+    }
+    farrier.data_dir().join(format!("repositories/{}.git", made["id"]))
+}
+
+/// Whether any process of this machine has `text` among its arguments.
+fn runs_with(text: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("a directory");
+    processes.flatten().any(|entry| {
+        let arguments = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        arguments.windows(text.len()).any(|window| window == text.as_bytes())
+    })
+}
+
+async fn migrate(farrier: &TestDaemon, headers: &[(&str, &str)], body: Value) -> Answer {
+    send(&farrier.unix(), Method::POST, MIGRATE, headers, body.to_string()).await
+}
+
+#[tokio::test]
+async fn branches_and_tags_come_over() {
+    let farrier = daemon().await;
+    let source = Source::of(original(&farrier).await, false).await;
+    let url = source.url("").replace("http://", "http://u:s3cret@");
+    let made = migrate(&farrier, &[], json!({ "clone_addr": url, "repo_name": "copy", "service": "2" })).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let json = made.json();
+    assert_eq!((&json["default_branch"], &json["empty"]), (&json!("trunk"), &json!(false)));
+    assert_eq!((&json["original_url"], &json["farrier_migration"]["state"]), (&json!(source.url("")), &json!("done")));
+    let refs = farrier.git(&json["id"], &["for-each-ref", "--format=%(refname)"]);
+    assert_eq!(refs, "refs/heads/feature/x\nrefs/heads/trunk\nrefs/tags/v1\n");
+    let config = std::fs::read_to_string(farrier.data_dir().join(format!("repositories/{}.git/config", json["id"])));
+    assert!(!config.expect("a file").contains("s3cret") && !made.text().contains("s3cret"));
+    let again = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "Copy" })).await;
+    assert_eq!(again.status, 409);
+}
+
+#[tokio::test]
+async fn intervals_are_checked_before_anything_is_made() {
+    let farrier = daemon().await;
+    let source = Source::answering(|_| None).await;
+    for (field, value) in [("mirror_interval", json!("1m")), ("mirror_interval", json!("abc")), ("mirror", json!(true))]
+    {
+        let body = json!({ "clone_addr": source.url("x"), "repo_name": "copy", field: value });
+        let refused = migrate(&farrier, &[], body).await;
+        assert_eq!((refused.status, &refused.json()["field"]), (422, &json!(field)), "{refused:?}");
+    }
+    for body in [
+        json!({ "clone_addr": source.url("x") }),
+        json!({ "clone_addr": source.url("x"), "repo_name": "a..b" }),
+        json!({ "clone_addr": source.url("x"), "repo_name": "x", "repo_owner": "nobody" }),
+        json!({ "repo_name": "x" }),
+    ] {
+        assert_eq!(migrate(&farrier, &[], body.clone()).await.status, 422, "{body}");
+    }
+    assert_eq!(source.requests.load(Ordering::SeqCst), 0);
+    assert!(farrier.directories().is_empty());
+    assert_eq!(farrier.get("/api/v1/repos/admin/copy").await.status, 404);
+}
+
+#[tokio::test]
+async fn places_that_are_not_for_others_are_not_connected_to() {
+    let farrier = TestDaemon::start().await;
+    let source = Source::answering(|_| None).await;
+    let port = source.address.rsplit(':').next().expect("a port").to_owned();
+    for address in [
+        "file:///etc".to_owned(),
+        "ext::sh".to_owned(),
+        "/srv".to_owned(),
+        format!("http://127.0.0.1:{port}/x"),
+        format!("http://localhost:{port}/x"),
+        format!("http://[::ffff:127.0.0.1]:{port}/x"),
+        format!("http://0x7f000001:{port}/x"),
+        format!("git://127.0.0.1:{port}/x"),
+        "http://169.254.169.254/x".to_owned(),
+    ] {
+        let refused = migrate(&farrier, &[], json!({ "clone_addr": address, "repo_name": "copy" })).await;
+        assert_eq!(refused.status, 422, "{address}: {refused:?}");
+    }
+    assert_eq!(source.requests.load(Ordering::SeqCst), 0);
+    assert!(farrier.directories().is_empty());
+}
+
+#[tokio::test]
+async fn redirects_are_not_followed() {
+    let farrier = daemon().await;
+    let goal = Source::answering(|_| None).await;
+    let location = goal.url("x/info/refs?service=git-upload-pack");
+    let source = Source::answering(move |_| {
+        let head =
+            format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        Some(head.into_bytes())
+    })
+    .await;
+    let refused = migrate(&farrier, &[], json!({ "clone_addr": source.url("x"), "repo_name": "copy" })).await;
+    assert_eq!(refused.status, 422, "{refused:?}");
+    assert_eq!((source.requests.load(Ordering::SeqCst) > 0, goal.requests.load(Ordering::SeqCst)), (true, 0));
+    assert!(farrier.directories().is_empty());
+}
+
+#[tokio::test]
+async fn wrong_credentials_are_told_without_being_shown() {
+    let farrier = daemon().await;
+    let source = Source::answering(|_| {
+        let head =
+            "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        Some(head.as_bytes().to_vec())
+    })
+    .await;
+    for body in
+        [json!({ "auth_username": "u", "auth_password": "s3cret" }), json!({ "auth_token": "s3cret" }), json!({})]
+    {
+        let mut body = body;
+        body["clone_addr"] = json!(source.url("x"));
+        body["repo_name"] = json!("copy");
+        let refused = migrate(&farrier, &[], body).await;
+        assert_eq!(refused.status, 422, "{refused:?}");
+        assert!(refused.text().contains("authentication") && !refused.text().contains("s3cret"), "{refused:?}");
+    }
+    assert!(farrier.directories().is_empty());
+    assert_eq!(farrier.get("/api/v1/repos/admin/copy").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_slow_source_can_be_watched_and_given_up() {
+    let farrier = daemon().await;
+    let source = Source::of(original(&farrier).await, true).await;
+    let before = farrier.directories();
+    let body = json!({ "clone_addr": source.url(""), "repo_name": "slow", "auth_token": "s3cret" });
+    let begun = migrate(&farrier, &[("prefer", "respond-async")], body.clone()).await;
+    let path = "/api/v1/repos/admin/slow";
+    assert_eq!((begun.status, begun.header("location")), (202, format!("{}{path}", farrier.url).as_str()), "{begun:?}");
+    assert_eq!(begun.json()["farrier_migration"]["state"], "running");
+    eventually("bytes are counted", || async {
+        let shown = farrier.get(path).await.json();
+        shown["farrier_migration"]["bytes_received"].as_i64().is_some_and(|bytes| bytes > 0)
+    })
+    .await;
+    assert!(runs_with(&source.address) && !runs_with("s3cret"), "git runs, and its secret is no argument");
+    assert_eq!(migrate(&farrier, &[], body).await.status, 409);
+    assert_eq!(farrier.admin(Method::DELETE, path, Value::Null).await.status, 204);
+    eventually("git has ended", || async { !runs_with(&source.address) }).await;
+    assert_eq!(farrier.get(path).await.status, 404);
+    eventually("nothing is left", || async { farrier.directories() == before }).await;
+}
+
+#[tokio::test]
+async fn a_failure_nobody_waited_for_says_why_and_makes_room() {
+    let farrier = daemon().await;
+    let source = Source::of(original(&farrier).await, false).await;
+    let body = json!({ "clone_addr": source.url("nothing"), "repo_name": "copy" });
+    assert_eq!(migrate(&farrier, &[("prefer", "respond-async")], body).await.status, 202);
+    eventually("it has failed", || async {
+        let shown = farrier.get("/api/v1/repos/admin/copy").await.json();
+        shown["farrier_migration"]["state"] == "failed" && shown["farrier_migration"]["error"] != ""
+    })
+    .await;
+    let again = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await;
+    assert_eq!(again.status, 201, "{again:?}");
+}
+
+#[tokio::test]
+async fn a_migration_that_a_stop_cut_off_has_failed_and_can_be_asked_for_again() {
+    let mut farrier = daemon().await;
+    let directory = original(&farrier).await;
+    let slow = Source::of(directory.clone(), true).await;
+    let body = json!({ "clone_addr": slow.url(""), "repo_name": "copy" });
+    assert_eq!(migrate(&farrier, &[("prefer", "respond-async")], body).await.status, 202);
+    farrier.restart().await;
+    assert_eq!(farrier.get("/api/v1/repos/admin/copy").await.json()["farrier_migration"]["state"], "failed");
+    let source = Source::of(directory, false).await;
+    let again = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await;
+    assert_eq!(again.status, 201, "{again:?}");
+}

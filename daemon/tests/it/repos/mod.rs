@@ -1,0 +1,66 @@
+//! Repositories: making, changing, listing, deleting, fetching them from elsewhere.
+
+mod creating;
+mod editing;
+mod listing;
+mod migrating;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, TestDaemon, send};
+
+impl TestDaemon {
+    /// Makes an account whose password is `password`.
+    async fn account(&self, name: &str) {
+        let body = json!({ "username": name, "email": format!("{name}@example.org"), "password": "password",
+            "must_change_password": false });
+        let made = self.admin(Method::POST, "/api/v1/admin/users", body).await;
+        assert_eq!(made.status, 201, "{made:?}");
+    }
+
+    /// A request over TCP as an account, or as nobody with an empty name.
+    async fn by(&self, name: &str, method: Method, path: &str, body: Value) -> Answer {
+        use base64::{Engine as _, engine::general_purpose::STANDARD};
+        let authorization = format!("Basic {}", STANDARD.encode(format!("{name}:password")));
+        let mut headers = vec![("content-type", "application/json")];
+        if !name.is_empty() {
+            headers.push(("authorization", &authorization));
+        }
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        send(&self.tcp(), method, path, &headers, body).await
+    }
+
+    async fn get(&self, path: &str) -> Answer {
+        self.admin(Method::GET, path, Value::Null).await
+    }
+
+    async fn make(&self, body: Value) -> Value {
+        let made = self.admin(Method::POST, "/api/v1/user/repos", body).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        made.json()
+    }
+
+    /// Directories of repositories on disk.
+    fn directories(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.data_dir().join("repositories")).expect("a directory");
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    /// Runs git in a repository on disk, past the daemon.
+    #[expect(clippy::disallowed_methods, reason = "tests look at what the daemon made")]
+    fn git(&self, id: &Value, args: &[&str]) -> String {
+        let directory = self.data_dir().join(format!("repositories/{id}.git"));
+        let output = std::process::Command::new("git").arg("--git-dir").arg(directory).args(args).output();
+        let output = output.expect("git runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+}
+
+/// Names in a list, or in the data of a search.
+fn names(answer: &Answer) -> Vec<String> {
+    let json = answer.json();
+    let list = json.as_array().or_else(|| json["data"].as_array()).unwrap_or_else(|| panic!("{answer:?}"));
+    list.iter().map(|repo| repo["name"].as_str().expect("a name").to_owned()).collect()
+}
