@@ -67,7 +67,7 @@ impl Child {
     }
 
     /// Asks it to end, and waits.
-    pub(crate) fn stop(mut self) -> Result<()> {
+    pub(crate) fn stop(&mut self) -> Result<()> {
         if let Some(id) = Pid::from_raw(self.process.id().cast_signed()) {
             kill_process(id, Signal::TERM)?;
         }

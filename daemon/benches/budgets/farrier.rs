@@ -70,7 +70,7 @@ impl Farrier {
     }
 
     /// Ends in order.
-    pub(crate) fn stop(self) -> Result<()> {
+    pub(crate) fn stop(mut self) -> Result<()> {
         self.child.stop()
     }
 

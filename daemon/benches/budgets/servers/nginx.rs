@@ -10,7 +10,7 @@ use crate::{
 
 /// A running nginx.
 pub(crate) struct Nginx {
-    _child: Child,
+    child: Child,
     pub(crate) tcp: Over,
     pub(crate) unix: Over,
     root: PathBuf,
@@ -37,12 +37,19 @@ impl Nginx {
         let mut child = Child::start(&program, &["-p", prefix, "-c", config, "-e", "stderr"], &[], dir)?;
         let (tcp, unix) = (Over::Tcp(address), Over::Unix(dir.join("socket")));
         child.answers(&tcp).await?;
-        Ok(Some(Self { _child: child, tcp, unix, root, dav }))
+        Ok(Some(Self { child, tcp, unix, root, dav }))
     }
 
     /// A file under the root.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // A master that is killed leaves its workers behind.
+        let _ = self.child.stop();
     }
 }
 
