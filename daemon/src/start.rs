@@ -23,7 +23,7 @@ use crate::{
     http::{self, Front, PeerRules},
     model::secret::{self, SigningKey},
     serve::{self, Limits, Listener},
-    service::accounts,
+    service::{self, accounts, pushes},
     store::{
         Read as _, Store, StoreError, Tx,
         engine::{EngineError, RedbEngine, RedbOptions},
@@ -64,6 +64,13 @@ pub enum RunError {
         #[source]
         source: StoreError,
     },
+    /// Pushes that a stopped daemon has not recorded cannot be read.
+    #[error("interrupted pushes cannot be read")]
+    Recover {
+        /// Why.
+        #[source]
+        source: service::Error,
+    },
     /// The place for artifact bytes cannot be used.
     #[error("the directory for artifacts cannot be used")]
     Blobs(#[from] BlobError),
@@ -102,6 +109,7 @@ pub async fn run(
     let tasks = Tasks::new(stop);
     let grace = config.server.drain_grace + TASKS_GRACE;
     let app = build(config, &listeners, clock, tasks.clone()).await?;
+    let interrupted = pushes::interrupted(&app).await.map_err(|source| RunError::Recover { source })?;
     let router = http::router(app.clone());
     let front = Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone());
     let limits = Limits {
@@ -114,6 +122,7 @@ pub async fn run(
         serve::serve(listeners, limits, tasks.clone(), open, move |peer, request| front.clone().handle(peer, request));
     tasks.keep("serve", serving).await;
     tasks.keep("sweep", background::run_sweep(app.clone())).await;
+    tasks.short(pushes::recover(app.clone(), interrupted));
 
     let about = Started { root_url: app.root_url.clone(), listeners: app.serving.listeners.clone() };
     drop(app);

@@ -5,10 +5,17 @@
 //! no store. What a user wrote becomes an argument only behind `--end-of-options` or `--`.
 
 mod call;
+pub mod commands;
 mod environment;
 mod error;
+mod locks;
+pub mod pkt;
 mod process;
+pub mod ref_name;
+pub mod refs;
+pub mod report;
 mod repository;
+mod upkeep;
 
 use std::{
     env, io,
@@ -22,6 +29,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub use self::{
     call::{Call, Output},
     error::GitError,
+    locks::RepositoryLock,
     process::GitProcess,
 };
 use crate::config;
@@ -50,6 +58,9 @@ struct Shared {
     processes: Arc<Semaphore>,
     /// Streams leave some of the processes to short calls: slow clients must not stop the API.
     streams: Arc<Semaphore>,
+    locks: locks::Locks,
+    /// What a client that speaks protocol version 2 is told at first, by object format.
+    greetings: [tokio::sync::OnceCell<bytes::Bytes>; 2],
     /// Numbers of the repositories that were on disk when the daemon started.
     found: Vec<u64>,
 }
@@ -83,6 +94,8 @@ impl Git {
             max_push_bytes: config.max_push_bytes,
             processes: Arc::new(Semaphore::new(config.max_processes)),
             streams: Arc::new(Semaphore::new(streams_of(config.max_processes))),
+            locks: locks::Locks::default(),
+            greetings: Default::default(),
             found,
         })))
     }
@@ -114,6 +127,23 @@ impl Git {
     /// The directory of the repository with number `repository`.
     pub fn directory(&self, repository: u64) -> PathBuf {
         self.0.root.join(format!("{repository}.git"))
+    }
+
+    /// Waits until nobody else moves refs of the repository or tidies it.
+    pub async fn lock(&self, repository: u64) -> RepositoryLock {
+        self.0.locks.lock(repository).await
+    }
+
+    /// What `upload-pack` says of itself in protocol version 2. It depends on configuration and the
+    /// object format alone, so git is asked once.
+    pub async fn greeting(&self, repository: u64, sha256: bool) -> Result<bytes::Bytes, GitError> {
+        let cell = &self.0.greetings[usize::from(sha256)];
+        let ask = async || {
+            let call = self.call(repository, ["upload-pack", "--stateless-rpc", "--advertise-refs"]);
+            let output = call.env("GIT_PROTOCOL", "version=2").args([self.directory(repository)]).run().await?;
+            Ok(output.stdout)
+        };
+        cell.get_or_try_init(ask).await.cloned()
     }
 
     /// How long a process may run, or stand still while it streams.

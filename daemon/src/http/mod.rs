@@ -8,6 +8,7 @@ mod body;
 mod error;
 mod extract;
 mod farrier;
+mod git;
 mod handle;
 mod origin;
 mod page;
@@ -15,4 +16,9 @@ mod router;
 mod show;
 mod v1;
 
-pub use self::{auth::PeerRules, handle::Front, origin::trimmed, router::{ROUTES, router}};
+pub use self::{
+    auth::PeerRules,
+    handle::Front,
+    origin::trimmed,
+    router::{ROUTES, router},
+};

@@ -6,6 +6,7 @@ pub mod artifacts;
 pub mod authentication;
 pub mod ci;
 pub mod error;
+pub mod pushes;
 pub mod repositories;
 pub mod status;
 pub mod tokens;

@@ -6,9 +6,11 @@
 
 pub mod artifacts;
 pub mod engine;
+pub mod events;
 pub mod ids;
 pub mod keys;
 pub mod owners;
+pub mod refs;
 pub mod repositories;
 pub mod runs;
 pub mod tokens;

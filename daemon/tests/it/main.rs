@@ -3,5 +3,6 @@
 #![allow(unreachable_pub, reason = "nothing is outside of a test binary")]
 
 mod artifacts;
+mod git;
 mod serving;
 mod support;

@@ -1,8 +1,9 @@
 //! What tests share: a daemon that owns its directory, clock and sockets, a plain HTTP client, the
-//! official clients and a proxy before the daemon.
+//! official clients, the real git and a proxy before the daemon.
 
 pub mod client;
 mod daemon;
+pub mod git;
 mod http;
 pub mod process;
 mod proxy;
