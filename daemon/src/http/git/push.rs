@@ -48,22 +48,19 @@ pub(super) async fn serve(app: App, allowed: Allowed, mut input: Input) -> Resul
         let _ = tokio::time::timeout(DRAIN_MAX, input.drain()).await;
         return Ok(result(Service::Receive, report::refused(&commands, &refusals)));
     }
-    let (id, actor) = (repository.id, allowed.identity.user_id());
-    let limit = app.git.max_push_bytes().to_string();
-    let call = app.git.call(id, ["receive-pack", "--stateless-rpc"]).args([app.git.directory(id)]);
-    let starting = call.config("receive.maxInputSize", limit).stream();
-    let (process, push) = tokio::join!(starting, pushes::begin(&app, id, actor, &commands));
-    let push = push?;
-    let process = match process {
-        Ok(process) => process,
-        Err(error) => {
-            abandon(&app, id, &push).await;
-            return Err(error.into());
-        }
-    };
     let (out, answer) = answer::channel();
-    app.tasks.short(run(Running { app: app.clone(), repository: id, push }, process, list, input, out));
+    let asked = Asked { repository: repository.id, actor: allowed.identity.user_id(), list, commands };
+    app.tasks.short(run(app.clone(), asked, input, out));
     Ok(result(Service::Receive, answer.begun(NOTHING).await?))
+}
+
+/// A push that may be done.
+struct Asked {
+    repository: u64,
+    actor: u64,
+    /// What was read of the body.
+    list: Bytes,
+    commands: Commands,
 }
 
 /// Reads the list of updates; gives what was read of the body so far.
@@ -81,18 +78,23 @@ async fn read_commands(input: &mut Input) -> Result<(Bytes, Commands), GitFailur
     Err(GitFailure::new(StatusCode::BAD_REQUEST, "the body ended within the list of ref updates"))
 }
 
-/// Git never started: there is nothing to record but that.
-async fn abandon(app: &App, repository: u64, push: &Push) {
-    let lock = app.git.lock(repository).await;
-    if let Err(error) = pushes::record(app, push, 0, &lock).await {
-        tracing::warn!(repository, error = &error as &dyn StdError, "a push that did not begin stays marked");
+/// Starts git and marks the push as begun.
+async fn start(app: &App, asked: &Asked) -> Result<(GitProcess, Push), GitFailure> {
+    let id = asked.repository;
+    let limit = app.git.max_push_bytes().to_string();
+    let call = app.git.call(id, ["receive-pack", "--stateless-rpc"]).args([app.git.directory(id)]);
+    let starting = call.config("receive.maxInputSize", limit).stream();
+    let (process, push) = tokio::join!(starting, pushes::begin(app, id, asked.actor, &asked.commands));
+    let push = push?;
+    match process {
+        Ok(process) => Ok((process, push)),
+        Err(error) => {
+            // There is nothing to record but that.
+            let lock = app.git.lock(id).await;
+            pushes::record(app, &push, 0, &lock).await?;
+            Err(error.into())
+        }
     }
-}
-
-struct Running {
-    app: App,
-    repository: u64,
-    push: Push,
 }
 
 /// How far a push got before git ended.
@@ -103,13 +105,18 @@ struct Fed {
     broken: Option<InputError>,
 }
 
-/// Outlives the request: once git has the whole push, it is done and recorded whoever still listens.
-async fn run(running: Running, mut process: GitProcess, list: Bytes, mut input: Input, out: Out) {
-    let Running { app, repository, push } = &running;
+/// Does a push and records it. Outlives the request: once git has the whole push, it is done and recorded whoever still listens.
+async fn run(app: App, asked: Asked, mut input: Input, out: Out) {
+    let (mut process, push) = match start(&app, &asked).await {
+        Ok(started) => started,
+        Err(failure) => return drop(out.send(Err(failure)).await),
+    };
+    let Asked { repository, list, .. } = asked;
+    let (app, push) = (&app, &push);
     let watch = Watch::new(app.git.timeout());
     let stdin = process.stdin();
     let work = async {
-        let feeding = feed(app, *repository, list, &mut input, stdin, &watch);
+        let feeding = feed(app, repository, list, &mut input, stdin, &watch);
         tokio::join!(feeding, answer::forward(&mut process, &out, &watch, true))
     };
     let done = tokio::select! {
@@ -121,7 +128,7 @@ async fn run(running: Running, mut process: GitProcess, list: Bytes, mut input: 
     end(process, stalled).await;
     let lock = match lock {
         Some(lock) => lock,
-        None => app.git.lock(*repository).await,
+        None => app.git.lock(repository).await,
     };
     let recorded = pushes::record(app, push, bytes, &lock).await;
     drop(lock);
@@ -137,9 +144,9 @@ async fn run(running: Running, mut process: GitProcess, list: Bytes, mut input: 
     drop(out);
     if let Err(error) = recorded {
         tracing::error!(repository, error = &error as &dyn StdError, "a push is not recorded yet");
-        record_later(app, *repository, push, bytes).await;
+        record_later(app, repository, push, bytes).await;
     }
-    pushes::tidy(app, *repository).await;
+    pushes::tidy(app, repository).await;
 }
 
 async fn end(process: GitProcess, kill: bool) {
