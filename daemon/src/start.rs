@@ -27,6 +27,7 @@ use crate::{
         self, accounts,
         artifacts::Receiving,
         migrations::{self, Migrations},
+        pushes,
     },
     store::{
         Read as _, Store, StoreError, Tx,
@@ -123,6 +124,7 @@ pub async fn run_with_store(
     let grace = config.server.drain_grace + TASKS_GRACE;
     let app = build(store, config, &listeners, clock, tasks.clone()).await?;
     migrations::recover(&app).await.map_err(RunError::Recover)?;
+    let interrupted = pushes::interrupted(&app).await.map_err(RunError::Recover)?;
     let router = http::router(app.clone());
     let front = Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone());
     let limits = Limits {
@@ -136,6 +138,7 @@ pub async fn run_with_store(
         serve::serve(listeners, limits, tasks.clone(), open, move |peer, request| front.clone().handle(peer, request));
     tasks.keep("serve", serving).await;
     tasks.keep("sweep", background::run_sweep(app.clone())).await;
+    tasks.short(pushes::recover(app.clone(), interrupted));
 
     let about = Started { root_url: app.root_url.clone(), listeners: app.serving.listeners.clone() };
     drop(app);

@@ -5,12 +5,19 @@
 //! no store. What a user wrote becomes an argument only behind `--end-of-options` or `--`.
 
 mod call;
+pub mod commands;
 mod environment;
 mod error;
 mod import;
+mod locks;
+pub mod pkt;
 mod process;
+pub mod ref_name;
+pub mod refs;
+pub mod report;
 mod repository;
 mod source;
+mod upkeep;
 
 use std::{
     env, io,
@@ -25,6 +32,7 @@ pub use self::{
     call::{Call, Output},
     error::GitError,
     import::{Imported, Staged},
+    locks::RepositoryLock,
     process::GitProcess,
     source::{Source, SourceError},
 };
@@ -54,6 +62,9 @@ struct Shared {
     processes: Arc<Semaphore>,
     /// Streams leave some of the processes to short calls: slow clients must not stop the API.
     streams: Arc<Semaphore>,
+    locks: locks::Locks,
+    /// What a client that speaks protocol version 2 is told at first, by object format.
+    greetings: [tokio::sync::OnceCell<bytes::Bytes>; 2],
     /// Numbers of the repositories that were on disk when the daemon started.
     found: Vec<u64>,
 }
@@ -87,6 +98,8 @@ impl Git {
             max_push_bytes: config.max_push_bytes,
             processes: Arc::new(Semaphore::new(config.max_processes)),
             streams: Arc::new(Semaphore::new(streams_of(config.max_processes))),
+            locks: locks::Locks::default(),
+            greetings: Default::default(),
             found,
         })))
     }
@@ -118,6 +131,23 @@ impl Git {
     /// The directory of the repository with number `repository`.
     pub fn directory(&self, repository: u64) -> PathBuf {
         self.0.root.join(format!("{repository}.git"))
+    }
+
+    /// Waits until nobody else moves refs of the repository or tidies it.
+    pub async fn lock(&self, repository: u64) -> RepositoryLock {
+        self.0.locks.lock(repository).await
+    }
+
+    /// What `upload-pack` says of itself in protocol version 2. It depends on configuration and the
+    /// object format alone, so git is asked once.
+    pub async fn greeting(&self, repository: u64, sha256: bool) -> Result<bytes::Bytes, GitError> {
+        let cell = &self.0.greetings[usize::from(sha256)];
+        let ask = async || {
+            let call = self.call(repository, ["upload-pack", "--stateless-rpc", "--advertise-refs"]);
+            let output = call.env("GIT_PROTOCOL", "version=2").args([self.directory(repository)]).run().await?;
+            Ok(output.stdout)
+        };
+        cell.get_or_try_init(ask).await.cloned()
     }
 
     /// How long a process may run, or stand still while it streams.

@@ -64,10 +64,7 @@ impl<N: Needs> FromRequestParts<App> for Caller<N> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let identity = match credentials(&parts.headers, parts.uri.query())? {
-            Some(credentials) => authentication::authenticate(app, credentials).await?,
-            None => of_peer(app, parts.extensions.get::<Peer>()).await?,
-        };
+        let identity = identify(parts, app).await?;
         let level = if matches!(parts.method, Method::GET | Method::HEAD) { Level::Read } else { Level::Write };
         match N::CATEGORIES.iter().find(|category| !identity.in_scope(**category, level)) {
             None => Ok(Self { identity, needs: PhantomData }),
@@ -93,6 +90,14 @@ impl FromRequestParts<App> for Anyone {
             authentication::authenticate(app, credentials).await?;
         }
         Ok(Self)
+    }
+}
+
+/// Who makes a request: by the credentials shown, else by the peer.
+pub(super) async fn identify(parts: &Parts, app: &App) -> Result<Identity, ApiError> {
+    match credentials(&parts.headers, parts.uri.query())? {
+        Some(credentials) => Ok(authentication::authenticate(app, credentials).await?),
+        None => of_peer(app, parts.extensions.get::<Peer>()).await,
     }
 }
 

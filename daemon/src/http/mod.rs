@@ -8,6 +8,7 @@ mod body;
 mod error;
 mod extract;
 mod farrier;
+mod git;
 mod handle;
 mod origin;
 mod page;

@@ -11,7 +11,7 @@ use axum::{
 use super::{
     artifact::{block, download, twirp},
     error::ApiError,
-    farrier,
+    farrier, git,
     v1::{artifacts, collaborators, migrations, repositories, repository_lists, runs, service, users},
 };
 use crate::app::App;
@@ -91,6 +91,12 @@ routes! {
         get "/_blob/{artifact}/{generation}/{file}" => download::get;
         put "/_blob/{artifact}/{generation}/{file}" => block::put;
     }
+
+    git_over_http below "/{owner}/{repo}" {
+        get "/info/refs" => git::info_refs;
+        post "/git-upload-pack" => git::upload_pack;
+        post "/git-receive-pack" => git::receive_pack;
+    }
 }
 
 /// Every route of the daemon.
@@ -101,6 +107,7 @@ pub fn router(app: App) -> Router {
         .merge(actions())
         .merge(own())
         .merge(artifact_service())
+        .merge(git_over_http())
         .fallback(async || ApiError::no_route())
         .method_not_allowed_fallback(async || ApiError::no_method())
         .with_state(app)

@@ -8,6 +8,7 @@ pub mod ci;
 pub mod error;
 mod initial;
 pub mod migrations;
+pub mod pushes;
 pub mod repositories;
 pub mod status;
 pub mod templates;

@@ -1,10 +1,20 @@
-//! Events: what happened, written with the change that it tells of.
+//! Events: what happened, in order, written with the change that each tells of.
 
 use farrier_proto::store::Event;
 
-use super::{Tx, keys};
+use super::{
+    Read, StoreError, Tx,
+    engine::{Range, Scan},
+    keys,
+};
 
-/// Records `event`, whose number was taken before the transaction began.
-pub fn record(tx: &Tx, event: &Event) {
-    tx.put(keys::event(event.id), event);
+/// Inserts an event.
+pub fn insert(tx: &Tx, row: &Event) {
+    tx.put(keys::event(row.id), row);
+}
+
+/// Events behind the one with number `after`, oldest first.
+pub async fn after(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+    let range = Range::prefix(keys::events()).after(&keys::event(after));
+    Ok(read.scan(&Scan::of(range, limit)).await?.into_iter().map(|(_, event)| event).collect())
 }

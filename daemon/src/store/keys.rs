@@ -245,6 +245,22 @@ pub fn ref_tips(repository: u64) -> Key {
     Builder::new("rf").id(repository).done()
 }
 
+/// The ref in a key of `rf/`.
+pub fn ref_tip_name(key: &[u8]) -> Option<&str> {
+    let name = key.get(ref_tips(0).len()..)?.strip_suffix(&[0])?;
+    std::str::from_utf8(name).ok()
+}
+
+/// `gp/<rid>/<push>`: a push whose outcome is not recorded.
+pub fn push_mark(repository: u64, push: u64) -> Key {
+    Builder::new("gp").id(repository).id(push).done()
+}
+
+/// All of `gp/`.
+pub fn push_marks() -> Key {
+    Builder::new("gp").done()
+}
+
 /// `o/<oid>`
 pub fn org(id: u64) -> Key {
     Builder::new("o").id(id).done()
@@ -435,7 +451,7 @@ pub fn all_trims() -> Key {
     Builder::new("xt").done()
 }
 
-/// The artifact and the generation in a key of `xb/` or `xt/`.
+/// The last two ids of a key: artifact and generation in `xb/` and `xt/`, repository and push in `gp/`.
 pub fn place_parts(key: &[u8]) -> Option<(u64, u64)> {
     let parts: &[u8; 16] = key.last_chunk()?;
     let (artifact, generation) = parts.split_at(8);
@@ -478,5 +494,7 @@ mod tests {
         assert!(repository_run(1, 9) < repository_run(1, 8));
         assert_eq!(trailing_newest(&repository_run(1, 9)), Some(9));
         assert_eq!(place_parts(&garbage(3, 4)), Some((3, 4)));
+        assert_eq!(place_parts(&push_mark(3, 4)), Some((3, 4)));
+        assert_eq!(ref_tip_name(&ref_tip(3, "refs/heads/x")), Some("refs/heads/x"));
     }
 }

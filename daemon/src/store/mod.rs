@@ -11,6 +11,7 @@ pub mod ids;
 pub mod keys;
 pub mod listings;
 pub mod owners;
+pub mod refs;
 pub mod repositories;
 pub mod runs;
 pub mod tokens;

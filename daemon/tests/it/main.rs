@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "nothing is outside of a test binary")]
 
 mod artifacts;
+mod git;
 mod hostile;
 mod kill;
 mod parsers;

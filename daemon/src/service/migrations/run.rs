@@ -111,7 +111,7 @@ impl Work {
                 row.updated_ms = now;
                 repositories::put(&tx, Some(&before), &row);
                 repositories::put_tips(&tx, id, &fetched.imported.refs);
-                events::record(&tx, event);
+                events::insert(&tx, event);
                 Ok::<_, StoreError>(Some(row))
             })
             .await

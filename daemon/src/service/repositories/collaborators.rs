@@ -108,7 +108,7 @@ async fn set(
             repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             if repositories::collaborator(&tx, id, user.id).await? != permission {
                 repositories::set_collaborator(&tx, id, user.id, permission);
-                events::record(&tx, event);
+                events::insert(&tx, event);
             }
             Ok::<_, Error>(())
         })

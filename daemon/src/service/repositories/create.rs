@@ -143,7 +143,7 @@ pub(in crate::service) async fn insert(app: &App, new: New, event: Option<Event>
             }
             repositories::put_tips(&tx, new_ref.row.id, &new_ref.tips);
             if let Some(event) = event {
-                events::record(&tx, event);
+                events::insert(&tx, event);
             }
             Ok::<_, Error>(true)
         })

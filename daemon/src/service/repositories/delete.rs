@@ -37,7 +37,7 @@ async fn remove(app: &App, identity: &Identity, found: &Found) -> Result<(), Err
         .write(async |tx: Tx| {
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             repositories::discard(&tx, &row).await?;
-            events::record(&tx, event);
+            events::insert(&tx, event);
             Ok::<_, Error>(())
         })
         .await?;

@@ -49,7 +49,7 @@ pub async fn edit(
                 return Err(Error::invalid("name", format!("repository name already exists: {}", row.name)));
             }
             for event in events {
-                events::record(&tx, event);
+                events::insert(&tx, event);
             }
             Ok(row)
         })

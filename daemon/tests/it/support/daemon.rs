@@ -7,7 +7,10 @@ use farrierd::{
     clock::Clock,
     config::{Config, Places},
     serve::{self, Listener},
-    store::{Store, engine::MemoryEngine},
+    store::{
+        Store,
+        engine::{MemoryEngine, RedbEngine, RedbOptions},
+    },
 };
 use futures_util::FutureExt as _;
 use http::Method;
@@ -184,6 +187,23 @@ impl TestDaemon {
     /// What the program has logged so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(process::log_file(self.dir.path())).expect("a log")
+    }
+
+    /// Stops the daemon, gives its store to `work`, and starts it again.
+    pub async fn with_store<T>(&mut self, work: impl AsyncFnOnce(&Store) -> T) -> T {
+        self.stop().await;
+        let options = RedbOptions { cache_bytes: 1 << 20, quick_repair: false };
+        let engine = RedbEngine::open(&self.config.data_dir.join("farrier.redb"), options).expect("the store");
+        let store = Store::open(Arc::new(engine)).await.expect("the store");
+        let done = work(&store).await;
+        drop(store);
+        self.launch().await;
+        done
+    }
+
+    /// Address of the repository `path` for a git that shows `token`.
+    pub fn remote(&self, path: &str, token: &str) -> String {
+        format!("http://any:{token}@{}/{path}.git", self.url.trim_start_matches("http://"))
     }
 
     /// The Unix socket.

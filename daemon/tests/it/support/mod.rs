@@ -1,10 +1,11 @@
 //! What tests share: a daemon that owns its directory, clock and sockets, a plain HTTP client, the
-//! official clients, a proxy before the daemon, and the real program for what only a process can
-//! show.
+//! official clients, the real git, a proxy before the daemon, and the real program for what only a
+//! process can show.
 
 mod binary;
 pub mod client;
 mod daemon;
+pub mod git;
 mod http;
 pub mod process;
 mod proxy;

@@ -1,6 +1,6 @@
 //! Processes that tests run: the daemon's own program and the clients.
 //!
-//! The one place where tests start processes. Each has a cleared environment and dies with its
+//! The one place where tests start processes, but for the real git. Each has a cleared environment and dies with its
 //! owner.
 
 use std::{

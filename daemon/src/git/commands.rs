@@ -1,0 +1,234 @@
+//! What a push asks for: the list of ref updates at the begin of a receive-pack request. Pure.
+//!
+//! `shallow <id>` lines, then one packet per update with the capabilities behind the first, a
+//! flush, with the capability `push-options` the options and a flush, then the pack.
+
+use super::{
+    pkt::{self, Malformed, Packet},
+    ref_name::{is_object_id, is_zero},
+};
+
+/// Longest list, bytes.
+pub const LIST_MAX_BYTES: usize = 8 << 20;
+/// Most updates of one push.
+pub const UPDATES_MAX: usize = 50_000;
+/// Most options of one push.
+const OPTIONS_MAX: usize = 100;
+
+/// One ref that a push wants to change. Ids in hexadecimal; all zeros: there was or is to be none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// The full name, as sent: not checked yet.
+    pub name: String,
+    /// Where the client believes it to be.
+    pub old: String,
+    /// Where it is to be.
+    pub new: String,
+}
+
+impl Update {
+    /// Whether the ref is to be deleted.
+    pub fn deletes(&self) -> bool {
+        is_zero(&self.new)
+    }
+}
+
+/// What a push asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Commands {
+    /// The updates, in the order sent. Empty: the client only tries whether it may push.
+    pub updates: Vec<Update>,
+    /// Capabilities that the client wants to use.
+    pub capabilities: Vec<String>,
+    /// Push options.
+    pub options: Vec<String>,
+}
+
+impl Commands {
+    /// Whether the client wants to use `capability`.
+    pub fn has(&self, capability: &str) -> bool {
+        self.capabilities.iter().any(|one| one == capability)
+    }
+}
+
+/// Why a list cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CommandsError {
+    /// No packet lines.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// A packet is no update.
+    #[error("the list of ref updates cannot be read")]
+    NoUpdate,
+    /// A ref name is no text.
+    #[error("names of refs must be UTF-8")]
+    Encoding,
+    /// Nobody offered that.
+    #[error("signed pushes are not offered")]
+    Signed,
+    /// More than any push has.
+    #[error("the list of ref updates is too long")]
+    TooLong,
+}
+
+/// Reads a list that arrives in pieces.
+#[derive(Debug, Default)]
+pub struct Parser {
+    commands: Commands,
+    stage: Stage,
+    /// Bytes of the list that were read.
+    read: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Updates,
+    Options,
+    Done,
+}
+
+impl Parser {
+    /// Reads on in `all`: everything that has arrived so far. `true`: the list is complete.
+    pub fn advance(&mut self, all: &[u8]) -> Result<bool, CommandsError> {
+        while self.stage != Stage::Done {
+            let Some((packet, length)) = pkt::first(all.get(self.read..).unwrap_or_default())? else { break };
+            self.read += length;
+            match packet {
+                Packet::Flush if self.stage == Stage::Updates && self.commands.has("push-options") => {
+                    self.stage = Stage::Options;
+                }
+                Packet::Flush => self.stage = Stage::Done,
+                Packet::Data(payload) if self.stage == Stage::Updates => self.line(payload)?,
+                Packet::Data(payload) => self.option(payload)?,
+            }
+        }
+        if self.read > LIST_MAX_BYTES || (self.stage != Stage::Done && all.len() > LIST_MAX_BYTES) {
+            return Err(CommandsError::TooLong);
+        }
+        Ok(self.stage == Stage::Done)
+    }
+
+    /// What was read.
+    pub fn finish(self) -> Commands {
+        self.commands
+    }
+
+    fn line(&mut self, payload: &[u8]) -> Result<(), CommandsError> {
+        let (line, capabilities) = match payload.iter().position(|byte| *byte == 0) {
+            Some(end) => (&payload[..end], Some(&payload[end + 1..])),
+            None => (payload, None),
+        };
+        if line.starts_with(b"push-cert") {
+            return Err(CommandsError::Signed);
+        }
+        if let Some(words) = capabilities.filter(|_| self.commands.updates.is_empty()) {
+            let words = String::from_utf8_lossy(words);
+            self.commands.capabilities = words.split_ascii_whitespace().map(str::to_owned).collect();
+        }
+        let line = std::str::from_utf8(line).map_err(|_| CommandsError::Encoding)?.trim_end_matches('\n');
+        if line.strip_prefix("shallow ").is_some_and(is_object_id) {
+            return Ok(());
+        }
+        let update = update(line).ok_or(CommandsError::NoUpdate)?;
+        self.commands.updates.push(update);
+        if self.commands.updates.len() > UPDATES_MAX { Err(CommandsError::TooLong) } else { Ok(()) }
+    }
+
+    fn option(&mut self, payload: &[u8]) -> Result<(), CommandsError> {
+        let text = String::from_utf8_lossy(payload);
+        self.commands.options.push(text.trim_end_matches('\n').to_owned());
+        if self.commands.options.len() > OPTIONS_MAX { Err(CommandsError::TooLong) } else { Ok(()) }
+    }
+}
+
+fn update(line: &str) -> Option<Update> {
+    let (old, rest) = line.split_once(' ')?;
+    let (new, name) = rest.split_once(' ')?;
+    let fine = is_object_id(old) && is_object_id(new) && old.len() == new.len();
+    fine.then(|| Update { name: name.to_owned(), old: old.to_owned(), new: new.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::BytesMut;
+
+    use super::*;
+
+    fn list(lines: &[&[u8]], options: Option<&[&str]>) -> Vec<u8> {
+        let mut out = BytesMut::new();
+        for line in lines {
+            pkt::put(&mut out, line);
+        }
+        pkt::put_flush(&mut out);
+        if let Some(options) = options {
+            for option in options {
+                pkt::put(&mut out, option.as_bytes());
+            }
+            pkt::put_flush(&mut out);
+        }
+        out.to_vec()
+    }
+
+    fn ids() -> (String, String) {
+        ("0".repeat(40), "a1".repeat(20))
+    }
+
+    #[test]
+    fn a_list_reads_the_same_in_one_piece_and_in_many() {
+        let (zero, id) = ids();
+        let lines = [
+            format!("shallow {id}"),
+            format!("{zero} {id} refs/heads/main\0 report-status push-options side-band-64k agent=git/2.47"),
+            format!("{id} {zero} refs/heads/old thing\n"),
+        ];
+        let lines: Vec<&[u8]> = lines.iter().map(String::as_bytes).collect();
+        let mut bytes = list(&lines, Some(&["x=y", "z\n"]));
+        let length = bytes.len();
+        bytes.extend_from_slice(b"PACK");
+        let mut whole = Parser::default();
+        assert_eq!(whole.advance(&bytes), Ok(true));
+        assert_eq!(whole.read, length);
+        let mut pieces = Parser::default();
+        for end in 0..length {
+            assert_eq!(pieces.advance(&bytes[..end]), Ok(false), "{end}");
+        }
+        assert_eq!(pieces.advance(&bytes[..length]), Ok(true));
+        let commands = whole.finish();
+        assert_eq!(commands, pieces.finish());
+        assert_eq!(commands.options, ["x=y", "z"]);
+        assert!(commands.has("side-band-64k") && !commands.has("side-band"));
+        let names: Vec<_> = commands.updates.iter().map(|u| (u.name.as_str(), u.deletes())).collect();
+        assert_eq!(names, [("refs/heads/main", false), ("refs/heads/old thing", true)]);
+    }
+
+    #[test]
+    fn a_probe_is_an_empty_list() {
+        let mut parser = Parser::default();
+        assert_eq!(parser.advance(b"0000"), Ok(true));
+        assert_eq!(parser.finish(), Commands::default());
+    }
+
+    #[test]
+    fn broken_lists() {
+        let (zero, id) = ids();
+        let update = |text: String| list(&[text.as_bytes()], None);
+        for (bytes, expected) in [
+            (b"PACK".to_vec(), CommandsError::Malformed(Malformed)),
+            (update(String::new()), CommandsError::NoUpdate),
+            (update(format!("{zero} {id}")), CommandsError::NoUpdate),
+            (update(format!("{zero} {} refs/heads/x", "a".repeat(64))), CommandsError::NoUpdate),
+            (update(format!("{zero} {} refs/heads/x", "A".repeat(40))), CommandsError::NoUpdate),
+            (update("shallow x".into()), CommandsError::NoUpdate),
+            (update(format!("push-cert\0 report-status {id}")), CommandsError::Signed),
+            (list(&[format!("{zero} {id} refs/heads/").as_bytes(), b"\xff"], None), CommandsError::Encoding),
+        ] {
+            assert_eq!(Parser::default().advance(&bytes), Err(expected), "{}", bytes.escape_ascii());
+        }
+        let endless = b"0004".repeat(LIST_MAX_BYTES);
+        assert!(Parser::default().advance(&endless).is_err());
+        let mut options = list(&[format!("{zero} {id} refs/heads/x\0push-options").as_bytes()], None);
+        options.extend(b"0005x".repeat(OPTIONS_MAX + 1));
+        assert_eq!(Parser::default().advance(&options), Err(CommandsError::TooLong));
+    }
+}

@@ -1,0 +1,90 @@
+//! Packet lines: the framing of git's protocols. Pure: bytes in, bytes out.
+
+use bytes::{BufMut as _, BytesMut};
+
+/// Longest payload of one packet.
+pub const PAYLOAD_MAX_BYTES: usize = 65_516;
+/// The end of a section.
+pub const FLUSH: &[u8] = b"0000";
+/// Digits of a packet's length, which count themselves.
+const HEADER: usize = 4;
+
+/// The first packet of some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packet<'a> {
+    /// The end of a section.
+    Flush,
+    /// A payload.
+    Data(&'a [u8]),
+}
+
+/// Bytes that are no packet lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the body is no packet line")]
+pub struct Malformed;
+
+/// The first packet of `bytes` and how long it is; `None`: it is not there as a whole.
+pub fn first(bytes: &[u8]) -> Result<Option<(Packet<'_>, usize)>, Malformed> {
+    let Some(header) = bytes.first_chunk::<HEADER>() else { return Ok(None) };
+    // `from_str_radix` would take a sign.
+    let digits = header.iter().all(u8::is_ascii_hexdigit);
+    let text = std::str::from_utf8(header).ok().filter(|_| digits).ok_or(Malformed)?;
+    let length = usize::from_str_radix(text, 16).map_err(|_| Malformed)?;
+    match length {
+        0 => Ok(Some((Packet::Flush, HEADER))),
+        _ if !(HEADER..=PAYLOAD_MAX_BYTES + HEADER).contains(&length) => Err(Malformed),
+        _ => Ok(bytes.get(HEADER..length).map(|payload| (Packet::Data(payload), length))),
+    }
+}
+
+/// Appends `payload` as one packet.
+///
+/// # Panics
+/// When it is longer than [`PAYLOAD_MAX_BYTES`]: callers write short texts or pieces.
+pub fn put(out: &mut BytesMut, payload: &[u8]) {
+    assert!(payload.len() <= PAYLOAD_MAX_BYTES, "a packet of {} bytes", payload.len());
+    out.put_slice(format!("{:04x}", payload.len() + HEADER).as_bytes());
+    out.put_slice(payload);
+}
+
+/// Appends the end of a section.
+pub fn put_flush(out: &mut BytesMut) {
+    out.put_slice(FLUSH);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets() {
+        for (bytes, expected) in [
+            (&b"0000x"[..], Ok(Some((Packet::Flush, 4)))),
+            (b"0004", Ok(Some((Packet::Data(b""), 4)))),
+            (b"0006a\nmore", Ok(Some((Packet::Data(b"a\n"), 6)))),
+            (b"000Aabcdef", Ok(Some((Packet::Data(b"abcdef"), 10)))),
+            (b"", Ok(None)),
+            (b"000", Ok(None)),
+            (b"0006a", Ok(None)),
+            (b"0001", Err(Malformed)),
+            (b"0003", Err(Malformed)),
+            (b"+004", Err(Malformed)),
+            (b" 004", Err(Malformed)),
+            (b"fff1", Err(Malformed)),
+            (b"\xff\xff\xff\xff", Err(Malformed)),
+            (b"PACK", Err(Malformed)),
+        ] {
+            assert_eq!(first(bytes), expected, "{}", bytes.escape_ascii());
+        }
+        assert_eq!(first(b"fff0"), Ok(None), "the longest there may be");
+    }
+
+    #[test]
+    fn what_is_put_reads_back() {
+        let mut out = BytesMut::new();
+        put(&mut out, b"unpack ok\n");
+        put_flush(&mut out);
+        assert_eq!(&out[..], b"000eunpack ok\n0000");
+        assert_eq!(first(&out), Ok(Some((Packet::Data(b"unpack ok\n"), 14))));
+    }
+}

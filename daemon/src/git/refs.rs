@@ -1,0 +1,158 @@
+//! Where refs are, as the disk says.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Git, GitError,
+    ref_name::{is_object_id, is_valid},
+};
+use crate::tasks;
+
+/// Most bytes of a list of all branches and tags.
+const LIST_MAX_BYTES: usize = 64 << 20;
+
+impl Git {
+    /// Where each of `names` is; `None`: there is no such ref.
+    ///
+    /// Reads the files themselves, as a process costs more than a whole small push; whatever looks
+    /// unusual is left to git.
+    pub async fn tips(&self, repository: u64, names: Vec<String>) -> Result<Vec<Option<String>>, GitError> {
+        let directory = self.directory(repository);
+        let wanted = names.clone();
+        let read = tasks::blocking(move || read_tips(&directory, &wanted)).await;
+        if let Some(tips) = read.map_err(GitError::io("reading refs"))? {
+            return Ok(tips);
+        }
+        let all: HashMap<String, String> = self.all_tips(repository).await?.into_iter().collect();
+        Ok(names.iter().map(|name| all.get(name).cloned()).collect())
+    }
+
+    /// Every branch and tag with the object that it names.
+    pub async fn all_tips(&self, repository: u64) -> Result<Vec<(String, String)>, GitError> {
+        let call = self.call(repository, ["for-each-ref", "--format=%(objectname) %(refname)"]);
+        let output = call.args(["refs/heads/", "refs/tags/"]).output_max_bytes(LIST_MAX_BYTES).run().await?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let pairs = text.lines().filter_map(|line| line.split_once(' '));
+        Ok(pairs.map(|(id, name)| (name.to_owned(), id.to_owned())).collect())
+    }
+
+    /// Removes locks and unfinished objects of processes that died with a daemon. Only for a
+    /// repository that no process works on.
+    pub async fn clean(&self, repository: u64) -> Result<(), GitError> {
+        let directory = self.directory(repository);
+        tasks::blocking(move || remove_leftovers(&directory)).await.map_err(GitError::io("removing leftovers"))
+    }
+}
+
+/// `Ok(None)`: something is not as simple as this function is.
+fn read_tips(directory: &Path, names: &[String]) -> io::Result<Option<Vec<Option<String>>>> {
+    let mut tips = Vec::with_capacity(names.len());
+    let mut packed: Option<HashMap<String, String>> = None;
+    for name in names {
+        if !is_valid(name) {
+            tips.push(None);
+            continue;
+        }
+        match fs::read_to_string(directory.join(name)) {
+            Ok(text) if is_object_id(text.trim_end()) => {
+                tips.push(Some(text.trim_end().to_owned()));
+                continue;
+            }
+            Ok(_) => return Ok(None),
+            // A directory, or a file where the name has a directory: no such loose ref.
+            Err(error) if is_absent(&error) => {}
+            Err(error) => return Err(error),
+        }
+        if packed.is_none() {
+            packed = Some(read_packed(directory)?);
+        }
+        tips.push(packed.as_ref().and_then(|packed| packed.get(name).cloned()));
+    }
+    Ok(Some(tips))
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | IsADirectory | NotADirectory)
+}
+
+fn read_packed(directory: &Path) -> io::Result<HashMap<String, String>> {
+    let bytes = match fs::read(directory.join("packed-refs")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
+        bytes => bytes?,
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let pairs = text.lines().filter_map(|line| line.split_once(' ')).filter(|(id, _)| is_object_id(id));
+    Ok(pairs.map(|(id, name)| (name.to_owned(), id.to_owned())).collect())
+}
+
+fn remove_leftovers(directory: &Path) -> io::Result<()> {
+    for lock in ["HEAD.lock", "packed-refs.lock", "packed-refs.new", "config.lock"] {
+        absent(fs::remove_file(directory.join(lock)))?;
+    }
+    for entry in entries(&directory.join("objects"))? {
+        if entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tmp_objdir-")) {
+            absent(fs::remove_dir_all(&entry))?;
+        }
+    }
+    let mut left = vec![directory.join("refs")];
+    while let Some(place) = left.pop() {
+        for entry in entries(&place)? {
+            if entry.is_dir() {
+                left.push(entry);
+            } else if entry.extension().is_some_and(|end| end == "lock") {
+                absent(fs::remove_file(&entry))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn entries(place: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::read_dir(place)?.map(|entry| entry.map(|entry| entry.path())).collect()
+}
+
+fn absent(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loose_refs_win_over_packed_ones_and_odd_ones_are_left_to_git() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (one, two) = ("1".repeat(40), "2".repeat(40));
+        let file = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            fs::write(path, text).expect("a file");
+        };
+        file("refs/heads/loose", &format!("{one}\n"));
+        file("refs/heads/dir/below", &format!("{one}\n"));
+        let packed = format!("# pack-refs with: peeled\n{two} refs/heads/loose\n{two} refs/tags/v1\n^{one}\n");
+        file("packed-refs", &packed);
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let asked =
+            names(&["refs/heads/loose", "refs/tags/v1", "refs/heads/dir", "refs/heads/loose/x", "refs/../packed-refs"]);
+        let tips = read_tips(dir.path(), &asked).expect("readable");
+        assert_eq!(tips, Some(vec![Some(one), Some(two), None, None, None]));
+        file("refs/heads/symbolic", "ref: refs/heads/loose\n");
+        assert_eq!(read_tips(dir.path(), &names(&["refs/heads/symbolic"])).expect("readable"), None);
+
+        file("refs/heads/a/b.lock", "");
+        file("objects/tmp_objdir-incoming-x/pack/tmp", "");
+        file("HEAD.lock", "");
+        remove_leftovers(dir.path()).expect("removed");
+        assert!(!dir.path().join("refs/heads/a/b.lock").exists() && !dir.path().join("HEAD.lock").exists());
+        assert!(entries(&dir.path().join("objects")).expect("a directory").is_empty());
+    }
+}

@@ -1,0 +1,78 @@
+//! The answer to a push that is refused before git has seen it, as git itself would write it. Pure.
+
+use bytes::{Bytes, BytesMut};
+
+use super::{commands::Commands, pkt};
+
+/// Why one ref is not updated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The ref.
+    pub name: String,
+    /// A few words for the person who pushes.
+    pub reason: String,
+}
+
+/// What refs are told that were fine but stand beside a refused one: a push is done as a whole.
+const BESIDE: &str = "another ref of this push was refused";
+/// Payload of one packet of a side band: its number and the bytes.
+const BAND_MAX_BYTES: usize = 65_515;
+
+/// The report of a push of which `refusals` were refused, and therefore the rest with them.
+pub fn refused(commands: &Commands, refusals: &[Refusal]) -> Bytes {
+    let mut report = BytesMut::new();
+    pkt::put(&mut report, b"unpack ok\n");
+    for update in &commands.updates {
+        let refusal = refusals.iter().find(|refusal| refusal.name == update.name);
+        let reason = refusal.map_or(BESIDE, |refusal| refusal.reason.as_str());
+        let line = format!("ng {} {reason}\n", printable(&update.name));
+        pkt::put(&mut report, &line.as_bytes()[..line.len().min(pkt::PAYLOAD_MAX_BYTES)]);
+    }
+    pkt::put_flush(&mut report);
+    let reports = commands.has("report-status") || commands.has("report-status-v2");
+    let mut out = BytesMut::new();
+    if !commands.has("side-band-64k") {
+        return if reports { report.freeze() } else { out.freeze() };
+    }
+    for refusal in refusals {
+        let line = format!("\u{2}{}: {}\n", printable(&refusal.name), refusal.reason);
+        pkt::put(&mut out, &line.as_bytes()[..line.len().min(pkt::PAYLOAD_MAX_BYTES)]);
+    }
+    for piece in report.chunks(BAND_MAX_BYTES).filter(|_| reports) {
+        pkt::put(&mut out, &[b"\x01", piece].concat());
+    }
+    pkt::put_flush(&mut out);
+    out.freeze()
+}
+
+/// A name as the client sent it, so that it knows it again, without what would move the cursor.
+fn printable(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::commands::Update;
+
+    fn push(capabilities: &str) -> Commands {
+        let update = |name: &str| Update { name: name.into(), old: "0".repeat(40), new: "a".repeat(40) };
+        Commands {
+            updates: vec![update("refs/heads/a"), update("refs/heads/b")],
+            capabilities: capabilities.split(' ').map(str::to_owned).collect(),
+            options: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn every_ref_is_answered_in_the_form_asked_for() {
+        let refusals = [Refusal { name: "refs/heads/b".into(), reason: "no".into() }];
+        let plain = refused(&push("report-status"), &refusals);
+        let expected =
+            "000eunpack ok\n0039ng refs/heads/a another ref of this push was refused\n0017ng refs/heads/b no\n0000";
+        assert_eq!(plain, expected);
+        let banded = refused(&push("report-status-v2 side-band-64k"), &refusals);
+        assert_eq!(banded, format!("0016\u{2}refs/heads/b: no\n{:04x}\u{1}{expected}0000", expected.len() + 5));
+        assert_eq!(refused(&push("quiet"), &refusals), "");
+    }
+}

@@ -1,0 +1,94 @@
+//! Errors of git over HTTP: a status and a line of text that git shows.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+
+use crate::{
+    git::GitError,
+    http::error::{ApiError, report, status_of},
+    service::Error,
+};
+
+/// An answer that says no.
+#[derive(Debug)]
+pub(super) struct GitFailure {
+    status: StatusCode,
+    text: String,
+    location: Option<String>,
+}
+
+impl GitFailure {
+    pub(super) fn new(status: StatusCode, text: impl Into<String>) -> Self {
+        Self { status, text: text.into(), location: None }
+    }
+
+    /// Asks for credentials: also for what is not there, so that nobody learns what is.
+    pub(super) fn challenge() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "authentication is required")
+    }
+
+    pub(super) fn missing() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "Repository not found")
+    }
+
+    pub(super) fn forbidden(text: &str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, text)
+    }
+
+    pub(super) fn dumb() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "only the smart protocol is spoken here; this git is too old")
+    }
+
+    pub(super) fn unknown_service() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "the service must be git-upload-pack or git-receive-pack")
+    }
+
+    /// The repository is called something else now.
+    pub(super) fn moved(to: String) -> Self {
+        Self { location: Some(to), ..Self::new(StatusCode::TEMPORARY_REDIRECT, "the repository has moved") }
+    }
+}
+
+impl From<ApiError> for GitFailure {
+    fn from(error: ApiError) -> Self {
+        Self::new(error.status(), error.message())
+    }
+}
+
+impl From<Error> for GitFailure {
+    fn from(error: Error) -> Self {
+        let status = status_of(&error);
+        if status.is_server_error() {
+            report(&error);
+            let text = if status == StatusCode::SERVICE_UNAVAILABLE {
+                "the server is busy, try again"
+            } else {
+                "internal error"
+            };
+            return Self::new(status, text);
+        }
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<GitError> for GitFailure {
+    fn from(error: GitError) -> Self {
+        Error::git("serving a client")(error).into()
+    }
+}
+
+impl IntoResponse for GitFailure {
+    fn into_response(self) -> Response {
+        let mut response = (self.status, format!("{}\n", self.text)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        super::uncached(headers);
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"farrier\""));
+        }
+        if let Some(location) = self.location.and_then(|location| HeaderValue::from_str(&location).ok()) {
+            headers.insert(header::LOCATION, location);
+        }
+        response
+    }
+}

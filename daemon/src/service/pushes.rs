@@ -1,0 +1,261 @@
+//! Pushes: what may be pushed, and what a push has changed.
+//!
+//! A mark is written before git gets the pack, and removed in the transaction that records the
+//! outcome: tips of refs, events, the repository's own fields. What the disk says beyond the
+//! recorded tips has happened and is not recorded yet, so a crash in between loses nothing and
+//! nothing is told twice.
+
+mod changes;
+
+use std::{collections::BTreeMap, error::Error as _};
+
+use farrier_proto::store::{Event, PushMark, RefChange, Repository};
+
+use self::changes::{Asked, Change};
+use super::Error;
+use crate::{
+    app::App,
+    git::{
+        RepositoryLock,
+        commands::Commands,
+        ref_name::{self, RefKind},
+        report::Refusal,
+    },
+    model::secret,
+    store::{Tx, events, ids::Kind, owners, refs, repositories},
+};
+
+/// Changes that one transaction records; a larger push takes several, in order.
+const CHANGES_AT_ONCE: usize = 1_000;
+
+/// A push that git may be working on.
+#[derive(Clone, Debug)]
+pub struct Push {
+    repository: u64,
+    mark: u64,
+    actor: u64,
+    asked: BTreeMap<String, Asked>,
+}
+
+/// Which updates of a push are refused before git sees them.
+pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<Refusal> {
+    let default = format!("{}{}", ref_name::HEADS, repository.default_branch);
+    let reason = |name: &str, deletes: bool| {
+        if !ref_name::is_valid(name) {
+            return Some("this is no valid name of a ref".to_owned());
+        }
+        if ref_name::is_internal(name) {
+            return Some("refs of this name belong to the server".to_owned());
+        }
+        let of_default = deletes && name == default;
+        of_default.then(|| "the default branch cannot be deleted; make another branch the default first".to_owned())
+    };
+    let refused = commands.updates.iter().filter_map(|update| {
+        let reason = reason(&update.name, update.deletes())?;
+        Some(Refusal { name: update.name.clone(), reason })
+    });
+    refused.collect()
+}
+
+/// Marks a push as begun. To be done before git gets its pack.
+pub async fn begin(app: &App, repository: u64, actor: u64, commands: &Commands) -> Result<Push, Error> {
+    let mark = u64::from_be_bytes(secret::random_bytes());
+    let row = PushMark { actor_id: actor, since_ms: app.now_ms() };
+    app.store
+        .write(async |tx: Tx| {
+            refs::mark(&tx, repository, mark, &row);
+            Ok::<_, Error>(())
+        })
+        .await?;
+    let asked = commands.updates.iter().map(|update| {
+        let there = |id: &str| Some(id.to_owned()).filter(|id| !ref_name::is_zero(id));
+        (update.name.clone(), Asked { old: there(&update.old), new: there(&update.new) })
+    });
+    Ok(Push { repository, mark, actor, asked: asked.collect() })
+}
+
+/// Records what a push has changed. `received_bytes`: about how much the repository has grown.
+pub async fn record(app: &App, push: &Push, received_bytes: u64, _lock: &RepositoryLock) -> Result<(), Error> {
+    let names: Vec<String> = push.asked.keys().filter(|name| is_told(name)).cloned().collect();
+    let found = app.git.tips(push.repository, names.clone()).await.map_err(Error::git("reading refs"))?;
+    let known = refs::tips(&app.store.read().await?, push.repository, &names).await?;
+    let changes = names.iter().zip(known.iter().zip(&found));
+    let changes = changes.flat_map(|(name, (known, found))| {
+        changes::between(name, known.as_deref(), found.as_deref(), push.asked.get(name))
+    });
+    write(app, push.repository, push.actor, &changes.collect::<Vec<_>>(), received_bytes, &[push.mark]).await
+}
+
+/// Pushes that an earlier daemon has not recorded. To be asked before new ones begin.
+pub async fn interrupted(app: &App) -> Result<Vec<Push>, Error> {
+    let marks = refs::marks(&app.store.read().await?).await?;
+    let push = |(repository, mark, row): (u64, u64, PushMark)| Push {
+        repository,
+        mark,
+        actor: row.actor_id,
+        asked: BTreeMap::new(),
+    };
+    Ok(marks.into_iter().map(push).collect())
+}
+
+/// Records what pushes have changed that an earlier daemon did not live to record, and removes
+/// directories that never got a row.
+pub async fn recover(app: App, interrupted: Vec<Push>) {
+    for push in interrupted {
+        match recover_one(&app, &push).await {
+            Ok(()) => tracing::info!(repository = push.repository, "an interrupted push was recorded"),
+            Err(error) => tracing::error!(
+                repository = push.repository,
+                error = &error as &dyn std::error::Error,
+                "an interrupted push could not be recorded and will be tried at the next start"
+            ),
+        }
+        if app.tasks.stop().is_cancelled() {
+            return;
+        }
+    }
+    if let Err(error) = sweep(&app).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::error!(error, "looking for repositories without a row failed");
+    }
+}
+
+async fn recover_one(app: &App, push: &Push) -> Result<(), Error> {
+    let lock = app.git.lock(push.repository).await;
+    let snapshot = app.store.read().await?;
+    let repository = repositories::get(&snapshot, push.repository).await?;
+    let known = refs::all(&snapshot, push.repository).await?;
+    drop(snapshot);
+    let mut found = BTreeMap::new();
+    if repository.is_some() {
+        app.git.clean(push.repository).await.map_err(Error::git("removing leftovers"))?;
+        found.extend(app.git.all_tips(push.repository).await.map_err(Error::git("reading refs"))?);
+    }
+    let names = known.keys().chain(found.keys()).collect::<std::collections::BTreeSet<_>>();
+    let changes = names.into_iter().flat_map(|name| {
+        changes::between(name, known.get(name).map(String::as_str), found.get(name).map(String::as_str), None)
+    });
+    write(app, push.repository, push.actor, &changes.collect::<Vec<_>>(), 0, &[push.mark]).await?;
+    drop(lock);
+    Ok(())
+}
+
+/// Removes directories of repositories that were there when the daemon started and have no row.
+async fn sweep(app: &App) -> Result<(), Error> {
+    for id in app.git.found_at_start() {
+        let row = repositories::get(&app.store.read().await?, *id).await?;
+        if row.is_none() {
+            app.git.remove(*id).await.map_err(Error::git("removing a repository without a row"))?;
+            tracing::info!(repository = id, "a repository without a row was removed");
+        }
+    }
+    Ok(())
+}
+
+/// Tidies the repository after a push, if that is worth it, and measures it then.
+pub async fn tidy(app: &App, repository: u64) {
+    match app.git.tidy(repository).await {
+        Ok(false) => return,
+        Ok(true) => {}
+        Err(error) => {
+            tracing::warn!(repository, error = error.source(), "tidying a repository failed: {error}");
+            return;
+        }
+    }
+    let Ok(bytes) = app.git.size_bytes(repository).await else { return };
+    let written = app.store.write(async |tx: Tx| {
+        if let Some(before) = repositories::get(&tx, repository).await? {
+            repositories::put(&tx, Some(&before), &Repository { size_bytes: bytes, ..before.clone() });
+        }
+        Ok::<_, Error>(())
+    });
+    if let Err(error) = written.await {
+        tracing::warn!(repository, error = &error as &dyn std::error::Error, "a size was not noted");
+    }
+}
+
+/// Only branches and tags have tips in the store and events.
+fn is_told(name: &str) -> bool {
+    ref_name::is_valid(name) && ref_name::kind(name) != RefKind::Other
+}
+
+/// Writes changes, their events and what they make of the repository, and removes `marks`.
+async fn write(
+    app: &App,
+    repository: u64,
+    actor: u64,
+    changes: &[Change],
+    received_bytes: u64,
+    marks: &[u64],
+) -> Result<(), Error> {
+    let snapshot = app.store.read().await?;
+    let row = repositories::get(&snapshot, repository).await?;
+    let owner = match &row {
+        Some(row) => owners::owner(&snapshot, row.owner_kind(), row.owner_id).await?,
+        None => None,
+    };
+    drop(snapshot);
+    let path = row.iter().zip(&owner).map(|(row, owner)| format!("{}/{}", owner.name(), row.name)).next();
+    let first_branch = row.as_ref().and_then(|row| changes::first_branch(row, changes));
+    if let Some(branch) = first_branch.filter(|branch| row.as_ref().is_some_and(|row| row.default_branch != *branch)) {
+        app.git.set_head(repository, branch).await.map_err(Error::git("setting HEAD"))?;
+    }
+    let mut batches: Vec<&[Change]> = changes.chunks(CHANGES_AT_ONCE).collect();
+    let last = batches.pop().unwrap_or_default();
+    let now = app.now_ms();
+    for (batch, marks) in batches.into_iter().map(|batch| (batch, &[][..])).chain([(last, marks)]) {
+        let events = events_of(app, repository, actor, path.as_deref().unwrap_or_default(), batch, now).await?;
+        let grown = if marks.is_empty() { 0 } else { received_bytes };
+        app.store
+            .write(async |tx: Tx| {
+                for mark in marks {
+                    refs::unmark(&tx, repository, *mark);
+                }
+                let Some(before) = repositories::get(&tx, repository).await? else { return Ok(()) };
+                for change in batch {
+                    refs::set(&tx, repository, &change.name, change.after.as_deref());
+                }
+                for event in &events {
+                    events::insert(&tx, event);
+                }
+                if !batch.is_empty() {
+                    let mut row = before.clone();
+                    changes::apply(&mut row, first_branch, grown, now);
+                    repositories::put(&tx, Some(&before), &row);
+                }
+                Ok::<_, Error>(())
+            })
+            .await?;
+    }
+    Ok(())
+}
+
+async fn events_of(
+    app: &App,
+    repository: u64,
+    actor: u64,
+    path: &str,
+    changes: &[Change],
+    now: i64,
+) -> Result<Vec<Event>, Error> {
+    let mut events = Vec::new();
+    for change in changes {
+        for kind in change.events() {
+            events.push(Event {
+                id: app.store.next_id(Kind::Event).await?,
+                kind: (*kind).to_owned(),
+                repository_id: repository,
+                actor_id: actor,
+                at_ms: now,
+                ref_change: Some(RefChange {
+                    r#ref: change.name.clone(),
+                    before: change.before_or_zeros(),
+                    after: change.after_or_zeros(),
+                }),
+                repository_path: path.to_owned(),
+                ..Event::default()
+            });
+        }
+    }
+    Ok(events)
+}

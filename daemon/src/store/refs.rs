@@ -1,0 +1,61 @@
+//! Where branches and tags were when their last change was recorded, and pushes that were not.
+
+use std::collections::BTreeMap;
+
+use farrier_proto::store::{PushMark, RefTip};
+
+use super::{
+    Read, StoreError, Tx,
+    engine::{Key, Range, Scan},
+    keys,
+};
+
+/// Rows that one step of a walk reads.
+const PAGE: usize = 1_000;
+
+/// Where each of `names` was; `None`: there was no such ref.
+pub async fn tips(read: &impl Read, repository: u64, names: &[String]) -> Result<Vec<Option<String>>, StoreError> {
+    let wanted: Vec<Key> = names.iter().map(|name| keys::ref_tip(repository, name)).collect();
+    let rows = read.get_many::<RefTip>(&wanted).await?;
+    Ok(rows.into_iter().map(|row| row.map(|tip| tip.object_id)).collect())
+}
+
+/// Every recorded ref of a repository.
+pub async fn all(read: &impl Read, repository: u64) -> Result<BTreeMap<String, String>, StoreError> {
+    let mut all = BTreeMap::new();
+    let mut range = Range::prefix(keys::ref_tips(repository));
+    loop {
+        let page = read.scan::<RefTip>(&Scan::of(range.clone(), PAGE)).await?;
+        let Some((last, _)) = page.last() else { return Ok(all) };
+        range = range.after(last);
+        let named = page.into_iter().filter_map(|(key, tip)| Some((keys::ref_tip_name(&key)?.to_owned(), tip)));
+        all.extend(named.map(|(name, tip)| (name, tip.object_id)));
+    }
+}
+
+/// Records where a ref is now.
+pub fn set(tx: &Tx, repository: u64, name: &str, object_id: Option<&str>) {
+    let key = keys::ref_tip(repository, name);
+    match object_id {
+        Some(id) => tx.put(key, &RefTip { object_id: id.to_owned() }),
+        None => tx.delete(key),
+    }
+}
+
+/// Says that git may be working on a push.
+pub fn mark(tx: &Tx, repository: u64, push: u64, row: &PushMark) {
+    tx.put(keys::push_mark(repository, push), row);
+}
+
+/// Says that the outcome of a push is recorded.
+pub fn unmark(tx: &Tx, repository: u64, push: u64) {
+    tx.delete(keys::push_mark(repository, push));
+}
+
+/// Pushes whose outcome is not recorded: repository, push and what is known of it.
+pub async fn marks(read: &impl Read) -> Result<Vec<(u64, u64, PushMark)>, StoreError> {
+    let scan = Scan::of(Range::prefix(keys::push_marks()), usize::MAX);
+    let rows = read.scan::<PushMark>(&scan).await?;
+    let parts = rows.into_iter().filter_map(|(key, mark)| Some((keys::place_parts(&key)?, mark)));
+    Ok(parts.map(|((repository, push), mark)| (repository, push, mark)).collect())
+}

@@ -1,0 +1,134 @@
+//! Who gets which status (checks 34, 38, 42, 46).
+
+use farrier_proto::store::Reference;
+use farrierd::store::{StoreError, Tx, keys, repositories};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::demo;
+use crate::support::{TestDaemon, git::Client, send};
+
+async fn info_refs(farrier: &TestDaemon, path: &str, service: &str, authorization: &str) -> (u16, String) {
+    let path = format!("{path}/info/refs?service=git-{service}");
+    let headers = [("authorization", authorization)];
+    let headers = if authorization.is_empty() { &[][..] } else { &headers };
+    let answer = send(&farrier.tcp(), Method::GET, &path, headers, "").await;
+    assert!(answer.header("cache-control").contains("no-cache"), "{answer:?}");
+    (answer.status, answer.header("www-authenticate").to_owned())
+}
+
+const CHALLENGE: &str = "Basic realm=\"farrier\"";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn missing_and_private_repositories_look_the_same() {
+    let (farrier, _) = demo().await;
+    let private = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "hidden", "private": true })).await;
+    assert_eq!(private.status, 201);
+    let user = json!({ "username": "eve", "email": "e@example.com", "password": "long enough", "must_change_password": false });
+    assert_eq!(farrier.admin(Method::POST, "/api/v1/admin/users", user).await.status, 201);
+    let eve = "Basic ZXZlOmxvbmcgZW5vdWdo";
+    for path in ["/admin/hidden", "/admin/hidden.git", "/admin/missing.git", "/nobody/x.git", "/admin/-x%00.git"] {
+        for service in ["upload-pack", "receive-pack"] {
+            let anonymous = info_refs(&farrier, path, service, "").await;
+            assert_eq!(anonymous, (401, CHALLENGE.into()), "{path} {service}");
+            assert_eq!(info_refs(&farrier, path, service, eve).await, (404, String::new()), "{path} {service}");
+        }
+    }
+    assert_eq!(info_refs(&farrier, "/admin/demo.git", "upload-pack", "").await.0, 200);
+    assert_eq!(info_refs(&farrier, "/admin/demo.git", "receive-pack", "").await, (401, CHALLENGE.into()));
+    assert_eq!(info_refs(&farrier, "/admin/demo.git", "receive-pack", eve).await.0, 403);
+    for wrong in ["Basic ZXZlOndyb25n", "Bearer 0123456789012345678901234567890123456789", "Basic !"] {
+        assert_eq!(info_refs(&farrier, "/admin/demo.git", "upload-pack", wrong).await, (401, CHALLENGE.into()));
+    }
+    let err = Client::at(farrier.scratch()).refused(&["ls-remote", &format!("{}/admin/hidden.git", farrier.url)]);
+    assert!(err.contains("could not read Username"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn scopes_hold_in_every_form_of_a_token() {
+    let (farrier, _) = demo().await;
+    let read = farrier.token("admin", &["read:repository"]).await;
+    let none = farrier.token("admin", &["write:user"]).await;
+    let basic = |token: &str| format!("Basic {}", base64(&format!("{token}:x-oauth-basic")));
+    for (token, fetch, push) in [(&read, 200, 403), (&none, 403, 403)] {
+        for form in [format!("token {token}"), format!("Bearer {token}"), basic(token)] {
+            assert_eq!(info_refs(&farrier, "/admin/demo", "upload-pack", &form).await.0, fetch, "{form}");
+            assert_eq!(info_refs(&farrier, "/admin/demo", "receive-pack", &form).await.0, push, "{form}");
+        }
+    }
+}
+
+fn base64(text: &str) -> String {
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
+    STANDARD.encode(text)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn archived_repositories_take_no_push() {
+    let (mut farrier, remote) = demo().await;
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    work.done(&["push", "-q", &remote, "main"]);
+    farrier
+        .with_store(async |store| {
+            let archive = async |tx: Tx| {
+                let mut row = repositories::by_path(&tx, "admin", "demo").await?.expect("a row");
+                row.archived = true;
+                repositories::put(&tx, None, &row);
+                Ok::<_, StoreError>(())
+            };
+            store.write(archive).await.expect("written");
+        })
+        .await;
+    work.commit("b", "b");
+    let err = work.refused(&["push", "-q", &remote, "main"]);
+    assert!(err.contains("403"), "{err}");
+    work.done(&["fetch", "-q", &remote, "main"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn old_names_lead_to_the_new_one() {
+    let (mut farrier, remote) = demo().await;
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    work.done(&["push", "-q", &remote, "main"]);
+    farrier
+        .with_store(async |store| {
+            let redirect = async |tx: Tx| {
+                let row = repositories::by_path(&tx, "admin", "demo").await?.expect("a row");
+                tx.put(keys::repository_redirect(row.owner_id, "before"), &Reference { id: row.id });
+                Ok::<_, StoreError>(())
+            };
+            store.write(redirect).await.expect("written");
+        })
+        .await;
+    let answer = send(&farrier.tcp(), Method::GET, "/admin/before/info/refs?service=git-upload-pack", &[], "").await;
+    assert_eq!((answer.status, answer.header("location")), (307, "/admin/demo.git/info/refs?service=git-upload-pack"));
+    work.done(&["clone", "-q", &format!("{}/admin/before.git", farrier.url), "copy"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paths_lead_nowhere_else() {
+    let (farrier, _) = demo().await;
+    let secret = farrier.data_dir().join("repositories/x.git");
+    std::fs::create_dir_all(&secret).expect("a directory");
+    for path in [
+        "/admin/demo.git/objects/../../x",
+        "/admin/demo.git/objects/info/packs",
+        "/admin/demo.git/HEAD",
+        "/admin/..%2f..%2fx.git/info/refs?service=git-upload-pack",
+        "/admin/%2e%2e/info/refs?service=git-upload-pack",
+        "/%2e%2e/x.git/info/refs?service=git-upload-pack",
+        "/admin/demo%00.git/info/refs?service=git-upload-pack",
+        "/admin/demo%ff.git/info/refs?service=git-upload-pack",
+        "/api/v1/info/refs?service=git-upload-pack",
+        "/admin/demo.git/info/refs",
+        "/admin/demo.git/info/refs?service=git-upload-archive",
+        "/admin/demo.git/info/refs?service=../../bin/sh",
+    ] {
+        let answer = send(&farrier.tcp(), Method::GET, path, &[], "").await;
+        assert!([400, 401, 403, 404].contains(&answer.status), "{path}: {answer:?}");
+    }
+    let api = send(&farrier.tcp(), Method::GET, "/api/v1/info/refs?service=git-upload-pack", &[], "").await;
+    assert!(api.json()["message"] != Value::Null);
+}

@@ -1,0 +1,106 @@
+//! Processes end with their clients and are never too many.
+
+use std::time::Duration;
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use super::{demo, demo_of};
+use crate::support::{
+    TestDaemon, eventually,
+    git::{Client, noise},
+};
+
+/// Running git processes of the repository with the number 1 of `farrier`.
+fn processes(farrier: &TestDaemon) -> usize {
+    let directory = farrier.data_dir().join("repositories/1.git");
+    let directory = directory.to_str().expect("text").to_owned();
+    let entries = std::fs::read_dir("/proc").expect("a list").flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .filter(|line| line.starts_with(b"git") || line.starts_with(b"/"))
+        .filter(|line| {
+            let line = String::from_utf8_lossy(line);
+            line.contains("-pack\0") && line.contains(&directory)
+        })
+        .count()
+}
+
+/// Begins a request and leaves the connection open.
+async fn begin(farrier: &TestDaemon, service: &str, authorization: &str, body: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(farrier.url.trim_start_matches("http://")).await.expect("the daemon listens");
+    let head = format!(
+        "POST /admin/demo/git-{service} HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-git-{service}-request\r\n\
+         {authorization}git-protocol: version=2\r\ncontent-length: 1000000\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    stream.write_all(body).await.expect("sent");
+    stream
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn git_dies_with_its_client_and_is_never_too_many() {
+    let farrier = TestDaemon::with(|config| config.git.max_processes = 4).await;
+    let remote = demo_of(&farrier).await;
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("large", noise(8 << 20));
+    work.done(&["push", "-q", &remote, "main"]);
+
+    let mut open = Vec::new();
+    for _ in 0..20 {
+        open.push(begin(&farrier, "upload-pack", "", b"0014command=ls-refs\n").await);
+    }
+    eventually("processes run", async || processes(&farrier) == 3).await;
+    for _ in 0..20 {
+        assert!(processes(&farrier) <= 3, "the fourth is left to short calls");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    drop(open);
+    eventually("no process runs", async || processes(&farrier) == 0).await;
+    work.done(&["ls-remote", &remote]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_whose_client_leaves_changes_nothing() {
+    let (farrier, remote) = demo().await;
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    work.done(&["push", "-q", &remote, "main"]);
+    let token = remote.split(['@', ':']).nth(2).expect("a token");
+    let line = format!("{} {} refs/heads/x\0report-status", "0".repeat(40), "a".repeat(40));
+    let mut body = format!("{:04x}{line}0000", line.len() + 4).into_bytes();
+    body.extend_from_slice(b"PACK\0\0\0\x02\0\0\0\x05");
+    let stream = begin(&farrier, "receive-pack", &format!("authorization: token {token}\r\n"), &body).await;
+    eventually("git runs", async || processes(&farrier) > 0).await;
+    drop(stream);
+    eventually("git has ended", async || processes(&farrier) == 0).await;
+    let objects = farrier.data_dir().join("repositories/1.git/objects");
+    let left = std::fs::read_dir(objects).expect("a directory").flatten();
+    assert!(!left.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with("tmp_objdir")));
+    assert_eq!(work.done(&["ls-remote", "--heads", &remote]).lines().count(), 1);
+    work.done(&["push", "-q", &remote, "main:x"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_reads_nothing_is_given_up() {
+    let farrier = TestDaemon::with(|config| config.git.timeout = Duration::from_secs(2)).await;
+    demo_of(&farrier).await;
+    let work = Client::init(farrier.scratch().join("work"));
+    let tip = work.commit("large", noise(32 << 20));
+    let bare = farrier.data_dir().join("repositories/1.git");
+    work.done(&["push", "-q", bare.to_str().expect("text"), "main"]);
+    let mut stream = TcpStream::connect(farrier.url.trim_start_matches("http://")).await.expect("the daemon listens");
+    let fetch = format!("0011command=fetch0001000fno-progress0032want {tip}\n0009done\n0000");
+    let head = format!(
+        "POST /admin/demo/git-upload-pack HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-git-upload-pack-request\r\n\
+         git-protocol: version=2\r\ncontent-length: {}\r\n\r\n{fetch}",
+        fetch.len()
+    );
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    let mut begin = [0; 12];
+    stream.read_exact(&mut begin).await.expect("an answer");
+    assert_eq!(&begin, b"HTTP/1.1 200");
+    eventually("git is given up", async || processes(&farrier) == 0).await;
+}

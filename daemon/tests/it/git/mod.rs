@@ -1,0 +1,23 @@
+//! Git over HTTP, with the real git as the client.
+
+mod access;
+mod events;
+mod fetch;
+mod limits;
+mod push;
+mod wire;
+
+use crate::support::TestDaemon;
+
+/// A daemon with the repository `admin/demo`, and the address to push to it.
+async fn demo() -> (TestDaemon, String) {
+    let farrier = TestDaemon::start().await;
+    let remote = demo_of(&farrier).await;
+    (farrier, remote)
+}
+
+async fn demo_of(farrier: &TestDaemon) -> String {
+    farrier.repository("demo").await;
+    let token = farrier.token("admin", &["all"]).await;
+    farrier.remote("admin/demo", &token)
+}

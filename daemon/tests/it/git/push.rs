@@ -1,0 +1,140 @@
+//! What may be pushed, and what becomes of the repository (checks 41, 42, 44, 45, 47).
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use http::Method;
+use serde_json::Value;
+
+use super::{demo, demo_of};
+use crate::support::{
+    TestDaemon, eventually,
+    git::{Client, noise},
+};
+
+async fn shown(farrier: &TestDaemon) -> Value {
+    farrier.admin(Method::GET, "/api/v1/repos/admin/demo", Value::Null).await.json()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_branch_becomes_the_default() {
+    let (farrier, remote) = demo().await;
+    assert_eq!(shown(&farrier).await["empty"], true);
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    work.done(&["tag", "v1"]);
+    work.done(&["push", "-q", &remote, "v1"]);
+    assert_eq!(shown(&farrier).await["empty"], true, "a tag is no branch");
+    work.done(&["push", "-q", &remote, "main:trunk"]);
+    let after = shown(&farrier).await;
+    assert_eq!((&after["empty"], &after["default_branch"]), (&false.into(), &"trunk".into()));
+    work.done(&["push", "-q", &remote, "main"]);
+    assert_eq!(shown(&farrier).await["default_branch"], "trunk");
+    assert!(work.done(&["ls-remote", "--symref", &remote, "HEAD"]).starts_with("ref: refs/heads/trunk\tHEAD"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_default_branch_cannot_be_deleted_and_internal_refs_cannot_be_written() {
+    let (farrier, remote) = demo().await;
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    work.done(&["push", "-q", &remote, "main", "main:other"]);
+    let err = work.refused(&["push", &remote, ":main", ":other"]);
+    assert!(err.contains("the default branch cannot be deleted"), "{err}");
+    assert!(err.contains("another ref of this push was refused"), "{err}");
+    let err = work.refused(&["push", &remote, "main:refs/farrier/x"]);
+    assert!(err.contains("belong to the server"), "{err}");
+    let err = work.refused(&["push", &remote, "main:refs/heads/-x"]);
+    assert!(err.contains("no valid name"), "{err}");
+    assert_eq!(work.done(&["ls-remote", &remote]).lines().count(), 3, "nothing has changed");
+    work.done(&["push", "-q", &remote, ":other", "main:refs/notes/x"]);
+    assert_eq!(work.done(&["ls-remote", "--heads", &remote]).lines().count(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_above_the_limit_is_told_why_and_leaves_nothing() {
+    let farrier = TestDaemon::with(|config| config.git.max_push_bytes = 1 << 20).await;
+    let remote = demo_of(&farrier).await;
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    work.done(&["push", "-q", &remote, "main"]);
+    let objects = farrier.data_dir().join("repositories/1.git/objects");
+    let before = files(&objects);
+    work.commit("large", noise(4 << 20));
+    let err = work.refused(&["push", &remote, "main"]);
+    assert!(err.contains("exceeds maximum allowed size"), "{err}");
+    assert_eq!(files(&objects), before);
+    work.done(&["push", "-q", &remote, "main~1:refs/heads/other"]);
+}
+
+fn files(place: &std::path::Path) -> usize {
+    let entries = std::fs::read_dir(place).expect("a directory").flatten();
+    entries.map(|entry| if entry.path().is_dir() { files(&entry.path()) } else { 1 }).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tree_that_holds_git_is_refused() {
+    let (farrier, remote) = demo().await;
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    let blob = work.done(&["rev-parse", "HEAD:a"]);
+    let raw = [b"100644 .git\0".as_slice(), &hex::decode(&blob).expect("hex")].concat();
+    std::fs::write(work.dir().join("raw"), raw).expect("a file");
+    let tree = work.done(&["hash-object", "-t", "tree", "-w", "--literally", "raw"]);
+    let commit = work.done(&["commit-tree", "-m", "x", &tree]);
+    let err = work.refused(&["push", &remote, &format!("{commit}:refs/heads/main")]);
+    assert!(err.contains("hasDotgit"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn push_options_are_taken_and_change_nothing() {
+    let (farrier, remote) = demo().await;
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    work.done(&["push", "-q", "-o", "x=y", &remote, "main"]);
+    work.commit("a", "b");
+    work.done(&["push", "-q", "-o", "repo.private=true", "-o", "repo.template=true", &remote, "main"]);
+    let after = shown(&farrier).await;
+    assert_eq!(after["private"], false);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn planted_hooks_never_run() {
+    let (farrier, remote) = demo().await;
+    let bare = farrier.data_dir().join("repositories/1.git");
+    let ran = farrier.scratch().join("ran");
+    std::fs::create_dir_all(bare.join("hooks")).expect("a directory");
+    for hook in ["pre-receive", "update", "post-receive", "post-update", "proc-receive", "reference-transaction"] {
+        let path = bare.join("hooks").join(hook);
+        std::fs::write(&path, format!("#!/bin/sh\necho {hook} >> {}\n", ran.display())).expect("a file");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("executable");
+    }
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    work.done(&["push", "-q", &remote, "main"]);
+    work.done(&["clone", "-q", &remote, "copy"]);
+    assert!(!ran.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_untidy_repository_is_packed_after_a_push() {
+    let (farrier, remote) = demo().await;
+    let work = Client::init(farrier.scratch().join("work"));
+    for n in 0..25 {
+        work.commit("a", n.to_string());
+        // A pack of its own each time.
+        for m in 0..110 {
+            std::fs::write(work.dir().join(format!("f{m}")), format!("{n} {m}")).expect("a file");
+        }
+        work.commit("b", n.to_string());
+        work.done(&["push", "-q", &remote, "main"]);
+    }
+    let bare = Client::at(farrier.data_dir().join("repositories/1.git"));
+    eventually("the repository is tidy", async || {
+        let counts = bare.done(&["count-objects", "-v"]);
+        let packs = counts.lines().find_map(|line| line.strip_prefix("packs: ")).expect("a line");
+        packs.parse::<u32>().expect("a number") < 20 && bare.dir().join("packed-refs").exists()
+    })
+    .await;
+    bare.done(&["fsck", "--full"]);
+    work.done(&["push", "-q", &remote, "main:again"]);
+}
