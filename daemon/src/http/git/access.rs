@@ -67,7 +67,8 @@ async fn find(snapshot: &Snapshot, identity: &Identity, owner: &str, name: &str)
     match repositories::find(snapshot, identity, owner, name, Action::Read).await {
         Ok(found) if found.repository.deleted => Ok(None),
         Ok(found) => Ok(Some(found)),
-        Err(Error::NotFound { .. } | Error::Unauthenticated { .. }) => Ok(None),
+        // Where it went is said in git's own way.
+        Err(Error::NotFound { .. } | Error::Moved { .. } | Error::Unauthenticated { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

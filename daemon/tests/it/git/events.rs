@@ -24,7 +24,7 @@ async fn told(farrier: &mut TestDaemon) -> Vec<String> {
     for _ in 0..50 {
         let (marks, events) = farrier.with_store(read).await;
         if marks == 0 {
-            return events.iter().map(line).collect();
+            return events.iter().filter(|event| event.ref_change.is_some()).map(line).collect();
         }
         // What was interrupted is recorded beside a start, which this one may have cut short.
     }
