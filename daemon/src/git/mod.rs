@@ -14,6 +14,7 @@ mod process;
 pub mod ref_name;
 pub mod refs;
 pub mod report;
+pub mod read;
 mod repository;
 mod upkeep;
 
