@@ -34,6 +34,8 @@ pub struct Shared {
     pub blobs: Arc<dyn BlobStore>,
     /// Git repositories.
     pub git: Git,
+    /// Archives that are written at the moment; bounded by `git.max_archives`.
+    pub archives: Arc<Semaphore>,
     /// Running digests of uploads.
     pub digests: Digests,
     /// Keys for what the daemon signs.

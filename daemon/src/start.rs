@@ -162,6 +162,7 @@ async fn build(config: Config, listeners: &[Listener], clock: Clock, tasks: Task
     Ok(App::new(Shared {
         root_url: root_url(&config, listeners),
         digests: Digests::new(blobs.clone(), tasks.clone(), HASH_LANES),
+        archives: Arc::new(Semaphore::new(config.git.max_archives)),
         uploads: Arc::new(Semaphore::new(config.artifacts.max_uploads)),
         config,
         clock,

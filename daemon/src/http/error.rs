@@ -93,7 +93,8 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
     match error {
         Error::NotFound { .. } => StatusCode::NOT_FOUND,
         Error::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-        Error::Exists { .. } => StatusCode::CONFLICT,
+        Error::Exists { .. } | Error::Conflict { .. } => StatusCode::CONFLICT,
+        Error::Archived => StatusCode::LOCKED,
         Error::Forbidden { .. } | Error::Quota { .. } => StatusCode::FORBIDDEN,
         Error::Unauthenticated { .. } => StatusCode::UNAUTHORIZED,
         Error::Precondition { .. } => StatusCode::PRECONDITION_FAILED,

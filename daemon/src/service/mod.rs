@@ -4,6 +4,7 @@ pub mod access;
 pub mod accounts;
 pub mod artifacts;
 pub mod authentication;
+pub mod browse;
 pub mod ci;
 pub mod error;
 pub mod pushes;
