@@ -4,5 +4,6 @@
 
 mod artifacts;
 mod git;
+mod gitapi;
 mod serving;
 mod support;

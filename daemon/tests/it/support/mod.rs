@@ -4,12 +4,14 @@
 pub mod client;
 mod daemon;
 pub mod git;
+mod gitdir;
 mod http;
 pub mod process;
 mod proxy;
 
 pub use self::{
     daemon::{Job, TestDaemon, eventually, in_time},
+    gitdir::{GitDir, Import, run},
     http::{Answer, Pieces, send},
     proxy::Proxy,
 };
