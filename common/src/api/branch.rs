@@ -7,6 +7,7 @@ use super::{PayloadCommit, null_as_default};
 /// A branch. Strict clients need every field.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[allow(clippy::struct_excessive_bools)] // the API family's shape
 pub struct Branch {
     /// Name without `refs/heads/`.
     pub name: String,

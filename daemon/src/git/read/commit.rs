@@ -70,7 +70,7 @@ impl Commit {
         let mut payload = String::new();
         for (name, value) in headers(head) {
             match name {
-                "tree" => commit.tree = value.clone(),
+                "tree" => commit.tree.clone_from(&value),
                 "parent" => commit.parents.push(value.clone()),
                 "author" => commit.author = Person::parse(&value),
                 "committer" => commit.committer = Person::parse(&value),
@@ -135,15 +135,12 @@ impl Person {
 fn headers(head: &str) -> Vec<(&str, String)> {
     let mut headers: Vec<(&str, String)> = Vec::new();
     for line in head.split('\n') {
-        match (line.strip_prefix(' '), headers.last_mut()) {
-            (Some(more), Some((_, value))) => {
-                value.push('\n');
-                value.push_str(more);
-            }
-            _ => {
-                let (name, value) = line.split_once(' ').unwrap_or((line, ""));
-                headers.push((name, value.to_owned()));
-            }
+        if let (Some(more), Some((_, value))) = (line.strip_prefix(' '), headers.last_mut()) {
+            value.push('\n');
+            value.push_str(more);
+        } else {
+            let (name, value) = line.split_once(' ').unwrap_or((line, ""));
+            headers.push((name, value.to_owned()));
         }
     }
     headers

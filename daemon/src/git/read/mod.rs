@@ -152,10 +152,8 @@ impl Reader {
 
     /// Starts to write what the commit with the id `id` changed, as people mail it or not.
     pub async fn diff(&self, id: &str, mail: bool) -> Result<GitProcess, GitError> {
-        let args = match mail {
-            true => ["format-patch", "-1", "--stdout", "--no-signature"],
-            false => ["show", "--format=", "--first-parent", "--patch"],
-        };
+        let mailed = ["format-patch", "-1", "--stdout", "--no-signature"];
+        let args = if mail { mailed } else { ["show", "--format=", "--first-parent", "--patch"] };
         let call = self.git.call(self.repository, args);
         call.args(["--no-ext-diff", "--no-textconv", "--full-index", id]).stream().await
     }

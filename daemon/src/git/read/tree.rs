@@ -61,7 +61,14 @@ mod tests {
 
     #[test]
     fn every_shape_of_entry() {
-        let output = "100755 blob aa    1234\trun me.sh\0040000 tree bb       -\tsrc\0120000 blob cc       4\tlänk\0160000 commit dd       -\tmod\0100644 blob ee       0\ta\tb\n\0";
+        let lines = [
+            "100755 blob aa    1234\trun me.sh",
+            "040000 tree bb       -\tsrc",
+            "120000 blob cc       4\tlänk",
+            "160000 commit dd       -\tmod",
+            "100644 blob ee       0\ta\tb\n",
+        ];
+        let output = lines.map(|line| format!("{line}\0")).concat();
         let read = parse(output.as_bytes());
         let short: Vec<_> = read.iter().map(|e| (e.path.as_str(), e.mode.as_str(), e.size, e.shape())).collect();
         assert_eq!(

@@ -107,7 +107,7 @@ async fn heavy(farrier: &TestDaemon) -> GitDir {
         content[0] = number;
         import = import.file("100644", &format!("{number}"), &content);
     }
-    heavy.import(import);
+    heavy.import(&import);
     heavy
 }
 

@@ -51,7 +51,7 @@ async fn check_12_three_hundred_branches_in_pages() {
     for number in 0..299 {
         import = import.reference(&format!("refs/heads/b/{number:03}"), 1);
     }
-    many.import(import);
+    many.import(&import);
     let mut names = Vec::new();
     for page in 1.. {
         let answer = farrier.get(&many.at(&format!("/branches?limit=500&page={page}"))).await;

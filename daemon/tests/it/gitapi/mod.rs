@@ -18,7 +18,7 @@ async fn demo(farrier: &TestDaemon) -> GitDir {
     let repository = farrier.git_repository("demo").await;
     let modules = b"[submodule \"lib\"]\n\tpath = lib\n\turl = https://elsewhere.example/lib.git\n";
     repository.import(
-        Import::default()
+        &Import::default()
             .commit("main", 1, &[], "first\n\nwith a body\n")
             .file("100644", "README.md", b"# demo\n")
             .file("100644", "src/a b", b"a b\n")

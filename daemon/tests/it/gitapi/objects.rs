@@ -85,8 +85,8 @@ async fn more_than_ten_mebibytes_are_not_shown_inside_json() {
     let large = farrier.git_repository("large").await;
     let limit = 10 << 20;
     let import = Import::default().commit("main", 1, &[], "large");
-    large.import(import.file("100644", "at", &vec![b'x'; limit]).file("100644", "over", &vec![b'x'; limit + 1]));
-    for (path, shown) in [("at", (limit + 2) / 3 * 4), ("over", 0)] {
+    large.import(&import.file("100644", "at", &vec![b'x'; limit]).file("100644", "over", &vec![b'x'; limit + 1]));
+    for (path, shown) in [("at", limit.div_ceil(3) * 4), ("over", 0)] {
         let id = large.git(&["rev-parse", &format!("main:{path}")]);
         for address in [format!("/git/blobs/{id}"), format!("/contents/{path}")] {
             let answer = farrier.json(&large.at(&address)).await;

@@ -78,7 +78,7 @@ impl GitDir {
     }
 
     /// Fills the repository.
-    pub fn import(&self, import: Import) {
+    pub fn import(&self, import: &Import) {
         run(&self.path, &["fast-import", "--quiet"], &import.0);
     }
 
