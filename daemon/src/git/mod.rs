@@ -11,10 +11,10 @@ mod error;
 mod locks;
 pub mod pkt;
 mod process;
+pub mod read;
 pub mod ref_name;
 pub mod refs;
 pub mod report;
-pub mod read;
 mod repository;
 mod upkeep;
 

@@ -5,14 +5,14 @@
 
 use axum::{
     Router,
-    routing::{any, delete, get, post, put},
+    routing::{any, delete, get, patch, post, put},
 };
 
 use super::{
     artifact::{block, download, twirp},
     error::ApiError,
     farrier, git,
-    v1::{artifacts, git as browse, repositories, runs, service, users},
+    v1::{artifacts, browse, repositories, runs, service, users},
 };
 use crate::app::App;
 
@@ -65,9 +65,14 @@ routes! {
     /// What repositories hold. The rest of an address may have slashes in it, raw or escaped.
     contents_of_repositories below "/api/v1/repos/{owner}/{repo}" {
         get "/branches" => browse::branches::list;
+        post "/branches" => browse::branches::create;
         get "/branches/{*branch}" => browse::branches::get;
+        delete "/branches/{*branch}" => browse::branches::delete;
+        patch "/branches/{*branch}" => browse::branches::rename;
         get "/tags" => browse::tags::list;
+        post "/tags" => browse::tags::create;
         get "/tags/{*tag}" => browse::tags::get;
+        delete "/tags/{*tag}" => browse::tags::delete;
         get "/commits" => browse::commits::list;
         get "/compare/{*both}" => browse::commits::compare;
         get "/git/refs" => browse::objects::refs;

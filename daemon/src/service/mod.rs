@@ -8,6 +8,7 @@ pub mod browse;
 pub mod ci;
 pub mod error;
 pub mod pushes;
+pub mod ref_changes;
 pub mod repositories;
 pub mod status;
 pub mod tokens;

@@ -4,8 +4,6 @@
 //! so line breaks are refused, and so are the forms of git's own language that search or look
 //! into the server's history of a name.
 
-/// Longest name of a branch or tag that is made through the API, characters.
-const NAME_MAX_CHARS: usize = 100;
 /// Longest revision or path that is looked up, bytes.
 const LOOKUP_MAX_BYTES: usize = 4_096;
 
@@ -28,20 +26,6 @@ pub fn is_full_id(text: &str) -> bool {
 /// Whether `text` may be part of an id, in full or shortened.
 pub fn is_id(text: &str) -> bool {
     (4..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Whether a branch or tag may be called `name`: git's rules for a ref, and no `-` in front.
-pub fn is_name(name: &str) -> bool {
-    let parts_fine = name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"));
-    let chars_fine = name.chars().all(|c| !c.is_control() && !" ~^:?*[\\\u{7f}".contains(c));
-    let whole_fine = !name.contains("..") && !name.contains("@{") && name != "@" && name != "HEAD";
-    parts_fine
-        && chars_fine
-        && whole_fine
-        && !name.ends_with('.')
-        && !name.starts_with('-')
-        && name.chars().count() <= NAME_MAX_CHARS
-        && !is_full_id(name)
 }
 
 /// Why a path was refused.
@@ -78,18 +62,6 @@ mod tests {
         let searching = ["HEAD^{/x}", ":/x", "@{-1}", "main@{1}", "a..b", "a:b", "@"];
         for bad in searching.into_iter().chain(["", "-x", "a b", "a\nb", "a\0b", "a*", &"x".repeat(5_000)]) {
             assert!(!is_revision(bad), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn names() {
-        for good in ["main", "feature/x", "v1.0", "a-b", "ünï"] {
-            assert!(is_name(good), "{good}");
-        }
-        let id = "a".repeat(40);
-        for bad in ["", "-x", "a..b", "a b", "/a", "a/", ".a", "a/.b", "a.lock", "a.", "@", "HEAD", "a@{b", "a~1", &id]
-        {
-            assert!(!is_name(bad), "{bad}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! `/api/v1`: the REST API that clients of the Gitea family speak, one module a resource.
 
 pub(super) mod artifacts;
-pub(super) mod git;
+pub(super) mod browse;
 pub(super) mod repositories;
 pub(super) mod runs;
 pub(super) mod service;

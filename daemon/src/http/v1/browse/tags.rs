@@ -5,17 +5,22 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use farrier_common::api;
+use http::StatusCode;
 
-use super::scene;
+use super::{scene, scene_for};
 use crate::{
     app::App,
     http::{
         auth::{Caller, OfRepository},
         error::ApiError,
-        extract::{Output, ok},
+        extract::{Input, Output, created, ok},
         page::Page,
     },
-    service::browse::tags,
+    service::{
+        access::{self, Action},
+        browse::tags,
+        ref_changes,
+    },
 };
 
 /// `GET /repos/{owner}/{repo}/tags`
@@ -53,4 +58,30 @@ pub(in crate::http) async fn annotated(
     let scene = scene(app, caller, &owner, &name).await?;
     let tag = tags::annotated(&scene.browse, &sha).await?;
     Ok(ok(scene.annotated(&tag)))
+}
+
+/// `POST /repos/{owner}/{repo}/tags`
+pub(in crate::http) async fn create(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name)): Path<(String, String)>,
+    Input(input): Input<api::CreateTag>,
+) -> Result<Output<api::Tag>, ApiError> {
+    let scene = scene_for(app, caller, &owner, &name, Action::Write).await?;
+    let account = access::require_account(&scene.identity)?;
+    let (name, message, target) = (&input.tag_name, &input.message, &input.target);
+    ref_changes::create_tag(&scene.app, &scene.browse, account, name, message, target).await?;
+    let tag = tags::get(&scene.browse, name).await?;
+    Ok(created(scene.tag(&tag)))
+}
+
+/// `DELETE /repos/{owner}/{repo}/tags/{tag}`
+pub(in crate::http) async fn delete(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name, tag)): Path<(String, String, String)>,
+) -> Result<StatusCode, ApiError> {
+    let scene = scene_for(app, caller, &owner, &name, Action::Write).await?;
+    ref_changes::delete_tag(&scene.app, &scene.browse, scene.identity.user_id(), &tag).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -45,8 +45,19 @@ struct Scene {
 }
 
 async fn scene(app: App, caller: Caller<OfRepository>, owner: &str, name: &str) -> Result<Scene, ApiError> {
+    scene_for(app, caller, owner, name, Action::Read).await
+}
+
+/// The same for a caller who may do `action`.
+async fn scene_for(
+    app: App,
+    caller: Caller<OfRepository>,
+    owner: &str,
+    name: &str,
+    action: Action,
+) -> Result<Scene, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let found = repositories::find(&snapshot, &caller.identity, owner, name, Action::Read).await?;
+    let found = repositories::find(&snapshot, &caller.identity, owner, name, action).await?;
     let path = found.path();
     Ok(Scene {
         api: format!("{}/api/v1/repos/{path}", app.root_url),
