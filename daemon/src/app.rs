@@ -37,6 +37,8 @@ pub struct Shared {
     pub git: Git,
     /// Repositories that are being fetched from elsewhere.
     pub migrations: Migrations,
+    /// Archives that are written at the moment; bounded by `git.max_archives`.
+    pub archives: Arc<Semaphore>,
     /// Running digests of uploads.
     pub digests: Digests,
     /// Keys for what the daemon signs.

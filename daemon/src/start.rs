@@ -193,6 +193,7 @@ async fn build(
         root_url: root_url(&config, listeners),
         digests: Digests::new(blobs.clone(), tasks.clone(), HASH_LANES),
         migrations: Migrations::new(config.migration.max_running),
+        archives: Arc::new(Semaphore::new(config.git.max_archives)),
         uploads: Arc::new(Semaphore::new(config.artifacts.max_uploads)),
         config,
         clock,

@@ -4,29 +4,46 @@
 //! Output never holds `null` where strict clients refuse it; input treats `null` as absent.
 
 mod artifact;
+mod blob;
+mod branch;
 mod ci;
+mod commit;
+mod contents;
 mod error;
 mod owner;
+mod reference;
 mod repository;
 mod repository_input;
 mod run;
 mod status;
+mod tag;
 mod token;
+mod tree;
 
 use serde::{Deserialize, Deserializer};
 
 pub use self::{
     artifact::{Artifact, ArtifactRun, Artifacts},
+    blob::Blob,
+    branch::{Branch, CreateBranch, RenameBranch},
     ci::{BeginRun, BegunJob, Conclusion, EndJob},
+    commit::{
+        Commit, CommitDetails, CommitFile, CommitMeta, CommitStats, Compare, Note, PayloadCommit, PayloadUser,
+        Signature, Verification,
+    },
+    contents::{Contents, ContentsLinks},
     error::ErrorBody,
     owner::{CreateUser, User},
+    reference::{GitObject, GitReference},
     repository::{
         AddCollaborator, CollaboratorPermission, MigrationProgress, Permissions, Repository, RepositorySearch,
     },
     repository_input::{CreateRepository, EditRepository, MigrateRepository},
     run::{Job, Jobs, Run, Runs, Step, Task, TaskList},
     status::{DiskStatus, Health, ListenerStatus, Status, StoreStatus, Version},
+    tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     token::{AccessToken, CreateToken},
+    tree::{Tree, TreeEntry},
 };
 
 /// Reads `null` as the type's default: clients of the family send it for every unset field.

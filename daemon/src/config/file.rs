@@ -141,6 +141,7 @@ fn read_all(r: &mut Reader, c: &mut Config) {
     r.value("store", "quick_repair", &mut c.store.quick_repair);
 
     r.at_least("git", "max_processes", &2, &mut c.git.max_processes);
+    r.at_least("git", "max_archives", &1, &mut c.git.max_archives);
     r.seconds("git", "timeout_secs", 1, &mut c.git.timeout);
     r.at_least("git", "max_push_bytes", &1, &mut c.git.max_push_bytes);
 

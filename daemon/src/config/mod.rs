@@ -134,6 +134,8 @@ pub struct Artifacts {
 pub struct Git {
     /// `max_processes`: at once; callers beyond wait for a while.
     pub max_processes: usize,
+    /// `max_archives`: of these, at once for archives; callers beyond wait for a while.
+    pub max_archives: usize,
     /// `timeout_secs`: longest run of a process, or, while it streams, longest standstill.
     pub timeout: Duration,
     /// `max_push_bytes`: largest pack that one push may send.
@@ -226,7 +228,12 @@ impl Config {
                 abandoned: Duration::from_secs(DAY_SECS),
                 max_uploads: 256,
             },
-            git: Git { max_processes: 32, timeout: Duration::from_secs(360), max_push_bytes: 4_096 * MIB },
+            git: Git {
+                max_processes: 32,
+                max_archives: 8,
+                timeout: Duration::from_secs(360),
+                max_push_bytes: 4_096 * MIB,
+            },
             ci: Ci { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
             webhook: Webhook {
                 allowed_hosts: "external".into(),

@@ -12,6 +12,7 @@ mod import;
 mod locks;
 pub mod pkt;
 mod process;
+pub mod read;
 pub mod ref_name;
 pub mod refs;
 pub mod report;

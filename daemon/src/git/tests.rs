@@ -3,7 +3,8 @@ use std::os::unix::fs::PermissionsExt;
 use super::*;
 
 fn git(dir: &Path) -> Git {
-    let config = config::Git { max_processes: 4, timeout: Duration::from_secs(20), max_push_bytes: 1 << 20 };
+    let config =
+        config::Git { max_processes: 4, max_archives: 2, timeout: Duration::from_secs(20), max_push_bytes: 1 << 20 };
     Git::open(dir, &config).expect("directories")
 }
 

@@ -4,38 +4,58 @@ use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 /// Items of a page when the request names no number.
 const LIMIT_DEFAULT: usize = 30;
-/// Most items of a page of the API family.
-const LIST_LIMIT_MAX: usize = 50;
-/// Most items of a page: clients of Actions ask for so many and believe that they get them.
-const LIMIT_MAX: usize = 100;
+/// Most items of a page in the API family.
+const LIMIT_MAX: usize = 50;
+/// Clients of Actions ask for so many and believe that they get them.
+const ACTIONS_LIMIT_MAX: usize = 100;
+/// Entries of a page of a tree, and most of them.
+const TREE_LIMIT: usize = 1_000;
 
 /// The page that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Page {
     /// From 1.
-    number: u64,
+    pub(super) number: u64,
     /// Items of each page.
     pub(super) limit: usize,
 }
 
 impl Page {
-    /// Reads `page` and `limit`, or `per_page` as Actions clients say. What makes no sense counts
-    /// as absent, as in the API family.
+    /// Reads `page` and `limit` as the API family does: what makes no sense counts as absent, and
+    /// more than the most is the most.
+    pub(super) fn of(query: Option<&str>) -> Self {
+        Self::read(query, &["limit"], LIMIT_DEFAULT, LIMIT_MAX)
+    }
+
+    /// The same for lists of Actions, whose clients say `per_page`.
     pub(super) fn of_actions(query: Option<&str>) -> Self {
+        Self::read(query, &["limit", "per_page"], LIMIT_DEFAULT, ACTIONS_LIMIT_MAX)
+    }
+
+    /// The same for entries of a tree.
+    pub(super) fn of_trees(query: Option<&str>) -> Self {
+        Self::read(query, &["per_page"], TREE_LIMIT, TREE_LIMIT)
+    }
+
+    /// The headers of a list of `total` items that has no pages.
+    pub(super) fn all(total: u64) -> HeaderMap {
+        let limit = usize::try_from(total).unwrap_or(usize::MAX).max(1);
+        Self { number: 1, limit }.headers("", None, total)
+    }
+
+    fn read(query: Option<&str>, limits: &[&str], default: usize, most: usize) -> Self {
         let number = |words: &[&str]| {
             let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
             let found = pairs.find(|(name, _)| words.contains(&name.as_ref()));
             found.and_then(|(_, value)| value.parse::<u64>().ok()).filter(|number| *number > 0)
         };
-        let limit = number(&["limit", "per_page"])
-            .map_or(LIMIT_DEFAULT, |limit| usize::try_from(limit).unwrap_or(LIMIT_MAX).min(LIMIT_MAX));
+        let limit = number(limits).map_or(default, |limit| usize::try_from(limit).unwrap_or(most).min(most));
         Self { number: number(&["page"]).unwrap_or(1), limit }
     }
 
-    /// Reads `page` and `limit` as the API family does.
-    pub(super) fn of_list(query: Option<&str>) -> Self {
-        let page = Self::of_actions(query);
-        Self { limit: page.limit.min(LIST_LIMIT_MAX), ..page }
+    /// How many pages `total` items fill; an empty list fills one.
+    pub(super) fn count(self, total: u64) -> u64 {
+        total.div_ceil(self.limit as u64).max(1)
     }
 
     /// Items before this page.
@@ -47,7 +67,7 @@ impl Page {
     /// address without a query.
     pub(super) fn headers(self, address: &str, query: Option<&str>, total: u64) -> HeaderMap {
         const TOTAL: HeaderName = HeaderName::from_static("x-total-count");
-        let last = total.div_ceil(self.limit as u64).max(1);
+        let last = self.count(total);
         let mut targets = Vec::new();
         if self.number < last {
             targets.extend([("next", self.number + 1), ("last", last)]);
@@ -96,6 +116,10 @@ mod tests {
         assert_eq!(page("page=3&limit=5").skip(), 10);
         assert_eq!(Page::of_actions(Some("per_page=100&page=2")), Page { number: 2, limit: 100 });
         assert_eq!(page(&format!("page={}", u64::MAX)).skip(), u64::MAX);
+        assert_eq!(Page::of(Some("limit=500&page=-1")), Page { number: 1, limit: 50 });
+        assert_eq!(Page::of(Some("limit=0&page=2")), Page { number: 2, limit: 30 });
+        assert_eq!(Page::of_trees(Some("per_page=7&limit=3")), Page { number: 1, limit: 7 });
+        assert_eq!([0, 1, 7, 8].map(|total| Page::of_trees(Some("per_page=7")).count(total)), [1, 1, 1, 2]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{
     artifact::{block, download, twirp},
     error::ApiError,
     farrier, git,
-    v1::{artifacts, collaborators, migrations, repositories, repository_lists, runs, service, users},
+    v1::{artifacts, browse, collaborators, migrations, repositories, repository_lists, runs, service, users},
 };
 use crate::app::App;
 
@@ -79,6 +79,41 @@ routes! {
         get "/tasks" => runs::list_tasks;
     }
 
+    /// What repositories hold. The rest of an address may have slashes in it, raw or escaped.
+    contents_of_repositories below "/api/v1/repos/{owner}/{repo}" {
+        get "/branches" => browse::branches::list;
+        post "/branches" => browse::branches::create;
+        get "/branches/{*branch}" => browse::branches::get;
+        delete "/branches/{*branch}" => browse::branches::delete;
+        patch "/branches/{*branch}" => browse::branches::rename;
+        get "/tags" => browse::tags::list;
+        post "/tags" => browse::tags::create;
+        get "/tags/{*tag}" => browse::tags::get;
+        delete "/tags/{*tag}" => browse::tags::delete;
+        get "/commits" => browse::commits::list;
+        get "/compare/{*both}" => browse::commits::compare;
+        get "/git/refs" => browse::objects::refs;
+        get "/git/refs/{*prefix}" => browse::objects::refs_below;
+        get "/git/commits/{*sha}" => browse::commits::get;
+        get "/git/notes/{*sha}" => browse::commits::note;
+        get "/git/trees/{*sha}" => browse::objects::tree;
+        get "/git/blobs/{sha}" => browse::objects::blob;
+        get "/git/tags/{sha}" => browse::tags::annotated;
+        get "/contents" => browse::contents::root;
+        get "/contents/{*path}" => browse::contents::get;
+        get "/raw/{*path}" => browse::raw::get;
+        get "/media/{*path}" => browse::raw::get;
+        get "/archive/{*name}" => browse::archives::get;
+        get "/zipball/{*ref}" => browse::archives::zipball;
+        get "/tarball/{*ref}" => browse::archives::tarball;
+        get "/bundle/{*ref}" => browse::archives::bundle;
+        get "/releases" => browse::empty::list;
+        get "/stargazers" => browse::empty::list;
+        get "/subscribers" => browse::empty::list;
+        get "/topics" => browse::empty::topics;
+        get "/languages" => browse::empty::languages;
+    }
+
     own below "/api/farrier/v1" {
         get "/status" => farrier::status::get;
         post "/jobs" => farrier::ci::begin;
@@ -105,6 +140,7 @@ pub fn router(app: App) -> Router {
         .merge(accounts())
         .merge(repositories())
         .merge(actions())
+        .merge(contents_of_repositories())
         .merge(own())
         .merge(artifact_service())
         .merge(git_over_http())

@@ -26,6 +26,12 @@ pub(super) fn time(ms: Millis) -> String {
     instant.map_or_else(|_| ZERO_TIME.to_owned(), |instant| format!("{instant:.0}"))
 }
 
+/// A time as headers write it, seconds since the epoch.
+pub(super) fn http_date(seconds: i64) -> String {
+    let instant = jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    instant.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
+
 /// A number as the API writes it.
 pub(super) fn number(id: u64) -> i64 {
     i64::try_from(id).unwrap_or(i64::MAX)
@@ -284,5 +290,6 @@ mod tests {
     fn times_are_whole_seconds_in_utc() {
         assert_eq!(time(0), "0001-01-01T00:00:00Z");
         assert_eq!(time(1_767_323_045_999), "2026-01-02T03:04:05Z");
+        assert_eq!(http_date(1_767_323_045), "Fri, 02 Jan 2026 03:04:05 GMT");
     }
 }

@@ -33,6 +33,15 @@ pub enum Error {
         /// A sentence that names the remedy where there is one.
         message: String,
     },
+    /// It does not go together with what is there.
+    #[error("{reason}")]
+    Conflict {
+        /// What is in the way.
+        reason: String,
+    },
+    /// The repository is archived: it can be read, not changed.
+    #[error("the repository is archived")]
+    Archived,
     /// The caller is known and may not.
     #[error("{reason}")]
     Forbidden {
@@ -102,6 +111,13 @@ pub enum Error {
         #[source]
         source: GitError,
     },
+}
+
+/// Where a repository is only read: git's own text says which command it was.
+impl From<GitError> for Error {
+    fn from(source: GitError) -> Self {
+        Self::git("reading a repository")(source)
+    }
 }
 
 /// Inside a transaction, where the step is the transaction itself.

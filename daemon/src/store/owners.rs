@@ -31,6 +31,14 @@ pub async fn user_by_name(read: &impl Read, name: &str) -> Result<Option<User>, 
     }
 }
 
+/// The user with the address `email`, in any case.
+pub async fn user_by_email(read: &impl Read, email: &str) -> Result<Option<User>, StoreError> {
+    match read.get::<Reference>(&keys::user_email(email)).await? {
+        Some(found) => user(read, found.id).await,
+        None => Ok(None),
+    }
+}
+
 /// A user or an organisation: what repositories belong to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Owner {

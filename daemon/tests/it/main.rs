@@ -4,6 +4,7 @@
 
 mod artifacts;
 mod git;
+mod gitapi;
 mod hostile;
 mod kill;
 mod parsers;

@@ -10,8 +10,17 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 /// Both forms are percent-encoded: the official client decodes either one, ends the plain form at
 /// a quote even inside quotes, and fails for good on a `%` that does not begin an escape.
 pub fn attachment(name: &str) -> String {
+    named("attachment", name)
+}
+
+/// The same for what a browser may show by itself.
+pub fn inline(name: &str) -> String {
+    named("inline", name)
+}
+
+fn named(kind: &str, name: &str) -> String {
     let name = utf8_percent_encode(name, ESCAPED);
-    format!("attachment; filename=\"{name}\"; filename*=UTF-8''{name}")
+    format!("{kind}; filename=\"{name}\"; filename*=UTF-8''{name}")
 }
 
 #[cfg(test)]

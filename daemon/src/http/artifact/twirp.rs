@@ -75,7 +75,9 @@ impl From<Error> for TwirpError {
             Error::Exists { .. } => Self::new(status, "already_exists", msg),
             Error::Forbidden { .. } | Error::Quota { .. } => Self::permission_denied(msg),
             Error::Unauthenticated { .. } => Self::new(status, "unauthenticated", msg),
-            Error::Precondition { .. } => Self::new(status, "failed_precondition", msg),
+            Error::Precondition { .. } | Error::Conflict { .. } | Error::Archived => {
+                Self::new(StatusCode::PRECONDITION_FAILED, "failed_precondition", msg)
+            }
             Error::Busy | Error::NoSpace => Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", msg),
             _ if status == StatusCode::SERVICE_UNAVAILABLE => {
                 Self::new(status, "unavailable", "the store is not available, try again")

@@ -28,7 +28,7 @@ pub(in crate::http) async fn list(
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let page = Page::of_list(query.as_deref());
+    let page = Page::of(query.as_deref());
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let (users, total) =
         repositories::collaborators(&snapshot, &caller.identity, &owner, &name, page.skip(), page.limit).await?;

@@ -1,6 +1,7 @@
 //! `/api/v1`: the REST API that clients of the Gitea family speak, one module a resource.
 
 pub(super) mod artifacts;
+pub(super) mod browse;
 pub(super) mod collaborators;
 pub(super) mod migrations;
 pub(super) mod repositories;

@@ -140,6 +140,6 @@ pub(in crate::http) async fn forks(
 ) -> Result<Response, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
-    let headers = Page::of_list(query.as_deref()).headers("", query.as_deref(), 0);
+    let headers = Page::of(query.as_deref()).headers("", query.as_deref(), 0);
     Ok((headers, ok(Vec::<api::Repository>::new())).into_response())
 }

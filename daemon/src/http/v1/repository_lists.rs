@@ -35,7 +35,7 @@ pub(in crate::http) async fn own(
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
     let order = order_by(&text(query, "order_by"))?;
-    let page = Page::of_list(query);
+    let page = Page::of(query);
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = repositories::reachable(&snapshot, &caller.identity, order, page.skip(), page.limit).await?;
     Ok(list(&app, &caller.identity, found, page, "/user/repos", query))
@@ -73,7 +73,7 @@ async fn of_owner(
     let fits = |owner: &Owner| matches!(owner, Owner::Org(_)) == (kind == "orgs");
     let what = if kind == "orgs" { "the organisation" } else { "the user" };
     let owner = owner.filter(fits).ok_or(Error::NotFound { what })?;
-    let page = Page::of_list(query);
+    let page = Page::of(query);
     let found = repositories::of_owner(&snapshot, identity, &owner, page.skip(), page.limit).await?;
     Ok(list(app, identity, found, page, &format!("/{kind}/{}/repos", owner.name()), query))
 }
@@ -86,7 +86,7 @@ pub(in crate::http) async fn search(
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
     let wanted = wanted(query)?;
-    let page = Page::of_list(query);
+    let page = Page::of(query);
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let (found, total) = repositories::list(&snapshot, &caller.identity, &wanted, page.skip(), page.limit).await?;
     let data = found.iter().map(|found| show::repository(&app, &caller.identity, found)).collect();

@@ -11,7 +11,7 @@ const REPOS: &str = "/api/v1/user/repos";
 async fn names_keep_their_spelling_and_are_taken_in_any() {
     let farrier = TestDaemon::start().await;
     farrier.make(json!({ "name": "a.b-c_D" })).await;
-    let found = farrier.get("/api/v1/repos/ADMIN/A.B-C_d").await;
+    let found = farrier.show("/api/v1/repos/ADMIN/A.B-C_d").await;
     assert_eq!((found.status, &found.json()["name"]), (200, &json!("a.b-c_D")));
     let again = farrier.admin(Method::POST, REPOS, json!({ "name": "A.B-C_d" })).await;
     assert_eq!(again.status, 409);
@@ -104,7 +104,7 @@ async fn objects_are_named_as_asked_for() {
 async fn nothing_in_a_repository_is_null_and_times_are_whole_seconds() {
     let farrier = TestDaemon::start().await;
     farrier.make(json!({ "name": "plain" })).await;
-    let shown = farrier.get("/api/v1/repos/admin/plain").await.json();
+    let shown = farrier.show("/api/v1/repos/admin/plain").await.json();
     let object = shown.as_object().expect("an object");
     assert!(object.values().all(|value| !value.is_null()), "{shown}");
     for absent in ["internal_tracker", "external_tracker", "external_wiki", "parent", "farrier_migration"] {
@@ -114,8 +114,8 @@ async fn nothing_in_a_repository_is_null_and_times_are_whole_seconds() {
         let text = value.as_str().expect("text");
         assert!(text.len() == 20 && text.ends_with('Z'), "{key}: {text}");
     }
-    let by_id = farrier.get(&format!("/api/v1/repositories/{}", shown["id"])).await;
+    let by_id = farrier.show(&format!("/api/v1/repositories/{}", shown["id"])).await;
     assert_eq!((by_id.status, &by_id.json()["full_name"]), (200, &json!("admin/plain")));
-    assert_eq!(farrier.get("/api/v1/repositories/999").await.status, 404);
+    assert_eq!(farrier.show("/api/v1/repositories/999").await.status, 404);
     assert_eq!(farrier.by("", Method::GET, "/api/v1/repositories/1", Value::Null).await.status, 401);
 }

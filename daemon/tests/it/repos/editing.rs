@@ -10,7 +10,7 @@ async fn what_is_absent_stays() {
     let farrier = TestDaemon::start().await;
     farrier.make(json!({ "name": "tool", "description": "old", "auto_init": true })).await;
     let path = "/api/v1/repos/admin/tool";
-    let before = farrier.get(path).await.json();
+    let before = farrier.show(path).await.json();
     let same = farrier.admin(Method::PATCH, path, json!({})).await;
     assert_eq!((same.status, same.json()), (200, before.clone()));
 
@@ -29,7 +29,7 @@ async fn what_is_absent_stays() {
     ] {
         assert_eq!(farrier.admin(Method::PATCH, path, body.clone()).await.status, 422, "{body}");
     }
-    assert_eq!(farrier.get(path).await.json(), changed);
+    assert_eq!(farrier.show(path).await.json(), changed);
 }
 
 #[tokio::test]
@@ -54,14 +54,14 @@ async fn an_old_name_leads_to_the_new_one_for_those_who_may_see_it() {
     assert_eq!(taken.status, 422);
     let renamed = farrier.admin(Method::PATCH, "/api/v1/repos/admin/old", json!({ "name": "New" })).await;
     assert_eq!(renamed.status, 200);
-    let moved = farrier.get("/api/v1/repos/Admin/OLD/actions/runs?page=1").await;
+    let moved = farrier.show("/api/v1/repos/Admin/OLD/actions/runs?page=1").await;
     assert_eq!(moved.status, 307);
     assert_eq!(moved.header("location"), format!("{}/api/v1/repos/admin/New/actions/runs?page=1", farrier.url));
     let hidden = farrier.by("", Method::GET, "/api/v1/repos/admin/old", Value::Null).await;
     assert_eq!(hidden.status, 404);
     // A new repository takes the name back.
     farrier.make(json!({ "name": "old" })).await;
-    assert_eq!(farrier.get("/api/v1/repos/admin/old").await.json()["name"], "old");
+    assert_eq!(farrier.show("/api/v1/repos/admin/old").await.json()["name"], "old");
 }
 
 #[tokio::test]
@@ -73,9 +73,9 @@ async fn a_deleted_repository_is_gone_at_once_and_its_files_soon() {
     assert_eq!(farrier.by("octo", Method::DELETE, path, Value::Null).await.status, 403);
     assert_eq!(farrier.by("", Method::DELETE, path, Value::Null).await.status, 401);
     assert_eq!(farrier.admin(Method::DELETE, path, json!({})).await.status, 204);
-    assert_eq!(farrier.get(path).await.status, 404);
+    assert_eq!(farrier.show(path).await.status, 404);
     assert_eq!(farrier.admin(Method::DELETE, path, Value::Null).await.status, 404);
-    assert_eq!(farrier.get("/api/v1/repos/search").await.header("x-total-count"), "0");
+    assert_eq!(farrier.show("/api/v1/repos/search").await.header("x-total-count"), "0");
     eventually("the files are gone", || async { farrier.directories().is_empty() }).await;
     farrier.make(json!({ "name": "tool" })).await;
 }
@@ -89,9 +89,9 @@ async fn collaborators_come_change_and_go() {
     let path = "/api/v1/repos/admin/tool";
     let list = format!("{path}/collaborators");
     let octo = format!("{list}/octo");
-    assert_eq!(farrier.get(&list).await.text(), "[]\n");
-    assert_eq!(farrier.get(&octo).await.status, 404);
-    assert_eq!(farrier.get(&format!("{list}/nobody")).await.status, 422);
+    assert_eq!(farrier.show(&list).await.text(), "[]\n");
+    assert_eq!(farrier.show(&octo).await.status, 404);
+    assert_eq!(farrier.show(&format!("{list}/nobody")).await.status, 422);
     assert_eq!(farrier.by("octo", Method::GET, path, Value::Null).await.status, 404);
 
     for (body, word, push) in [
@@ -100,13 +100,13 @@ async fn collaborators_come_change_and_go() {
         (json!({ "permission": "admin" }), "admin", true),
     ] {
         assert_eq!(farrier.admin(Method::PUT, &octo, body).await.status, 204);
-        let permission = farrier.get(&format!("{octo}/permission")).await.json();
+        let permission = farrier.show(&format!("{octo}/permission")).await.json();
         assert_eq!((&permission["permission"], &permission["user"]["login"]), (&json!(word), &json!("octo")));
         let seen = farrier.by("octo", Method::GET, path, Value::Null).await.json();
         assert_eq!(seen["permissions"]["push"], json!(push));
     }
-    assert_eq!(farrier.get(&list).await.header("x-total-count"), "1");
-    assert_eq!(farrier.get(&octo).await.status, 204);
+    assert_eq!(farrier.show(&list).await.header("x-total-count"), "1");
+    assert_eq!(farrier.show(&octo).await.status, 204);
     assert_eq!(super::names(&farrier.by("octo", Method::GET, "/api/v1/user/repos", Value::Null).await), ["tool"]);
     let asked = farrier.by("octo", Method::GET, &format!("{list}/admin/permission"), Value::Null).await.json();
     assert_eq!(asked["permission"], "owner");

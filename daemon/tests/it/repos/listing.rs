@@ -10,15 +10,15 @@ use crate::support::TestDaemon;
 async fn empty_lists_are_lists() {
     let farrier = TestDaemon::start().await;
     for path in ["/api/v1/user/repos", "/api/v1/users/admin/repos"] {
-        let empty = farrier.get(path).await;
+        let empty = farrier.show(path).await;
         assert_eq!((empty.status, empty.text().as_str(), empty.header("x-total-count")), (200, "[]\n", "0"), "{path}");
     }
-    let search = farrier.get("/api/v1/repos/search").await;
+    let search = farrier.show("/api/v1/repos/search").await;
     assert_eq!((search.text().as_str(), search.header("x-total-count")), ("{\"ok\":true,\"data\":[]}\n", "0"));
     farrier.make(json!({ "name": "x" })).await;
-    assert_eq!(farrier.get("/api/v1/repos/admin/x/forks").await.text(), "[]\n");
-    assert_eq!(farrier.get("/api/v1/users/nobody/repos").await.status, 404);
-    assert_eq!(farrier.get("/api/v1/orgs/admin/repos").await.status, 404);
+    assert_eq!(farrier.show("/api/v1/repos/admin/x/forks").await.text(), "[]\n");
+    assert_eq!(farrier.show("/api/v1/users/nobody/repos").await.status, 404);
+    assert_eq!(farrier.show("/api/v1/orgs/admin/repos").await.status, 404);
     assert_eq!(farrier.by("", Method::GET, "/api/v1/user/repos", Value::Null).await.status, 401);
 }
 
@@ -31,14 +31,14 @@ async fn pages_have_bounds_and_lead_to_each_other() {
     for (query, items) in
         [("limit=500", 50), ("limit=0", 30), ("limit=x", 30), ("page=-1", 30), ("", 30), ("page=9", 0)]
     {
-        let page = farrier.get(&format!("/api/v1/users/admin/repos?{query}")).await;
+        let page = farrier.show(&format!("/api/v1/users/admin/repos?{query}")).await;
         assert_eq!((names(&page).len(), page.header("x-total-count")), (items, "53"), "{query}");
     }
-    let page = farrier.get("/api/v1/users/admin/repos?page=2&limit=20").await;
+    let page = farrier.show("/api/v1/users/admin/repos?page=2&limit=20").await;
     assert_eq!(names(&page).first().map(String::as_str), Some("r21"));
     let link = |n, rel| format!("<{}/api/v1/users/admin/repos?limit=20&page={n}>; rel=\"{rel}\"", farrier.url);
     assert_eq!(page.header("link"), [link(3, "next"), link(3, "last"), link(1, "first"), link(1, "prev")].join(","));
-    let last = farrier.get("/api/v1/repos/search?sort=alpha&order=desc&limit=2&page=27").await;
+    let last = farrier.show("/api/v1/repos/search?sort=alpha&order=desc&limit=2&page=27").await;
     assert_eq!(names(&last), ["r01"]);
 }
 
@@ -75,8 +75,8 @@ async fn what_others_keep_private_changes_neither_items_nor_totals() {
     assert_eq!(list("uid=3").await, ["shared"], "what an account collaborates on");
     assert_eq!(list("uid=3&exclusive=true").await, Vec::<String>::new());
     assert_eq!(list("uid=3&mode=collaborative").await, ["shared"]);
-    assert_eq!(names(&farrier.get("/api/v1/user/repos").await), Vec::<String>::new());
-    assert_eq!(farrier.get("/api/v1/repos/search").await.header("x-total-count"), "3", "administrators see all");
+    assert_eq!(names(&farrier.show("/api/v1/user/repos").await), Vec::<String>::new());
+    assert_eq!(farrier.show("/api/v1/repos/search").await.header("x-total-count"), "3", "administrators see all");
 }
 
 #[tokio::test]
@@ -106,13 +106,13 @@ async fn searches_find_order_and_refuse() {
         ("uid=1&archived=false", &["alpha-tool", "gamma-Tool"]),
         ("uid=77", &[]),
     ] {
-        assert_eq!(names(&farrier.get(&format!("/api/v1/repos/search?{query}")).await), expected, "{query}");
+        assert_eq!(names(&farrier.show(&format!("/api/v1/repos/search?{query}")).await), expected, "{query}");
     }
     for query in ["mode=odd", "sort=odd", "sort=alpha&order=odd"] {
-        assert_eq!(farrier.get(&format!("/api/v1/repos/search?{query}")).await.status, 422, "{query}");
+        assert_eq!(farrier.show(&format!("/api/v1/repos/search?{query}")).await.status, 422, "{query}");
     }
-    let order = async |word: &str| names(&farrier.get(&format!("/api/v1/user/repos?order_by={word}")).await);
+    let order = async |word: &str| names(&farrier.show(&format!("/api/v1/user/repos?order_by={word}")).await);
     assert_eq!(order("name").await, ["alpha-tool", "Beta", "gamma-Tool"]);
     assert_eq!(order("newest").await, ["gamma-Tool", "alpha-tool", "Beta"]);
-    assert_eq!(farrier.get("/api/v1/user/repos?order_by=odd").await.status, 422);
+    assert_eq!(farrier.show("/api/v1/user/repos?order_by=odd").await.status, 422);
 }

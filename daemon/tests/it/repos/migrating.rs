@@ -140,7 +140,7 @@ async fn intervals_are_checked_before_anything_is_made() {
     }
     assert_eq!(source.requests.load(Ordering::SeqCst), 0);
     assert!(farrier.directories().is_empty());
-    assert_eq!(farrier.get("/api/v1/repos/admin/copy").await.status, 404);
+    assert_eq!(farrier.show("/api/v1/repos/admin/copy").await.status, 404);
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ async fn wrong_credentials_are_told_without_being_shown() {
         assert!(refused.text().contains("authentication") && !refused.text().contains("s3cret"), "{refused:?}");
     }
     assert!(farrier.directories().is_empty());
-    assert_eq!(farrier.get("/api/v1/repos/admin/copy").await.status, 404);
+    assert_eq!(farrier.show("/api/v1/repos/admin/copy").await.status, 404);
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn a_slow_source_can_be_watched_and_given_up() {
     assert_eq!((begun.status, begun.header("location")), (202, format!("{}{path}", farrier.url).as_str()), "{begun:?}");
     assert_eq!(begun.json()["farrier_migration"]["state"], "running");
     eventually("bytes are counted", || async {
-        let shown = farrier.get(path).await.json();
+        let shown = farrier.show(path).await.json();
         shown["farrier_migration"]["bytes_received"].as_i64().is_some_and(|bytes| bytes > 0)
     })
     .await;
@@ -225,7 +225,7 @@ async fn a_slow_source_can_be_watched_and_given_up() {
     assert_eq!(migrate(&farrier, &[], body).await.status, 409);
     assert_eq!(farrier.admin(Method::DELETE, path, Value::Null).await.status, 204);
     eventually("git has ended", || async { !runs_with(&source.address) }).await;
-    assert_eq!(farrier.get(path).await.status, 404);
+    assert_eq!(farrier.show(path).await.status, 404);
     eventually("nothing is left", || async { farrier.directories() == before }).await;
 }
 
@@ -236,7 +236,7 @@ async fn a_failure_nobody_waited_for_says_why_and_makes_room() {
     let body = json!({ "clone_addr": source.url("nothing"), "repo_name": "copy" });
     assert_eq!(migrate(&farrier, &[("prefer", "respond-async")], body).await.status, 202);
     eventually("it has failed", || async {
-        let shown = farrier.get("/api/v1/repos/admin/copy").await.json();
+        let shown = farrier.show("/api/v1/repos/admin/copy").await.json();
         shown["farrier_migration"]["state"] == "failed" && shown["farrier_migration"]["error"] != ""
     })
     .await;
@@ -252,7 +252,7 @@ async fn a_migration_that_a_stop_cut_off_has_failed_and_can_be_asked_for_again()
     let body = json!({ "clone_addr": slow.url(""), "repo_name": "copy" });
     assert_eq!(migrate(&farrier, &[("prefer", "respond-async")], body).await.status, 202);
     farrier.restart().await;
-    assert_eq!(farrier.get("/api/v1/repos/admin/copy").await.json()["farrier_migration"]["state"], "failed");
+    assert_eq!(farrier.show("/api/v1/repos/admin/copy").await.json()["farrier_migration"]["state"], "failed");
     let source = Source::of(directory, false).await;
     let again = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await;
     assert_eq!(again.status, 201, "{again:?}");

@@ -31,7 +31,7 @@ impl TestDaemon {
         send(&self.tcp(), method, path, &headers, body).await
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    async fn show(&self, path: &str) -> Answer {
         self.admin(Method::GET, path, Value::Null).await
     }
 

@@ -6,6 +6,7 @@ mod binary;
 pub mod client;
 mod daemon;
 pub mod git;
+mod gitdir;
 mod http;
 pub mod process;
 mod proxy;
@@ -17,6 +18,7 @@ use std::time::Duration;
 pub use self::{
     binary::{Binary, stored},
     daemon::{Job, TestDaemon, eventually, in_time},
+    gitdir::{GitDir, Import, run},
     http::{Answer, Over, Pieces, send, try_send},
     proxy::Proxy,
     random::Random,

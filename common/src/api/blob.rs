@@ -1,0 +1,19 @@
+//! Blobs.
+
+use serde::{Deserialize, Serialize};
+
+/// A blob with its content.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Blob {
+    /// In base64; empty for a blob that is too large to be shown this way.
+    pub content: String,
+    /// Always `base64`.
+    pub encoding: String,
+    /// Absolute address of this object.
+    pub url: String,
+    /// Object id.
+    pub sha: String,
+    /// Bytes.
+    pub size: i64,
+}

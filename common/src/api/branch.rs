@@ -1,0 +1,54 @@
+//! Branches.
+
+use serde::{Deserialize, Serialize};
+
+use super::{PayloadCommit, null_as_default};
+
+/// A branch. Strict clients need every field.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(clippy::struct_excessive_bools)] // the API family's shape
+pub struct Branch {
+    /// Name without `refs/heads/`.
+    pub name: String,
+    /// Its tip.
+    pub commit: PayloadCommit,
+    /// Whether rules guard it; there are none so far.
+    pub protected: bool,
+    /// Always 0.
+    pub required_approvals: i64,
+    /// Always false.
+    pub enable_status_check: bool,
+    /// Always empty.
+    pub status_check_contexts: Vec<String>,
+    /// Whether the caller may push to it.
+    pub user_can_push: bool,
+    /// The same.
+    pub user_can_merge: bool,
+    /// Always empty.
+    pub effective_branch_protection_name: String,
+}
+
+/// `POST /repos/{owner}/{repo}/branches`. `null` is the same as absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CreateBranch {
+    /// Required.
+    #[serde(deserialize_with = "null_as_default")]
+    pub new_branch_name: String,
+    /// Branch, tag or commit to begin at; empty: the default branch.
+    #[serde(deserialize_with = "null_as_default")]
+    pub old_ref_name: String,
+    /// Older name of the same, for branches only.
+    #[serde(deserialize_with = "null_as_default")]
+    pub old_branch_name: String,
+}
+
+/// `PATCH /repos/{owner}/{repo}/branches/{name}`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RenameBranch {
+    /// Required: the new name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+}

@@ -1,0 +1,148 @@
+//! The bytes of a file.
+
+use axum::{
+    body::Body,
+    extract::{Path, RawQuery, State},
+    response::{IntoResponse as _, Response},
+};
+use http::{HeaderMap, HeaderName, Method, StatusCode, header};
+
+use super::{Asked, Scene, is_known, not_modified, pipe::Pipe, scene, set};
+use crate::{
+    app::App,
+    git::read::tree::Shape,
+    http::{
+        artifact::{
+            disposition,
+            range::{self, Wanted},
+        },
+        auth::{Caller, OfRepository},
+        error::ApiError,
+        show::http_date,
+    },
+    service::{
+        Error,
+        browse::contents::{self, Raw},
+    },
+};
+
+/// What browsers show by themselves and what is never text, by the ending of the name.
+const TYPES: &[(&str, &str)] = &[
+    ("avif", "image/avif"),
+    ("bmp", "image/bmp"),
+    ("gif", "image/gif"),
+    ("ico", "image/x-icon"),
+    ("jpeg", "image/jpeg"),
+    ("jpg", "image/jpeg"),
+    ("mp4", "video/mp4"),
+    ("pdf", "application/pdf"),
+    ("png", "image/png"),
+    ("svg", "image/svg+xml"),
+    ("webm", "video/webm"),
+    ("webp", "image/webp"),
+];
+
+/// `GET /repos/{owner}/{repo}/raw/{path}` and `/media/{path}`
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path((owner, name, path)): Path<(String, String, String)>,
+    RawQuery(query): RawQuery,
+    method: Method,
+    asked: HeaderMap,
+) -> Result<Response, ApiError> {
+    let scene = scene(app, caller, &owner, &name).await?;
+    let file = contents::raw(&scene.browse, &path, &Asked::new(query.as_deref()).text("ref")).await?;
+    let etag = format!("\"{}\"", file.entry.id);
+    let mut headers = headers(&file, &etag);
+    if is_known(&asked, &etag) {
+        return Ok(not_modified(headers));
+    }
+    let size = file.entry.size;
+    let (status, range) = match wanted(&asked, &etag, size) {
+        Wanted::Whole => (StatusCode::OK, 0..size),
+        Wanted::Part(range) => {
+            set(&mut headers, header::CONTENT_RANGE, &format!("bytes {}-{}/{size}", range.start, range.end - 1));
+            (StatusCode::PARTIAL_CONTENT, range)
+        }
+        Wanted::Unsatisfiable => return Ok(unsatisfiable(size)),
+    };
+    let mut pipe = open(&scene, &file).await?;
+    let start = pipe.peek().await.map_err(|error| {
+        tracing::error!(%error, "a file of a repository cannot be read");
+        ApiError::internal()
+    })?;
+    set(&mut headers, header::CONTENT_TYPE, media_type(&file.entry.path, start));
+    headers.insert(header::CONTENT_LENGTH, (range.end - range.start).into());
+    let body = if method == Method::HEAD { Body::empty() } else { pipe.part(&range).body() };
+    Ok((status, headers, body).into_response())
+}
+
+async fn open(scene: &Scene, file: &Raw) -> Result<Pipe, Error> {
+    Ok(Pipe::new(file.bytes(&scene.browse).await?, scene.app.git.timeout()))
+}
+
+fn headers(file: &Raw, etag: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let name = file.entry.path.rsplit('/').next().unwrap_or_default();
+    let shape = if file.entry.shape() == Shape::Symlink { "symlink" } else { "file" };
+    for (header, value) in [
+        (header::ETAG, etag),
+        (header::LAST_MODIFIED, &http_date(file.last_commit.committer.seconds)),
+        (header::ACCEPT_RANGES, "bytes"),
+        (header::CACHE_CONTROL, "private, max-age=300"),
+        (header::CONTENT_DISPOSITION, &disposition::inline(name)),
+        // Whatever was pushed never runs in the name of this host.
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
+        (HeaderName::from_static("x-gitea-object-type"), shape),
+        (HeaderName::from_static("x-forgejo-object-type"), shape),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "Content-Disposition, X-Gitea-Object-Type, X-Forgejo-Object-Type"),
+    ] {
+        set(&mut headers, header, value);
+    }
+    headers
+}
+
+/// The range that counts: `If-Range` with another content asks for the whole.
+fn wanted(headers: &HeaderMap, etag: &str, size: u64) -> Wanted {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    match (text(header::RANGE), text(header::IF_RANGE)) {
+        (None, _) => Wanted::Whole,
+        (Some(_), Some(known)) if known != etag => Wanted::Whole,
+        (Some(range), _) => range::parse(range, size),
+    }
+}
+
+fn unsatisfiable(size: u64) -> Response {
+    let error = ApiError::new(StatusCode::RANGE_NOT_SATISFIABLE, format!("the file has {size} bytes"));
+    let mut response = error.into_response();
+    set(response.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{size}"));
+    response
+}
+
+/// What the bytes are: by the name where that is sure, else text unless there is a zero byte.
+fn media_type(path: &str, start: &[u8]) -> &'static str {
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
+    if let Some((_, known)) = TYPES.iter().find(|(known, _)| *known == ending) {
+        return known;
+    }
+    if start.contains(&0) { "application/octet-stream" } else { "text/plain; charset=utf-8" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_of_files() {
+        for (path, start, expected) in [
+            ("a/x.PNG", &b"\x89PNG\0"[..], "image/png"),
+            ("index.html", b"<html>", "text/plain; charset=utf-8"),
+            ("tool", b"\x7fELF\0", "application/octet-stream"),
+            ("README", b"", "text/plain; charset=utf-8"),
+            ("x.svg", b"<svg", "image/svg+xml"),
+        ] {
+            assert_eq!(media_type(path, start), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What git holds as the REST API shows it.
+
+use std::collections::HashMap;
+
+use farrier_common::api;
+use farrier_proto::store::User;
+use jiff::{Timestamp, tz};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::Scene;
+use crate::{
+    git::read::{
+        commit::{self, Commit, Person, Signed},
+        history::Changes,
+        refs::Reference,
+    },
+    http::show,
+    service::{
+        access::Action,
+        browse::{branches::Branch, commits::Seen, tags::Tag},
+    },
+};
+
+/// Everything but RFC 3986's unreserved characters and slashes.
+const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+
+/// A path or a name as part of an address, slashes as they are.
+pub(super) fn escaped(path: &str) -> String {
+    utf8_percent_encode(path, IN_PATHS).to_string()
+}
+
+/// RFC 3339 in UTC, whole seconds.
+pub(super) fn time(seconds: i64) -> String {
+    Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
+}
+
+/// RFC 3339 with the person's own offset, whole seconds.
+fn own_time(person: &Person) -> String {
+    let offset = tz::Offset::from_seconds(person.offset_minutes.saturating_mul(60)).unwrap_or(tz::Offset::UTC);
+    if offset == tz::Offset::UTC {
+        return time(person.seconds);
+    }
+    let instant = Timestamp::from_second(person.seconds).unwrap_or(Timestamp::UNIX_EPOCH);
+    instant.to_zoned(tz::TimeZone::fixed(offset)).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// Signatures are shown with what they sign; whoever has the keys can verify them.
+fn verification(signed: Option<&Signed>) -> api::Verification {
+    match signed {
+        None => api::Verification { reason: "gpg.error.not_signed_commit".into(), ..api::Verification::default() },
+        Some(signed) => api::Verification {
+            verified: false,
+            reason: "gpg.error.no_gpg_keys_found".into(),
+            signature: signed.signature.clone(),
+            payload: signed.payload.clone(),
+        },
+    }
+}
+
+/// Which parts of a commit are shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts {
+    pub(super) stat: bool,
+    pub(super) files: bool,
+    pub(super) verification: bool,
+}
+
+impl Scene {
+    fn commit_url(&self, id: &str) -> String {
+        format!("{}/git/commits/{id}", self.api)
+    }
+
+    fn meta(&self, id: &str, seconds: Option<i64>) -> api::CommitMeta {
+        let created = seconds.map(time).unwrap_or_default();
+        api::CommitMeta { url: self.commit_url(id), sha: id.to_owned(), created }
+    }
+
+    /// A tag.
+    pub(super) fn tag(&self, tag: &Tag) -> api::Tag {
+        let name = escaped(&tag.name);
+        api::Tag {
+            name: tag.name.clone(),
+            message: tag.message.clone(),
+            id: tag.id.clone(),
+            commit: self.meta(&tag.commit.id, Some(tag.commit.committer.seconds)),
+            zipball_url: format!("{}/archive/{name}.zip", self.html),
+            tarball_url: format!("{}/archive/{name}.tar.gz", self.html),
+            archive_download_count: api::ArchiveDownloads::default(),
+        }
+    }
+
+    /// A tag object.
+    pub(super) fn annotated(&self, tag: &commit::Tag) -> api::AnnotatedTag {
+        let tagger = tag.tagger.clone().unwrap_or_default();
+        api::AnnotatedTag {
+            tag: tag.name.clone(),
+            sha: tag.id.clone(),
+            url: format!("{}/git/tags/{}", self.api, tag.id),
+            message: tag.message.clone(),
+            tagger: api::Signature { date: time(tagger.seconds), name: tagger.name, email: tagger.email },
+            object: self.object(&tag.target_kind, &tag.target),
+            verification: verification(tag.signed.as_ref()),
+            archive_download_count: api::ArchiveDownloads::default(),
+        }
+    }
+
+    fn object(&self, kind: &str, id: &str) -> api::GitObject {
+        api::GitObject { kind: kind.to_owned(), sha: id.to_owned(), url: format!("{}/git/{kind}s/{id}", self.api) }
+    }
+
+    /// A reference.
+    pub(super) fn reference(&self, reference: &Reference) -> api::GitReference {
+        api::GitReference {
+            name: reference.name.clone(),
+            url: format!("{}/git/{}", self.api, escaped(&reference.name)),
+            object: self.object(&reference.kind, &reference.id),
+        }
+    }
+}
+
+/// Commits and the accounts behind their addresses.
+pub(super) struct Gallery<'a> {
+    pub(super) scene: &'a Scene,
+    /// By address in lower case.
+    pub(super) people: HashMap<String, User>,
+}
+
+impl Gallery<'_> {
+    fn account(&self, person: &Person) -> Option<api::User> {
+        let user = self.people.get(&person.email.to_lowercase())?;
+        Some(show::user(&self.scene.app, &self.scene.identity, user))
+    }
+
+    fn payload_user(&self, person: &Person) -> api::PayloadUser {
+        let username = self.people.get(&person.email.to_lowercase()).map(|user| user.name.clone()).unwrap_or_default();
+        api::PayloadUser { name: person.name.clone(), email: person.email.clone(), username }
+    }
+
+    /// A branch.
+    pub(super) fn branch(&self, branch: &Branch) -> api::Branch {
+        let pushes = self.scene.browse.found.standing.allows(Action::Write);
+        api::Branch {
+            name: branch.name.clone(),
+            commit: self.payload(&branch.commit),
+            user_can_push: pushes,
+            user_can_merge: pushes,
+            ..api::Branch::default()
+        }
+    }
+
+    fn payload(&self, commit: &Commit) -> api::PayloadCommit {
+        api::PayloadCommit {
+            id: commit.id.clone(),
+            message: commit.message.clone(),
+            url: format!("{}/commit/{}", self.scene.html, commit.id),
+            author: self.payload_user(&commit.author),
+            committer: self.payload_user(&commit.committer),
+            verification: verification(commit.signed.as_ref()),
+            timestamp: own_time(&commit.author),
+        }
+    }
+
+    /// A commit.
+    pub(super) fn commit(&self, seen: &Seen, parts: Parts) -> api::Commit {
+        let (scene, commit) = (self.scene, &seen.commit);
+        let created = commit.committer.seconds;
+        let person = |person: &Person, date: String| api::Signature {
+            name: person.name.clone(),
+            email: person.email.clone(),
+            date,
+        };
+        api::Commit {
+            url: scene.commit_url(&commit.id),
+            sha: commit.id.clone(),
+            created: time(created),
+            html_url: format!("{}/commit/{}", scene.html, commit.id),
+            commit: api::CommitDetails {
+                url: scene.commit_url(&commit.id),
+                author: person(&commit.author, own_time(&commit.author)),
+                committer: person(&commit.committer, time(created)),
+                message: commit.message.clone(),
+                tree: api::CommitMeta {
+                    url: format!("{}/git/trees/{}", scene.api, commit.tree),
+                    sha: commit.tree.clone(),
+                    created: time(created),
+                },
+                verification: parts.verification.then(|| verification(commit.signed.as_ref())),
+            },
+            author: self.account(&commit.author),
+            committer: self.account(&commit.committer),
+            parents: commit.parents.iter().map(|id| scene.meta(id, None)).collect(),
+            files: seen.changes.as_ref().filter(|_| parts.files).map(files),
+            stats: seen.changes.as_ref().filter(|_| parts.stat).map(stats),
+        }
+    }
+}
+
+fn files(changes: &Changes) -> Vec<api::CommitFile> {
+    let word = |letter| match letter {
+        'A' => "added",
+        'D' => "removed",
+        _ => "modified",
+    };
+    let file =
+        |(path, letter): &(String, char)| api::CommitFile { filename: path.clone(), status: word(*letter).into() };
+    changes.files.iter().map(file).collect()
+}
+
+fn stats(changes: &Changes) -> api::CommitStats {
+    let (additions, deletions) = (show::number(changes.additions), show::number(changes.deletions));
+    api::CommitStats { total: additions.saturating_add(deletions), additions, deletions }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_keep_the_offset_of_who_wrote() {
+        let at = |seconds, offset_minutes| own_time(&Person { seconds, offset_minutes, ..Person::default() });
+        assert_eq!(at(1_767_323_045, 0), "2026-01-02T03:04:05Z");
+        assert_eq!(at(1_767_323_045, 330), "2026-01-02T08:34:05+05:30");
+        assert_eq!(at(1_767_323_045, -570), "2026-01-01T17:34:05-09:30");
+        assert_eq!(at(0, 99_999), "1970-01-01T00:00:00Z");
+        assert_eq!(time(i64::MAX), "1970-01-01T00:00:00Z");
+    }
+
+    #[test]
+    fn paths_in_addresses() {
+        assert_eq!(escaped("src/a b/ü?#%.rs"), "src/a%20b/%C3%BC%3F%23%25.rs");
+    }
+}

@@ -1,0 +1,43 @@
+//! Branches.
+
+use super::{Browse, PageOf, page_of};
+use crate::{
+    git::read::{commit::Commit, rev},
+    service::Error,
+};
+
+const BRANCHES: &str = "refs/heads/";
+
+/// A branch and its tip.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// Name without `refs/heads/`.
+    pub name: String,
+    /// Its tip.
+    pub commit: Commit,
+}
+
+/// A page of the branches, by name.
+pub async fn list(browse: &Browse, skip: u64, limit: usize) -> Result<PageOf<Branch>, Error> {
+    let (refs, total) = page_of(browse.git.refs(BRANCHES).await?, skip, limit);
+    let ids: Vec<String> = refs.iter().map(|reference| reference.id.clone()).collect();
+    let commits = browse.git.commits(&ids).await?;
+    let mut branches = Vec::with_capacity(refs.len());
+    for reference in refs {
+        let name = reference.name.trim_start_matches(BRANCHES).to_owned();
+        if let Some(commit) = commits.iter().find(|commit| commit.id == reference.id) {
+            branches.push(Branch { name, commit: commit.clone() });
+        }
+    }
+    Ok((branches, total))
+}
+
+/// The branch called `name`.
+pub async fn get(browse: &Browse, name: &str) -> Result<Branch, Error> {
+    let missing = || Error::NotFound { what: "the branch" };
+    if !rev::is_revision(name) || name.contains(['~', '^']) {
+        return Err(missing());
+    }
+    let tip = browse.git.commits(&[format!("{BRANCHES}{name}")]).await?.into_iter().next();
+    Ok(Branch { name: name.to_owned(), commit: tip.ok_or_else(missing)? })
+}

@@ -1,0 +1,221 @@
+//! Branches and tags that are made, renamed and removed through the API.
+//!
+//! They are pushes that the daemon makes itself: marked before git moves a ref, recorded with
+//! their events afterwards, whoever still listens.
+
+use farrier_proto::store::Repository;
+use tokio::sync::oneshot;
+
+use super::{Error, browse::Browse, pushes};
+use crate::{
+    app::App,
+    git::{
+        GitError,
+        commands::{Commands, Update},
+        read::rev,
+        ref_name::{HEADS, TAGS, is_valid_short},
+    },
+    model::identity::Account,
+    store::{Tx, repositories},
+};
+
+/// Longest name of a branch or tag that is made through the API, characters.
+const NAME_MAX_CHARS: usize = 100;
+
+/// Makes the branch `name` where `from` is; empty: at the tip of the default branch.
+pub async fn create_branch(app: &App, browse: &Browse, actor: u64, name: &str, from: &str) -> Result<(), Error> {
+    check_name("new_branch_name", name)?;
+    let at = browse.resolve(from).await?;
+    let [branch, tag] = tips(app, browse, [HEADS, TAGS], name).await?;
+    if branch.is_some() || tag.is_some() {
+        let kind = if branch.is_some() { "branch" } else { "tag" };
+        return Err(Error::Exists { message: format!("{kind} already exists: {name}") });
+    }
+    apply(app, &browse.found.repository, actor, vec![Move::new(HEADS, name, None, Some(at))]).await
+}
+
+/// Removes the branch `name`, unless it is the default.
+pub async fn delete_branch(app: &App, browse: &Browse, actor: u64, name: &str) -> Result<(), Error> {
+    let [tip] = tips(app, browse, [HEADS], name).await?;
+    let tip = tip.ok_or(Error::NotFound { what: "the branch" })?;
+    apply(app, &browse.found.repository, actor, vec![Move::new(HEADS, name, Some(tip), None)]).await
+}
+
+/// Calls the branch `old` `new`. The default branch stays the default.
+pub async fn rename_branch(app: &App, browse: &Browse, actor: u64, old: &str, new: &str) -> Result<(), Error> {
+    let repository = &browse.found.repository;
+    let [tip] = tips(app, browse, [HEADS], old).await?;
+    let tip = tip.ok_or(Error::NotFound { what: "the branch" })?;
+    check_name("name", new)?;
+    let [taken] = tips(app, browse, [HEADS], new).await?;
+    if taken.is_some() {
+        return Err(Error::invalid("name", format!("branch already exists: {new}")));
+    }
+    let made = Move::new(HEADS, new, None, Some(tip.clone()));
+    let gone = Move::new(HEADS, old, Some(tip), None);
+    let in_the_way = |error| match error {
+        Error::Conflict { reason } => Error::invalid("name", reason),
+        other => other,
+    };
+    if repository.default_branch != old {
+        return apply(app, repository, actor, vec![made, gone]).await.map_err(in_the_way);
+    }
+    // In steps, each of which leaves a default branch that there is.
+    apply(app, repository, actor, vec![made]).await.map_err(in_the_way)?;
+    let row = set_default(app, repository.id, new).await?;
+    apply(app, &row, actor, vec![gone]).await
+}
+
+/// Makes the tag `name` where `target` is, with an object of its own when there is a message.
+pub async fn create_tag(
+    app: &App,
+    browse: &Browse,
+    account: &Account,
+    name: &str,
+    message: &str,
+    target: &str,
+) -> Result<(), Error> {
+    check_name("tag_name", name)?;
+    let commit = browse.resolve(target).await?;
+    let [tag] = tips(app, browse, [TAGS], name).await?;
+    if tag.is_some() {
+        return Err(Error::Exists { message: format!("tag already exists: {name}") });
+    }
+    let message = message.trim_end();
+    let at = if message.is_empty() { commit } else { annotate(app, browse, account, name, message, &commit).await? };
+    apply(app, &browse.found.repository, account.user.id, vec![Move::new(TAGS, name, None, Some(at))]).await
+}
+
+/// Removes the tag `name`.
+pub async fn delete_tag(app: &App, browse: &Browse, actor: u64, name: &str) -> Result<(), Error> {
+    let [tip] = tips(app, browse, [TAGS], name).await?;
+    let tip = tip.ok_or(Error::NotFound { what: "the tag" })?;
+    apply(app, &browse.found.repository, actor, vec![Move::new(TAGS, name, Some(tip), None)]).await
+}
+
+/// Writes a tag object and gives its id.
+async fn annotate(
+    app: &App,
+    browse: &Browse,
+    account: &Account,
+    name: &str,
+    message: &str,
+    commit: &str,
+) -> Result<String, Error> {
+    let clean = |text: &str| text.replace(|c: char| c.is_control() || matches!(c, '<' | '>'), "");
+    let user = &account.user;
+    let shown = if user.full_name.trim().is_empty() { &user.name } else { &user.full_name };
+    let seconds = app.now_ms().div_euclid(1_000);
+    let text = format!(
+        "object {commit}\ntype commit\ntag {name}\ntagger {} <{}> {seconds} +0000\n\n{}\n",
+        clean(shown).trim(),
+        clean(&user.email),
+        message.replace('\0', "")
+    );
+    let made = app.git.run(browse.found.repository.id, ["mktag"], text).await.map_err(Error::git("writing a tag"))?;
+    Ok(String::from_utf8_lossy(&made.stdout).trim().to_owned())
+}
+
+/// Where the refs called `name` are, below each of `prefixes`.
+async fn tips<const N: usize>(
+    app: &App,
+    browse: &Browse,
+    prefixes: [&str; N],
+    name: &str,
+) -> Result<[Option<String>; N], Error> {
+    if !is_valid_short(name) {
+        return Ok([const { None }; N]);
+    }
+    let names = prefixes.map(|prefix| format!("{prefix}{name}")).to_vec();
+    let found = app.git.tips(browse.found.repository.id, names).await.map_err(Error::git("reading refs"))?;
+    let mut found = found.into_iter();
+    Ok([(); N].map(|()| found.next().flatten()))
+}
+
+fn check_name(field: &'static str, name: &str) -> Result<(), Error> {
+    if name.is_empty() {
+        return Err(Error::invalid(field, "Required"));
+    }
+    // A name that looks like an id would hide the commit that has it.
+    let fine = is_valid_short(name) && name.chars().count() <= NAME_MAX_CHARS && !rev::is_full_id(name);
+    if fine { Ok(()) } else { Err(Error::invalid(field, "is no name of a branch or tag")) }
+}
+
+/// A ref that is to move.
+#[derive(Clone, Debug)]
+struct Move {
+    name: String,
+    /// Where it must be; `None`: it must not be there.
+    old: Option<String>,
+    /// Where it is to be; `None`: it is to go.
+    new: Option<String>,
+}
+
+impl Move {
+    fn new(prefix: &str, name: &str, old: Option<String>, new: Option<String>) -> Self {
+        Self { name: format!("{prefix}{name}"), old, new }
+    }
+
+    /// As a push would ask for it.
+    fn update(&self) -> Update {
+        let digits = self.old.as_ref().or(self.new.as_ref()).map_or(40, String::len);
+        let or_zeros = |id: &Option<String>| id.clone().unwrap_or_else(|| "0".repeat(digits));
+        Update { name: self.name.clone(), old: or_zeros(&self.old), new: or_zeros(&self.new) }
+    }
+
+    /// As `git update-ref --stdin -z` reads it.
+    fn line(&self) -> String {
+        match (&self.old, &self.new) {
+            (None, Some(new)) => format!("create {}\0{new}\0", self.name),
+            (Some(old), None) => format!("delete {}\0{old}\0", self.name),
+            (old, new) => {
+                let text = |id: &Option<String>| id.clone().unwrap_or_default();
+                format!("update {}\0{}\0{}\0", self.name, text(new), text(old))
+            }
+        }
+    }
+}
+
+/// Moves refs, all or none, and records it. Goes on when the caller is gone.
+async fn apply(app: &App, repository: &Repository, actor: u64, moves: Vec<Move>) -> Result<(), Error> {
+    if repository.archived {
+        return Err(Error::Archived);
+    }
+    let commands = Commands { updates: moves.iter().map(Move::update).collect(), ..Commands::default() };
+    if let Some(refusal) = pushes::refusals(repository, &commands).into_iter().next() {
+        return Err(Error::Forbidden { reason: refusal.reason });
+    }
+    let push = pushes::begin(app, repository.id, actor, &commands).await?;
+    let (tell, told) = oneshot::channel();
+    let (own, id) = (app.clone(), repository.id);
+    app.tasks.short(async move {
+        let lock = own.git.lock(id).await;
+        let input = moves.iter().map(Move::line).collect::<String>();
+        let moved = own.git.run(id, ["update-ref", "--stdin", "-z"], input).await;
+        let recorded = pushes::record(&own, &push, 0, &lock).await;
+        let _ = tell.send(match moved {
+            Ok(_) => recorded,
+            Err(GitError::Failed { .. }) => {
+                Err(Error::Conflict { reason: "another branch or tag is in the way, or was moved meanwhile".into() })
+            }
+            Err(error) => Err(Error::git("moving refs")(error)),
+        });
+    });
+    told.await.unwrap_or(Err(Error::Busy))
+}
+
+/// Makes `branch` the default of the repository with number `id`.
+async fn set_default(app: &App, id: u64, branch: &str) -> Result<Repository, Error> {
+    app.git.set_head(id, branch).await.map_err(Error::git("setting HEAD"))?;
+    let now = app.now_ms();
+    app.store
+        .write(async |tx: Tx| {
+            let before = repositories::get(&tx, id).await?.ok_or(Error::NotFound { what: "the repository" })?;
+            let mut row = before.clone();
+            branch.clone_into(&mut row.default_branch);
+            row.updated_ms = now;
+            repositories::put(&tx, Some(&before), &row);
+            Ok::<_, Error>(row)
+        })
+        .await
+}

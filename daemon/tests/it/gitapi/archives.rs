@@ -1,0 +1,162 @@
+//! Archives.
+
+use std::time::Duration;
+
+use http::Method;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::demo;
+use crate::support::{GitDir, Import, TestDaemon, eventually, run, send};
+
+#[tokio::test]
+async fn check_27_what_there_is_no_archive_of() {
+    let farrier = TestDaemon::start().await;
+    let empty = farrier.git_repository("empty").await;
+    assert_eq!(farrier.status(&empty.at("/archive/main.zip")).await, 404);
+    let demo = demo(&farrier).await;
+    let blob = demo.git(&["rev-parse", "main:binary"]);
+    for (name, status) in [
+        (format!("{}.zip", "c".repeat(40)), 404),
+        (format!("{blob}.zip"), 404),
+        ("nothing.tar.gz".into(), 404),
+        ("main.rar".into(), 400),
+        ("main".into(), 400),
+        ("--output=x.zip".into(), 404),
+        ("..%2Fmain.zip".into(), 404),
+    ] {
+        assert_eq!(farrier.status(&demo.at(&format!("/archive/{name}"))).await, status, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn check_28_the_same_bytes_again_also_after_gc() {
+    let farrier = TestDaemon::start().await;
+    let demo = demo(&farrier).await;
+    for name in ["main.zip", "main.tar.gz"] {
+        let path = demo.at(&format!("/archive/{name}"));
+        let first = farrier.get(&path).await;
+        assert_eq!(first.status, 200);
+        demo.git(&["gc", "--quiet"]);
+        let second = farrier.get(&path).await;
+        assert_eq!((&first.body, first.header("etag")), (&second.body, second.header("etag")), "{name}");
+        let commit = demo.git(&["rev-parse", "main"]);
+        let ending = name.trim_start_matches("main.");
+        assert_eq!(first.header("etag"), format!("\"{commit}.{ending}.1\""));
+        assert_eq!(first.header("last-modified"), "Fri, 02 Jan 2026 07:04:05 GMT");
+        let known = [("if-none-match", first.header("etag"))];
+        let unchanged = send(&farrier.tcp(), Method::GET, &path, &known, "").await;
+        assert_eq!((unchanged.status, unchanged.body.len()), (304, 0), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn check_29_names_prefixes_and_the_address_that_stays() {
+    let farrier = TestDaemon::start().await;
+    let demo = demo(&farrier).await;
+    let commit = demo.git(&["rev-parse", "feature/x"]);
+    for (path, kind, ending) in [
+        ("/archive/feature/x.zip", "application/zip", "zip"),
+        ("/archive/feature%2Fx.zip", "application/zip", "zip"),
+        ("/zipball/feature/x", "application/zip", "zip"),
+        ("/archive/feature%2Fx.tar.gz", "application/gzip", "tar.gz"),
+        ("/tarball/feature%2Fx", "application/gzip", "tar.gz"),
+        ("/archive/feature/x.bundle", "application/x-git-bundle", "bundle"),
+        ("/bundle/feature/x", "application/x-git-bundle", "bundle"),
+    ] {
+        let archive = farrier.get(&demo.at(path)).await;
+        assert_eq!((archive.status, archive.header("content-type")), (200, kind), "{path}");
+        let name = format!("attachment; filename=\"demo-feature-x.{ending}\"");
+        assert!(archive.header("content-disposition").starts_with(&name), "{path}");
+        let stays = format!("{}{}/archive/{commit}.{ending}?rev={commit}", farrier.url, demo.api);
+        assert_eq!(archive.header("link"), format!("<{stays}>; rel=\"immutable\""), "{path}");
+        assert_eq!(farrier.get(&farrier.path_of(&stays)).await.body, archive.body, "{path}");
+    }
+    assert_eq!(farrier.get(&demo.at("/archive/feature/x.zip")).await.body[..2], *b"PK");
+}
+
+#[tokio::test]
+async fn tar_files_unpack_below_the_repositorys_name_and_bundles_clone() {
+    let farrier = TestDaemon::start().await;
+    let demo = demo(&farrier).await;
+    let scratch = farrier.scratch();
+    let archive = farrier.get(&demo.at("/archive/main.tar.gz")).await;
+    let mut tar = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&archive.body[..]), &mut tar).expect("gzip");
+    let plain = run(&demo.path, &["archive", "--format=tar", "--prefix=demo/", "main"], &[]);
+    assert!(tar == plain, "the daemon adds nothing but compression");
+
+    let bundle = farrier.get(&demo.at("/archive/main.bundle")).await;
+    std::fs::write(scratch.join("demo.bundle"), &bundle.body).expect("a file");
+    run(&scratch, &["clone", "--quiet", "demo.bundle", "clone"], &[]);
+    let clone = GitDir { path: scratch.join("clone"), api: String::new() };
+    assert_eq!(clone.git(&["rev-parse", "HEAD"]), demo.git(&["rev-parse", "main"]));
+}
+
+/// A repository whose archives take a while: 24 MiB that do not compress.
+async fn heavy(farrier: &TestDaemon) -> GitDir {
+    let heavy = farrier.git_repository("heavy").await;
+    let mut state = 1_u64;
+    let mut noise = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state.to_le_bytes()
+    };
+    let content: Vec<u8> = std::iter::repeat_with(&mut noise).take(1 << 20).flatten().collect();
+    let mut import = Import::default().commit("main", 1, &[], "heavy");
+    for number in 0..3 {
+        let mut content = content.clone();
+        content[0] = number;
+        import = import.file("100644", &format!("{number}"), &content);
+    }
+    heavy.import(&import);
+    heavy
+}
+
+/// Git processes that run in `repository`.
+fn processes_in(repository: &GitDir) -> usize {
+    let needle = format!("GIT_DIR={}", repository.path.display());
+    let processes = std::fs::read_dir("/proc").expect("a process table").flatten();
+    let environments = processes.filter_map(|process| std::fs::read(process.path().join("environ")).ok());
+    environments.filter(|variables| variables.split(|byte| *byte == 0).any(|one| one == needle.as_bytes())).count()
+}
+
+#[tokio::test]
+async fn check_30_a_client_that_leaves_ends_the_process() {
+    let farrier = TestDaemon::start().await;
+    let heavy = heavy(&farrier).await;
+    let address = farrier.url.trim_start_matches("http://").to_owned();
+    let mut client = tokio::net::TcpStream::connect(&address).await.expect("a connection");
+    let request = format!("GET {} HTTP/1.1\r\nhost: x\r\n\r\n", heavy.at("/archive/main.zip"));
+    client.write_all(request.as_bytes()).await.expect("sent");
+    let mut start = [0; 4096];
+    client.read_exact(&mut start).await.expect("the begin of an archive");
+    assert_eq!(processes_in(&heavy), 1);
+    drop(client);
+    let left = async || processes_in(&heavy) == 0;
+    tokio::time::timeout(Duration::from_secs(10), eventually("git is gone", left)).await.expect("soon");
+}
+
+#[tokio::test]
+async fn check_30_processes_are_bounded_and_everybody_is_served() {
+    let farrier = TestDaemon::with(|config| config.git.max_archives = 2).await;
+    let heavy = heavy(&farrier).await;
+    let (over, path) = (farrier.tcp(), heavy.at("/archive/main.zip"));
+    let requests = futures_util::future::join_all((0..4).map(|_| send(&over, Method::GET, &path, &[], "")));
+    let mut most = 0;
+    let mut requests = std::pin::pin!(requests);
+    let answers = loop {
+        tokio::select! {
+            answers = &mut requests => break answers,
+            () = tokio::time::sleep(Duration::from_millis(20)) => {}
+        }
+        let archives = std::fs::read_dir("/proc").expect("a process table").flatten().filter(|process| {
+            let command = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+            let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+            let needle = heavy.path.display().to_string();
+            command.windows(12).any(|part| part == b"archive\0--fo")
+                && environment.windows(needle.len()).any(|part| part == needle.as_bytes())
+        });
+        most = most.max(archives.count());
+    };
+    assert!((1..=2).contains(&most), "{most} at once");
+    assert!(answers.iter().all(|answer| answer.status == 200 && answer.body == answers[0].body));
+}

@@ -1,0 +1,139 @@
+//! Repositories filled by the real git binary, in their directory below the daemon's data.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use http::Method;
+use serde_json::Value;
+
+use super::{Answer, TestDaemon, send};
+
+/// A bare repository of a running daemon.
+#[derive(Clone, Debug)]
+pub struct GitDir {
+    /// Its directory.
+    pub path: PathBuf,
+    /// Its address below the root, such as `/api/v1/repos/admin/demo`.
+    pub api: String,
+}
+
+/// Input of `git fast-import`, put together.
+#[derive(Clone, Debug, Default)]
+pub struct Import(Vec<u8>);
+
+impl Import {
+    /// A commit on `branch` with the mark `mark`, an hour after the one before. `parents` are marks.
+    pub fn commit(mut self, branch: &str, mark: usize, parents: &[usize], message: &str) -> Self {
+        let when = 1_767_323_045 + mark * 3_600;
+        let head = format!(
+            "commit refs/heads/{branch}\nmark :{mark}\nauthor A Ü Thor <a@x.example> {when} +0530\n\
+             committer C <c@x.example> {when} +0000\ndata {}\n{message}\n",
+            message.len()
+        );
+        self.0.extend_from_slice(head.as_bytes());
+        for (at, parent) in parents.iter().enumerate() {
+            let word = if at == 0 { "from" } else { "merge" };
+            self.0.extend_from_slice(format!("{word} :{parent}\n").as_bytes());
+        }
+        self
+    }
+
+    /// A file in the last commit.
+    pub fn file(mut self, mode: &str, path: &str, content: &[u8]) -> Self {
+        self.0.extend_from_slice(format!("M {mode} inline \"{path}\"\ndata {}\n", content.len()).as_bytes());
+        self.0.extend_from_slice(content);
+        self.0.push(b'\n');
+        self
+    }
+
+    /// A submodule in the last commit.
+    pub fn submodule(mut self, path: &str, id: &str) -> Self {
+        self.0.extend_from_slice(format!("M 160000 {id} {path}\n").as_bytes());
+        self
+    }
+
+    /// An annotated tag.
+    pub fn tag(mut self, name: &str, mark: usize, message: &str) -> Self {
+        let tag = format!(
+            "tag {name}\nfrom :{mark}\ntagger T <t@x.example> 1767400000 +0000\ndata {}\n{message}\n",
+            message.len()
+        );
+        self.0.extend_from_slice(tag.as_bytes());
+        self
+    }
+
+    /// A reference without an object of its own.
+    pub fn reference(mut self, name: &str, mark: usize) -> Self {
+        self.0.extend_from_slice(format!("reset {name}\nfrom :{mark}\n\n").as_bytes());
+        self
+    }
+}
+
+impl GitDir {
+    /// Runs git in the repository and gives what it prints, without the last line break.
+    pub fn git(&self, args: &[&str]) -> String {
+        String::from_utf8(run(&self.path, args, &[])).expect("text").trim_end().to_owned()
+    }
+
+    /// Fills the repository.
+    pub fn import(&self, import: &Import) {
+        run(&self.path, &["fast-import", "--quiet"], &import.0);
+    }
+
+    /// Path and query of something in the repository's API.
+    pub fn at(&self, rest: &str) -> String {
+        format!("{}{rest}", self.api)
+    }
+}
+
+/// Runs git with `input` in `directory`; fails the test when git fails.
+pub fn run(directory: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    #[expect(clippy::disallowed_methods, reason = "tests use the real git")]
+    let mut child = Command::new("git")
+        .args(args)
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_AUTHOR_NAME", "T")
+        .env("GIT_AUTHOR_EMAIL", "t@x.example")
+        .env("GIT_COMMITTER_NAME", "T")
+        .env("GIT_COMMITTER_EMAIL", "t@x.example")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("git starts");
+    child.stdin.take().expect("piped").write_all(input).expect("git reads");
+    let output = child.wait_with_output().expect("git ends");
+    assert!(output.status.success(), "git {args:?}: {:?}", output.status);
+    output.stdout
+}
+
+impl TestDaemon {
+    /// Makes the repository `admin/NAME` and gives its directory.
+    pub async fn git_repository(&self, name: &str) -> GitDir {
+        self.repository(name).await;
+        let api = format!("/api/v1/repos/admin/{name}");
+        let id = self.json(&api).await["id"].as_i64().expect("a number");
+        GitDir { path: self.data_dir().join(format!("repositories/{id}.git")), api }
+    }
+
+    /// GET as anybody, over TCP.
+    pub async fn get(&self, path: &str) -> Answer {
+        send(&self.tcp(), Method::GET, path, &[], "").await
+    }
+
+    /// What a GET answers; fails the test unless it is 200.
+    pub async fn json(&self, path: &str) -> Value {
+        let answer = self.get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        answer.json()
+    }
+
+    /// The status of a GET.
+    pub async fn status(&self, path: &str) -> u16 {
+        self.get(path).await.status
+    }
+}
