@@ -12,7 +12,7 @@ use crate::{
     git::Git,
     http::PeerRules,
     model::secret::SigningKey,
-    service::{artifacts::Receiving, migrations::Migrations},
+    service::{artifacts::Receiving, migrations::Migrations, sign_in::SignIn},
     store::Store,
     tasks::Tasks,
 };
@@ -37,6 +37,8 @@ pub struct Shared {
     pub git: Git,
     /// Repositories that are being fetched from elsewhere.
     pub migrations: Migrations,
+    /// Who tried to sign in and could not.
+    pub sign_in: SignIn,
     /// Running digests of uploads.
     pub digests: Digests,
     /// Keys for what the daemon signs.

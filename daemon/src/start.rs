@@ -27,6 +27,7 @@ use crate::{
         self, accounts,
         artifacts::Receiving,
         migrations::{self, Migrations},
+        sign_in::SignIn,
     },
     store::{
         Read as _, Store, StoreError, Tx,
@@ -200,6 +201,7 @@ async fn build(
         peers,
         tasks,
         receiving: Receiving::default(),
+        sign_in: SignIn::default(),
         sweep: background::Wake::default(),
         serving,
     }))

@@ -6,10 +6,12 @@
 mod artifact;
 mod ci;
 mod error;
+mod org;
 mod owner;
 mod repository;
 mod repository_input;
 mod run;
+mod settings;
 mod status;
 mod token;
 
@@ -19,14 +21,19 @@ pub use self::{
     artifact::{Artifact, ArtifactRun, Artifacts},
     ci::{BeginRun, BegunJob, Conclusion, EndJob},
     error::ErrorBody,
-    owner::{CreateUser, User},
+    org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
+    owner::{CreateUser, EditUser, FoundUsers, RenameUser, User},
     repository::{
         AddCollaborator, CollaboratorPermission, MigrationProgress, Permissions, Repository, RepositorySearch,
     },
     repository_input::{CreateRepository, EditRepository, MigrateRepository},
     run::{Job, Jobs, Run, Runs, Step, Task, TaskList},
+    settings::{
+        ApiSettings, AttachmentSettings, GitignoreTemplate, LabelTemplate, License, LicenseEntry, RepositorySettings,
+        UiSettings,
+    },
     status::{DiskStatus, Health, ListenerStatus, Status, StoreStatus, Version},
-    token::{AccessToken, CreateToken},
+    token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},
 };
 
 /// Reads `null` as the type's default: clients of the family send it for every unset field.

@@ -11,6 +11,7 @@ mod farrier;
 mod handle;
 mod origin;
 mod page;
+mod query;
 mod router;
 mod show;
 mod v1;

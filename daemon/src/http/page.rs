@@ -1,13 +1,19 @@
 //! Pages of lists: which one is asked for, and the headers that lead to the others.
 
+use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde::Serialize;
+
+use super::extract::ok;
+use crate::app::App;
 
 /// Items of a page when the request names no number.
-const LIMIT_DEFAULT: usize = 30;
-/// Most items of a page of the API family.
-const LIST_LIMIT_MAX: usize = 50;
-/// Most items of a page: clients of Actions ask for so many and believe that they get them.
-const LIMIT_MAX: usize = 100;
+pub(super) const LIMIT_DEFAULT: usize = 30;
+/// Most items of a page.
+pub(super) const LIMIT_MAX: usize = 50;
+/// Most items of a page of runs and artifacts: clients of Actions ask for so many and believe that
+/// they get them.
+const LIMIT_MAX_OF_ACTIONS: usize = 100;
 
 /// The page that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,28 +25,54 @@ pub(super) struct Page {
 }
 
 impl Page {
+    /// Reads `page` and `limit`. What makes no sense counts as absent, as in the API family.
+    pub(super) fn of_list(query: Option<&str>) -> Self {
+        Self::read(query, &["limit"], LIMIT_MAX)
+    }
+
     /// Reads `page` and `limit`, or `per_page` as Actions clients say. What makes no sense counts
     /// as absent, as in the API family.
     pub(super) fn of_actions(query: Option<&str>) -> Self {
+        Self::read(query, &["limit", "per_page"], LIMIT_MAX_OF_ACTIONS)
+    }
+
+    fn read(query: Option<&str>, limits: &[&str], max: usize) -> Self {
         let number = |words: &[&str]| {
             let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
             let found = pairs.find(|(name, _)| words.contains(&name.as_ref()));
             found.and_then(|(_, value)| value.parse::<u64>().ok()).filter(|number| *number > 0)
         };
-        let limit = number(&["limit", "per_page"])
-            .map_or(LIMIT_DEFAULT, |limit| usize::try_from(limit).unwrap_or(LIMIT_MAX).min(LIMIT_MAX));
+        let limit = number(limits).map_or(LIMIT_DEFAULT, |limit| usize::try_from(limit).unwrap_or(max).min(max));
         Self { number: number(&["page"]).unwrap_or(1), limit }
-    }
-
-    /// Reads `page` and `limit` as the API family does.
-    pub(super) fn of_list(query: Option<&str>) -> Self {
-        let page = Self::of_actions(query);
-        Self { limit: page.limit.min(LIST_LIMIT_MAX), ..page }
     }
 
     /// Items before this page.
     pub(super) fn skip(self) -> u64 {
         (self.number - 1).saturating_mul(self.limit as u64)
+    }
+
+    /// Items before this page, and how many it has.
+    pub(super) fn window(self) -> (u64, usize) {
+        (self.skip(), self.limit)
+    }
+
+    /// The items of this page out of all of them, and how many those are.
+    pub(super) fn cut<T>(self, all: Vec<T>) -> (Vec<T>, u64) {
+        let total = all.len() as u64;
+        let skip = usize::try_from(self.skip()).unwrap_or(usize::MAX);
+        (all.into_iter().skip(skip).take(self.limit).collect(), total)
+    }
+
+    /// The answer with one page of a list: `path` is the list's path below the base address.
+    pub(super) fn answer<T: Serialize>(
+        self,
+        app: &App,
+        path: &str,
+        query: Option<&str>,
+        total: u64,
+        body: T,
+    ) -> Response {
+        (self.headers(&format!("{}{path}", app.root_url), query, total), ok(body)).into_response()
     }
 
     /// `X-Total-Count`, and `Link` when there are more pages. `address` is the list's absolute
@@ -94,6 +126,8 @@ mod tests {
         assert_eq!(page("page=0&limit=-1"), Page { number: 1, limit: 30 });
         assert_eq!(page("page=x&limit=999"), Page { number: 1, limit: 100 });
         assert_eq!(page("page=3&limit=5").skip(), 10);
+        assert_eq!(Page::of_list(Some("limit=500&per_page=3")), Page { number: 1, limit: 50 });
+        assert_eq!(Page::of_list(Some("limit=2&page=2")).cut(vec![1, 2, 3]), (vec![3], 3));
         assert_eq!(Page::of_actions(Some("per_page=100&page=2")), Page { number: 2, limit: 100 });
         assert_eq!(page(&format!("page={}", u64::MAX)).skip(), u64::MAX);
     }
