@@ -12,7 +12,7 @@ use crate::{
     git::Git,
     http::PeerRules,
     model::secret::SigningKey,
-    service::{artifacts::Receiving, migrations::Migrations},
+    service::{artifacts::Receiving, migrations::Migrations, sign_in::SignIn},
     store::Store,
     tasks::Tasks,
 };
@@ -39,6 +39,8 @@ pub struct Shared {
     pub migrations: Migrations,
     /// Archives that are written at the moment; bounded by `git.max_archives`.
     pub archives: Arc<Semaphore>,
+    /// Who tried to sign in and could not.
+    pub sign_in: SignIn,
     /// Running digests of uploads.
     pub digests: Digests,
     /// Keys for what the daemon signs.

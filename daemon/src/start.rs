@@ -28,6 +28,7 @@ use crate::{
         artifacts::Receiving,
         migrations::{self, Migrations},
         pushes,
+        sign_in::SignIn,
     },
     store::{
         Read as _, Store, StoreError, Tx,
@@ -204,6 +205,7 @@ async fn build(
         peers,
         tasks,
         receiving: Receiving::default(),
+        sign_in: SignIn::default(),
         sweep: background::Wake::default(),
         serving,
     }))

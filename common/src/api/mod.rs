@@ -10,11 +10,13 @@ mod ci;
 mod commit;
 mod contents;
 mod error;
+mod org;
 mod owner;
 mod reference;
 mod repository;
 mod repository_input;
 mod run;
+mod settings;
 mod status;
 mod tag;
 mod token;
@@ -33,16 +35,21 @@ pub use self::{
     },
     contents::{Contents, ContentsLinks},
     error::ErrorBody,
-    owner::{CreateUser, User},
+    org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
+    owner::{CreateUser, EditUser, FoundUsers, RenameUser, User},
     reference::{GitObject, GitReference},
     repository::{
         AddCollaborator, CollaboratorPermission, MigrationProgress, Permissions, Repository, RepositorySearch,
     },
     repository_input::{CreateRepository, EditRepository, MigrateRepository},
     run::{Job, Jobs, Run, Runs, Step, Task, TaskList},
+    settings::{
+        ApiSettings, AttachmentSettings, GitignoreTemplate, LabelTemplate, License, LicenseEntry, RepositorySettings,
+        UiSettings,
+    },
     status::{DiskStatus, Health, ListenerStatus, Status, StoreStatus, Version},
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
-    token::{AccessToken, CreateToken},
+    token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},
     tree::{Tree, TreeEntry},
 };
 

@@ -1,4 +1,4 @@
-//! Users and organisations.
+//! Users.
 
 use serde::{Deserialize, Serialize};
 
@@ -85,4 +85,77 @@ pub struct CreateUser {
     /// farrier's addition: makes an administrator in the same step.
     #[serde(deserialize_with = "null_as_default")]
     pub admin: bool,
+}
+
+/// `PATCH /admin/users/{name}`. Absent and `null` mean unchanged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EditUser {
+    /// External source; there is none but 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_id: Option<i64>,
+    /// Name at an external source; ignored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub login_name: Option<String>,
+    /// A new password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// Closes the account until its password is changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub must_change_password: Option<bool>,
+    /// Closes the account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prohibit_login: Option<bool>,
+    /// A new address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+    /// At most 100 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_name: Option<String>,
+    /// Absolute address or empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub website: Option<String>,
+    /// At most 50 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// At most 255 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whether the account may be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub active: Option<bool>,
+    /// Whether it administers the site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admin: Option<bool>,
+    /// `public`, `limited` or `private`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub visibility: Option<String>,
+    /// Most repositories; -1: unlimited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_repo_creation: Option<i64>,
+    /// Whether it may make organisations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allow_create_organization: Option<bool>,
+    /// Sees only what it is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restricted: Option<bool>,
+}
+
+/// `GET /users/search`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FoundUsers {
+    /// Always true.
+    pub ok: bool,
+    /// A page of accounts.
+    pub data: Vec<User>,
+}
+
+/// `POST /admin/users/{name}/rename`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RenameUser {
+    /// Required.
+    #[serde(deserialize_with = "null_as_default")]
+    pub new_username: String,
 }

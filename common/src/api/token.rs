@@ -26,6 +26,61 @@ pub struct AccessToken {
     /// farrier's addition: when the token stops working; absent: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
+    /// The repositories that the token is limited to; absent: every one that its account reaches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repositories: Option<Vec<TokenRepository>>,
+}
+
+/// A repository that a token is limited to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TokenRepository {
+    /// Number; ignored on input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<i64>,
+    /// User or organisation.
+    #[serde(deserialize_with = "null_as_default")]
+    pub owner: String,
+    /// Name below the owner.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+    /// `owner/name`; ignored on input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_name: Option<String>,
+}
+
+/// `GET /token`: the token that the request was made with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CurrentToken {
+    /// Number of the token.
+    pub id: i64,
+    /// Unique among the account's tokens.
+    pub name: String,
+    /// Canonical scopes.
+    pub scopes: Vec<String>,
+    /// RFC 3339, whole seconds.
+    pub created_at: String,
+    /// RFC 3339, whole seconds, at most a minute old.
+    pub last_used_at: String,
+    /// When the token stops working; absent: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// As in [`AccessToken`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repositories: Option<Vec<TokenRepository>>,
+    /// Whose token it is.
+    pub user: TokenUser,
+}
+
+/// Whose token it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TokenUser {
+    /// Number of the account.
+    pub id: i64,
+    /// Name of the account.
+    pub login: String,
 }
 
 /// `POST /users/{name}/tokens`.
@@ -41,4 +96,7 @@ pub struct CreateToken {
     /// farrier's addition: RFC 3339; absent: never expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
+    /// Limits the token to these repositories; absent: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repositories: Option<Vec<TokenRepository>>,
 }

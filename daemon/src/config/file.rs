@@ -119,7 +119,8 @@ impl Reader {
 /// A hundred years: beyond it, times overflow somewhere.
 const SECS_MAX: u64 = 100 * 365 * 86_400;
 
-const SECTIONS: &[&str] = &["server", "socket", "store", "artifacts", "git", "ci", "webhook", "migration", "log"];
+const SECTIONS: &[&str] =
+    &["server", "socket", "auth", "store", "artifacts", "git", "ci", "webhook", "migration", "log"];
 
 fn read_all(r: &mut Reader, c: &mut Config) {
     read_data_dir(r, c);
@@ -132,6 +133,8 @@ fn read_all(r: &mut Reader, c: &mut Config) {
     r.parsed("socket", "admin_group", &mut s.admin_group, |name: String| Ok(Some(name)));
     r.parsed("socket", "ci_group", &mut s.ci_group, |name: String| Ok(Some(name)));
     r.value("socket", "trust_peers", &mut s.trust_peers);
+
+    r.value("auth", "query_tokens", &mut c.auth.query_tokens);
 
     r.parsed("store", "engine", &mut c.store.engine, |name: String| match name.as_str() {
         "redb" => Ok(name),

@@ -26,6 +26,8 @@ pub struct Config {
     pub server: Server,
     /// `[socket]`
     pub socket: Socket,
+    /// `[auth]`
+    pub auth: Auth,
     /// `[store]`
     pub store: Store,
     /// `[artifacts]`
@@ -80,6 +82,13 @@ pub struct Socket {
     pub ci_group: Option<String>,
     /// `trust_peers`: whether the kernel's word for who is connected counts.
     pub trust_peers: bool,
+}
+
+/// `[auth]`: how callers prove who they are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Auth {
+    /// `query_tokens`: whether a token may stand in the query, where proxies log it.
+    pub query_tokens: bool,
 }
 
 /// `[store]`
@@ -214,6 +223,7 @@ impl Config {
                 ci_group: None,
                 trust_peers: true,
             },
+            auth: Auth { query_tokens: true },
             store: Store { engine: "redb".into(), cache_mib: 32, quick_repair: false },
             artifacts: Artifacts {
                 on_duplicate: OnDuplicate::Reject,

@@ -1,11 +1,19 @@
 //! Who asks: credentials out of a request, and what a route asks of them.
+//!
+//! The order of refusals is that of the API family: wrong credentials, the account's state, acting
+//! as another, what the path names, the token's scopes, signing in, the role. The body is read
+//! after all of them.
+
+mod credentials;
+mod peers;
 
 use std::marker::PhantomData;
 
-use axum::extract::FromRequestParts;
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use http::{HeaderMap, Method, StatusCode, header, request::Parts};
+use axum::extract::{FromRequestParts, RawPathParams};
+use http::{HeaderMap, Method, header, request::Parts};
 
+pub(super) use self::credentials::query_token;
+pub use self::peers::PeerRules;
 use super::error::ApiError;
 use crate::{
     app::App,
@@ -13,10 +21,11 @@ use crate::{
         identity::Identity,
         scope::{Category, Level},
     },
-    serve::{Peer, PeerIds},
+    serve::Peer,
     service::{
         Error,
-        authentication::{self, Credentials},
+        access::{self, Action},
+        authentication, repositories, viewer,
     },
 };
 
@@ -24,6 +33,16 @@ use crate::{
 pub(super) trait Needs {
     /// The categories.
     const CATEGORIES: &'static [Category];
+    /// Whether an account is needed to read, too. To write, somebody must always have signed in.
+    const SIGNED_IN: bool = false;
+}
+
+/// Adds to `N` that an account is needed.
+pub(super) struct SignedIn<N>(PhantomData<N>);
+
+impl<N: Needs> Needs for SignedIn<N> {
+    const CATEGORIES: &'static [Category] = N::CATEGORIES;
+    const SIGNED_IN: bool = true;
 }
 
 macro_rules! needs {
@@ -50,7 +69,9 @@ needs! {
     OfOrganizationRepository: Organization, Repository;
     /// Scope `organization`.
     OfOrganization: Organization;
-    /// Scope `admin`.
+    /// Scopes `user` and `organization`.
+    OfUserOrganization: User, Organization;
+    /// Scope `admin`; only site administrators.
     OfAdmin: Admin;
 }
 
@@ -64,17 +85,11 @@ impl<N: Needs> FromRequestParts<App> for Caller<N> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let identity = identify(parts, app).await?;
+        let identity = identify(app, parts).await?;
         let level = if matches!(parts.method, Method::GET | Method::HEAD) { Level::Read } else { Level::Write };
-        match N::CATEGORIES.iter().find(|category| !identity.in_scope(**category, level)) {
-            None => Ok(Self { identity, needs: PhantomData }),
-            Some(category) => {
-                let present = identity.token().map(|token| token.scopes.words().join(", ")).unwrap_or_default();
-                let reason = format!(
-                    "token does not have at least one of required scope(s), required={level}:{category}, token scope={present}"
-                );
-                Err(Error::Forbidden { reason }.into())
-            }
+        match check::<N>(&identity, level) {
+            Ok(()) => Ok(Self { identity, needs: PhantomData }),
+            Err(refusal) => Err(missing(app, parts, &identity).await.unwrap_or_else(|| refusal.into())),
         }
     }
 }
@@ -86,78 +101,67 @@ impl FromRequestParts<App> for Anyone {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        if let Some(credentials) = credentials(&parts.headers, parts.uri.query())? {
-            authentication::authenticate(app, credentials).await?;
+        identify(app, parts).await.map(|_| Self)
+    }
+}
+
+/// Who makes the request: what every protocol asks first.
+pub(super) async fn identify(app: &App, parts: &Parts) -> Result<Identity, ApiError> {
+    let (headers, query) = (&parts.headers, parts.uri.query());
+    let peer = parts.extensions.get::<Peer>();
+    let identity = match credentials::of(headers, query, app.config.auth.query_tokens)? {
+        Some(shown) => {
+            let source = credentials::source(app, headers, peer);
+            authentication::authenticate(app, shown, &source).await?
         }
-        Ok(Self)
+        None => peers::identity(app, peer).await?,
+    };
+    match credentials::sudo(headers, query) {
+        Some(name) => Ok(authentication::act_as(app, identity, &name).await?),
+        None => Ok(identity),
     }
 }
 
-/// Who makes a request: by the credentials shown, else by the peer.
-pub(super) async fn identify(parts: &Parts, app: &App) -> Result<Identity, ApiError> {
-    match credentials(&parts.headers, parts.uri.query())? {
-        Some(credentials) => Ok(authentication::authenticate(app, credentials).await?),
-        None => of_peer(app, parts.extensions.get::<Peer>()).await,
+/// Refuses who lacks a scope, has not signed in, or is no administrator where that is needed.
+fn check<N: Needs>(identity: &Identity, level: Level) -> Result<(), Error> {
+    if let Some(category) = N::CATEGORIES.iter().find(|category| !identity.in_scope(**category, level)) {
+        let present = identity.token().map(|token| token.scopes.words().join(", ")).unwrap_or_default();
+        return Err(Error::Forbidden {
+            reason: format!(
+                "token does not have at least one of required scope(s), required={level}:{category}, token scope={present}"
+            ),
+        });
     }
+    if level == Level::Write && matches!(identity, Identity::Anonymous) {
+        return Err(Error::Unauthenticated { reason: "token is required".into() });
+    }
+    if N::SIGNED_IN {
+        access::require_account(identity)?;
+    }
+    if N::CATEGORIES.contains(&Category::Admin) {
+        access::require_site_admin(identity)?;
+        access::require_more_than_public(identity)?;
+    }
+    Ok(())
 }
 
-/// What the kernel says of the peer stands for credentials on the Unix socket.
-async fn of_peer(app: &App, peer: Option<&Peer>) -> Result<Identity, ApiError> {
-    let Some(Peer::Unix(Some(ids))) = peer else { return Ok(Identity::Anonymous) };
-    if app.peers.administers(ids) {
-        return Ok(authentication::built_in_administrator(app).await?);
+/// Who may not do something with what is not there hears that it is not there. Looked up only for
+/// those who are refused anyway.
+async fn missing(app: &App, parts: &mut Parts, identity: &Identity) -> Option<ApiError> {
+    if parts.uri.path().starts_with("/api/v1/admin/") {
+        return None;
     }
-    Ok(if app.peers.runs_ci(ids) { Identity::CiAgent } else { Identity::Anonymous })
-}
-
-/// Which local users act as what.
-#[derive(Clone, Debug, Default)]
-pub struct PeerRules {
-    /// Whether the kernel's word counts at all.
-    pub trusted: bool,
-    /// The daemon's own user.
-    pub own_uid: u32,
-    /// Members act as the built-in administrator.
-    pub admin_gid: Option<u32>,
-    /// Members act as CI agents.
-    pub ci_gid: Option<u32>,
-}
-
-impl PeerRules {
-    fn administers(&self, ids: &PeerIds) -> bool {
-        let member = self.admin_gid.is_some_and(|gid| ids.gids.contains(&gid));
-        self.trusted && (ids.uid == 0 || ids.uid == self.own_uid || member)
-    }
-
-    fn runs_ci(&self, ids: &PeerIds) -> bool {
-        self.trusted && self.ci_gid.is_some_and(|gid| ids.gids.contains(&gid))
-    }
-}
-
-/// The credentials in a request: header first, then query. Malformed ones are refused, never
-/// taken for none.
-fn credentials(headers: &HeaderMap, query: Option<&str>) -> Result<Option<Credentials>, ApiError> {
-    let malformed = || ApiError::new(StatusCode::UNAUTHORIZED, "the Authorization header cannot be understood");
-    if let Some(value) = headers.get(header::AUTHORIZATION) {
-        let value = value.to_str().map_err(|_| malformed())?;
-        let (scheme, rest) = value.trim().split_once(' ').ok_or_else(malformed)?;
-        let rest = rest.trim();
-        return match scheme.to_ascii_lowercase().as_str() {
-            "token" | "bearer" if !rest.is_empty() => Ok(Some(Credentials::Token(rest.to_owned()))),
-            "basic" => basic(rest).map(Some).ok_or_else(malformed),
-            _ => Err(malformed()),
-        };
-    }
-    let pairs = query.into_iter().flat_map(|query| url::form_urlencoded::parse(query.as_bytes()));
-    let mut tokens =
-        pairs.filter(|(name, value)| matches!(name.as_ref(), "token" | "access_token") && !value.is_empty());
-    Ok(tokens.next().map(|(_, value)| Credentials::Token(value.into_owned())))
-}
-
-fn basic(encoded: &str) -> Option<Credentials> {
-    let decoded = String::from_utf8(BASE64.decode(encoded).ok()?).ok()?;
-    let (name, password) = decoded.split_once(':')?;
-    Some(Credentials::Basic { name: name.to_owned(), password: password.to_owned() })
+    let captures = RawPathParams::from_request_parts(parts, app).await.ok()?;
+    let capture = |wanted: &str| captures.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
+    let snapshot = app.store.read().await.ok()?;
+    let refusal = match (capture("owner"), capture("repo"), capture("org").or(capture("name"))) {
+        (Some(owner), Some(repo), _) => repositories::find(&snapshot, identity, owner, repo, Action::Read).await.err(),
+        (_, _, Some(name)) => viewer::find(&snapshot, identity, name).await.err(),
+        _ => None,
+    };
+    refusal
+        .filter(|error| matches!(error, Error::NotFound { .. } | Error::Moved { .. } | Error::Renamed { .. }))
+        .map(ApiError::from)
 }
 
 /// The bearer token of an Actions client.
@@ -165,46 +169,4 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shown(authorization: &str, query: &str) -> String {
-        let mut headers = HeaderMap::new();
-        if !authorization.is_empty() {
-            headers.insert(header::AUTHORIZATION, authorization.parse().expect("a header"));
-        }
-        match credentials(&headers, Some(query)) {
-            Ok(None) => "none".into(),
-            Ok(Some(Credentials::Token(token))) => format!("token {token}"),
-            Ok(Some(Credentials::Basic { name, password })) => format!("basic {name} {password}"),
-            Err(error) => error.message().to_owned(),
-        }
-    }
-
-    #[test]
-    fn every_form_of_credentials_and_no_malformed_one() {
-        assert_eq!(shown("token abc", ""), "token abc");
-        assert_eq!(shown("Bearer abc", "token=other"), "token abc");
-        assert_eq!(shown("TOKEN  abc ", ""), "token abc");
-        assert_eq!(shown("Basic YTpiOmM=", ""), "basic a b:c");
-        assert_eq!(shown("", "x=1&access_token=t"), "token t");
-        assert_eq!(shown("", "token="), "none");
-        for bad in ["abc", "token ", "Basic !!!", "Basic YQ==", "Digest x", "Bearer"] {
-            assert_eq!(shown(bad, "token=t"), "the Authorization header cannot be understood", "{bad}");
-        }
-    }
-
-    #[test]
-    fn peers_are_believed_only_where_configured() {
-        let rules = PeerRules { trusted: true, own_uid: 7, admin_gid: Some(50), ci_gid: Some(60) };
-        let peer = |uid, gids: &[u32]| PeerIds { uid, gids: gids.into() };
-        assert!(rules.administers(&peer(0, &[])) && rules.administers(&peer(7, &[])));
-        assert!(rules.administers(&peer(9, &[1, 50])) && !rules.administers(&peer(9, &[1, 60])));
-        assert!(rules.runs_ci(&peer(9, &[60])) && !rules.runs_ci(&peer(9, &[50])));
-        let distrustful = PeerRules { trusted: false, ..rules };
-        assert!(!distrustful.administers(&peer(0, &[])) && !distrustful.runs_ci(&peer(9, &[60])));
-    }
 }

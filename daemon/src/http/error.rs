@@ -15,14 +15,24 @@ use crate::service::Error;
 pub(super) struct ApiError {
     status: StatusCode,
     body: Box<ErrorBody>,
-    /// `owner/name` of what has moved.
+    more: More,
+}
+
+/// What some refusals say besides their body.
+#[derive(Clone, Debug, Default)]
+struct More {
+    /// `owner/name` of a repository that has moved.
     moved: Option<String>,
+    /// What stood in the path, and what stands there now.
+    renamed: Option<(String, String)>,
+    retry_after_secs: Option<u64>,
 }
 
 impl ApiError {
     /// An error with a sentence for the client.
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, body: Box::new(ErrorBody { message: message.into(), ..ErrorBody::default() }), moved: None }
+        let body = ErrorBody { message: message.into(), ..ErrorBody::default() };
+        Self { status, body: Box::new(body), more: More::default() }
     }
 
     /// The input field `field` cannot be used.
@@ -30,6 +40,16 @@ impl ApiError {
         let mut error = Self::new(StatusCode::UNPROCESSABLE_ENTITY, message);
         error.body.field = Some(field.to_owned());
         error
+    }
+
+    /// 400 instead of 422 for some fields: where the API family has it so.
+    pub(super) fn bad_request_for(error: Error, fields: &[&str]) -> Self {
+        let is_one = matches!(&error, Error::Invalid { field, .. } if fields.contains(field));
+        let mut answer = Self::from(error);
+        if is_one {
+            answer.status = StatusCode::BAD_REQUEST;
+        }
+        answer
     }
 
     /// Something failed that the client can do nothing about; the log says what.
@@ -73,7 +93,9 @@ impl From<Error> for ApiError {
         answer.body.code = code_of(&error).map(str::to_owned);
         match error {
             Error::Invalid { field, .. } => answer.body.field = Some(field.to_owned()),
-            Error::Moved { owner, name } => answer.moved = Some(format!("{owner}/{name}")),
+            Error::Moved { owner, name } => answer.more.moved = Some(format!("{owner}/{name}")),
+            Error::Renamed { from, to } => answer.more.renamed = Some((from, to)),
+            Error::Throttled { retry_after_secs } => answer.more.retry_after_secs = Some(retry_after_secs),
             _ => {}
         }
         answer
@@ -108,7 +130,8 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
     };
     match error {
         Error::NotFound { .. } => StatusCode::NOT_FOUND,
-        Error::Moved { .. } => StatusCode::TEMPORARY_REDIRECT,
+        Error::Moved { .. } | Error::Renamed { .. } => StatusCode::TEMPORARY_REDIRECT,
+        Error::Throttled { .. } => StatusCode::TOO_MANY_REQUESTS,
         Error::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Error::Exists { .. } | Error::Conflict { .. } => StatusCode::CONFLICT,
         Error::Archived => StatusCode::LOCKED,
@@ -148,13 +171,13 @@ pub(super) fn report(error: &Error) {
 
 /// An error body that waits for what only the front of the router knows.
 #[derive(Clone)]
-struct Pending(Box<ErrorBody>, Option<String>);
+struct Pending(Box<ErrorBody>, More);
 
 impl IntoResponse for ApiError {
     /// The body follows in [`complete`].
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
-        response.extensions_mut().insert(Pending(self.body, self.moved));
+        response.extensions_mut().insert(Pending(self.body, self.more));
         response
     }
 }
@@ -162,14 +185,19 @@ impl IntoResponse for ApiError {
 /// Writes the body of an error answer: where the API is described and which request this was.
 pub(super) fn complete(response: Response, root_url: &str, uri: &Uri, request_id: &str) -> Response {
     let (mut parts, body) = response.into_parts();
-    let Some(Pending(mut error, moved)) = parts.extensions.remove::<Pending>() else {
+    let Some(Pending(mut error, more)) = parts.extensions.remove::<Pending>() else {
         return Response::from_parts(parts, body);
     };
     error.url = format!("{root_url}/api/swagger");
-    if let Some(value) = moved.and_then(|to| HeaderValue::try_from(moved_to(root_url, uri, &to)?).ok()) {
-        parts.headers.insert(header::LOCATION, value);
-    }
     error.request_id = Some(request_id.to_owned());
+    let renamed = more.renamed.and_then(|(from, to)| renamed_to(root_url, uri, &from, &to));
+    let location = more.moved.and_then(|to| moved_to(root_url, uri, &to)).or(renamed);
+    if let Some(location) = location.and_then(|location| HeaderValue::try_from(location).ok()) {
+        parts.headers.insert(header::LOCATION, location);
+    }
+    if let Some(seconds) = more.retry_after_secs {
+        parts.headers.insert(header::RETRY_AFTER, seconds.into());
+    }
     parts.headers.remove(header::CONTENT_LENGTH);
     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
     Response::from_parts(parts, Body::from(to_json(&error)))
@@ -185,6 +213,16 @@ fn moved_to(root_url: &str, uri: &Uri, to: &str) -> Option<String> {
     let rest = rest.splitn(3, '/').nth(2).map(|rest| format!("/{rest}")).unwrap_or_default();
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     Some(format!("{root_url}{before}{to}{rest}{query}"))
+}
+
+/// The same request with `to` where the segment `from` stood first, in any case.
+fn renamed_to(root_url: &str, uri: &Uri, from: &str, to: &str) -> Option<String> {
+    let decoded = |segment: &str| percent_encoding::percent_decode_str(segment).decode_utf8_lossy().to_lowercase();
+    let mut segments: Vec<&str> = uri.path().split('/').collect();
+    let at = segments.iter().position(|segment| decoded(segment) == from.to_lowercase())?;
+    segments[at] = to;
+    let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    Some(format!("{root_url}{}{query}", segments.join("/")))
 }
 
 #[cfg(test)]
@@ -206,5 +244,17 @@ mod tests {
     #[test]
     fn fields_are_spelled_as_the_family_does() {
         assert_eq!([family_name("name"), family_name("clone_addr")], ["Name", "CloneAddr"]);
+    }
+
+    #[test]
+    fn a_renamed_owner_is_replaced_in_the_path() {
+        for (path, expected) in [
+            ("/api/v1/users/old?x=old", Some("http://h/api/v1/users/new?x=old")),
+            ("/api/v1/orgs/O%6Cd/repos", Some("http://h/api/v1/orgs/new/repos")),
+            ("/api/v1/users/other", None),
+        ] {
+            let uri = path.parse().expect("a path");
+            assert_eq!(renamed_to("http://h", &uri, "old", "new").as_deref(), expected, "{path}");
+        }
     }
 }

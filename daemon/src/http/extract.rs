@@ -50,8 +50,9 @@ pub(super) async fn collect(body: axum::body::Body, limit: usize) -> Result<Byte
 fn parse<T: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8]) -> Result<T, ApiError> {
     let text = bytes.trim_ascii();
     let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let json = declared.contains("json") || text.first().is_none_or(|byte| *byte == b'{');
-    if !json {
+    // Also where the type says JSON: a list is no object, though it could be read as one.
+    let broken = declared.contains("json") && !matches!(text.first(), Some(b'['));
+    if !broken && text.first().is_some_and(|byte| *byte != b'{') {
         return Err(ApiError::unprocessable("", "[]: the body must be a JSON object"));
     }
     let text = if text.is_empty() { b"{}" } else { text };

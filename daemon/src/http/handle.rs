@@ -20,6 +20,7 @@ use tower::ServiceExt as _;
 
 use super::{
     artifact::BlobApiError,
+    auth::query_token,
     body::{Lingering, Stalling},
     error::{ApiError, complete},
 };
@@ -45,6 +46,9 @@ impl RequestIds {
         format!("{:016x}", self.0.fetch_add(Self::STRIDE, Ordering::Relaxed))
     }
 }
+
+/// Where clients of the family look for words about what will go away.
+const WARNING: HeaderName = HeaderName::from_static("x-gitea-warning");
 
 /// The front of the router: what the accept loop calls.
 #[derive(Clone)]
@@ -98,6 +102,9 @@ impl Front {
         let headers = response.headers_mut();
         if let Ok(id) = HeaderValue::from_str(&id) {
             headers.insert(REQUEST_ID, id);
+        }
+        if query_token(uri.query()).is_some() && path.starts_with("/api/") {
+            headers.insert(WARNING, HeaderValue::from_static("tokens in the query are deprecated, send a header"));
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));

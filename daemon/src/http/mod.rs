@@ -12,6 +12,7 @@ mod git;
 mod handle;
 mod origin;
 mod page;
+mod query;
 mod router;
 mod show;
 mod v1;

@@ -1,11 +1,16 @@
 //! Pages of lists: which one is asked for, and the headers that lead to the others.
 
+use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde::Serialize;
+
+use super::extract::ok;
+use crate::app::App;
 
 /// Items of a page when the request names no number.
-const LIMIT_DEFAULT: usize = 30;
+pub(super) const LIMIT_DEFAULT: usize = 30;
 /// Most items of a page in the API family.
-const LIMIT_MAX: usize = 50;
+pub(super) const LIMIT_MAX: usize = 50;
 /// Clients of Actions ask for so many and believe that they get them.
 const ACTIONS_LIMIT_MAX: usize = 100;
 /// Entries of a page of a tree, and most of them.
@@ -63,6 +68,30 @@ impl Page {
         (self.number - 1).saturating_mul(self.limit as u64)
     }
 
+    /// Items before this page, and how many it has.
+    pub(super) fn window(self) -> (u64, usize) {
+        (self.skip(), self.limit)
+    }
+
+    /// The items of this page out of all of them, and how many those are.
+    pub(super) fn cut<T>(self, all: Vec<T>) -> (Vec<T>, u64) {
+        let total = all.len() as u64;
+        let skip = usize::try_from(self.skip()).unwrap_or(usize::MAX);
+        (all.into_iter().skip(skip).take(self.limit).collect(), total)
+    }
+
+    /// The answer with one page of a list: `path` is the list's path below the base address.
+    pub(super) fn answer<T: Serialize>(
+        self,
+        app: &App,
+        path: &str,
+        query: Option<&str>,
+        total: u64,
+        body: T,
+    ) -> Response {
+        (self.headers(&format!("{}{path}", app.root_url), query, total), ok(body)).into_response()
+    }
+
     /// `X-Total-Count`, and `Link` when there are more pages. `address` is the list's absolute
     /// address without a query.
     pub(super) fn headers(self, address: &str, query: Option<&str>, total: u64) -> HeaderMap {
@@ -114,6 +143,8 @@ mod tests {
         assert_eq!(page("page=0&limit=-1"), Page { number: 1, limit: 30 });
         assert_eq!(page("page=x&limit=999"), Page { number: 1, limit: 100 });
         assert_eq!(page("page=3&limit=5").skip(), 10);
+        assert_eq!(Page::of(Some("limit=500&per_page=3")), Page { number: 1, limit: 50 });
+        assert_eq!(Page::of(Some("limit=2&page=2")).cut(vec![1, 2, 3]), (vec![3], 3));
         assert_eq!(Page::of_actions(Some("per_page=100&page=2")), Page { number: 2, limit: 100 });
         assert_eq!(page(&format!("page={}", u64::MAX)).skip(), u64::MAX);
         assert_eq!(Page::of(Some("limit=500&page=-1")), Page { number: 1, limit: 50 });

@@ -12,7 +12,10 @@ use super::{
     artifact::{block, download, twirp},
     error::ApiError,
     farrier, git,
-    v1::{artifacts, browse, collaborators, migrations, repositories, repository_lists, runs, service, users},
+    v1::{
+        admin, artifacts, browse, collaborators, members, migrations, orgs, repositories, repository_lists, runs,
+        service, settings, tokens, users,
+    },
 };
 use crate::app::App;
 
@@ -33,12 +36,63 @@ routes! {
     service_itself below "/api" {
         get "/healthz" => service::health;
         get "/v1/version" => service::version;
+        get "/v1/settings/api" => settings::api;
+        get "/v1/settings/repository" => settings::repository;
+        get "/v1/settings/ui" => settings::ui;
+        get "/v1/settings/attachment" => settings::attachment;
+        get "/v1/gitignore/templates" => settings::gitignores;
+        get "/v1/gitignore/templates/{template}" => settings::gitignore;
+        get "/v1/licenses" => settings::licenses;
+        get "/v1/licenses/{key}" => settings::license;
+        get "/v1/label/templates" => settings::label_sets;
+        get "/v1/label/templates/{template}" => settings::labels;
     }
 
     accounts below "/api/v1" {
         get "/user" => users::current;
-        post "/users/{name}/tokens" => users::create_token;
-        post "/admin/users" => users::create;
+        get "/users/search" => users::search;
+        get "/users/{name}" => users::get;
+        get "/token" => tokens::current;
+        delete "/token" => tokens::delete_current;
+        get "/users/{name}/tokens" => tokens::list;
+        post "/users/{name}/tokens" => tokens::create;
+        delete "/users/{name}/tokens/{token}" => tokens::delete;
+    }
+
+    administration below "/api/v1/admin" {
+        get "/users" => admin::list_users;
+        post "/users" => admin::create_user;
+        patch "/users/{name}" => admin::edit_user;
+        delete "/users/{name}" => admin::delete_user;
+        post "/users/{name}/rename" => admin::rename_user;
+        get "/users/{name}/tokens" => tokens::list_for;
+        post "/users/{name}/tokens" => tokens::create_for;
+        delete "/users/{name}/tokens/{token}" => tokens::delete_for;
+        get "/users/{name}/orgs" => admin::orgs_of;
+        post "/users/{name}/orgs" => admin::create_org;
+        get "/orgs" => admin::list_orgs;
+    }
+
+    organisations below "/api/v1" {
+        get "/orgs" => orgs::list;
+        post "/orgs" => orgs::create;
+        get "/orgs/{org}" => orgs::get;
+        patch "/orgs/{org}" => orgs::edit;
+        delete "/orgs/{org}" => orgs::delete;
+        post "/orgs/{org}/rename" => orgs::rename;
+        get "/orgs/{org}/members" => members::list;
+        get "/orgs/{org}/members/{user}" => members::is_member;
+        delete "/orgs/{org}/members/{user}" => members::remove;
+        get "/orgs/{org}/public_members" => members::list;
+        get "/orgs/{org}/public_members/{user}" => members::is_member;
+        get "/orgs/{org}/teams" => members::teams;
+        get "/teams/{team}" => members::team;
+        get "/teams/{team}/members" => members::team_members;
+        put "/teams/{team}/members/{user}" => members::add_team_member;
+        delete "/teams/{team}/members/{user}" => members::remove_team_member;
+        get "/user/orgs" => orgs::list_own;
+        get "/users/{name}/orgs" => orgs::list_of;
+        get "/users/{name}/orgs/{org}/permissions" => orgs::permissions;
     }
 
     repositories below "/api/v1" {
@@ -138,6 +192,8 @@ routes! {
 pub fn router(app: App) -> Router {
     service_itself()
         .merge(accounts())
+        .merge(administration())
+        .merge(organisations())
         .merge(repositories())
         .merge(actions())
         .merge(contents_of_repositories())

@@ -1,8 +1,11 @@
 //! Rows as the REST API shows them.
 
-use farrier_common::api;
-use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Run, Token, User};
+mod owners;
 
+use farrier_common::api;
+use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Run, User};
+
+pub(super) use self::owners::{current_token, organization, permissions, team, token};
 use crate::{
     app::App,
     clock::Millis,
@@ -155,21 +158,6 @@ fn migration(app: &App, id: u64, row: &Migration) -> api::MigrationProgress {
         bytes_received: number(live.bytes.max(row.bytes_received)),
         error: row.error.clone(),
         started_at: time(row.started_ms),
-    }
-}
-
-/// A token; `clear` only in the answer that makes it.
-pub(super) fn token(row: &Token, clear: &str) -> api::AccessToken {
-    let set = |ms: Millis| (ms != 0).then(|| time(ms));
-    api::AccessToken {
-        id: number(row.id),
-        name: row.name.clone(),
-        sha1: clear.to_owned(),
-        token_last_eight: row.last_eight.clone(),
-        scopes: row.scopes.clone(),
-        created_at: time(row.created_ms),
-        last_used_at: set(row.last_used_ms),
-        expires_at: set(row.expires_ms),
     }
 }
 

@@ -41,6 +41,8 @@ pub enum Proof {
 pub struct TokenProof {
     /// Number of the token.
     pub id: u64,
+    /// Whose token it is, whoever the request acts as.
+    pub user_id: u64,
     /// What it may be used for.
     pub scopes: Scopes,
     /// The repositories it is limited to; empty: no limit.

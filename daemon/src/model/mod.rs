@@ -8,3 +8,4 @@ pub mod runtime_token;
 pub mod scope;
 pub mod secret;
 pub mod signed_url;
+pub mod throttle;

@@ -108,6 +108,8 @@ async fn own_right(
 /// Whether public repositories of this owner are there for the caller.
 fn sees_owner(identity: &Identity, owner: &Owner) -> bool {
     match owner.visibility() {
+        // A restricted account sees only what it is given.
+        _ if identity.account().is_some_and(|account| account.user.restricted) => false,
         Visibility::Public => true,
         Visibility::Limited => identity.account().is_some(),
         Visibility::Private => false,
@@ -150,7 +152,26 @@ pub async fn owns(read: &impl Read, identity: &Identity, owner: &Owner) -> Resul
 
 /// The account of a caller who must have one.
 pub fn require_account(identity: &Identity) -> Result<&Account, Error> {
-    identity.account().ok_or_else(|| Error::Unauthenticated { reason: "token is required".into() })
+    match identity {
+        Identity::Account(account) => Ok(account),
+        Identity::Anonymous => Err(Error::Unauthenticated { reason: "token is required".into() }),
+        Identity::CiAgent => Err(Error::Forbidden {
+            reason: "a local CI agent begins and ends jobs and uses artifacts, nothing else".into(),
+        }),
+    }
+}
+
+/// Whether the caller's token is only meant for public things.
+pub fn is_public_only(identity: &Identity) -> bool {
+    identity.token().is_some_and(|token| token.scopes.public_only())
+}
+
+/// Refuses tokens that are only meant for public things.
+pub fn require_more_than_public(identity: &Identity) -> Result<(), Error> {
+    if is_public_only(identity) {
+        return Err(Error::Forbidden { reason: "token scope is limited to public things".into() });
+    }
+    Ok(())
 }
 
 /// Refuses all but site administrators.
@@ -184,6 +205,7 @@ mod tests {
     fn token(scopes: &str, repositories: Vec<u64>) -> Proof {
         Proof::Token(TokenProof {
             id: 1,
+            user_id: 1,
             scopes: Scopes::parse(scopes.split(' ')).expect("scopes"),
             repositories,
             as_password: false,

@@ -1,9 +1,18 @@
-//! Accounts: the built-in administrator, and users that administrators make.
+//! Accounts: the built-in administrator, and users that administrators make, change and remove.
+
+mod change;
+mod list;
+mod remove;
 
 use farrier_common::{api::CreateUser, names};
 use farrier_proto::store::{User, Visibility};
 
-use super::{Error, access, authentication};
+pub use self::{
+    change::{edit, rename},
+    list::{Filter, Order, list},
+    remove::delete,
+};
+use super::{Error, access, sign_in, viewer};
 use crate::{
     app::App,
     clock::Millis,
@@ -16,8 +25,11 @@ pub const ADMIN_ID: u64 = 1;
 /// The built-in administrator's name.
 pub const ADMIN_NAME: &str = "admin";
 
-const EMAIL_MAX_CHARS: usize = 254;
-const FULL_NAME_MAX_CHARS: usize = 100;
+const EMAIL_MAX_BYTES: usize = 254;
+pub(super) const FULL_NAME_MAX_CHARS: usize = 100;
+pub(super) const LOCATION_MAX_CHARS: usize = 50;
+pub(super) const DESCRIPTION_MAX_CHARS: usize = 255;
+pub(super) const WEBSITE_MAX_CHARS: usize = 255;
 const PASSWORD_MIN_CHARS: usize = 8;
 
 /// Makes the built-in administrator of a fresh store: a real account, without a password until
@@ -42,14 +54,12 @@ pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result
     access::require_site_admin(identity)?;
     names::check_owner(&input.username).map_err(|e| Error::invalid("username", format!("name {e}")))?;
     check_email(&input.email)?;
-    if input.full_name.chars().count() > FULL_NAME_MAX_CHARS {
-        return Err(Error::invalid("full_name", format!("is longer than {FULL_NAME_MAX_CHARS} characters")));
-    }
+    check_text("full_name", &input.full_name, FULL_NAME_MAX_CHARS)?;
     let visibility = visibility(&input.visibility)?;
     let password_hash = match input.password.filter(|password| !password.is_empty()) {
         Some(password) => {
             check_password(&password)?;
-            authentication::hash_password(password).await?
+            sign_in::hash_password(app, password).await?
         }
         None => String::new(),
     };
@@ -85,7 +95,7 @@ pub fn visibility_word(visibility: Visibility) -> &'static str {
     }
 }
 
-fn visibility(word: &str) -> Result<Visibility, Error> {
+pub(super) fn visibility(word: &str) -> Result<Visibility, Error> {
     match word {
         "" | "public" => Ok(Visibility::Public),
         "limited" => Ok(Visibility::Limited),
@@ -94,17 +104,46 @@ fn visibility(word: &str) -> Result<Visibility, Error> {
     }
 }
 
+/// Refuses a text that is too long, or that holds what no text holds.
+pub(super) fn check_text(field: &'static str, text: &str, max_chars: usize) -> Result<(), Error> {
+    if text.chars().count() > max_chars {
+        return Err(Error::invalid(field, format!("is longer than {max_chars} characters")));
+    }
+    if text.contains('\0') {
+        return Err(Error::invalid(field, "contains a zero byte"));
+    }
+    Ok(())
+}
+
+/// Refuses what is neither empty nor an absolute web address.
+pub(super) fn check_website(text: &str) -> Result<(), Error> {
+    check_text("website", text, WEBSITE_MAX_CHARS)?;
+    let web = |url: url::Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    if text.is_empty() || url::Url::parse(text).is_ok_and(web) {
+        return Ok(());
+    }
+    Err(Error::invalid("website", "is no address that begins with http:// or https://"))
+}
+
+/// The user `name` in a transaction, for administrators; what was renamed has moved.
+async fn user_to_change(tx: &Tx, identity: &Identity, name: &str) -> Result<User, Error> {
+    match viewer::find(tx, identity, name).await? {
+        owners::Owner::User(user) => Ok(user),
+        owners::Owner::Org(_) => Err(Error::invalid("username", "is an organisation")),
+    }
+}
+
 /// A rough shape: one `@` with something on both sides and no blanks. More is known only to the
 /// server that receives the mail.
-fn check_email(email: &str) -> Result<(), Error> {
+pub(super) fn check_email(email: &str) -> Result<(), Error> {
     let shaped = email.split_once('@').is_some_and(|(local, domain)| {
         !local.is_empty() && !domain.is_empty() && !domain.contains('@') && !local.starts_with('-')
     });
     let plain = email.chars().all(|c| !c.is_whitespace() && !c.is_control() && !matches!(c, '<' | '>' | '"' | ','));
     match email {
         "" => Err(Error::invalid("email", "is required")),
-        _ if email.chars().count() > EMAIL_MAX_CHARS => {
-            Err(Error::invalid("email", format!("is longer than {EMAIL_MAX_CHARS} characters")))
+        _ if email.len() > EMAIL_MAX_BYTES => {
+            Err(Error::invalid("email", format!("is longer than {EMAIL_MAX_BYTES} bytes")))
         }
         _ if shaped && plain => Ok(()),
         _ => Err(Error::invalid("email", "is no e-mail address")),
@@ -115,8 +154,8 @@ fn check_password(password: &str) -> Result<(), Error> {
     if password.chars().count() < PASSWORD_MIN_CHARS {
         return Err(Error::invalid("password", format!("is shorter than {PASSWORD_MIN_CHARS} characters")));
     }
-    if password.len() > authentication::PASSWORD_MAX_BYTES {
-        let max = authentication::PASSWORD_MAX_BYTES;
+    if password.len() > sign_in::PASSWORD_MAX_BYTES {
+        let max = sign_in::PASSWORD_MAX_BYTES;
         return Err(Error::invalid("password", format!("is longer than {max} bytes")));
     }
     Ok(())

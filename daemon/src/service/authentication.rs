@@ -1,9 +1,8 @@
 //! Who a caller is: peers of the socket, access tokens, passwords, tokens of jobs.
 
-use argon2::{Argon2, PasswordHasher as _, PasswordVerifier as _, password_hash::phc::PasswordHash};
 use farrier_proto::store::{RunStatus, Token, User};
 
-use super::{Error, accounts};
+use super::{Error, accounts, sign_in::by_password};
 use crate::{
     app::App,
     clock::Millis,
@@ -14,13 +13,10 @@ use crate::{
         secret,
     },
     store::{Snapshot, Tx, owners, runs, tokens},
-    tasks,
 };
 
 /// Last use of a token is written at most this often.
 const LAST_USED_EVERY_MS: Millis = 60_000;
-/// Longest password, bytes.
-pub const PASSWORD_MAX_BYTES: usize = 255;
 
 /// What a caller shows of themselves.
 pub enum Credentials {
@@ -55,22 +51,44 @@ pub async fn built_in_administrator(app: &App) -> Result<Identity, Error> {
 }
 
 /// The identity behind `credentials`; wrong ones are refused, never taken for none.
-pub async fn authenticate(app: &App, credentials: Credentials) -> Result<Identity, Error> {
+///
+/// `source` names where the request comes from. Who has shown many wrong credentials is not heard
+/// for a while; a token that is right always is.
+pub async fn authenticate(app: &App, credentials: Credentials, source: &str) -> Result<Identity, Error> {
     let account = match credentials {
         Credentials::Token(token) => by_token(app, &token, false).await?,
         Credentials::Basic { name, password } => {
-            let token = if matches!(password.as_str(), "" | "x-oauth-basic") { &name } else { &password };
-            match by_token(app, token, true).await? {
-                Some(account) => Some(account),
-                None => by_password(app, &name, password.clone()).await?,
+            let is_token = matches!(password.as_str(), "" | "x-oauth-basic");
+            match by_token(app, if is_token { &name } else { &password }, true).await? {
+                None if !is_token => Some(by_password(app, &name, password, source).await?),
+                found => found,
             }
         }
     };
     let Some(account) = account else {
-        return Err(Error::Unauthenticated { reason: "invalid username, password or token".into() });
+        app.sign_in.heard(source, None, app.now_ms())?;
+        app.sign_in.note(source, None, app.now_ms());
+        return Err(wrong());
     };
     check_state(&account.user)?;
     Ok(Identity::Account(Box::new(account)))
+}
+
+pub(super) fn wrong() -> Error {
+    Error::Unauthenticated { reason: "invalid username, password or token".into() }
+}
+
+/// The account `name` in place of the administrator who asks for it. What the presented token may
+/// do stays as it is.
+pub async fn act_as(app: &App, identity: Identity, name: &str) -> Result<Identity, Error> {
+    match identity {
+        Identity::Account(account) if account.user.admin => {
+            let snapshot = app.store.read().await?;
+            let user = owners::user_by_name(&snapshot, name).await?.ok_or(Error::NotFound { what: "the user" })?;
+            Ok(Identity::Account(Box::new(Account { user, proof: account.proof })))
+        }
+        _ => Err(Error::Forbidden { reason: "only administrators may act as another user".into() }),
+    }
 }
 
 fn check_state(user: &User) -> Result<(), Error> {
@@ -99,6 +117,7 @@ async fn by_token(app: &App, clear: &str, as_password: bool) -> Result<Option<Ac
     let scopes = Scopes::parse(token.scopes.iter().map(String::as_str)).unwrap_or_default();
     let proof = Proof::Token(TokenProof {
         id: token.id,
+        user_id: token.user_id,
         scopes,
         repositories: token.repository_ids,
         as_password,
@@ -127,31 +146,6 @@ fn note_use(app: &App, hash: [u8; 32], token: &Token, now: Millis) {
             tracing::debug!(error = &error as &dyn std::error::Error, "the last use of a token was not noted");
         }
     });
-}
-
-async fn by_password(app: &App, name: &str, password: String) -> Result<Option<Account>, Error> {
-    let snapshot = app.store.read().await?;
-    let user = owners::user_by_name(&snapshot, name).await?;
-    drop(snapshot);
-    let Some(user) = user.filter(|user| !user.password_hash.is_empty()) else { return Ok(None) };
-    let hash = user.password_hash.clone();
-    let fits = tasks::blocking(move || verify_password(&password, &hash)).await;
-    Ok(fits.then_some(Account { user, proof: Proof::Password }))
-}
-
-fn verify_password(password: &str, hash: &str) -> bool {
-    let parsed = PasswordHash::new(hash);
-    password.len() <= PASSWORD_MAX_BYTES
-        && parsed.is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
-}
-
-/// The hash under which a password is kept. Slow on purpose: runs beside the async workers.
-pub async fn hash_password(password: String) -> Result<String, Error> {
-    let hashed = tasks::blocking(move || {
-        let salt = secret::random_bytes::<16>();
-        Argon2::default().hash_password_with_salt(password.as_bytes(), &salt).map(|hash| hash.to_string())
-    });
-    hashed.await.map_err(|error| Error::invalid("password", error.to_string()))
 }
 
 /// The live job behind a runtime token.

@@ -19,6 +19,14 @@ pub enum Error {
         /// The repository's name.
         name: String,
     },
+    /// It has another name now.
+    #[error("{from} is now {to}")]
+    Renamed {
+        /// What was asked for: a name, or several with slashes between them.
+        from: String,
+        /// What stands in its place.
+        to: String,
+    },
     /// The input cannot be used.
     #[error("{field}: {reason}")]
     Invalid {
@@ -53,6 +61,12 @@ pub enum Error {
     Unauthenticated {
         /// What is wrong with the credentials, or that there are none.
         reason: String,
+    },
+    /// Too many wrong credentials came from there.
+    #[error("too many wrong credentials, try again in {retry_after_secs} seconds")]
+    Throttled {
+        /// When it makes sense to try again.
+        retry_after_secs: u64,
     },
     /// The thing is not in a state in which this can be done.
     #[error("{reason}")]

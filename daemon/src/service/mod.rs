@@ -9,11 +9,14 @@ pub mod ci;
 pub mod error;
 mod initial;
 pub mod migrations;
+pub mod orgs;
 pub mod pushes;
 pub mod ref_changes;
 pub mod repositories;
+pub mod sign_in;
 pub mod status;
 pub mod templates;
 pub mod tokens;
+pub mod viewer;
 
 pub use self::error::Error;

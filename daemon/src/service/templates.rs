@@ -1,41 +1,100 @@
-//! Texts that a new repository may begin with: ignore lists and licences.
+//! Templates that repositories may begin with: a small set, shipped with the daemon.
 
-/// A licence: what to put into `LICENSE`.
-#[derive(Clone, Copy, Debug)]
+/// A licence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct License {
-    /// What requests call it.
+    /// Its SPDX identifier.
     pub key: &'static str,
-    /// Its text, with `[year]` and `[fullname]` where they belong.
+    /// Its name.
+    pub name: &'static str,
+    /// Its text; `[year]` and `[fullname]` are to be filled in.
     pub body: &'static str,
 }
 
-const GITIGNORES: &[(&str, &str)] = &[
-    ("Go", "*.exe\n*.test\n*.out\n/vendor/\n"),
-    ("Node", "node_modules/\n*.log\n.env\ndist/\n"),
-    ("Python", "__pycache__/\n*.py[cod]\n.venv/\nbuild/\ndist/\n*.egg-info/\n"),
-    ("Rust", "target/\n**/*.rs.bk\n"),
+/// A label of an issue tracker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Its name.
+    pub name: &'static str,
+    /// Six hexadecimal digits.
+    pub color: &'static str,
+    /// What it is for.
+    pub description: &'static str,
+}
+
+macro_rules! gitignores {
+    ($($name:literal),*) => {
+        &[$(($name, include_str!(concat!("../../data/gitignore/", $name, ".gitignore")))),*]
+    };
+}
+
+/// By name, sorted.
+const GITIGNORES: &[(&str, &str)] = gitignores!["C", "C++", "Go", "Java", "Node", "Python", "Rust"];
+
+macro_rules! licenses {
+    ($($key:literal: $name:literal),*) => {
+        &[$(License { key: $key, name: $name, body: include_str!(concat!("../../data/licenses/", $key, ".txt")) }),*]
+    };
+}
+
+const LICENSES: &[License] = licenses![
+    "0BSD": "BSD Zero Clause License",
+    "Apache-2.0": "Apache License 2.0",
+    "BSD-3-Clause": "BSD 3-Clause \"New\" or \"Revised\" License",
+    "ISC": "ISC License",
+    "MIT": "MIT License"
 ];
 
-const LICENSES: &[License] = &[License { key: "MIT", body: MIT }];
+const LABELS: &[(&str, &[Label])] = &[(
+    "Default",
+    &[
+        Label { name: "bug", color: "ee0701", description: "Something is not working" },
+        Label { name: "enhancement", color: "84b6eb", description: "A new feature, or an old one made better" },
+        Label { name: "help wanted", color: "128a0c", description: "Needs somebody to do it" },
+        Label { name: "question", color: "cc317c", description: "Needs to be made clear" },
+    ],
+)];
 
-const MIT: &str = include_str!("templates/MIT.txt");
-
-/// Names of all ignore lists.
+/// Names of the templates for `.gitignore`, sorted.
 pub fn gitignores() -> impl Iterator<Item = &'static str> {
     GITIGNORES.iter().map(|(name, _)| *name)
 }
 
-/// The ignore list called `name`.
+/// The template for `.gitignore` called `name`, in any case.
 pub fn gitignore(name: &str) -> Option<&'static str> {
-    GITIGNORES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    GITIGNORES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, text)| *text)
 }
 
-/// All licences.
+/// All licences, sorted by key.
 pub fn licenses() -> &'static [License] {
     LICENSES
 }
 
-/// The licence with this key, in any case.
+/// The licence with the SPDX identifier `key`, in any case.
 pub fn license(key: &str) -> Option<&'static License> {
     LICENSES.iter().find(|license| license.key.eq_ignore_ascii_case(key))
+}
+
+/// Names of the sets of labels.
+pub fn label_sets() -> impl Iterator<Item = &'static str> {
+    LABELS.iter().map(|(name, _)| *name)
+}
+
+/// The labels of a set, in any case.
+pub fn labels(set: &str) -> Option<&'static [Label]> {
+    LABELS.iter().find(|(name, _)| name.eq_ignore_ascii_case(set)).map(|(_, labels)| *labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_are_found_in_any_case() {
+        assert!(gitignore("rust").is_some_and(|text| text.contains("target/")));
+        assert!(gitignore("Cobol").is_none());
+        assert!(license("mit").is_some_and(|license| license.body.contains("[year] [fullname]")));
+        assert!(gitignores().is_sorted() && licenses().is_sorted_by_key(|license| license.key));
+        assert_eq!(labels("default").map(<[_]>::len), Some(4));
+    }
 }

@@ -1,16 +1,26 @@
 //! Access tokens: made once, shown once, kept as a hash.
 
-use farrier_common::api::CreateToken;
-use farrier_proto::store::Token;
+use farrier_common::api::{CreateToken, TokenRepository};
+use farrier_proto::store::{Token, User};
 
-use super::Error;
+use super::{
+    Error,
+    access::{self, Action},
+    repositories, viewer,
+};
 use crate::{
     app::App,
-    model::{identity::Identity, scope::Scopes, secret},
-    store::{Tx, ids::Kind, owners, tokens},
+    model::{
+        identity::Identity,
+        scope::{Category, Level, Scopes},
+        secret,
+    },
+    store::{Read, Tx, ids::Kind, owners::Owner, tokens},
 };
 
 const NAME_MAX_CHARS: usize = 255;
+/// Most repositories that a token may be limited to.
+const REPOSITORIES_MAX: usize = 100;
 
 /// A token that was just made, with its clear form, which is not kept.
 pub struct Minted {
@@ -20,17 +30,25 @@ pub struct Minted {
     pub clear: String,
 }
 
+/// The account whose tokens are spoken of: one's own, or any for a site administrator. A token that
+/// was made for less may not reach other accounts.
+async fn account(read: &impl Read, identity: &Identity, name: &str, level: Level) -> Result<User, Error> {
+    let caller = access::require_account(identity)?;
+    let Owner::User(user) = viewer::find(read, identity, name).await? else {
+        return Err(Error::NotFound { what: "the user" });
+    };
+    if user.id == caller.user.id || (caller.user.admin && identity.in_scope(Category::Admin, level)) {
+        return Ok(user);
+    }
+    Err(Error::Forbidden { reason: "tokens of another account are for site administrators".into() })
+}
+
 /// Makes a token for the account `user_name`: for oneself, or as a site administrator.
 ///
 /// A token may mint only what it has itself: scopes, repositories and lifetime.
 pub async fn create(app: &App, identity: &Identity, user_name: &str, input: &CreateToken) -> Result<Minted, Error> {
-    let caller = identity.account().ok_or_else(|| Error::Unauthenticated { reason: "token is required".into() })?;
     let snapshot = app.store.read().await?;
-    let user = owners::user_by_name(&snapshot, user_name).await?.ok_or(Error::NotFound { what: "the user" })?;
-    drop(snapshot);
-    if user.id != caller.user.id && !caller.user.admin {
-        return Err(Error::Forbidden { reason: "tokens of another account are for site administrators".into() });
-    }
+    let user = account(&snapshot, identity, user_name, Level::Write).await?;
     if input.name.is_empty() || input.name.chars().count() > NAME_MAX_CHARS {
         return Err(Error::invalid("name", format!("must have 1 to {NAME_MAX_CHARS} characters")));
     }
@@ -39,9 +57,11 @@ pub async fn create(app: &App, identity: &Identity, user_name: &str, input: &Cre
     if scopes.is_empty() {
         return Err(Error::invalid("scopes", "access token must have a scope"));
     }
+    let wanted = wanted_repositories(&snapshot, identity, input.repositories.as_deref()).await?;
+    drop(snapshot);
     let now = app.now_ms();
     let expires_ms = expiry(input.expires_at.as_deref(), now)?;
-    let repository_ids = inherited(identity, scopes, expires_ms)?;
+    let repository_ids = inherited(identity, scopes, expires_ms, wanted)?;
 
     let clear = hex::encode(secret::random_bytes::<20>());
     let row = Token {
@@ -74,15 +94,95 @@ pub async fn create(app: &App, identity: &Identity, user_name: &str, input: &Cre
 }
 
 /// What a token that mints another hands down; refuses what it does not have itself.
-fn inherited(identity: &Identity, scopes: Scopes, expires_ms: i64) -> Result<Vec<u64>, Error> {
-    let Some(parent) = identity.token() else { return Ok(Vec::new()) };
+fn inherited(identity: &Identity, scopes: Scopes, expires_ms: i64, wanted: Vec<u64>) -> Result<Vec<u64>, Error> {
+    let Some(parent) = identity.token() else { return Ok(wanted) };
     if !parent.scopes.covers(scopes) {
         return Err(Error::Forbidden { reason: "a token cannot make one with scopes that it lacks".into() });
     }
     if parent.expires_ms != 0 && (expires_ms == 0 || expires_ms > parent.expires_ms) {
         return Err(Error::Forbidden { reason: "a token cannot make one that outlives it".into() });
     }
-    Ok(parent.repositories.clone())
+    if parent.repositories.is_empty() {
+        return Ok(wanted);
+    }
+    if wanted.iter().any(|id| !parent.repositories.contains(id)) {
+        return Err(Error::Forbidden { reason: "a token cannot make one for repositories that it lacks".into() });
+    }
+    Ok(if wanted.is_empty() { parent.repositories.clone() } else { wanted })
+}
+
+/// The numbers of the repositories that a token is to be limited to; empty: no limit.
+async fn wanted_repositories(
+    read: &impl Read,
+    identity: &Identity,
+    wanted: Option<&[TokenRepository]>,
+) -> Result<Vec<u64>, Error> {
+    let Some(wanted) = wanted else { return Ok(Vec::new()) };
+    let refused = |reason: String| Error::invalid("repositories", reason);
+    if wanted.is_empty() || wanted.len() > REPOSITORIES_MAX {
+        return Err(refused(format!("must name 1 to {REPOSITORIES_MAX} repositories; leave it out for all")));
+    }
+    let mut ids = Vec::new();
+    for TokenRepository { owner, name, .. } in wanted {
+        let found = repositories::find(read, identity, owner, name, Action::Read).await;
+        ids.push(match found {
+            Ok(found) => found.repository.id,
+            Err(Error::NotFound { .. } | Error::Moved { .. }) => {
+                return Err(refused(format!("there is no repository {owner}/{name}")));
+            }
+            Err(other) => return Err(other),
+        });
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(ids)
+}
+
+/// The tokens of an account, newest first.
+pub async fn list(read: &impl Read, identity: &Identity, user_name: &str) -> Result<Vec<Token>, Error> {
+    let user = account(read, identity, user_name, Level::Read).await?;
+    access::require_more_than_public(identity)?;
+    let mut rows = tokens::of_user(read, user.id).await?;
+    rows.reverse();
+    Ok(rows)
+}
+
+/// Removes the token with the number or, failing that, the name `which`.
+pub async fn delete(app: &App, identity: &Identity, user_name: &str, which: &str) -> Result<(), Error> {
+    access::require_more_than_public(identity)?;
+    app.store
+        .write(async |tx: Tx| {
+            let user = account(&tx, identity, user_name, Level::Write).await?;
+            let rows = tokens::of_user(&tx, user.id).await?;
+            let number = which.parse::<u64>().ok();
+            let by_id = rows.iter().find(|row| Some(row.id) == number);
+            let found = by_id.or_else(|| rows.iter().find(|row| row.name == which));
+            let token = found.ok_or(Error::NotFound { what: "the token" })?;
+            tokens::delete(&tx, user.id, token.id).await?;
+            Ok(())
+        })
+        .await
+}
+
+/// The token that the request was made with, and whose it is.
+pub async fn current(read: &impl Read, identity: &Identity) -> Result<(Token, User), Error> {
+    let account = access::require_account(identity)?;
+    let missing = || Error::NotFound { what: "a token of this request" };
+    let proof = identity.token().ok_or_else(missing)?;
+    // Acting as another changes whose requests these are, not whose token it is.
+    let row = tokens::get(read, proof.user_id, proof.id).await?.ok_or_else(missing)?;
+    Ok((row, account.user.clone()))
+}
+
+/// Removes the token that the request was made with.
+pub async fn delete_current(app: &App, identity: &Identity) -> Result<(), Error> {
+    app.store
+        .write(async |tx: Tx| {
+            let (row, _) = current(&tx, identity).await?;
+            tokens::delete(&tx, row.user_id, row.id).await?;
+            Ok(())
+        })
+        .await
 }
 
 fn expiry(text: Option<&str>, now: i64) -> Result<i64, Error> {

@@ -10,11 +10,13 @@ pub mod events;
 pub mod ids;
 pub mod keys;
 pub mod listings;
+pub mod orgs;
 pub mod owners;
 pub mod refs;
 pub mod repositories;
 pub mod runs;
 pub mod tokens;
+pub mod users;
 pub mod value;
 
 mod transact;

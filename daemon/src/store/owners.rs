@@ -4,7 +4,7 @@ use farrier_proto::store::{Membership, Org, OwnerKind, OwnerName, Reference, Use
 
 use super::{Read, StoreError, Tx, keys};
 
-/// Why a user cannot be inserted.
+/// Why a user or an organisation cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// The name belongs to a user or an organisation.
@@ -110,17 +110,80 @@ pub async fn membership(read: &impl Read, org: u64, user: u64) -> Result<Option<
 
 /// Inserts `row`, or says what of it is taken. An empty address is no address.
 pub async fn insert_user(tx: &Tx, row: &User) -> Result<Option<Taken>, StoreError> {
-    if by_name(tx, &row.name).await?.is_some() {
+    if !take_name(tx, &row.name, OwnerKind::User, row.id).await? {
         return Ok(Some(Taken::Name));
     }
-    if !row.email.is_empty() {
-        let key = keys::user_email(&row.email);
-        if tx.get::<Reference>(&key).await?.is_some() {
-            return Ok(Some(Taken::Email));
-        }
-        tx.put(key, &Reference { id: row.id });
+    if !take_email(tx, &row.email, row.id).await? {
+        return Ok(Some(Taken::Email));
     }
-    tx.put(keys::owner_name(&row.name), &OwnerName { kind: OwnerKind::User.into(), id: row.id });
     tx.put(keys::user(row.id), row);
     Ok(None)
+}
+
+/// Writes `row` over `old`; a new name leaves a redirect behind. Says what of it is taken.
+pub async fn update_user(tx: &Tx, old: &User, row: &User) -> Result<Option<Taken>, StoreError> {
+    if !move_name(tx, &old.name, &row.name, OwnerKind::User, row.id).await? {
+        return Ok(Some(Taken::Name));
+    }
+    if old.email.to_lowercase() != row.email.to_lowercase() {
+        if !take_email(tx, &row.email, row.id).await? {
+            return Ok(Some(Taken::Email));
+        }
+        if !old.email.is_empty() {
+            tx.delete(keys::user_email(&old.email));
+        }
+    }
+    tx.put(keys::user(row.id), row);
+    Ok(None)
+}
+
+/// Removes a user's own rows: what it owns and belongs to must be gone before.
+pub fn delete_user(tx: &Tx, row: &User) {
+    tx.delete(keys::owner_name(&row.name));
+    if !row.email.is_empty() {
+        tx.delete(keys::user_email(&row.email));
+    }
+    tx.delete(keys::user(row.id));
+}
+
+/// Takes `name` if nobody has it; a redirect from it ends.
+pub(super) async fn take_name(tx: &Tx, name: &str, kind: OwnerKind, id: u64) -> Result<bool, StoreError> {
+    if by_name(tx, name).await?.is_some() {
+        return Ok(false);
+    }
+    tx.delete(keys::owner_redirect(name));
+    tx.put(keys::owner_name(name), &OwnerName { kind: kind.into(), id });
+    Ok(true)
+}
+
+pub(super) async fn move_name(tx: &Tx, old: &str, new: &str, kind: OwnerKind, id: u64) -> Result<bool, StoreError> {
+    if old.to_lowercase() == new.to_lowercase() {
+        return Ok(true);
+    }
+    if !take_name(tx, new, kind, id).await? {
+        return Ok(false);
+    }
+    tx.delete(keys::owner_name(old));
+    tx.put(keys::owner_redirect(old), &OwnerName { kind: kind.into(), id });
+    Ok(true)
+}
+
+async fn take_email(tx: &Tx, email: &str, id: u64) -> Result<bool, StoreError> {
+    if email.is_empty() {
+        return Ok(true);
+    }
+    let key = keys::user_email(email);
+    if tx.get::<Reference>(&key).await?.is_some() {
+        return Ok(false);
+    }
+    tx.put(key, &Reference { id });
+    Ok(true)
+}
+
+/// Whom the old name `name` leads to.
+pub async fn redirect(read: &impl Read, name: &str) -> Result<Option<Owner>, StoreError> {
+    match read.get::<OwnerName>(&keys::owner_redirect(name)).await? {
+        Some(found) => owner(read, found.kind(), found.id).await,
+        None => Ok(None),
+    }
 }

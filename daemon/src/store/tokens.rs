@@ -20,9 +20,34 @@ pub async fn by_hash(read: &impl Read, hash: &[u8; 32]) -> Result<Option<Token>,
 pub async fn of_user(read: &impl Read, user: u64) -> Result<Vec<Token>, StoreError> {
     let scan = Scan::of(Range::prefix(keys::user_tokens(user)), PER_USER_MAX);
     let references = read.scan::<TokenReference>(&scan).await?;
-    let hashes = references.iter().filter_map(|(_, reference)| reference.hash.as_slice().try_into().ok());
-    let rows: Vec<_> = hashes.map(|hash: &[u8; 32]| keys::token(hash)).collect();
+    let rows: Vec<_> =
+        references.iter().filter_map(|(_, reference)| hash_of(reference)).map(|h| keys::token(&h)).collect();
     Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
+}
+
+/// The token with number `id` of an account.
+pub async fn get(read: &impl Read, user: u64, id: u64) -> Result<Option<Token>, StoreError> {
+    match read.get::<TokenReference>(&keys::user_token(user, id)).await? {
+        Some(reference) => match hash_of(&reference) {
+            Some(hash) => by_hash(read, &hash).await,
+            None => Ok(None),
+        },
+        None => Ok(None),
+    }
+}
+
+/// Removes a token; `false` when there is none.
+pub async fn delete(tx: &Tx, user: u64, id: u64) -> Result<bool, StoreError> {
+    let Some(reference) = tx.get::<TokenReference>(&keys::user_token(user, id)).await? else { return Ok(false) };
+    if let Some(hash) = hash_of(&reference) {
+        tx.delete(keys::token(&hash));
+    }
+    tx.delete(keys::user_token(user, id));
+    Ok(true)
+}
+
+fn hash_of(reference: &TokenReference) -> Option<[u8; 32]> {
+    reference.hash.as_slice().try_into().ok()
 }
 
 /// Inserts `row` under the hash of its clear form.

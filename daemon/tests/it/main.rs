@@ -2,6 +2,8 @@
 
 #![allow(unreachable_pub, reason = "nothing is outside of a test binary")]
 
+mod access_matrix;
+mod accounts;
 mod artifacts;
 mod git;
 mod gitapi;

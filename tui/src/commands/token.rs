@@ -12,7 +12,7 @@ pub(super) async fn run(command: Token, client: &Client, output: &Output) -> Res
         None => None,
     };
     let scopes = args.scopes.iter().map(|scope| scope.trim().to_owned()).collect();
-    let wanted = CreateToken { name: args.name, scopes, expires_at };
+    let wanted = CreateToken { name: args.name, scopes, expires_at, repositories: None };
     let doing = format!("making a token of {}", args.user);
     let token = client.create_token(&args.user, &wanted).await.map_err(Failure::call(doing))?;
     if token.sha1.is_empty() {

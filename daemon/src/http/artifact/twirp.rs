@@ -69,7 +69,10 @@ impl From<Error> for TwirpError {
         }
         let msg = error.to_string();
         match &error {
-            Error::NotFound { .. } | Error::Moved { .. } => Self::new(status, "not_found", msg),
+            Error::NotFound { .. } | Error::Moved { .. } | Error::Renamed { .. } => {
+                Self::new(StatusCode::NOT_FOUND, "not_found", msg)
+            }
+            Error::Throttled { .. } => Self::new(status, "resource_exhausted", msg),
             // 413 and 422 are no statuses of Twirp.
             Error::Invalid { .. } | Error::Body { .. } | Error::TooLarge { .. } => Self::invalid(msg),
             Error::Exists { .. } => Self::new(status, "already_exists", msg),

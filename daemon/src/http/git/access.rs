@@ -34,7 +34,7 @@ pub(super) async fn allow(
     (owner, name): &(String, String),
     service: Service,
 ) -> Result<Allowed, GitFailure> {
-    let identity = auth::identify(parts, app).await?;
+    let identity = auth::identify(app, parts).await?;
     let (level, action) = match service {
         Service::Upload => (Level::Read, Action::Read),
         Service::Receive => (Level::Write, Action::Write),

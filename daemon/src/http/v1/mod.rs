@@ -1,11 +1,16 @@
 //! `/api/v1`: the REST API that clients of the Gitea family speak, one module a resource.
 
+pub(super) mod admin;
 pub(super) mod artifacts;
 pub(super) mod browse;
 pub(super) mod collaborators;
+pub(super) mod members;
 pub(super) mod migrations;
+pub(super) mod orgs;
 pub(super) mod repositories;
 pub(super) mod repository_lists;
 pub(super) mod runs;
 pub(super) mod service;
+pub(super) mod settings;
+pub(super) mod tokens;
 pub(super) mod users;

@@ -1,51 +1,63 @@
-//! Accounts and their tokens.
+//! Accounts as everybody sees them.
 
-use axum::extract::{Path, State};
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::Response,
+};
 use farrier_common::api;
 
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfAdmin, OfUser},
+        auth::{Caller, OfUser, SignedIn},
         error::ApiError,
-        extract::{Input, Output, created, ok},
-        show,
+        extract::{Output, ok},
+        page::Page,
+        query, show,
     },
-    service::{Error, accounts, tokens},
+    service::{
+        Error, access,
+        accounts::{self, Filter, Order},
+        viewer::{self, Viewer},
+    },
 };
 
 /// `GET /user`: the account behind the request.
 pub(in crate::http) async fn current(
     State(app): State<App>,
-    caller: Caller<OfUser>,
+    caller: Caller<SignedIn<OfUser>>,
 ) -> Result<Output<api::User>, ApiError> {
-    match caller.identity.account() {
-        Some(account) => Ok(ok(show::user(&app, &caller.identity, &account.user))),
-        None => Err(Error::Unauthenticated { reason: "token is required".into() }.into()),
-    }
+    let account = access::require_account(&caller.identity)?;
+    Ok(ok(show::user(&app, &caller.identity, &account.user)))
 }
 
-/// `POST /admin/users`
-pub(in crate::http) async fn create(
+/// `GET /users/search`
+pub(in crate::http) async fn search(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
-    Input(input): Input<api::CreateUser>,
-) -> Result<Output<api::User>, ApiError> {
-    let user = accounts::create(&app, &caller.identity, input).await?;
-    Ok(created(show::user(&app, &caller.identity, &user)))
+    caller: Caller<OfUser>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = query.as_deref();
+    let page = Page::of(query);
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
+    let filter = Filter {
+        text: query::value(query, "q"),
+        id: query::value(query, "uid").and_then(|uid| uid.parse().ok()).filter(|uid| *uid != 0),
+        ..Filter::default()
+    };
+    let (rows, total) = accounts::list(&snapshot, &viewer, &filter, (Order::Id, false), page.window()).await?;
+    let data = rows.iter().map(|row| show::user(&app, &caller.identity, row)).collect();
+    Ok(page.answer(&app, "/api/v1/users/search", query, total, api::FoundUsers { ok: true, data }))
 }
 
-/// `POST /users/{name}/tokens`
-pub(in crate::http) async fn create_token(
+/// `GET /users/{name}`: also an organisation, in the shape of an account.
+pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfUser>,
     Path(name): Path<String>,
-    Input(input): Input<api::CreateToken>,
-) -> Result<Output<api::AccessToken>, ApiError> {
-    let minted = tokens::create(&app, &caller.identity, &name, &input).await.map_err(|error| match error {
-        // The API family answers 400 where a token's name or scopes cannot be.
-        Error::Invalid { field: "name" | "scopes", reason } => ApiError::new(http::StatusCode::BAD_REQUEST, reason),
-        other => other.into(),
-    })?;
-    Ok(created(show::token(&minted.row, &minted.clear)))
+) -> Result<Output<api::User>, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let owner = viewer::find(&snapshot, &caller.identity, &name).await?;
+    Ok(ok(show::owner(&app, &caller.identity, &owner)))
 }

@@ -6,13 +6,13 @@ use farrier_proto::store::{OrgRole, Repository, Visibility};
 use super::{Found, with_standing};
 use crate::{
     model::identity::Identity,
-    service::{Error, access},
+    service::{Error, access, viewer::Viewer},
     store::{
         Read, StoreError,
         engine::{Range, Scan},
         keys,
         listings::{self, Filter, List, Sort, Wanted},
-        owners::{self, Owner},
+        owners::Owner,
         repositories,
     },
 };
@@ -141,11 +141,7 @@ pub(super) async fn owned(read: &impl Read, identity: &Identity, owner: &Owner) 
 
 /// Whether the caller may know of an owner.
 pub(super) async fn sees(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<bool, StoreError> {
-    let Some(account) = identity.account() else { return Ok(owner.visibility() == Visibility::Public) };
-    if owner.visibility() != Visibility::Private || account.user.admin || account.user.id == owner.id() {
-        return Ok(true);
-    }
-    Ok(owners::membership(read, owner.id(), account.user.id).await?.is_some())
+    Ok(Viewer::of(read, identity).await?.sees(owner))
 }
 
 /// What the caller sees of all repositories (`owner` 0) or of those of one owner.
@@ -153,6 +149,9 @@ async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<Wa
     let list = |class| List { scope: owner, class };
     let mut wanted = Wanted { lists: vec![list(Visibility::Public)], ..Wanted::default() };
     let Some(account) = identity.account() else { return Ok(wanted) };
+    if account.user.restricted && !account.user.admin {
+        return given(read, identity, owner).await;
+    }
     wanted.lists.push(list(Visibility::Limited));
     if is_limited(identity) {
         wanted.singles = named_by_token(read, identity).await?;
@@ -168,6 +167,22 @@ async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<Wa
     wanted.singles.retain(|row| row.listed() == Visibility::Private && (owner == 0 || row.owner_id == owner));
     wanted.singles = seen(read, identity, wanted.singles).await?;
     Ok(wanted)
+}
+
+/// What a restricted account sees: what it or its organisations own, and what it works on.
+async fn given(read: &impl Read, identity: &Identity, owner: u64) -> Result<Wanted, StoreError> {
+    if is_limited(identity) {
+        let mut singles = named_by_token(read, identity).await?;
+        singles.retain(|row| owner == 0 || row.owner_id == owner);
+        return Ok(Wanted { singles: seen(read, identity, singles).await?, ..Wanted::default() });
+    }
+    let own = own_owners(read, identity).await?;
+    let scopes = own.iter().filter(|own| owner == 0 || **own == owner);
+    let classes = [Visibility::Public, Visibility::Limited, Visibility::Private];
+    let lists = scopes.flat_map(|owner| classes.map(|class| List { scope: *owner, class })).collect();
+    let mut singles = repositories::collaborations(read, identity.user_id()).await?;
+    singles.retain(|row| !own.contains(&row.owner_id) && (owner == 0 || row.owner_id == owner));
+    Ok(Wanted { lists, singles: seen(read, identity, singles).await?, ..Wanted::default() })
 }
 
 /// Owners whose repositories are all the caller's to see.

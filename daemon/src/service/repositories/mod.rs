@@ -62,7 +62,9 @@ pub async fn find(
     name: &str,
     action: Action,
 ) -> Result<Found, Error> {
-    let owner = owners::owner_by_name(read, owner).await?.ok_or(MISSING)?;
+    let Some(owner) = owners::owner_by_name(read, owner).await? else {
+        return Err(owner_moved(read, identity, owner, name).await?.unwrap_or(MISSING));
+    };
     let Some(repository) = repositories::by_name(read, owner.id(), name).await? else {
         return Err(moved(read, identity, &owner, name).await?.unwrap_or(MISSING));
     };
@@ -74,6 +76,19 @@ pub async fn find(
 /// Where the repository that was called `name` is now.
 async fn moved(read: &impl Read, identity: &Identity, owner: &Owner, name: &str) -> Result<Option<Error>, StoreError> {
     let Some(repository) = repositories::redirected(read, owner.id(), name).await? else { return Ok(None) };
+    let found = with_standing(read, identity, vec![repository]).await?.pop();
+    Ok(found.map(|found| Error::Moved { owner: found.owner.name().to_owned(), name: found.repository.name }))
+}
+
+/// Where the repository `name` of the owner that was called `owner` is now.
+async fn owner_moved(
+    read: &impl Read,
+    identity: &Identity,
+    owner: &str,
+    name: &str,
+) -> Result<Option<Error>, StoreError> {
+    let Some(owner) = owners::redirect(read, owner).await? else { return Ok(None) };
+    let Some(repository) = repositories::by_name(read, owner.id(), name).await? else { return Ok(None) };
     let found = with_standing(read, identity, vec![repository]).await?.pop();
     Ok(found.map(|found| Error::Moved { owner: found.owner.name().to_owned(), name: found.repository.name }))
 }

@@ -1,0 +1,58 @@
+//! What the kernel says of the peer stands for credentials on the Unix socket.
+
+use crate::{
+    app::App,
+    http::error::ApiError,
+    model::identity::Identity,
+    serve::{Peer, PeerIds},
+    service::authentication,
+};
+
+/// Who the peer is without credentials.
+pub(super) async fn identity(app: &App, peer: Option<&Peer>) -> Result<Identity, ApiError> {
+    let Some(Peer::Unix(Some(ids))) = peer else { return Ok(Identity::Anonymous) };
+    if app.peers.administers(ids) {
+        return Ok(authentication::built_in_administrator(app).await?);
+    }
+    Ok(if app.peers.runs_ci(ids) { Identity::CiAgent } else { Identity::Anonymous })
+}
+
+/// Which local users act as what.
+#[derive(Clone, Debug, Default)]
+pub struct PeerRules {
+    /// Whether the kernel's word counts at all.
+    pub trusted: bool,
+    /// The daemon's own user.
+    pub own_uid: u32,
+    /// Members act as the built-in administrator.
+    pub admin_gid: Option<u32>,
+    /// Members act as CI agents.
+    pub ci_gid: Option<u32>,
+}
+
+impl PeerRules {
+    fn administers(&self, ids: &PeerIds) -> bool {
+        let member = self.admin_gid.is_some_and(|gid| ids.gids.contains(&gid));
+        self.trusted && (ids.uid == 0 || ids.uid == self.own_uid || member)
+    }
+
+    fn runs_ci(&self, ids: &PeerIds) -> bool {
+        self.trusted && self.ci_gid.is_some_and(|gid| ids.gids.contains(&gid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_are_believed_only_where_configured() {
+        let rules = PeerRules { trusted: true, own_uid: 7, admin_gid: Some(50), ci_gid: Some(60) };
+        let peer = |uid, gids: &[u32]| PeerIds { uid, gids: gids.into() };
+        assert!(rules.administers(&peer(0, &[])) && rules.administers(&peer(7, &[])));
+        assert!(rules.administers(&peer(9, &[1, 50])) && !rules.administers(&peer(9, &[1, 60])));
+        assert!(rules.runs_ci(&peer(9, &[60])) && !rules.runs_ci(&peer(9, &[50])));
+        let distrustful = PeerRules { trusted: false, ..rules };
+        assert!(!distrustful.administers(&peer(0, &[])) && !distrustful.runs_ci(&peer(9, &[60])));
+    }
+}

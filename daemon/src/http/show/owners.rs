@@ -1,0 +1,110 @@
+//! Organisations, their team and access tokens as the REST API shows them.
+
+use farrier_common::api;
+use farrier_proto::store::{Org, Token, User};
+
+use super::{number, time};
+use crate::{
+    app::App,
+    model::identity::Identity,
+    service::{Error, accounts, orgs::Permissions},
+    store::{Read, owners, repositories},
+};
+
+/// An organisation as `viewer` may see it.
+pub(in crate::http) fn organization(app: &App, viewer: &Identity, row: &Org) -> api::Organization {
+    api::Organization {
+        id: number(row.id),
+        name: row.name.clone(),
+        full_name: row.full_name.clone(),
+        email: if viewer.account().is_some() { row.email.clone() } else { String::new() },
+        avatar_url: format!("{}/avatars/{}", app.root_url, row.id),
+        description: row.description.clone(),
+        website: row.website.clone(),
+        location: row.location.clone(),
+        visibility: accounts::visibility_word(row.visibility()).into(),
+        repo_admin_change_team_access: row.repo_admin_change_team_access,
+        username: row.name.clone(),
+        created: time(row.created_ms),
+    }
+}
+
+/// The one team of an organisation.
+pub(in crate::http) fn team(app: &App, viewer: &Identity, row: &Org) -> api::Team {
+    api::Team {
+        id: number(row.id),
+        name: "Owners".into(),
+        description: String::new(),
+        organization: organization(app, viewer, row),
+        includes_all_repositories: true,
+        permission: "owner".into(),
+        units: vec!["repo.code".into(), "repo.actions".into()],
+        can_create_org_repo: true,
+    }
+}
+
+/// What a user may do in an organisation.
+pub(in crate::http) fn permissions(found: Permissions) -> api::OrgPermissions {
+    api::OrgPermissions {
+        is_owner: found.owner,
+        is_admin: found.owner,
+        can_write: found.owner,
+        can_read: found.read,
+        can_create_repository: found.owner,
+    }
+}
+
+/// A token; `clear` only in the answer that makes it.
+pub(in crate::http) async fn token(read: &impl Read, row: &Token, clear: &str) -> Result<api::AccessToken, Error> {
+    let set = |ms| (ms != 0).then(|| time(ms));
+    Ok(api::AccessToken {
+        id: number(row.id),
+        name: row.name.clone(),
+        sha1: clear.to_owned(),
+        token_last_eight: row.last_eight.clone(),
+        scopes: row.scopes.clone(),
+        created_at: time(row.created_ms),
+        last_used_at: set(row.last_used_ms),
+        expires_at: set(row.expires_ms),
+        repositories: limits(read, row).await?,
+    })
+}
+
+/// The token of the request itself, used just `now`.
+pub(in crate::http) async fn current_token(
+    read: &impl Read,
+    row: &Token,
+    user: &User,
+    now: i64,
+) -> Result<api::CurrentToken, Error> {
+    let used_ms = if row.last_used_ms == 0 { now } else { row.last_used_ms };
+    Ok(api::CurrentToken {
+        id: number(row.id),
+        name: row.name.clone(),
+        scopes: row.scopes.clone(),
+        created_at: time(row.created_ms),
+        last_used_at: time(used_ms),
+        expires_at: (row.expires_ms != 0).then(|| time(row.expires_ms)),
+        repositories: limits(read, row).await?,
+        user: api::TokenUser { id: number(user.id), login: user.name.clone() },
+    })
+}
+
+/// The repositories that a token is limited to; those that are gone are left out.
+async fn limits(read: &impl Read, row: &Token) -> Result<Option<Vec<api::TokenRepository>>, Error> {
+    if row.repository_ids.is_empty() {
+        return Ok(None);
+    }
+    let mut shown = Vec::new();
+    for id in &row.repository_ids {
+        let Some(found) = repositories::get(read, *id).await? else { continue };
+        let Some(owner) = owners::owner(read, found.owner_kind(), found.owner_id).await? else { continue };
+        shown.push(api::TokenRepository {
+            id: Some(number(found.id)),
+            full_name: Some(format!("{}/{}", owner.name(), found.name)),
+            owner: owner.name().to_owned(),
+            name: found.name,
+        });
+    }
+    Ok(Some(shown))
+}

@@ -1,0 +1,153 @@
+//! Administration of accounts and organisations.
+
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::Response,
+};
+use farrier_common::api;
+use farrier_proto::store::Visibility;
+use http::StatusCode;
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfAdmin},
+        error::ApiError,
+        extract::{Input, Output, created, ok},
+        page::Page,
+        query, show,
+    },
+    service::{
+        Error,
+        accounts::{self, Filter, Order},
+        orgs,
+        viewer::{self, Viewer},
+    },
+};
+
+const ORDERS: &[(&str, Order)] =
+    &[("id", Order::Id), ("name", Order::Name), ("created", Order::Created), ("updated", Order::Updated)];
+const VISIBILITIES: &[(&str, Visibility)] =
+    &[("public", Visibility::Public), ("limited", Visibility::Limited), ("private", Visibility::Private)];
+
+/// `GET /admin/users`
+pub(in crate::http) async fn list_users(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = query.as_deref();
+    let page = Page::of(query);
+    let filter = Filter {
+        text: query::value(query, "q"),
+        in_email: true,
+        id: None,
+        active: query::flag(query, "is_active"),
+        admin: query::flag(query, "is_admin"),
+        restricted: query::flag(query, "is_restricted"),
+        prohibited: query::flag(query, "is_prohibit_login"),
+        visibility: query::one_of(query, "visibility", VISIBILITIES)?,
+    };
+    let order = query::one_of(query, "sort", ORDERS)?.unwrap_or_default();
+    let reverse = query::one_of(query, "order", &[("asc", false), ("desc", true)])?.unwrap_or_default();
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
+    // There are no external sources and no second factors: who asks for those finds nobody.
+    let source = query::value(query, "source_id").is_some_and(|source| source != "0");
+    let nobody =
+        source || query::value(query, "login_name").is_some() || query::flag(query, "is_2fa_enabled") == Some(true);
+    let (rows, total) = if nobody {
+        (Vec::new(), 0)
+    } else {
+        accounts::list(&snapshot, &viewer, &filter, (order, reverse), page.window()).await?
+    };
+    let shown: Vec<_> = rows.iter().map(|row| show::user(&app, &caller.identity, row)).collect();
+    Ok(page.answer(&app, "/api/v1/admin/users", query, total, shown))
+}
+
+/// `POST /admin/users`
+pub(in crate::http) async fn create_user(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Input(input): Input<api::CreateUser>,
+) -> Result<Output<api::User>, ApiError> {
+    let made = accounts::create(&app, &caller.identity, input).await;
+    let user = made.map_err(|error| ApiError::bad_request_for(error, &["password"]))?;
+    Ok(created(show::user(&app, &caller.identity, &user)))
+}
+
+/// `PATCH /admin/users/{name}`
+pub(in crate::http) async fn edit_user(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Path(name): Path<String>,
+    Input(input): Input<api::EditUser>,
+) -> Result<Output<api::User>, ApiError> {
+    let edited = accounts::edit(&app, &caller.identity, &name, input).await;
+    let user = edited.map_err(|error| ApiError::bad_request_for(error, &["password", "email", "admin"]))?;
+    Ok(ok(show::user(&app, &caller.identity, &user)))
+}
+
+/// `DELETE /admin/users/{name}`
+pub(in crate::http) async fn delete_user(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<StatusCode, ApiError> {
+    let purge = query::flag(query.as_deref(), "purge") == Some(true);
+    accounts::delete(&app, &caller.identity, &name, purge).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `POST /admin/users/{name}/rename`
+pub(in crate::http) async fn rename_user(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Path(name): Path<String>,
+    Input(input): Input<api::RenameUser>,
+) -> Result<StatusCode, ApiError> {
+    accounts::rename(&app, &caller.identity, &name, &input.new_username).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `POST /admin/users/{name}/orgs`
+pub(in crate::http) async fn create_org(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Path(owner): Path<String>,
+    Input(input): Input<api::CreateOrg>,
+) -> Result<Output<api::Organization>, ApiError> {
+    let org = orgs::create(&app, &caller.identity, Some(&owner), input).await?;
+    Ok(created(show::organization(&app, &caller.identity, &org)))
+}
+
+/// `GET /admin/users/{name}/orgs`
+pub(in crate::http) async fn orgs_of(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let page = Page::of(query.as_deref());
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let user = viewer::find(&snapshot, &caller.identity, &name).await?;
+    let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
+    let (rows, total) = page.cut(orgs::of_user(&snapshot, &viewer, user.id()).await?);
+    let shown: Vec<_> = rows.iter().map(|row| show::organization(&app, &caller.identity, row)).collect();
+    Ok(page.answer(&app, &format!("/api/v1/admin/users/{name}/orgs"), query.as_deref(), total, shown))
+}
+
+/// `GET /admin/orgs`
+pub(in crate::http) async fn list_orgs(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let page = Page::of(query.as_deref());
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
+    let (rows, total) = orgs::list(&snapshot, &viewer, page.window()).await?;
+    let shown: Vec<_> = rows.iter().map(|row| show::organization(&app, &caller.identity, row)).collect();
+    Ok(page.answer(&app, "/api/v1/admin/orgs", query.as_deref(), total, shown))
+}

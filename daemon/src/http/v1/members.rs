@@ -1,0 +1,149 @@
+//! Who belongs to an organisation, and its one team.
+
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::Response,
+};
+use farrier_common::api;
+use farrier_proto::store::Org;
+use http::StatusCode;
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, Needs, OfOrganization, SignedIn},
+        error::ApiError,
+        extract::{Output, ok},
+        page::Page,
+        show,
+    },
+    model::identity::Identity,
+    service::{Error, orgs},
+    store::{Snapshot, owners},
+};
+
+/// `GET /orgs/{org}/members`, `GET /orgs/{org}/public_members`: memberships are no secret among
+/// those who see the organisation and the member.
+pub(in crate::http) async fn list(
+    State(app): State<App>,
+    caller: Caller<OfOrganization>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let org = orgs::find(&snapshot, &caller.identity, &name).await?;
+    page(&app, &snapshot, &caller, &org, &format!("/api/v1/orgs/{name}/members"), query.as_deref()).await
+}
+
+async fn page<N: Needs>(
+    app: &App,
+    snapshot: &Snapshot,
+    caller: &Caller<N>,
+    org: &Org,
+    path: &str,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let page = Page::of(query);
+    let (rows, total) = page.cut(orgs::members(snapshot, &caller.identity, org).await?);
+    let shown: Vec<_> = rows.iter().map(|row| show::user(app, &caller.identity, row)).collect();
+    Ok(page.answer(app, path, query, total, shown))
+}
+
+/// `GET /orgs/{org}/members/{user}`, `GET /orgs/{org}/public_members/{user}`: 204 or 404.
+pub(in crate::http) async fn is_member(
+    State(app): State<App>,
+    caller: Caller<OfOrganization>,
+    Path((org, user)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let org = orgs::find(&snapshot, &caller.identity, &org).await?;
+    let members = orgs::members(&snapshot, &caller.identity, &org).await?;
+    if members.iter().any(|member| member.name.eq_ignore_ascii_case(&user)) {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    Err(Error::NotFound { what: "the member" }.into())
+}
+
+/// `DELETE /orgs/{org}/members/{user}`
+pub(in crate::http) async fn remove(
+    State(app): State<App>,
+    caller: Caller<OfOrganization>,
+    Path((org, user)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let org = orgs::find(&snapshot, &caller.identity, &org).await?;
+    drop(snapshot);
+    orgs::remove_member(&app, &caller.identity, org.id, &user).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `GET /orgs/{org}/teams`
+pub(in crate::http) async fn teams(
+    State(app): State<App>,
+    caller: Caller<SignedIn<OfOrganization>>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let page = Page::of(query.as_deref());
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let org = orgs::find(&snapshot, &caller.identity, &name).await?;
+    let (shown, total) = page.cut(vec![show::team(&app, &caller.identity, &org)]);
+    Ok(page.answer(&app, &format!("/api/v1/orgs/{name}/teams"), query.as_deref(), total, shown))
+}
+
+/// `GET /teams/{team}`
+pub(in crate::http) async fn team(
+    State(app): State<App>,
+    caller: Caller<SignedIn<OfOrganization>>,
+    Path(id): Path<String>,
+) -> Result<Output<api::Team>, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let org = of_team(&snapshot, &caller.identity, &id).await?;
+    Ok(ok(show::team(&app, &caller.identity, &org)))
+}
+
+/// `GET /teams/{team}/members`
+pub(in crate::http) async fn team_members(
+    State(app): State<App>,
+    caller: Caller<SignedIn<OfOrganization>>,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let org = of_team(&snapshot, &caller.identity, &id).await?;
+    page(&app, &snapshot, &caller, &org, &format!("/api/v1/teams/{id}/members"), query.as_deref()).await
+}
+
+/// `PUT /teams/{team}/members/{user}`
+pub(in crate::http) async fn add_team_member(
+    State(app): State<App>,
+    caller: Caller<OfOrganization>,
+    Path((id, user)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let org = of_team(&snapshot, &caller.identity, &id).await?;
+    drop(snapshot);
+    orgs::add_member(&app, &caller.identity, org.id, &user).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `DELETE /teams/{team}/members/{user}`
+pub(in crate::http) async fn remove_team_member(
+    State(app): State<App>,
+    caller: Caller<OfOrganization>,
+    Path((id, user)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let org = of_team(&snapshot, &caller.identity, &id).await?;
+    drop(snapshot);
+    orgs::remove_member(&app, &caller.identity, org.id, &user).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The organisation whose team has the number `id`, if the caller sees it.
+async fn of_team(snapshot: &Snapshot, identity: &Identity, id: &str) -> Result<Org, Error> {
+    let missing = || Error::NotFound { what: "the team" };
+    let id = id.parse().map_err(|_| missing())?;
+    let org = owners::org(snapshot, id).await?.ok_or_else(missing)?;
+    orgs::find(snapshot, identity, &org.name).await.map_err(|_| missing())
+}

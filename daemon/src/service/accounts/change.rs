@@ -1,0 +1,113 @@
+//! Changing accounts: what is absent stays as it is.
+
+use farrier_common::{api::EditUser, names};
+use farrier_proto::store::User;
+
+use super::{
+    ADMIN_ID, DESCRIPTION_MAX_CHARS, FULL_NAME_MAX_CHARS, LOCATION_MAX_CHARS, check_email, check_password, check_text,
+    check_website, user_to_change, visibility,
+};
+use crate::{
+    app::App,
+    model::identity::Identity,
+    service::{Error, access, sign_in},
+    store::{Tx, owners, repositories},
+};
+
+/// Changes an account. Only site administrators may.
+pub async fn edit(app: &App, identity: &Identity, name: &str, input: EditUser) -> Result<User, Error> {
+    access::require_site_admin(identity)?;
+    check(&input)?;
+    let password_hash = match input.password.clone().filter(|password| !password.is_empty()) {
+        Some(password) => {
+            check_password(&password)?;
+            Some(sign_in::hash_password(app, password).await?)
+        }
+        None => None,
+    };
+    let now = app.now_ms();
+    let (input, hash) = (&input, &password_hash);
+    app.store
+        .write(async |tx: Tx| {
+            let old = user_to_change(&tx, identity, name).await?;
+            let mut row = old.clone();
+            apply(&mut row, input)?;
+            if let Some(hash) = hash {
+                row.password_hash.clone_from(hash);
+            }
+            row.updated_ms = now;
+            if row.id == ADMIN_ID && !row.admin {
+                return Err(Error::invalid("admin", "the built-in administrator stays one"));
+            }
+            if row.visibility != old.visibility {
+                repositories::relist(&tx, row.id, row.visibility()).await?;
+            }
+            match owners::update_user(&tx, &old, &row).await? {
+                None => Ok(row),
+                Some(_) => Err(Error::invalid("email", "e-mail already in use")),
+            }
+        })
+        .await
+}
+
+fn check(input: &EditUser) -> Result<(), Error> {
+    if input.source_id.is_some_and(|source| source != 0) {
+        return Err(Error::invalid("source_id", "there is no external source"));
+    }
+    if let Some(email) = &input.email {
+        check_email(email)?;
+    }
+    if let Some(website) = &input.website {
+        check_website(website)?;
+    }
+    let texts = [
+        ("full_name", &input.full_name, FULL_NAME_MAX_CHARS),
+        ("location", &input.location, LOCATION_MAX_CHARS),
+        ("description", &input.description, DESCRIPTION_MAX_CHARS),
+    ];
+    for (field, text, max) in texts {
+        check_text(field, text.as_deref().unwrap_or_default(), max)?;
+    }
+    Ok(())
+}
+
+fn apply(row: &mut User, input: &EditUser) -> Result<(), Error> {
+    fn set<T: Clone>(into: &mut T, value: Option<&T>) {
+        if let Some(value) = value {
+            into.clone_from(value);
+        }
+    }
+    set(&mut row.email, input.email.as_ref());
+    set(&mut row.full_name, input.full_name.as_ref());
+    set(&mut row.website, input.website.as_ref());
+    set(&mut row.location, input.location.as_ref());
+    set(&mut row.description, input.description.as_ref());
+    set(&mut row.must_change_password, input.must_change_password.as_ref());
+    set(&mut row.prohibit_login, input.prohibit_login.as_ref());
+    set(&mut row.admin, input.admin.as_ref());
+    set(&mut row.restricted, input.restricted.as_ref());
+    set(&mut row.max_repositories, input.max_repo_creation.as_ref());
+    set(&mut row.inactive, input.active.map(|active| !active).as_ref());
+    set(&mut row.may_not_create_orgs, input.allow_create_organization.map(|may| !may).as_ref());
+    if let Some(word) = &input.visibility {
+        row.visibility = visibility(word)?.into();
+    }
+    Ok(())
+}
+
+/// Gives an account another name; the old one leads there until somebody takes it.
+pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Result<(), Error> {
+    access::require_site_admin(identity)?;
+    names::check_owner(new).map_err(|e| Error::invalid("new_username", format!("name {e}")))?;
+    let now = app.now_ms();
+    app.store
+        .write(async |tx: Tx| {
+            let old = user_to_change(&tx, identity, name).await?;
+            let row = User { name: new.to_owned(), updated_ms: now, ..old.clone() };
+            match owners::update_user(&tx, &old, &row).await? {
+                None => Ok(()),
+                Some(_) => Err(Error::invalid("new_username", format!("user already exists: {new}"))),
+            }
+        })
+        .await
+}

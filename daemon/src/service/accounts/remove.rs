@@ -1,0 +1,70 @@
+//! Removing accounts: nothing is left without an owner.
+
+use farrier_proto::store::{Org, User};
+
+use super::{ADMIN_ID, user_to_change};
+use crate::{
+    app::App,
+    model::identity::Identity,
+    service::{Error, access},
+    store::{Tx, orgs, owners, repositories, tokens, users},
+};
+
+/// Collaborations that one transaction ends.
+const PIECE: usize = 1_000;
+
+/// Removes an account with its tokens. With `purge` also its memberships, and the organisations
+/// that it owns alone and that own nothing.
+pub async fn delete(app: &App, identity: &Identity, name: &str, purge: bool) -> Result<(), Error> {
+    access::require_site_admin(identity)?;
+    let user =
+        app.store.write(async |tx: Tx| removable(&tx, identity, name, purge).await.map(|(user, _)| user)).await?;
+    let id = user.id;
+    while !app.store.write(async |tx: Tx| Ok::<_, Error>(users::end_collaborations(&tx, id, PIECE).await?)).await? {}
+    app.store
+        .write(async |tx: Tx| {
+            let (user, alone) = removable(&tx, identity, name, purge).await?;
+            for org in orgs::ids_of_user(&tx, user.id).await? {
+                orgs::remove_member(&tx, org, user.id);
+            }
+            for org in &alone {
+                orgs::delete(&tx, org).await?;
+            }
+            for token in tokens::of_user(&tx, user.id).await? {
+                tokens::delete(&tx, user.id, token.id).await?;
+            }
+            users::end_collaborations(&tx, user.id, PIECE).await?;
+            owners::delete_user(&tx, &user);
+            Ok(())
+        })
+        .await
+}
+
+/// The account, if nothing stands against its end, and the organisations that end with it.
+async fn removable(tx: &Tx, identity: &Identity, name: &str, purge: bool) -> Result<(User, Vec<Org>), Error> {
+    let refused = |reason: String| Error::invalid("username", reason);
+    let user = user_to_change(tx, identity, name).await?;
+    if user.id == identity.user_id() {
+        return Err(refused("an account cannot delete itself".into()));
+    }
+    if user.id == ADMIN_ID {
+        return Err(refused("the built-in administrator cannot be deleted".into()));
+    }
+    if repositories::count_of(tx, user.id, 1).await? > 0 {
+        return Err(refused("the user still owns repositories: delete them or give them away".into()));
+    }
+    let mut alone = Vec::new();
+    for org in orgs::of_user(tx, user.id).await? {
+        if !purge {
+            return Err(refused(format!("the user still belongs to the organisation {}", org.name)));
+        }
+        if orgs::member_ids(tx, org.id).await? != [user.id] {
+            continue;
+        }
+        if repositories::count_of(tx, org.id, 1).await? > 0 {
+            return Err(refused(format!("the organisation {} of the user still owns repositories", org.name)));
+        }
+        alone.push(org);
+    }
+    Ok((user, alone))
+}

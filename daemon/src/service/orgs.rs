@@ -1,0 +1,211 @@
+//! Organisations: made by users, run by their owners.
+
+mod members;
+
+use farrier_common::{
+    api::{CreateOrg, EditOrg},
+    names,
+};
+use farrier_proto::store::{Membership, Org, OrgRole};
+
+pub use self::members::{Permissions, add_member, members, permissions, remove_member};
+use super::{
+    Error, access,
+    accounts::{
+        DESCRIPTION_MAX_CHARS, FULL_NAME_MAX_CHARS, LOCATION_MAX_CHARS, check_email, check_text, check_website,
+        visibility,
+    },
+    viewer::{self, Viewer},
+};
+use crate::{
+    app::App,
+    model::identity::Identity,
+    store::{Read, Tx, ids::Kind, orgs, owners, owners::Owner, repositories},
+};
+
+/// Organisations that are read at a time.
+const PIECE: usize = 1_000;
+/// Repositories are counted up to here when they stand in the way.
+const COUNT_MAX: u64 = 1_000_000;
+
+/// Makes an organisation that the caller, or for an administrator the user `owner`, owns.
+pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: CreateOrg) -> Result<Org, Error> {
+    let owner_id = owner_to_be(app, identity, owner).await?;
+    names::check_owner(&input.username).map_err(|e| Error::invalid("username", format!("name {e}")))?;
+    let now = app.now_ms();
+    let mut row = Org {
+        id: app.store.next_id(Kind::Owner).await?,
+        name: input.username,
+        created_ms: now,
+        updated_ms: now,
+        ..Org::default()
+    };
+    let texts = EditOrg {
+        full_name: Some(input.full_name),
+        email: Some(input.email),
+        description: Some(input.description),
+        website: Some(input.website),
+        location: Some(input.location),
+        visibility: Some(input.visibility),
+        repo_admin_change_team_access: Some(input.repo_admin_change_team_access),
+    };
+    apply(&mut row, &texts)?;
+    if row.visibility != 0 {
+        access::require_more_than_public(identity)?;
+    }
+    let made = &row;
+    let free = app.store.write(async |tx: Tx| {
+        let free = orgs::insert(&tx, made).await?;
+        if free {
+            let member = Membership { role: OrgRole::Owner.into(), since_ms: now };
+            orgs::put_member(&tx, made.id, owner_id, &member);
+        }
+        Ok::<_, Error>(free)
+    });
+    if free.await? { Ok(row) } else { Err(Error::invalid("username", format!("user already exists: {}", row.name))) }
+}
+
+/// Who will own an organisation, if it may be made.
+async fn owner_to_be(app: &App, identity: &Identity, owner: Option<&str>) -> Result<u64, Error> {
+    let account = access::require_account(identity)?;
+    let Some(name) = owner else {
+        if account.user.may_not_create_orgs && !account.user.admin {
+            return Err(Error::Forbidden { reason: "the account may not make organisations".into() });
+        }
+        return Ok(account.user.id);
+    };
+    access::require_site_admin(identity)?;
+    let snapshot = app.store.read().await?;
+    match viewer::find(&snapshot, identity, name).await? {
+        Owner::User(user) => Ok(user.id),
+        Owner::Org(_) => Err(Error::invalid("username", "an organisation cannot own another")),
+    }
+}
+
+/// The organisation `name` if the caller sees it.
+pub async fn find(read: &impl Read, identity: &Identity, name: &str) -> Result<Org, Error> {
+    let missing = Error::NotFound { what: "the organisation" };
+    match viewer::find(read, identity, name).await {
+        Ok(Owner::Org(org)) => Ok(org),
+        Ok(Owner::User(_)) | Err(Error::NotFound { .. }) => Err(missing),
+        Err(other) => Err(other),
+    }
+}
+
+/// The organisation `name` if the caller owns it or administers the site.
+pub async fn find_own(read: &impl Read, identity: &Identity, name: &str) -> Result<Org, Error> {
+    let org = find(read, identity, name).await?;
+    let account = access::require_account(identity)?;
+    let role = owners::membership(read, org.id, account.user.id).await?.map(|member| member.role());
+    if role == Some(OrgRole::Owner) || account.user.admin {
+        return Ok(org);
+    }
+    Err(Error::Forbidden { reason: "must be an owner of the organisation".into() })
+}
+
+/// Changes an organisation: what is absent stays as it is.
+pub async fn edit(app: &App, identity: &Identity, name: &str, input: &EditOrg) -> Result<Org, Error> {
+    let now = app.now_ms();
+    app.store
+        .write(async |tx: Tx| {
+            let old = find_own(&tx, identity, name).await?;
+            let mut row = old.clone();
+            apply(&mut row, input)?;
+            row.updated_ms = now;
+            orgs::update(&tx, &old, &row).await?;
+            if row.visibility != old.visibility {
+                repositories::relist(&tx, row.id, row.visibility()).await?;
+            }
+            Ok(row)
+        })
+        .await
+}
+
+fn apply(row: &mut Org, input: &EditOrg) -> Result<(), Error> {
+    if let Some(email) = input.email.as_ref().filter(|email| !email.is_empty()) {
+        check_email(email)?;
+    }
+    if let Some(website) = &input.website {
+        check_website(website)?;
+    }
+    if let Some(word) = &input.visibility {
+        row.visibility = visibility(word)?.into();
+    }
+    let texts = [
+        ("full_name", &input.full_name, FULL_NAME_MAX_CHARS, &mut row.full_name),
+        ("description", &input.description, DESCRIPTION_MAX_CHARS, &mut row.description),
+        ("location", &input.location, LOCATION_MAX_CHARS, &mut row.location),
+        ("website", &input.website, DESCRIPTION_MAX_CHARS, &mut row.website),
+        ("email", &input.email, DESCRIPTION_MAX_CHARS, &mut row.email),
+    ];
+    for (field, text, max, into) in texts {
+        if let Some(text) = text {
+            check_text(field, text, max)?;
+            into.clone_from(text);
+        }
+    }
+    if let Some(may) = input.repo_admin_change_team_access {
+        row.repo_admin_change_team_access = may;
+    }
+    Ok(())
+}
+
+/// Gives an organisation another name; the old one leads there until somebody takes it.
+pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Result<(), Error> {
+    let now = app.now_ms();
+    app.store
+        .write(async |tx: Tx| {
+            let old = find_own(&tx, identity, name).await?;
+            names::check_owner(new).map_err(|e| Error::invalid("new_name", format!("name {e}")))?;
+            let row = Org { name: new.to_owned(), updated_ms: now, ..old.clone() };
+            if orgs::update(&tx, &old, &row).await? {
+                return Ok(());
+            }
+            Err(Error::invalid("new_name", format!("user already exists: {new}")))
+        })
+        .await
+}
+
+/// Removes an organisation that owns no repositories.
+pub async fn delete(app: &App, identity: &Identity, name: &str) -> Result<(), Error> {
+    app.store
+        .write(async |tx: Tx| {
+            let org = find_own(&tx, identity, name).await?;
+            match repositories::count_of(&tx, org.id, COUNT_MAX).await? {
+                0 => Ok(orgs::delete(&tx, &org).await?),
+                count => Err(Error::Exists {
+                    message: format!(
+                        "the organisation still owns repositories: {count}; delete them or give them away"
+                    ),
+                }),
+            }
+        })
+        .await
+}
+
+/// A page of the organisations that `viewer` sees, by name, and how many there are.
+pub async fn list(read: &impl Read, viewer: &Viewer, (skip, limit): (u64, usize)) -> Result<(Vec<Org>, u64), Error> {
+    let (mut page, mut total, mut next) = (Vec::new(), 0, None);
+    loop {
+        let (rows, after) = orgs::piece(read, next.as_deref(), PIECE).await?;
+        for org in visible(viewer, rows) {
+            if total >= skip && page.len() < limit {
+                page.push(org);
+            }
+            total += 1;
+        }
+        match after {
+            Some(_) => next = after,
+            None => return Ok((page, total)),
+        }
+    }
+}
+
+/// The organisations of the user with number `user` that `viewer` sees.
+pub async fn of_user(read: &impl Read, viewer: &Viewer, user: u64) -> Result<Vec<Org>, Error> {
+    Ok(visible(viewer, orgs::of_user(read, user).await?).collect())
+}
+
+fn visible(viewer: &Viewer, rows: Vec<Org>) -> impl Iterator<Item = Org> {
+    rows.into_iter().filter(|org| viewer.sees(&Owner::Org(org.clone())))
+}

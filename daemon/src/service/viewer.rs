@@ -1,0 +1,99 @@
+//! Who sees which users and organisations.
+
+use std::collections::BTreeSet;
+
+use farrier_proto::store::Visibility;
+
+use super::{Error, access};
+use crate::{
+    model::identity::Identity,
+    store::{Read, StoreError, orgs, owners, owners::Owner},
+};
+
+/// What decides which users and organisations a caller sees: found once per request, then asked.
+#[derive(Clone, Debug, Default)]
+pub struct Viewer {
+    /// The account's number; 0 for none.
+    id: u64,
+    admin: bool,
+    restricted: bool,
+    public_only: bool,
+    /// Organisations that the account belongs to.
+    orgs: BTreeSet<u64>,
+}
+
+impl Viewer {
+    /// What `identity` is in this respect.
+    pub async fn of(read: &impl Read, identity: &Identity) -> Result<Self, StoreError> {
+        let Some(account) = identity.account() else { return Ok(Self::default()) };
+        let id = account.user.id;
+        Ok(Self {
+            id,
+            admin: account.user.admin,
+            restricted: account.user.restricted,
+            public_only: access::is_public_only(identity),
+            orgs: orgs::ids_of_user(read, id).await?.into_iter().collect(),
+        })
+    }
+
+    /// Whether `owner` is there for the caller.
+    pub fn sees(&self, owner: &Owner) -> bool {
+        let public = owner.visibility() == Visibility::Public;
+        if self.public_only && !public {
+            return false;
+        }
+        if self.admin || (self.id != 0 && owner.id() == self.id) || self.orgs.contains(&owner.id()) {
+            return true;
+        }
+        match owner.visibility() {
+            Visibility::Public => !self.restricted,
+            Visibility::Limited => self.id != 0 && !self.restricted,
+            Visibility::Private => false,
+        }
+    }
+}
+
+/// The user or organisation `name` if the caller sees it; what was renamed has moved.
+pub async fn find(read: &impl Read, identity: &Identity, name: &str) -> Result<Owner, Error> {
+    let missing = Error::NotFound { what: "the user" };
+    let viewer = Viewer::of(read, identity).await?;
+    if let Some(owner) = owners::owner_by_name(read, name).await? {
+        return if viewer.sees(&owner) { Ok(owner) } else { Err(missing) };
+    }
+    match owners::redirect(read, name).await? {
+        Some(owner) if viewer.sees(&owner) => Err(Error::Renamed { from: name.into(), to: owner.name().into() }),
+        _ => Err(missing),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use Visibility::{Limited, Private, Public};
+    use farrier_proto::store::{Org, User};
+
+    use super::*;
+
+    #[test]
+    fn who_sees_whom() {
+        let anonymous = Viewer::default();
+        let member = Viewer { id: 4, orgs: [30].into(), ..Viewer::default() };
+        let narrow = Viewer { public_only: true, ..member.clone() };
+        let restricted = Viewer { restricted: true, ..member.clone() };
+        let admin = Viewer { id: 1, admin: true, ..Viewer::default() };
+        let viewers = [&anonymous, &member, &narrow, &restricted, &admin];
+        let user = |id, v: Visibility| Owner::User(User { id, visibility: v.into(), ..User::default() });
+        let org = |id, v: Visibility| Owner::Org(Org { id, visibility: v.into(), ..Org::default() });
+        for (owner, seen) in [
+            (user(7, Public), "yyyny"),
+            (user(7, Limited), "nynny"),
+            (user(7, Private), "nnnny"),
+            (user(4, Private), "nynyy"),
+            (org(30, Private), "nynyy"),
+            (org(31, Private), "nnnny"),
+            (org(31, Limited), "nynny"),
+        ] {
+            let got: String = viewers.iter().map(|viewer| if viewer.sees(&owner) { 'y' } else { 'n' }).collect();
+            assert_eq!(got, seen, "{owner:?}");
+        }
+    }
+}

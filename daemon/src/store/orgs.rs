@@ -1,0 +1,102 @@
+//! Organisations: rows, and who belongs to them, in both directions.
+
+use farrier_proto::store::{Membership, Org, OwnerKind, OwnerName, User};
+
+use super::{
+    Read, StoreError, Tx,
+    engine::{Range, Scan},
+    keys, owners,
+};
+
+/// Most members of one organisation, and most organisations of one user.
+pub const MEMBERS_MAX: usize = 10_000;
+
+/// The organisation called `name`, in any case.
+pub async fn by_name(read: &impl Read, name: &str) -> Result<Option<Org>, StoreError> {
+    match owners::by_name(read, name).await? {
+        Some(owner) if owner.kind() == OwnerKind::Org => owners::org(read, owner.id).await,
+        _ => Ok(None),
+    }
+}
+
+/// Inserts `row`; `false` when a user or an organisation has its name.
+pub async fn insert(tx: &Tx, row: &Org) -> Result<bool, StoreError> {
+    let free = owners::take_name(tx, &row.name, OwnerKind::Org, row.id).await?;
+    if free {
+        tx.put(keys::org(row.id), row);
+    }
+    Ok(free)
+}
+
+/// Writes `row` over `old`; a new name leaves a redirect behind. `false` when the name is taken.
+pub async fn update(tx: &Tx, old: &Org, row: &Org) -> Result<bool, StoreError> {
+    let free = owners::move_name(tx, &old.name, &row.name, OwnerKind::Org, row.id).await?;
+    if free {
+        tx.put(keys::org(row.id), row);
+    }
+    Ok(free)
+}
+
+/// Removes an organisation and who belonged to it. It must own nothing any more.
+pub async fn delete(tx: &Tx, row: &Org) -> Result<(), StoreError> {
+    for user in member_ids(tx, row.id).await? {
+        remove_member(tx, row.id, user);
+    }
+    tx.delete(keys::owner_name(&row.name));
+    tx.delete(keys::org(row.id));
+    Ok(())
+}
+
+/// Makes `user` belong to the organisation.
+pub fn put_member(tx: &Tx, org: u64, user: u64, row: &Membership) {
+    tx.put(keys::org_member(org, user), row);
+    tx.put(keys::user_org(user, org), row);
+}
+
+/// Ends the membership of `user`.
+pub fn remove_member(tx: &Tx, org: u64, user: u64) {
+    tx.delete(keys::org_member(org, user));
+    tx.delete(keys::user_org(user, org));
+}
+
+/// Numbers of the members of an organisation, in order.
+pub async fn member_ids(read: &impl Read, org: u64) -> Result<Vec<u64>, StoreError> {
+    trailing_ids(read, Range::prefix(keys::org_members(org))).await
+}
+
+/// Numbers of the organisations that `user` belongs to, in order.
+pub async fn ids_of_user(read: &impl Read, user: u64) -> Result<Vec<u64>, StoreError> {
+    trailing_ids(read, Range::prefix(keys::user_orgs(user))).await
+}
+
+async fn trailing_ids(read: &impl Read, range: Range) -> Result<Vec<u64>, StoreError> {
+    let pairs = read.scan_bytes(&Scan::of(range, MEMBERS_MAX)).await?;
+    Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
+}
+
+/// The members of an organisation, by number.
+pub async fn members(read: &impl Read, org: u64) -> Result<Vec<User>, StoreError> {
+    let rows: Vec<_> = member_ids(read, org).await?.into_iter().map(keys::user).collect();
+    Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
+}
+
+/// The organisations that `user` belongs to, by number.
+pub async fn of_user(read: &impl Read, user: u64) -> Result<Vec<Org>, StoreError> {
+    let rows: Vec<_> = ids_of_user(read, user).await?.into_iter().map(keys::org).collect();
+    Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
+}
+
+/// A piece of all organisations in order of their names, and where the next one begins.
+pub async fn piece(
+    read: &impl Read,
+    after: Option<&[u8]>,
+    limit: usize,
+) -> Result<(Vec<Org>, Option<Vec<u8>>), StoreError> {
+    let all = Range::prefix(keys::owner_names());
+    let range = after.map_or(all.clone(), |key| all.after(key));
+    let names = read.scan::<OwnerName>(&Scan::of(range, limit)).await?;
+    let next = if names.len() < limit { None } else { names.last().map(|(key, _)| key.clone()) };
+    let orgs = names.iter().filter(|(_, name)| name.kind() == OwnerKind::Org);
+    let rows: Vec<_> = orgs.map(|(_, name)| keys::org(name.id)).collect();
+    Ok((read.get_many(&rows).await?.into_iter().flatten().collect(), next))
+}

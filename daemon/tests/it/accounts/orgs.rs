@@ -1,0 +1,127 @@
+//! Organisations: made by users, run by their owners.
+
+use serde_json::{Value, json};
+
+use super::world::{World, names};
+
+async fn world() -> (World, String, String) {
+    let world = World::new().await;
+    world.user("octo").await;
+    world.user("eve").await;
+    let owner = format!("token {}", world.token("octo", &["all"]).await);
+    let stranger = format!("token {}", world.token("eve", &["all"]).await);
+    (world, owner, stranger)
+}
+
+/// Check 9.
+#[tokio::test]
+async fn users_and_organisations_share_their_names() {
+    let (world, owner, _) = world().await;
+    for (body, status) in [
+        (json!({ "username": "EVE" }), 422),
+        (json!({ "username": "api" }), 422),
+        (json!({ "username": "" }), 422),
+        (json!({}), 422),
+        (json!({ "username": "x".repeat(41) }), 422),
+        (json!({ "username": "acme", "visibility": "odd" }), 422),
+        (json!({ "username": "acme", "website": "ftp://x" }), 422),
+        (json!({ "username": "acme", "location": "x".repeat(51) }), 422),
+        (json!({ "username": "acme", "full_name": null, "email": null, "visibility": null }), 201),
+        (json!({ "username": "Acme" }), 422),
+    ] {
+        assert_eq!(world.status(&owner, "post", "/orgs", body.clone()).await, status, "{body}");
+    }
+    world.admin("post", "/admin/users", json!({ "username": "acme", "email": "a@example.org" }), 422).await;
+    let (_, org) = world.get(&owner, "/orgs/ACME").await;
+    assert_eq!(
+        (&org["name"], &org["username"], &org["visibility"]),
+        (&"acme".into(), &"acme".into(), &"public".into())
+    );
+    assert_eq!(world.get("", "/users/acme").await.1["login"], "acme");
+    assert_eq!(world.get("", "/orgs/octo").await.0, 404);
+}
+
+/// Check 20, for organisations.
+#[tokio::test]
+async fn owners_change_and_others_do_not() {
+    let (world, owner, stranger) = world().await;
+    let made = json!({ "username": "acme", "full_name": "Acme", "email": "a@example.org", "visibility": "limited" });
+    assert_eq!(world.status(&owner, "post", "/orgs", made).await, 201);
+    let edited = world.ask(&owner, "patch", "/orgs/acme", json!({ "description": "d" })).await.json();
+    assert_eq!((&edited["full_name"], &edited["description"]), (&"Acme".into(), &"d".into()));
+    assert_eq!((&edited["email"], &edited["visibility"]), (&"a@example.org".into(), &"limited".into()));
+    for (who, status) in [("", 404), (stranger.as_str(), 403), (owner.as_str(), 200)] {
+        assert_eq!(world.status(who, "patch", "/orgs/acme", json!({})).await, status, "{who}");
+    }
+    assert_eq!(world.status(&owner, "patch", "/orgs/acme", json!({ "visibility": "private" })).await, 200);
+    for (who, status) in [("", 404), (stranger.as_str(), 404), (owner.as_str(), 200)] {
+        assert_eq!(world.get(who, "/orgs/acme").await.0, status, "{who}");
+        assert_eq!(world.get(who, "/orgs").await.1.as_array().expect("a list").len(), usize::from(status == 200));
+    }
+    assert_eq!(world.get(&owner, "/user/orgs").await.1[0]["name"], "acme");
+    assert_eq!(world.get(&stranger, "/users/octo/orgs").await.1, json!([]));
+    assert_eq!(world.admin("get", "/admin/users/octo/orgs", Value::Null, 200).await[0]["name"], "acme");
+}
+
+#[tokio::test]
+async fn an_organisation_with_repositories_stays() {
+    let (world, owner, stranger) = world().await;
+    world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
+    world.admin("post", "/admin/users/acme/repos", json!({ "name": "r" }), 201).await;
+    assert_eq!(world.status(&stranger, "delete", "/orgs/acme", Value::Null).await, 403);
+    let refused = world.ask(&owner, "delete", "/orgs/acme", Value::Null).await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.json()["message"].as_str().expect("text").contains("repositories: 1"), "{refused:?}");
+    world.ask(&owner, "post", "/orgs", json!({ "username": "empty" })).await;
+    assert_eq!(world.status(&owner, "delete", "/orgs/empty", Value::Null).await, 204);
+    assert_eq!(world.status(&owner, "delete", "/orgs/empty", Value::Null).await, 404);
+    assert_eq!(names(&world.get(&owner, "/user/orgs").await.1, "name"), ["acme"]);
+}
+
+#[tokio::test]
+async fn a_renamed_organisation_is_found_under_both_names() {
+    let (world, owner, _) = world().await;
+    world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
+    for (new, status) in [("eve", 422), ("api", 422), ("bolt", 204)] {
+        assert_eq!(
+            world.status(&owner, "post", "/orgs/acme/rename", json!({ "new_name": new })).await,
+            status,
+            "{new}"
+        );
+    }
+    let moved = world.ask("", "get", "/orgs/acme/members?limit=2", Value::Null).await;
+    let location = format!("{}/api/v1/orgs/bolt/members?limit=2", world.farrier.url);
+    assert_eq!((moved.status, moved.header("location")), (307, location.as_str()));
+}
+
+#[tokio::test]
+async fn owners_are_a_team_that_never_gets_empty() {
+    let (world, owner, stranger) = world().await;
+    world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
+    let (_, teams) = world.get(&stranger, "/orgs/acme/teams").await;
+    let team = format!("/teams/{}", teams[0]["id"]);
+    assert_eq!((&teams[0]["name"], &teams[0]["permission"]), (&"Owners".into(), &"owner".into()));
+    let (put, member) = (format!("{team}/members/eve"), "/orgs/acme/members/eve");
+    assert_eq!(world.get("", member).await.0, 404);
+    assert_eq!(world.status(&stranger, "put", &put, Value::Null).await, 403);
+    assert_eq!(world.status(&owner, "put", &put, Value::Null).await, 204);
+    assert_eq!(world.status("", "get", member, Value::Null).await, 204);
+    assert_eq!(names(&world.get(&owner, &format!("{team}/members")).await.1, "login"), ["octo", "eve"]);
+    let (_, may) = world.get(&owner, "/users/eve/orgs/acme/permissions").await;
+    assert_eq!((&may["is_owner"], &may["can_create_repository"]), (&true.into(), &true.into()));
+    assert_eq!(world.status(&stranger, "delete", "/orgs/acme/members/octo", Value::Null).await, 204);
+    assert_eq!(world.status(&stranger, "delete", &put, Value::Null).await, 403, "the last owner");
+    assert_eq!(world.get(&owner, "/users/octo/orgs/acme/permissions").await.1["is_owner"], false);
+}
+
+#[tokio::test]
+async fn the_right_to_make_organisations_can_be_taken() {
+    let (world, owner, _) = world().await;
+    world.admin("patch", "/admin/users/octo", json!({ "allow_create_organization": false }), 200).await;
+    assert_eq!(world.status(&owner, "post", "/orgs", json!({ "username": "acme" })).await, 403);
+    let made =
+        world.admin("post", "/admin/users/octo/orgs", json!({ "username": "acme", "email": "a@b.c" }), 201).await;
+    assert_eq!(made["email"], "a@b.c");
+    assert_eq!(names(&world.get(&owner, "/user/orgs").await.1, "name"), ["acme"]);
+    world.admin("post", "/admin/users/nobody/orgs", json!({ "username": "x" }), 404).await;
+}

@@ -1,0 +1,133 @@
+//! How callers prove who they are, and what happens to those who cannot.
+
+use farrierd::clock::Clock;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::world::{PASSWORD, World, basic};
+use crate::support::send;
+
+/// Check 32.
+#[tokio::test]
+async fn every_form_of_a_token_works_and_a_wrong_one_nowhere() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let token = world.token("octo", &["read:user"]).await;
+    let forms = [
+        format!("token {token}"),
+        format!("TOKEN {token}"),
+        format!("Bearer {token}"),
+        format!("bearer  {token} "),
+        basic(&token, ""),
+        basic(&token, "x-oauth-basic"),
+        basic("anybody", &token),
+        basic("octo", PASSWORD),
+    ];
+    for form in &forms {
+        assert_eq!(world.get(form, "/user").await.1["login"], "octo", "{form}");
+    }
+    for wrong in ["token 0123", "Bearer", "Bearer ", "token", "Basic !", "Digest x", "x", &basic("octo", "wrong")] {
+        for path in ["/version", "/user", "/settings/api", "/orgs"] {
+            let answer = world.ask(wrong, "get", path, Value::Null).await;
+            assert_eq!((answer.status, answer.header("www-authenticate")), (401, ""), "{wrong} {path}");
+            assert!(answer.json()["message"].is_string());
+        }
+    }
+}
+
+#[tokio::test]
+async fn tokens_in_the_query_work_with_a_warning_until_they_are_switched_off() {
+    for allowed in [true, false] {
+        let world = World::with(|config| config.auth.query_tokens = allowed).await;
+        world.user("octo").await;
+        let token = world.token("octo", &["read:user"]).await;
+        for name in ["token", "access_token"] {
+            let path = format!("/api/v1/user?{name}={token}");
+            let answer = send(&world.farrier.tcp(), Method::GET, &path, &[], "").await;
+            assert_eq!(answer.status, if allowed { 200 } else { 401 });
+            assert!(answer.header("x-gitea-warning").contains("deprecated"));
+        }
+        assert_eq!(world.get("", "/user?token=0123").await.0, 401);
+    }
+}
+
+/// Check 36.
+#[tokio::test]
+async fn administrators_act_as_others() {
+    let world = World::new().await;
+    world.user("octo").await;
+    world.user_with("boss", json!({ "admin": true })).await;
+    let octo = format!("token {}", world.token("octo", &["all"]).await);
+    let boss = format!("token {}", world.token("boss", &["read:user"]).await);
+    for (who, name, status) in [(&octo, "boss", 403), (&boss, "nobody", 404), (&boss, "OCTO", 200)] {
+        assert_eq!(world.get(who, &format!("/user?sudo={name}")).await.0, status, "{name}");
+        let headers = [("authorization", who.as_str()), ("Sudo", name)];
+        let answer = send(&world.farrier.tcp(), Method::GET, "/api/v1/user", &headers, "").await;
+        assert_eq!(answer.status, status, "{name}");
+        if status == 200 {
+            assert_eq!(answer.json()["login"], "octo");
+        }
+    }
+    assert_eq!(world.get("", "/user?sudo=octo").await.0, 403);
+    let org = json!({ "username": "acme" });
+    assert_eq!(world.status(&boss, "post", "/orgs?sudo=octo", org.clone()).await, 403, "the token's scopes stay");
+    world.admin("post", "/orgs?sudo=octo", org, 201).await;
+    assert_eq!(world.get(&octo, "/user/orgs").await.1[0]["name"], "acme");
+}
+
+#[tokio::test]
+async fn a_closed_account_is_told_so_everywhere_and_the_operator_is_not_affected() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let token = format!("token {}", world.token("octo", &["all"]).await);
+    for (field, closed) in [("prohibit_login", true), ("active", false), ("must_change_password", true)] {
+        world.admin("patch", "/admin/users/octo", json!({ field: closed }), 200).await;
+        world.admin("patch", "/admin/users/admin", json!({ field: closed }), 200).await;
+        for path in ["/version", "/user", "/orgs"] {
+            assert_eq!(world.get(&token, path).await.0, 403, "{field} {path}");
+            assert_eq!(world.get(&basic("octo", PASSWORD), path).await.0, 403, "{field} {path}");
+        }
+        assert_eq!(world.get(&basic("octo", "wrong"), "/user").await.0, 401, "only to who knows the password");
+        world.admin("patch", "/admin/users/octo", json!({ field: !closed }), 200).await;
+        assert_eq!(world.get(&token, "/user").await.0, 200);
+    }
+}
+
+#[tokio::test]
+async fn guessing_is_heard_for_a_while_only_and_tokens_that_are_right_always() {
+    let world = World::with_clock(Clock::manual(1_767_323_045_000)).await;
+    world.user("octo").await;
+    world.user("other").await;
+    let token = format!("token {}", world.token("octo", &["read:user"]).await);
+    for _ in 0..10 {
+        assert_eq!(world.get(&basic("octo", "wrong one"), "/user").await.0, 401);
+    }
+    let refused = world.ask(&basic("octo", PASSWORD), "get", "/user", Value::Null).await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, "30"));
+    assert_eq!(world.get(&token, "/user").await.0, 200);
+    assert_eq!(world.get(&basic("other", PASSWORD), "/user").await.0, 200);
+    world.farrier.clock.advance_ms(30_000);
+    assert_eq!(world.get(&basic("octo", PASSWORD), "/user").await.0, 200);
+}
+
+/// The order of refusals decides what a caller learns.
+#[tokio::test]
+async fn what_is_not_there_comes_before_rights_and_rights_before_the_body() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let wrong = format!("token {}", world.token("octo", &["read:misc"]).await);
+    for (path, status) in [("/users/octo", 403), ("/users/nobody", 404), ("/orgs/nothing", 404), ("/repos/a/b", 404)] {
+        assert_eq!(world.get(&wrong, path).await.0, status, "{path}");
+    }
+    let broken = async |who: &str, path: &str| {
+        let headers = [("authorization", who)];
+        let headers = if who.is_empty() { &headers[..0] } else { &headers[..] };
+        send(&world.farrier.tcp(), Method::POST, &format!("/api/v1{path}"), headers, "{").await.status
+    };
+    assert_eq!(broken("", "/admin/users").await, 401);
+    assert_eq!(broken("", "/orgs").await, 401);
+    assert_eq!(broken(&wrong, "/orgs").await, 403);
+    let all = format!("token {}", world.token("octo", &["all"]).await);
+    assert_eq!(broken(&all, "/admin/users").await, 403);
+    assert_eq!(broken(&all, "/orgs").await, 422);
+}

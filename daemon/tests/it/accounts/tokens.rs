@@ -1,0 +1,148 @@
+//! Access tokens: what they are made of and what they may do.
+
+use farrierd::clock::Clock;
+use serde_json::{Value, json};
+
+use super::world::{PASSWORD, World, basic};
+
+const NOW_MS: i64 = 1_767_323_045_000;
+
+/// Check 31.
+#[tokio::test]
+async fn a_token_is_shown_once_and_deleted_by_number_or_name() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let me = basic("octo", PASSWORD);
+    let create = async |body: Value| world.ask(&me, "post", "/users/octo/tokens", body).await;
+    let made = create(json!({ "name": "ci", "scopes": ["write:repository"] })).await;
+    let clear = made.json()["sha1"].as_str().expect("text").to_owned();
+    assert_eq!((made.status, clear.len()), (201, 40));
+    assert!(clear.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)));
+    assert!(clear.ends_with(made.json()["token_last_eight"].as_str().expect("text")));
+    for (name, scopes) in [("ci", json!(["all"])), ("x", json!([])), ("x", json!(["fly"])), ("", json!(["all"]))] {
+        assert_eq!(create(json!({ "name": name, "scopes": scopes })).await.status, 400, "{name} {scopes}");
+    }
+    create(json!({ "name": "two words", "scopes": ["all"] })).await;
+    let list = world.ask(&me, "get", "/users/octo/tokens", Value::Null).await;
+    assert_eq!(list.header("x-total-count"), "2");
+    let shown = list.json();
+    assert_eq!((&shown[0]["name"], &shown[1]["name"]), (&"two words".into(), &"ci".into()), "newest first");
+    assert_eq!((&shown[0]["sha1"], &shown[1]["sha1"]), (&"".into(), &"".into()));
+    let by_id = format!("/users/octo/tokens/{}", shown[1]["id"]);
+    for path in [by_id.as_str(), "/users/octo/tokens/two%20words"] {
+        assert_eq!(world.status(&me, "delete", path, Value::Null).await, 204, "{path}");
+        assert_eq!(world.status(&me, "delete", path, Value::Null).await, 404, "{path}");
+    }
+    assert_eq!(world.get(&format!("token {clear}"), "/version").await.0, 401);
+}
+
+/// Check 33.
+#[tokio::test]
+async fn every_scope_of_a_route_is_needed() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let read = format!("token {}", world.token("octo", &["read:repository"]).await);
+    let write = format!("token {}", world.token("octo", &["write:repository"]).await);
+    let both = format!("token {}", world.token("octo", &["write:repository", "write:user"]).await);
+    let repo = json!({ "name": "demo" });
+    let refused = world.ask(&read, "post", "/user/repos", repo.clone()).await;
+    assert_eq!(refused.status, 403);
+    let message = refused.json()["message"].as_str().expect("text").to_owned();
+    assert!(message.contains("required=write:user") && message.contains("token scope=read:repository"), "{message}");
+    assert_eq!(world.status(&write, "post", "/user/repos", repo.clone()).await, 403);
+    assert_eq!(world.status(&both, "post", "/user/repos", repo).await, 201);
+    assert_eq!(world.get(&read, "/repos/octo/demo").await.0, 200);
+}
+
+/// Check 35.
+#[tokio::test]
+async fn a_token_makes_none_that_reaches_further() {
+    let world = World::new().await;
+    for name in ["octo", "eve"] {
+        world.user(name).await;
+        for repo in ["a", "b"] {
+            world
+                .admin("post", &format!("/admin/users/{name}/repos"), json!({ "name": repo, "private": true }), 201)
+                .await;
+        }
+    }
+    let header = |token: String| format!("Bearer {token}");
+    let narrow = header(world.token("octo", &["write:user", "read:repository"]).await);
+    let public = header(world.token("octo", &["public-only", "all"]).await);
+    let a_only = json!([{ "owner": "octo", "name": "a" }]);
+    let b_only = json!([{ "owner": "OCTO", "name": "B" }]);
+    let of_a = header(world.token_with("octo", json!({ "scopes": ["all"], "repositories": a_only })).await);
+    let short =
+        header(world.token_with("octo", json!({ "scopes": ["all"], "expires_at": "2099-01-01T00:00:00Z" })).await);
+    for (n, (who, fields, status)) in [
+        (&narrow, json!({ "scopes": ["read:user"] }), 201),
+        (&narrow, json!({ "scopes": ["write:repository"] }), 403),
+        (&narrow, json!({ "scopes": ["all"] }), 403),
+        (&public, json!({ "scopes": ["read:user"] }), 403),
+        (&public, json!({ "scopes": ["read:user", "public-only"] }), 201),
+        (&of_a, json!({ "scopes": ["all"], "repositories": b_only }), 400),
+        (&of_a, json!({ "scopes": ["all"], "repositories": a_only }), 201),
+        (&short, json!({ "scopes": ["all"] }), 403),
+        (&short, json!({ "scopes": ["all"], "expires_at": "2100-01-01T00:00:00Z" }), 403),
+        (&short, json!({ "scopes": ["all"], "expires_at": "2098-01-01T00:00:00Z" }), 201),
+        (&narrow, json!({ "scopes": ["read:user"], "repositories": [] }), 400),
+        (&narrow, json!({ "scopes": ["read:user"], "repositories": [{ "owner": "eve", "name": "a" }] }), 400),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut body = fields;
+        body["name"] = format!("n{n}").into();
+        let answer = world.ask(who, "post", "/users/octo/tokens", body.clone()).await;
+        assert_eq!(answer.status, status, "{body} {answer:?}");
+        assert_eq!(world.status(who, "post", "/users/eve/tokens", body).await, 403);
+    }
+    assert_eq!(world.get(&of_a, "/repos/octo/a").await.0, 200);
+    assert_eq!(world.get(&of_a, "/repos/octo/b").await.0, 404);
+    assert_eq!(world.get(&public, "/repos/octo/a").await.0, 404);
+    let (_, list) = world.get(&basic("octo", PASSWORD), "/users/octo/tokens?limit=50").await;
+    let limited: Vec<_> = list.as_array().expect("a list").iter().filter_map(|t| t.get("repositories")).collect();
+    assert_eq!(limited.len(), 2);
+    assert_eq!(limited[0][0]["full_name"], "octo/a");
+}
+
+/// A token of an administrator that was made for something else administers nothing.
+#[tokio::test]
+async fn an_administrators_token_needs_the_scope() {
+    let world = World::new().await;
+    world.user_with("boss", json!({ "admin": true })).await;
+    world.user("octo").await;
+    let user = format!("token {}", world.token("boss", &["write:user"]).await);
+    let admin = format!("token {}", world.token("boss", &["write:user", "write:admin"]).await);
+    let body = json!({ "name": "n", "scopes": ["read:user"] });
+    assert_eq!(world.status(&user, "post", "/users/octo/tokens", body.clone()).await, 403);
+    assert_eq!(world.status(&user, "get", "/users/octo/tokens", Value::Null).await, 403);
+    assert_eq!(world.status(&admin, "post", "/users/octo/tokens", body).await, 201);
+    let other = json!({ "name": "m", "scopes": ["read:user"] });
+    assert_eq!(world.status(&admin, "post", "/admin/users/octo/tokens", other).await, 201);
+    assert_eq!(world.get(&admin, "/admin/users/octo/tokens").await.1.as_array().expect("a list").len(), 2);
+    assert_eq!(world.status(&admin, "delete", "/admin/users/octo/tokens/m", Value::Null).await, 204);
+}
+
+/// Check 37.
+#[tokio::test]
+async fn a_token_knows_itself_and_ends() {
+    let world = World::with_clock(Clock::manual(NOW_MS)).await;
+    world.user("octo").await;
+    let fields = json!({ "scopes": ["read:user"], "expires_at": "2026-01-02T04:04:05Z" });
+    let token = format!("token {}", world.token_with("octo", fields).await);
+    let (status, shown) = world.get(&token, "/token").await;
+    assert_eq!((status, &shown["user"]["login"], &shown["scopes"]), (200, &"octo".into(), &json!(["read:user"])));
+    assert_eq!(
+        (&shown["created_at"], &shown["last_used_at"]),
+        (&"2026-01-02T03:04:05Z".into(), &"2026-01-02T03:04:05Z".into())
+    );
+    assert_eq!(shown["expires_at"], "2026-01-02T04:04:05Z");
+    assert_eq!(world.get(&basic("octo", PASSWORD), "/token").await.0, 404);
+    assert_eq!(world.get("", "/token").await.0, 401);
+    world.farrier.clock.advance_ms(3_600_000);
+    assert_eq!(world.get(&token, "/token").await.0, 401, "expired");
+    let fresh = format!("token {}", world.token("octo", &["read:misc"]).await);
+    assert_eq!(world.status(&fresh, "delete", "/token", Value::Null).await, 204);
+    assert_eq!(world.get(&fresh, "/version").await.0, 401);
+}

@@ -1,0 +1,184 @@
+//! Accounts: made, seen, changed, renamed, removed.
+
+use serde_json::{Value, json};
+
+use super::world::{PASSWORD, World, basic, names};
+
+/// Check 10.
+#[tokio::test]
+async fn a_new_account_is_checked_and_closed_until_its_password_is_changed() {
+    let world = World::new().await;
+    let user = |fields: Value| {
+        let mut body = json!({ "username": "octo", "email": "o@example.org", "password": PASSWORD });
+        for (key, value) in fields.as_object().expect("an object") {
+            body[key] = value.clone();
+        }
+        body
+    };
+    for (fields, status) in [
+        (json!({ "password": "1234567" }), 400),
+        (json!({ "username": "api" }), 422),
+        (json!({ "username": "a b" }), 422),
+        (json!({ "email": "nowhere" }), 422),
+        (json!({ "email": format!("{}@example.org", "é".repeat(200)) }), 422),
+        (json!({ "visibility": "secret" }), 422),
+        (json!({ "full_name": "x".repeat(101) }), 422),
+    ] {
+        world.admin("post", "/admin/users", user(fields), status).await;
+    }
+    let made = world.admin("post", "/admin/users", user(json!({})), 201).await;
+    assert_eq!((&made["login"], &made["active"]), (&"octo".into(), &true.into()));
+    let closed = world.get(&basic("octo", PASSWORD), "/user").await;
+    assert_eq!(closed.0, 403, "{closed:?}");
+    world.admin("post", "/admin/users", user(json!({ "username": "OCTO", "email": "b@example.org" })), 422).await;
+    let taken = world.admin("post", "/admin/users", user(json!({ "username": "two", "email": "O@example.org" })), 422);
+    assert!(taken.await["message"].as_str().expect("text").contains("e-mail already in use"));
+    world.admin("patch", "/admin/users/octo", json!({ "must_change_password": false }), 200).await;
+    assert_eq!(world.get(&basic("octo", PASSWORD), "/user").await.1["login"], "octo");
+}
+
+#[tokio::test]
+async fn what_a_change_leaves_out_stays() {
+    let world = World::new().await;
+    world.user_with("octo", json!({ "full_name": "Octo" })).await;
+    let edit = json!({ "website": "https://octo.example", "location": "sea", "email": null, "admin": true });
+    let edited = world.admin("patch", "/admin/users/octo", edit, 200).await;
+    assert_eq!((&edited["full_name"], &edited["is_admin"]), (&"Octo".into(), &true.into()));
+    assert_eq!((&edited["email"], &edited["location"]), (&"octo@example.org".into(), &"sea".into()));
+    let same = world.admin("patch", "/admin/users/octo", json!({}), 200).await;
+    assert_eq!(edited, same);
+
+    world.user("two").await;
+    for (body, status) in [
+        (json!({ "email": "OCTO@example.org" }), 400),
+        (json!({ "password": "short" }), 400),
+        (json!({ "visibility": "odd" }), 422),
+        (json!({ "website": "javascript:x" }), 422),
+        (json!({ "description": "x".repeat(256) }), 422),
+    ] {
+        world.admin("patch", "/admin/users/two", body, status).await;
+    }
+    world.admin("patch", "/admin/users/nobody", json!({}), 404).await;
+    world.admin("patch", "/admin/users/admin", json!({ "admin": false }), 400).await;
+    world
+        .admin("patch", "/admin/users/two", json!({ "email": "new@example.org", "password": "another one" }), 200)
+        .await;
+    assert_eq!(world.get(&basic("two", PASSWORD), "/user").await.0, 401);
+    assert_eq!(world.get(&basic("two", "another one"), "/user").await.1["email"], "new@example.org");
+    world.user_with("three", json!({ "email": "two@example.org" })).await;
+    world.admin("patch", "/admin/users/two", json!({ "prohibit_login": true }), 200).await;
+    assert_eq!(world.get(&basic("two", "another one"), "/user").await.0, 403);
+    world.admin("patch", "/admin/users/three", json!({ "active": false }), 200).await;
+    assert_eq!(world.get(&basic("three", PASSWORD), "/user").await.0, 403);
+}
+
+#[tokio::test]
+async fn people_are_seen_by_those_who_may() {
+    let world = World::new().await;
+    for (name, visibility) in [("open", "public"), ("half", "limited"), ("shut", "private")] {
+        world.user_with(name, json!({ "visibility": visibility })).await;
+    }
+    let stranger = format!("token {}", world.token("open", &["all"]).await);
+    let shut = format!("token {}", world.token("shut", &["all"]).await);
+    let narrow = format!("token {}", world.token("shut", &["all", "public-only"]).await);
+    for (who, seen) in [
+        ("", vec!["admin", "open"]),
+        (stranger.as_str(), vec!["admin", "open", "half"]),
+        (shut.as_str(), vec!["admin", "open", "half", "shut"]),
+        (narrow.as_str(), vec!["admin", "open"]),
+    ] {
+        assert_eq!(names(&world.get(who, "/users/search").await.1["data"], "login"), seen, "{who}");
+        for name in ["open", "half", "shut"] {
+            let expected = if seen.contains(&name) { 200 } else { 404 };
+            assert_eq!(world.get(who, &format!("/users/{name}")).await.0, expected, "{who} {name}");
+        }
+    }
+    let (_, open) = world.get("", "/users/open").await;
+    assert_eq!((&open["email"], &open["is_admin"]), (&"open@noreply.127.0.0.1".into(), &false.into()));
+    assert_eq!(world.get(&stranger, "/users/half").await.1["email"], "half@example.org");
+    assert_eq!(names(&world.get("", "/users/search?q=OPE").await.1["data"], "login"), ["open"]);
+    assert_eq!(names(&world.get("", "/users/search?uid=1").await.1["data"], "login"), ["admin"]);
+}
+
+#[tokio::test]
+async fn administrators_filter_and_sort() {
+    let world = World::new().await;
+    for name in ["zoe", "ada"] {
+        world.user_with(name, json!({ "visibility": "private" })).await;
+    }
+    world.admin("patch", "/admin/users/zoe", json!({ "active": false, "restricted": true }), 200).await;
+    for (query, expected) in [
+        ("", vec!["admin", "zoe", "ada"]),
+        ("?sort=name", vec!["ada", "admin", "zoe"]),
+        ("?sort=name&order=desc", vec!["zoe", "admin", "ada"]),
+        ("?sort=updated&order=desc&limit=1", vec!["zoe"]),
+        ("?is_admin=true", vec!["admin"]),
+        ("?is_active=false", vec!["zoe"]),
+        ("?is_restricted=true", vec!["zoe"]),
+        ("?visibility=private&sort=id", vec!["zoe", "ada"]),
+        ("?q=ADA%40exam", vec!["ada"]),
+        ("?source_id=4", vec![]),
+        ("?limit=1&page=2", vec!["zoe"]),
+    ] {
+        let list = world.admin("get", &format!("/admin/users{query}"), Value::Null, 200).await;
+        assert_eq!(names(&list, "login"), expected, "{query}");
+    }
+    world.admin("get", "/admin/users?sort=colour", Value::Null, 422).await;
+}
+
+/// Check 18, for accounts.
+#[tokio::test]
+async fn a_renamed_account_is_found_under_both_names() {
+    let world = World::new().await;
+    world.user("octo").await;
+    world.user_with("shut", json!({ "visibility": "private" })).await;
+    for name in ["octo", "shut"] {
+        let body = json!({ "new_username": format!("new-{name}") });
+        world.admin("post", &format!("/admin/users/{name}/rename"), body, 204).await;
+    }
+    let moved = world.ask("", "get", "/users/OCTO?x=1", Value::Null).await;
+    let location = format!("{}/api/v1/users/new-octo?x=1", world.farrier.url);
+    assert_eq!((moved.status, moved.header("location")), (307, location.as_str()));
+    assert_eq!(world.get("", "/users/shut").await.0, 404, "a name is no secret's name");
+    for (new, status) in [("admin", 422), ("api", 422), ("", 422), ("New-Octo", 204)] {
+        world.admin("post", "/admin/users/new-octo/rename", json!({ "new_username": new }), status).await;
+    }
+    assert_eq!(world.get("", "/users/new-octo").await.1["login"], "New-Octo");
+    assert_eq!(world.get(&basic("new-octo", PASSWORD), "/user").await.0, 200);
+    world.user_with("octo", json!({ "email": "again@example.org" })).await;
+    assert_eq!(world.get("", "/users/octo").await.0, 200, "who takes the name ends the redirect");
+}
+
+#[tokio::test]
+async fn nothing_is_left_without_an_owner() {
+    let world = World::new().await;
+    for name in ["octo", "keeper", "helper", "boss"] {
+        world.user(name).await;
+    }
+    let boss = format!("token {}", world.token("boss", &["all"]).await);
+    world.admin("patch", "/admin/users/boss", json!({ "admin": true }), 200).await;
+    world.admin("post", "/admin/users/keeper/repos", json!({ "name": "r" }), 201).await;
+    world.admin("post", "/admin/users/octo/orgs", json!({ "username": "acme" }), 201).await;
+    for (name, reason) in [
+        ("boss", "cannot delete itself"),
+        ("admin", "built-in"),
+        ("keeper", "still owns repositories"),
+        ("octo", "organisation acme"),
+        ("acme", "is an organisation"),
+    ] {
+        let answer = world.ask(&boss, "delete", &format!("/admin/users/{name}"), Value::Null).await;
+        assert_eq!(answer.status, 422, "{name}");
+        assert!(answer.json()["message"].as_str().expect("text").contains(reason), "{answer:?}");
+    }
+    let gone = world.token("octo", &["all"]).await;
+    world.admin("post", "/admin/users/octo/orgs", json!({ "username": "shared" }), 201).await;
+    let team = world.admin("get", "/orgs/shared/teams", Value::Null, 200).await[0]["id"].clone();
+    world.admin("put", &format!("/teams/{team}/members/helper"), Value::Null, 204).await;
+    assert_eq!(world.status(&boss, "delete", "/admin/users/octo?purge=true", Value::Null).await, 204);
+    assert_eq!(world.get("", "/users/octo").await.0, 404);
+    assert_eq!(world.get("", "/orgs/acme").await.0, 404, "what octo owned alone");
+    assert_eq!(names(&world.get("", "/orgs/shared/members").await.1, "login"), ["helper"]);
+    assert_eq!(world.get(&format!("token {gone}"), "/version").await.0, 401);
+    assert_eq!(world.status(&boss, "delete", "/admin/users/octo", Value::Null).await, 404);
+    world.user("octo").await;
+}
