@@ -140,7 +140,8 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::Precondition { .. } => StatusCode::PRECONDITION_FAILED,
         Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Error::Body { .. } => StatusCode::BAD_REQUEST,
-        Error::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        // Stopped: told to end while it hashed. The next daemon goes on from the same blocks.
+        Error::Busy | Error::Blob { source: BlobError::Stopped { .. }, .. } => StatusCode::SERVICE_UNAVAILABLE,
         Error::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
         Error::Store { source, .. } => match source {
             StoreError::Unknown(_) | StoreError::Contended { .. } | StoreError::Engine(EngineError::Unavailable) => {
@@ -148,8 +149,6 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
             }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         },
-        // Told to end while it hashed: the next daemon goes on from the same blocks.
-        Error::Blob { source: BlobError::Stopped { .. }, .. } => StatusCode::SERVICE_UNAVAILABLE,
         Error::Blob { .. } | Error::Git { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

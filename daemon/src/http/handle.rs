@@ -120,10 +120,10 @@ async fn answer(router: Router, request: Request<Body>) -> Response<Body> {
             Err(never) => match never {},
         };
     }
-    match path.starts_with("/_blob/") {
-        true => BlobApiError::no_address().into_response(),
-        false => ApiError::no_route().into_response(),
+    if path.starts_with("/_blob/") {
+        return BlobApiError::no_address().into_response();
     }
+    ApiError::no_route().into_response()
 }
 
 /// A path whose escapes are no text cannot name anything. Twirp does not decode paths.

@@ -108,14 +108,8 @@ where
             // The permit comes second: a listener to which nobody comes must not hold one. So one
             // connection a listener may wait here, the others in the kernel's queue.
             let accepted = match &listener.kind {
-                Kind::Tcp(listener) => match accept_tcp(listener).await {
-                    Ok((io, peer)) => Ok(self.start(io, peer, self.slot().await)),
-                    Err(error) => Err(error),
-                },
-                Kind::Unix(listener) => match accept_unix(listener).await {
-                    Ok((io, peer)) => Ok(self.start(io, peer, self.slot().await)),
-                    Err(error) => Err(error),
-                },
+                Kind::Tcp(listener) => self.admit(accept_tcp(listener).await).await,
+                Kind::Unix(listener) => self.admit(accept_unix(listener).await).await,
             };
             if let Err(error) = accepted {
                 tracing::warn!(%error, address = listener.address, "a connection was not accepted");
@@ -124,8 +118,15 @@ where
         }
     }
 
-    async fn slot(&self) -> OwnedSemaphorePermit {
-        self.slots.clone().acquire_owned().await.expect("the semaphore is never closed")
+    /// Serves a connection as soon as there is a place for it.
+    async fn admit<I>(&self, accepted: io::Result<(I, Peer)>) -> io::Result<()>
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (io, peer) = accepted?;
+        let slot = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+        self.start(io, peer, slot);
+        Ok(())
     }
 
     fn start<I>(&self, io: I, peer: Peer, slot: OwnedSemaphorePermit)

@@ -40,7 +40,9 @@ fn every_check_holds_for_the_seeds_and_variations_of_them() {
     for (name, check) in fuzzing::CHECKS {
         let seeds = seeds(name);
         assert!(!seeds.is_empty(), "{name} has seeds");
-        seeds.iter().for_each(|seed| check(seed));
+        for seed in &seeds {
+            check(seed);
+        }
         for _ in 0..VARIATIONS {
             let mut input = seeds[random.below(seeds.len())].clone();
             for _ in 0..=random.below(4) {

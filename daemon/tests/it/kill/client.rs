@@ -26,12 +26,8 @@ pub(super) async fn work(world: &World, worker: usize, mut random: Random) {
         }
         match random.below(4) {
             0 => delete(world, &name).await,
-            1 => {
-                // The old content stays until the new one is finalized, if it ever is.
-                if upload(world, &name, &mut random).await && random.one_in(3) {
-                    delete(world, &name).await;
-                }
-            }
+            // The old content stays until the new one is finalized, if it ever is.
+            1 if upload(world, &name, &mut random).await && random.one_in(3) => delete(world, &name).await,
             _ => {}
         }
     }

@@ -228,7 +228,8 @@ fn quiet_log(log: &str) {
 fn difference(found: &BTreeMap<u64, Vec<u64>>, expected: &BTreeMap<u64, Vec<u64>>) -> String {
     let ids = found.keys().chain(expected.keys()).collect::<std::collections::BTreeSet<_>>();
     let differ = ids.into_iter().filter(|id| found.get(id) != expected.get(id));
-    differ.map(|id| format!("{id}: found {:?}, expected {:?}\n", found.get(id), expected.get(id))).collect()
+    let lines = differ.map(|id| format!("{id}: found {:?}, expected {:?}\n", found.get(id), expected.get(id)));
+    lines.collect::<Vec<_>>().concat()
 }
 
 /// Compares a daemon that just started with what clients were told.

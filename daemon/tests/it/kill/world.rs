@@ -198,8 +198,8 @@ pub(super) async fn call(over: &Over, job: &Job, method: &str, message: Value) -
 
 /// The body of a block list.
 pub(super) fn block_list(ids: &[String]) -> String {
-    let blocks: String = ids.iter().map(|id| format!("<Latest>{id}</Latest>")).collect();
-    format!("<BlockList>{blocks}</BlockList>")
+    let blocks: Vec<String> = ids.iter().map(|id| format!("<Latest>{id}</Latest>")).collect();
+    format!("<BlockList>{}</BlockList>", blocks.concat())
 }
 
 /// Path and query of an absolute address.

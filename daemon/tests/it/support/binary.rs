@@ -11,10 +11,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, ChildStdout, Command},
+    process::{Child, ChildStdout},
 };
 
-use super::{Over, PATIENCE};
+use super::{Over, PATIENCE, process::command};
 
 /// `farrierd` with a directory of its own, which outlives the process.
 pub struct Binary {
@@ -42,7 +42,7 @@ impl Binary {
         let ready = async {
             while let Some(line) = lines.next_line().await.expect("text") {
                 if let Some(address) = line.strip_prefix("farrierd listens on tcp ") {
-                    self.tcp = address.to_owned();
+                    address.clone_into(&mut self.tcp);
                 }
                 if line.starts_with("data lies in ") {
                     return true;
@@ -58,12 +58,10 @@ impl Binary {
     pub fn spawn(&mut self) -> ChildStdout {
         assert!(self.child.is_none(), "one process at a time");
         let log = File::options().append(true).create(true).open(self.log_file()).expect("a file");
-        #[expect(clippy::disallowed_methods, reason = "the one door to processes of tests")]
-        let mut command = Command::new(env!("CARGO_BIN_EXE_farrierd"));
+        let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
         command.arg("--config").arg(self.dir.path().join("farrierd.toml"));
         command.arg("--data-dir").arg(self.data_dir()).arg("--socket").arg(self.socket());
-        command.args(["--listen", "127.0.0.1:0"]).env_remove("LISTEN_FDS").env_remove("NOTIFY_SOCKET");
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).kill_on_drop(true);
+        command.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().expect("the program runs");
         let output = child.stdout.take().expect("a pipe");
         self.child = Some(child);
