@@ -185,23 +185,28 @@ async fn apply(app: &App, repository: &Repository, actor: u64, moves: Vec<Move>)
     if let Some(refusal) = pushes::refusals(repository, &commands).into_iter().next() {
         return Err(Error::Forbidden { reason: refusal.reason });
     }
-    let push = pushes::begin(app, repository.id, actor, &commands).await?;
     let (tell, told) = oneshot::channel();
     let (own, id) = (app.clone(), repository.id);
     app.tasks.short(async move {
-        let lock = own.git.lock(id).await;
-        let input = moves.iter().map(Move::line).collect::<String>();
-        let moved = own.git.run(id, ["update-ref", "--stdin", "-z"], input).await;
-        let recorded = pushes::record(&own, &push, 0, &lock).await;
-        let _ = tell.send(match moved {
-            Ok(_) => recorded,
-            Err(GitError::Failed { .. }) => {
-                Err(Error::Conflict { reason: "another branch or tag is in the way, or was moved meanwhile".into() })
-            }
-            Err(error) => Err(Error::git("moving refs")(error)),
-        });
+        let _ = tell.send(run(&own, id, actor, &commands, &moves).await);
     });
     told.await.unwrap_or(Err(Error::Busy))
+}
+
+/// From the mark to the record; nothing may interrupt it.
+async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves: &[Move]) -> Result<(), Error> {
+    let push = pushes::begin(app, repository, actor, commands).await?;
+    let lock = app.git.lock(repository).await;
+    let input = moves.iter().map(Move::line).collect::<String>();
+    let moved = app.git.run(repository, ["update-ref", "--stdin", "-z"], input).await;
+    pushes::record(app, &push, 0, &lock).await?;
+    match moved {
+        Ok(_) => Ok(()),
+        Err(GitError::Failed { .. }) => {
+            Err(Error::Conflict { reason: "another branch or tag is in the way, or was moved meanwhile".into() })
+        }
+        Err(error) => Err(Error::git("moving refs")(error)),
+    }
 }
 
 /// Makes `branch` the default of the repository with number `id`.
@@ -211,9 +216,7 @@ async fn set_default(app: &App, id: u64, branch: &str) -> Result<Repository, Err
     app.store
         .write(async |tx: Tx| {
             let before = repositories::get(&tx, id).await?.ok_or(Error::NotFound { what: "the repository" })?;
-            let mut row = before.clone();
-            branch.clone_into(&mut row.default_branch);
-            row.updated_ms = now;
+            let row = Repository { default_branch: branch.to_owned(), updated_ms: now, ..before.clone() };
             repositories::put(&tx, Some(&before), &row);
             Ok::<_, Error>(row)
         })

@@ -137,17 +137,8 @@ async fn changes_are_told_like_pushes_and_archived_repositories_refuse_them() {
     let rest = ["delete", "push", "create", "push", "delete"].into_iter().zip([two, tag, tag, tag, tag]);
     assert_eq!(new[5..], rest.map(|(kind, name)| format!("{kind} {name}")).collect::<Vec<_>>());
 
-    let archive = async |store: &farrierd::store::Store| {
-        let write = store.write(async |tx: farrierd::store::Tx| {
-            let row = farrierd::store::repositories::by_path(&tx, "admin", "demo").await?;
-            let mut row = row.expect("the repository");
-            row.archived = true;
-            farrierd::store::repositories::put(&tx, None, &row);
-            Ok::<_, farrierd::store::StoreError>(())
-        });
-        write.await.expect("written");
-    };
-    farrier.with_store(archive).await;
+    let archived = farrier.admin(Method::PATCH, &demo.api, json!({ "archived": true })).await;
+    assert_eq!((archived.status, &archived.json()["archived"]), (200, &json!(true)));
     for (method, path, body) in [
         (Method::POST, "/branches", json!({ "new_branch_name": "one" })),
         (Method::DELETE, "/branches/feature/x", json!(null)),
