@@ -127,7 +127,7 @@ mod tests {
             "http://h/a#x",
             "git://h:1/%0aHost",
             "http://h/a%0D",
-            "http://h/\n",
+            "http://h/\na",
             "git+ssh://h/a",
             "https+unix://h/a",
         ] {
