@@ -1,6 +1,6 @@
 //! The daemon's configuration as typed values with every default visible.
 //!
-//! Owns what the keys mean; [`file`] reads them from TOML and names every problem at once. Reads
+//! Owns what the keys mean; [`mod@file`] reads them from TOML and names every problem at once. Reads
 //! no environment but what [`Places`] was given, and opens nothing.
 
 pub mod file;
