@@ -1,7 +1,7 @@
 //! The daemon itself, its accounts and their tokens.
 
-use super::{Client, ClientError, path::segment};
-use crate::api::{AccessToken, CreateToken, CreateUser, Status, User, Version};
+use super::{Client, ClientError, Pages, answer, path::segment};
+use crate::api::{AccessToken, CreateToken, CreateUser, EditUser, RenameUser, Status, User, Version};
 
 impl Client {
     /// The version that the compatible API claims.
@@ -17,6 +17,45 @@ impl Client {
     /// The account that the caller acts under.
     pub async fn current_user(&self) -> Result<User, ClientError> {
         self.get("/api/v1/user").await
+    }
+
+    /// Shows an account.
+    pub async fn user(&self, name: &str) -> Result<User, ClientError> {
+        self.get(&format!("/api/v1/users/{}", segment(name))).await
+    }
+
+    /// Lists all accounts, or those that hold `text`; for administrators.
+    pub fn users(&self, text: Option<&str>) -> Pages<'_> {
+        let query = text.map(|text| format!("?q={}", segment(text))).unwrap_or_default();
+        Pages::new(self, format!("/api/v1/admin/users{query}"))
+    }
+
+    /// Changes what `wanted` names; for administrators.
+    pub async fn edit_user(&self, name: &str, wanted: &EditUser) -> Result<User, ClientError> {
+        self.patch(&format!("/api/v1/admin/users/{}", segment(name)), wanted).await
+    }
+
+    /// Gives an account another name; for administrators.
+    pub async fn rename_user(&self, name: &str, new: &str) -> Result<(), ClientError> {
+        let wanted = RenameUser { new_username: new.to_owned() };
+        let target = format!("/api/v1/admin/users/{}/rename", segment(name));
+        answer::drain(self.post_any(&target, &wanted).await?).await
+    }
+
+    /// Deletes an account, with `purge` its memberships, too; for administrators.
+    pub async fn delete_user(&self, name: &str, purge: bool) -> Result<(), ClientError> {
+        let query = if purge { "?purge=true" } else { "" };
+        self.delete(&format!("/api/v1/admin/users/{}{query}", segment(name))).await
+    }
+
+    /// Lists the tokens of an account, newest first.
+    pub fn tokens(&self, user: &str) -> Pages<'_> {
+        Pages::new(self, format!("/api/v1/users/{}/tokens", segment(user)))
+    }
+
+    /// Ends the token of an account that has the number or the name `token`.
+    pub async fn delete_token(&self, user: &str, token: &str) -> Result<(), ClientError> {
+        self.delete(&format!("/api/v1/users/{}/tokens/{}", segment(user), segment(token))).await
     }
 
     /// Makes an account; for administrators.

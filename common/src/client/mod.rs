@@ -12,6 +12,7 @@ mod body;
 mod ci;
 mod endpoint;
 mod error;
+mod orgs;
 mod page;
 mod path;
 mod repositories;
@@ -126,6 +127,11 @@ impl Client {
         answer::json(self.post_any(target, body).await?).await
     }
 
+    /// Sends a JSON object that changes what `target` names, and reads what it is then.
+    pub async fn patch<T: DeserializeOwned>(&self, target: &str, body: &impl Serialize) -> Result<T, ClientError> {
+        answer::json(self.send_json(Method::PATCH, target, body).await?).await
+    }
+
     /// Deletes what `target` names. The answer's body, if any, is read and dropped.
     pub async fn delete(&self, target: &str) -> Result<(), ClientError> {
         let answer = self.send(Call::new(Method::DELETE, target)).await?;
@@ -134,8 +140,12 @@ impl Client {
 
     /// Sends a JSON object; the answer is whatever it is, as long as it is a success.
     async fn post_any(&self, target: &str, body: &impl Serialize) -> Result<Answer, ClientError> {
+        self.send_json(Method::POST, target, body).await
+    }
+
+    async fn send_json(&self, method: Method, target: &str, body: &impl Serialize) -> Result<Answer, ClientError> {
         let text = serde_json::to_vec(body).map_err(|source| ClientError::Encode { source })?;
-        let call = Call::new(Method::POST, target)
+        let call = Call::new(method, target)
             .header(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"))
             .body(full(text));
         self.send(call).await

@@ -44,7 +44,8 @@ impl ApiError {
 
     /// 400 instead of 422 for some fields: where the API family has it so.
     pub(super) fn bad_request_for(error: Error, fields: &[&str]) -> Self {
-        let is_one = matches!(&error, Error::Invalid { field, .. } if fields.contains(field));
+        let is_one =
+            matches!(&error, Error::Invalid { field, .. } | Error::Taken { field, .. } if fields.contains(field));
         let mut answer = Self::from(error);
         if is_one {
             answer.status = StatusCode::BAD_REQUEST;
@@ -85,14 +86,16 @@ impl From<Error> for ApiError {
             report(&error);
         }
         let message = match &error {
-            Error::Invalid { field, reason } => format!("[{}]: {reason}", family_name(field)),
+            Error::Invalid { field, reason } | Error::Taken { field, reason } => {
+                format!("[{}]: {reason}", family_name(field))
+            }
             Error::Store { .. } | Error::Blob { .. } | Error::Git { .. } => return Self::of_storage(&error, status),
             other => other.to_string(),
         };
         let mut answer = Self::new(status, message);
         answer.body.code = code_of(&error).map(str::to_owned);
         match error {
-            Error::Invalid { field, .. } => answer.body.field = Some(field.to_owned()),
+            Error::Invalid { field, .. } | Error::Taken { field, .. } => answer.body.field = Some(field.to_owned()),
             Error::Moved { owner, name } => answer.more.moved = Some(format!("{owner}/{name}")),
             Error::Renamed { from, to } => answer.more.renamed = Some((from, to)),
             Error::Throttled { retry_after_secs } => answer.more.retry_after_secs = Some(retry_after_secs),
@@ -132,7 +135,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::NotFound { .. } => StatusCode::NOT_FOUND,
         Error::Moved { .. } | Error::Renamed { .. } => StatusCode::TEMPORARY_REDIRECT,
         Error::Throttled { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Error::Invalid { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        Error::Invalid { .. } | Error::Taken { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Error::Exists { .. } | Error::Conflict { .. } => StatusCode::CONFLICT,
         Error::Archived => StatusCode::LOCKED,
         Error::Forbidden { .. } | Error::Quota { .. } => StatusCode::FORBIDDEN,
@@ -155,6 +158,9 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
 
 fn code_of(error: &Error) -> Option<&'static str> {
     match error {
+        Error::Taken { field: "email", .. } => Some("email_exists"),
+        Error::Taken { field: "name", .. } => Some("repo_exists"),
+        Error::Taken { .. } => Some("user_exists"),
         Error::Exists { .. } => Some("exists"),
         Error::Quota { .. } => Some("quota"),
         Error::NoSpace => Some("disk_full"),

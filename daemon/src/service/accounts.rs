@@ -81,8 +81,8 @@ pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result
     let row = &user;
     match app.store.write(async |tx: Tx| Ok::<_, Error>(owners::insert_user(&tx, row).await?)).await? {
         None => Ok(user),
-        Some(owners::Taken::Name) => Err(Error::invalid("username", format!("user already exists: {}", user.name))),
-        Some(owners::Taken::Email) => Err(Error::invalid("email", "e-mail already in use")),
+        Some(owners::Taken::Name) => Err(Error::taken("username", format!("user already exists: {}", user.name))),
+        Some(owners::Taken::Email) => Err(Error::taken("email", "e-mail already in use")),
     }
 }
 

@@ -35,6 +35,15 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The input names what somebody else has. The API family answers it like any input that cannot
+    /// be used.
+    #[error("{field}: {reason}")]
+    Taken {
+        /// The input field, as the protocol calls it.
+        field: &'static str,
+        /// What is there already.
+        reason: String,
+    },
     /// Something of that name is there already.
     #[error("{message}")]
     Exists {
@@ -148,6 +157,11 @@ impl Error {
             GitError::Busy => Self::Busy,
             source => Self::Git { doing, source },
         }
+    }
+
+    /// An error about an input field whose value somebody else has.
+    pub fn taken(field: &'static str, reason: impl Into<String>) -> Self {
+        Self::Taken { field, reason: reason.into() }
     }
 
     /// An error about one input field.

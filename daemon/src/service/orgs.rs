@@ -62,7 +62,7 @@ pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: 
         }
         Ok::<_, Error>(free)
     });
-    if free.await? { Ok(row) } else { Err(Error::invalid("username", format!("user already exists: {}", row.name))) }
+    if free.await? { Ok(row) } else { Err(Error::taken("username", format!("user already exists: {}", row.name))) }
 }
 
 /// Who will own an organisation, if it may be made.
@@ -161,7 +161,7 @@ pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Re
             if orgs::update(&tx, &old, &row).await? {
                 return Ok(());
             }
-            Err(Error::invalid("new_name", format!("user already exists: {new}")))
+            Err(Error::taken("new_name", format!("user already exists: {new}")))
         })
         .await
 }

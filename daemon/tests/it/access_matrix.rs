@@ -1,9 +1,10 @@
 //! Every route, asked by everybody: a route of the router that is missing here fails the test.
 //!
 //! A new route gets a line in `access_matrix.txt` and, if it needs another body or a thing to act
-//! on, a case in [`scene`]. When statuses differ, the test prints the lines as they would have to be.
+//! on, a case in `scenes.rs`. When statuses differ, the test prints the lines as they would have to be.
 
 mod agent;
+mod scenes;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -11,6 +12,7 @@ use farrierd::{clock::Clock, http::ROUTES};
 use http::Method;
 use serde_json::{Value, json};
 
+use self::scenes::scene;
 use crate::{
     accounts::world::{World, method},
     support::{Job, send},
@@ -87,7 +89,8 @@ impl Stage {
         world.user_with("chief", json!({ "admin": true })).await;
         world.admin("post", "/admin/users/boss/orgs", json!({ "username": "acme" }), 201).await;
         for (repo, private) in [("hidden", true), ("open", false)] {
-            world.admin("post", "/admin/users/octo/repos", json!({ "name": repo, "private": private }), 201).await;
+            let body = json!({ "name": repo, "private": private, "auto_init": true });
+            world.admin("post", "/admin/users/octo/repos", body, 201).await;
         }
         let team = world.admin("get", "/orgs/acme", Value::Null, 200).await["id"].to_string();
         let body = json!({ "repo": "octo/hidden" });
@@ -152,102 +155,17 @@ impl Stage {
             ("{attempt}", "1"),
             ("{id}", &artifact),
             ("{key}", "MIT"),
+            ("{*branch}", "main"),
+            ("{*ref}", "main"),
+            ("{*sha}", "main"),
+            ("{*both}", "main...main"),
+            ("{*prefix}", "heads"),
+            ("{*path}", "README.md"),
+            ("{*name}", "main.zip"),
             ("{artifact}/{generation}/{file}", "1/1/archive"),
             ("{*service_and_method}", "github.actions.results.api.v1.ArtifactService/ListArtifacts"),
         ]
         .into_iter()
         .fold(path.to_owned(), |path, (capture, thing)| path.replace(capture, thing))
     }
-}
-
-/// How a route is asked.
-struct Scene {
-    path: String,
-    body: Value,
-    /// What the operator does before.
-    before: Option<(&'static str, String, Value)>,
-}
-
-/// How the route is asked by column `n`: what must be new for each is numbered.
-fn scene(word: &'_ str, path: &str, n: usize) -> Scene {
-    let mut scene = Scene { path: path.to_owned(), body: Value::Null, before: None };
-    let fresh = format!("fresh{n}");
-    let route = path.strip_prefix("/api/v1").unwrap_or(path);
-    match (word, route) {
-        ("post", "/users/{name}/tokens" | "/admin/users/{name}/tokens") => {
-            let name = format!("{fresh}-{}", route.len());
-            scene.body = json!({ "name": name, "scopes": ["public-only", "read:user"] });
-        }
-        ("delete", "/users/{name}/tokens/{token}" | "/admin/users/{name}/tokens/{token}") => {
-            let name = format!("gone{n}-{}", route.len());
-            scene.path = path.replace("{token}", &name);
-            let body = json!({ "name": name, "scopes": ["read:user"] });
-            scene.before = Some(("post", "/api/v1/users/octo/tokens".into(), body));
-        }
-        ("post", "/admin/users") => {
-            let email = format!("{fresh}@example.org");
-            scene.body = json!({ "username": fresh, "email": email, "password": "long enough" });
-        }
-        ("delete", "/orgs/{name}/repos") => {
-            let org = format!("gone-repos{n}");
-            scene.path = path.replace("{name}", &org);
-            scene.before = Some(("post", "/api/v1/admin/users/boss/orgs".into(), json!({ "username": org })));
-        }
-        (_, "/orgs/{name}/repos" | "/org/{name}/repos") => {
-            scene.path = path.replace("{name}", "acme");
-            scene.body = json!({ "name": format!("{fresh}-{}", route.len()) });
-        }
-        ("post", "/repos/migrate") => {
-            scene.body = json!({ "clone_addr": "ext::sh", "repo_name": fresh });
-        }
-        ("get", "/repositories/{id}") => scene.path = path.replace("{id}", "1"),
-        ("delete", "/repos/{owner}/{repo}") => {
-            let name = format!("gone{n}");
-            scene.path = path.replace("{repo}", &name);
-            let body = json!({ "name": name, "private": true });
-            scene.before = Some(("post", "/api/v1/admin/users/octo/repos".into(), body));
-        }
-        ("put", "/repos/{owner}/{repo}/collaborators/{user}") => {
-            scene.path = path.replace("{user}", "helper");
-            scene.body = json!({ "permission": "read" });
-        }
-        ("delete", "/repos/{owner}/{repo}/collaborators/{user}") => scene.path = path.replace("{user}", "helper"),
-        ("get", "/repos/{owner}/{repo}/collaborators/{user}/permission") => {
-            scene.path = path.replace("{user}", "octo");
-        }
-        ("patch", _) => scene.body = json!({}),
-        ("delete", "/admin/users/{name}") => {
-            let name = format!("gone{n}");
-            scene.path = path.replace("{name}", &name);
-            let body = json!({ "username": name, "email": format!("{name}@example.org") });
-            scene.before = Some(("post", "/api/v1/admin/users".into(), body));
-        }
-        ("post", "/admin/users/{name}/rename") => scene.body = json!({ "new_username": "Octo" }),
-        ("post", "/orgs/{org}/rename") => scene.body = json!({ "new_name": "Acme" }),
-        ("post", "/orgs" | "/admin/users/{name}/orgs") => {
-            scene.body = json!({ "username": format!("{fresh}-{}", route.len()) });
-        }
-        ("delete", "/orgs/{org}") => {
-            let name = format!("gone-org{n}");
-            scene.path = path.replace("{org}", &name);
-            scene.before = Some(("post", "/api/v1/admin/users/boss/orgs".into(), json!({ "username": name })));
-        }
-        ("put" | "delete", "/orgs/{org}/members/{user}" | "/teams/{team}/members/{user}") => {
-            scene.path = path.replace("{user}", "helper");
-            scene.before = Some(("put", "/api/v1/teams/{team}/members/helper".into(), Value::Null));
-        }
-        ("get", "/gitignore/templates/{template}") => scene.path = path.replace("{template}", "Rust"),
-        ("get", "/label/templates/{template}") => scene.path = path.replace("{template}", "Default"),
-        ("post", "/user/repos" | "/admin/users/{name}/repos") => {
-            scene.body = json!({ "name": format!("{fresh}-{}", route.len()) });
-        }
-        // Nothing to delete there, but who may would hear that.
-        ("delete", "/repos/{owner}/{repo}/actions/artifacts/{id}") => {
-            scene.path = "/api/v1/repos/octo/open/actions/artifacts/999".into();
-        }
-        ("post", "/api/farrier/v1/jobs") => scene.body = json!({ "repo": "octo/hidden" }),
-        ("post", "/api/farrier/v1/jobs/{job}/end") => scene.body = json!({ "conclusion": "success" }),
-        _ => {}
-    }
-    scene
 }

@@ -3,6 +3,7 @@
 //! Owns its words and their shapes; scripts depend on them. What needs more than the words
 //! themselves (files, the environment, the daemon) is checked by the command.
 
+mod accounts;
 mod artifact;
 mod ci;
 mod repo;
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::{
+    accounts::{CreateUser, EditUser, Org, Token, User},
     artifact::{Artifact, Delete, Download, List, Upload, Where},
     ci::{Ci, Exec, Job},
     repo::{CreateRepo, EditRepo, MigrateRepo, Repo},
@@ -65,6 +67,9 @@ pub(crate) enum Command {
     /// Accounts
     #[command(subcommand)]
     User(User),
+    /// Organisations
+    #[command(subcommand)]
+    Org(Org),
     /// Access tokens
     #[command(subcommand)]
     Token(Token),
@@ -77,52 +82,6 @@ pub(crate) enum Command {
     /// Artifacts of workflow runs
     #[command(subcommand)]
     Artifact(Artifact),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum User {
-    /// Make an account
-    Create(CreateUser),
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct CreateUser {
-    /// Name that signs in
-    pub(crate) name: String,
-    /// Address
-    #[arg(long, value_name = "E")]
-    pub(crate) email: String,
-    /// Make an administrator
-    #[arg(long)]
-    pub(crate) admin: bool,
-    /// Read the password from standard input; without one the account has only tokens
-    #[arg(long)]
-    pub(crate) password_stdin: bool,
-    /// Name for display
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    pub(crate) full_name: String,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Token {
-    /// Make a token and print it, and nothing else
-    Create(CreateToken),
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct CreateToken {
-    /// Account that the token belongs to
-    #[arg(long, value_name = "NAME")]
-    pub(crate) user: String,
-    /// Name of the token, unique in its account
-    #[arg(long, value_name = "N")]
-    pub(crate) name: String,
-    /// What the token may do: `all`, or scopes such as `write:repository`
-    #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
-    pub(crate) scopes: Vec<String>,
-    /// When it stops working: an instant such as 2030-01-02T03:04:05Z, or a time from now such as 30d
-    #[arg(long, value_name = "WHEN")]
-    pub(crate) expires: Option<String>,
 }
 
 #[cfg(test)]
@@ -146,6 +105,19 @@ mod tests {
             "farrier --socket /s status",
             "farrier status --url http://h --token-file f",
             "farrier user create a --email a@b.c --admin --password-stdin",
+            "farrier user list",
+            "farrier user list text --json",
+            "farrier user show a",
+            "farrier user edit a --email e@x.y --admin false --active true --visibility limited --password-stdin",
+            "farrier user edit a --rename b",
+            "farrier user off a",
+            "farrier user delete a --yes --purge",
+            "farrier org list -q",
+            "farrier org show o",
+            "farrier org create o --owner a --full-name O --description d --visibility private",
+            "farrier org delete o --yes",
+            "farrier token list --user a --json",
+            "farrier token revoke --user a ci",
             "farrier token create --user a --name n --scopes all",
             "farrier token create --user a --name n --scopes all --json --expires 30d",
             "farrier repo create o/n --private --description d --default-branch b",
@@ -177,6 +149,9 @@ mod tests {
             "farrier nonsense",
             "farrier user",
             "farrier user create a",
+            "farrier user edit a --admin maybe",
+            "farrier org create o --visibility odd",
+            "farrier token revoke ci",
             "farrier token create --user a --name n",
             "farrier repo create justname",
             "farrier repo edit o/n --private maybe",

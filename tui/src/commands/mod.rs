@@ -5,6 +5,8 @@
 
 mod artifact;
 mod ci;
+mod list;
+mod org;
 mod repo;
 mod status;
 mod token;
@@ -22,6 +24,7 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
     match command {
         Command::Status => status::run(&endpoint::connect(global).await?, output).await?,
         Command::User(command) => user::run(command, &endpoint::connect(global).await?, output).await?,
+        Command::Org(command) => org::run(command, &endpoint::connect(global).await?, output).await?,
         Command::Token(command) => token::run(command, &endpoint::connect(global).await?, output).await?,
         Command::Repo(command) => repo::run(command, &endpoint::connect(global).await?, output).await?,
         Command::Ci(command) => return ci::run(command, &endpoint::connect(global).await?, output).await,

@@ -1,12 +1,36 @@
 //! `farrier token …`
 
-use farrier_common::{api::CreateToken, client::Client};
+use farrier_common::{
+    api::{AccessToken, CreateToken},
+    client::Client,
+};
 use jiff::{SpanRelativeTo, Timestamp, civil, tz::TimeZone};
+use serde::Serialize;
 
-use crate::{args::Token, clock, exit::Failure, output::Output};
+use super::list;
+use crate::{
+    args::Token,
+    clock,
+    exit::Failure,
+    output::{Output, Table},
+};
+
+#[derive(Serialize)]
+struct Tokens {
+    total_count: usize,
+    tokens: Vec<AccessToken>,
+}
 
 pub(super) async fn run(command: Token, client: &Client, output: &Output) -> Result<(), Failure> {
-    let Token::Create(args) = command;
+    let args = match command {
+        Token::Create(args) => args,
+        Token::List { user } => return list_of(&user, client, output).await,
+        Token::Revoke { user, token } => {
+            let ended = client.delete_token(&user, &token).await;
+            ended.map_err(Failure::call(format!("ending the token {token} of {user}")))?;
+            return output.object(&serde_json::json!({ "revoked": token }), &token, || format!("revoked {token}"));
+        }
+    };
     let expires_at = match &args.expires {
         Some(text) => Some(instant(text, clock::now())?.to_string()),
         None => None,
@@ -19,6 +43,28 @@ pub(super) async fn run(command: Token, client: &Client, output: &Output) -> Res
         return Err(Failure::Other("the daemon made a token but did not say which".into()));
     }
     output.object(&token, &token.sha1, || token.sha1.clone())
+}
+
+async fn list_of(user: &str, client: &Client, output: &Output) -> Result<(), Failure> {
+    let all = list::collect(client.tokens(user), |page: Vec<AccessToken>| page, |token| token.id).await;
+    let all = all.map_err(Failure::call(format!("listing tokens of {user}")))?;
+    list::show(output, all, |token| token.id, table, |total_count, tokens| Tokens { total_count, tokens })
+}
+
+fn table(all: &[AccessToken]) -> String {
+    let mut table = Table::new(["ID", "LAST EIGHT", "LAST USED", "EXPIRES", "NAME", "SCOPES"]);
+    for token in all {
+        let or = |time: &Option<String>, none: &str| time.clone().unwrap_or_else(|| none.to_owned());
+        table.row([
+            token.id.to_string(),
+            token.token_last_eight.clone(),
+            or(&token.last_used_at, "never"),
+            or(&token.expires_at, "never"),
+            token.name.clone(),
+            token.scopes.join(" "),
+        ]);
+    }
+    table.render()
 }
 
 /// `2030-01-02T03:04:05Z`, `2030-01-02` or `30d`, in whole seconds.

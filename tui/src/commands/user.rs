@@ -2,17 +2,110 @@
 
 use std::io::Read as _;
 
-use farrier_common::{api::CreateUser, client::Client};
+use farrier_common::{
+    api::{self, User as Account},
+    client::Client,
+};
+use serde::Serialize;
 
-use crate::{args::User, blocking, exit::Failure, output::Output};
+use super::list;
+use crate::{
+    args::{CreateUser, EditUser, User},
+    blocking,
+    exit::Failure,
+    output::{Output, Table, fields},
+};
 
 /// A password has at most 255 characters; this is a bound on nonsense.
 const PASSWORD_MAX_BYTES: u64 = 4_096;
 
+#[derive(Serialize)]
+struct Users {
+    total_count: usize,
+    users: Vec<Account>,
+}
+
 pub(super) async fn run(command: User, client: &Client, output: &Output) -> Result<(), Failure> {
-    let User::Create(args) = command;
+    match command {
+        User::Create(args) => create(args, client, output).await,
+        User::Edit(args) => show(&edit(args, client).await?, output),
+        User::List { text } => {
+            let all = list::collect(client.users(text.as_deref()), |page: Vec<Account>| page, |user| user.id).await;
+            let all = all.map_err(Failure::call("listing accounts"))?;
+            list::show(output, all, |user| user.id, table, |total_count, users| Users { total_count, users })
+        }
+        User::Show { name } => {
+            show(&client.user(&name).await.map_err(Failure::call(format!("asking for {name}")))?, output)
+        }
+        User::Off { name } => {
+            let wanted = api::EditUser { active: Some(false), ..api::EditUser::default() };
+            let closed = client.edit_user(&name, &wanted).await.map_err(Failure::call(format!("closing {name}")))?;
+            output.object(&closed, &closed.id.to_string(), || format!("closed {}", closed.login))
+        }
+        User::Delete { name, purge, yes } => {
+            list::agreed(&name, yes)?;
+            client.delete_user(&name, purge).await.map_err(Failure::call(format!("deleting {name}")))?;
+            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("deleted {name}"))
+        }
+    }
+}
+
+fn show(user: &Account, output: &Output) -> Result<(), Failure> {
+    output.object(user, &user.id.to_string(), || {
+        fields(&[
+            ("account", format!("{} ({})", user.login, user.id)),
+            ("name", user.full_name.clone()),
+            ("address", user.email.clone()),
+            ("state", state(user)),
+            ("seen by", user.visibility.clone()),
+            ("made", user.created.clone()),
+        ])
+    })
+}
+
+/// Only administrators and the account itself learn whether it is closed.
+fn state(user: &Account) -> String {
+    let words = [
+        (user.is_admin, "administrator"),
+        (user.restricted, "restricted"),
+        (user.prohibit_login, "may not sign in"),
+        (!user.active, "not active"),
+    ];
+    words.into_iter().filter_map(|(is, word)| is.then_some(word)).collect::<Vec<_>>().join(", ")
+}
+
+fn table(all: &[Account]) -> String {
+    let mut table = Table::new(["ID", "NAME", "STATE", "ADDRESS"]);
+    for user in all {
+        table.row([user.id.to_string(), user.login.clone(), state(user), user.email.clone()]);
+    }
+    table.render()
+}
+
+async fn edit(args: EditUser, client: &Client) -> Result<Account, Failure> {
     let password = if args.password_stdin { Some(read_password().await?) } else { None };
-    let wanted = CreateUser {
+    let doing = format!("changing {}", args.name);
+    let wanted = api::EditUser {
+        // A password that an administrator sets is one that has been changed.
+        must_change_password: password.is_some().then_some(false),
+        password,
+        email: args.email,
+        full_name: args.full_name,
+        admin: args.admin,
+        active: args.active,
+        restricted: args.restricted,
+        visibility: args.visibility,
+        ..api::EditUser::default()
+    };
+    let changed = client.edit_user(&args.name, &wanted).await.map_err(Failure::call(doing.as_str()))?;
+    let Some(new) = args.rename else { return Ok(changed) };
+    client.rename_user(&args.name, &new).await.map_err(Failure::call(doing.as_str()))?;
+    client.user(&new).await.map_err(Failure::call(doing))
+}
+
+async fn create(args: CreateUser, client: &Client, output: &Output) -> Result<(), Failure> {
+    let password = if args.password_stdin { Some(read_password().await?) } else { None };
+    let wanted = api::CreateUser {
         username: args.name,
         email: args.email,
         password,
@@ -20,7 +113,7 @@ pub(super) async fn run(command: User, client: &Client, output: &Output) -> Resu
         // Otherwise the account answers 403 to everything until somebody changes the password.
         must_change_password: Some(false),
         admin: args.admin,
-        ..CreateUser::default()
+        ..api::CreateUser::default()
     };
     let user = client.create_user(&wanted).await.map_err(Failure::call(format!("making {}", wanted.username)))?;
     output.object(&user, &user.id.to_string(), || format!("made user {} ({})", user.login, user.id))

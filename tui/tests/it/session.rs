@@ -129,3 +129,34 @@ fn users_and_tokens_are_usable_at_once() {
     assert_ne!(again.code, 0);
     assert!(again.stderr.contains("already exists"), "{again:?}");
 }
+
+#[test]
+fn people_organisations_and_tokens_are_managed_from_the_shell() {
+    let daemon = Daemon::start();
+    daemon.farrier(&["user", "create", "bob", "--email", "bob@example.org"]).ok();
+    let edited = daemon.farrier(&["user", "edit", "bob", "--full-name", "Bob B", "--visibility", "limited", "--json"]);
+    assert_eq!((&edited.json()["full_name"], &edited.json()["visibility"]), (&"Bob B".into(), &"limited".into()));
+    daemon.farrier(&["user", "edit", "bob", "--rename", "rob"]).ok();
+    assert_eq!(daemon.farrier(&["user", "list", "rob", "--json"]).json()["total_count"], 1);
+    assert!(daemon.farrier(&["user", "show", "rob"]).ok().stdout.contains("bob@example.org"));
+
+    daemon.farrier(&["org", "create", "acme", "--owner", "rob", "--description", "makes all"]).ok();
+    assert!(daemon.farrier(&["org", "list"]).ok().stdout.contains("makes all"));
+    assert_eq!(daemon.farrier(&["org", "show", "acme", "--json"]).json()["name"], "acme");
+    assert_eq!(daemon.farrier(&["org", "create", "rob"]).code, 5);
+
+    daemon.farrier(&["token", "create", "--user", "rob", "--name", "ci", "--scopes", "all", "--expires", "30d"]).ok();
+    let tokens = daemon.farrier(&["token", "list", "--user", "rob", "--json"]).json();
+    assert_eq!((&tokens["tokens"][0]["name"], &tokens["tokens"][0]["sha1"]), (&"ci".into(), &"".into()));
+    assert_eq!(daemon.farrier(&["token", "revoke", "--user", "rob", "ci"]).ok().stdout, "revoked ci\n");
+    assert_eq!(daemon.farrier(&["token", "revoke", "--user", "rob", "ci"]).code, 3);
+    assert_eq!(daemon.farrier(&["token", "list", "--user", "rob", "-q"]).ok().stdout, "");
+
+    assert!(daemon.farrier(&["user", "off", "rob"]).ok().stdout.contains("closed rob"));
+    assert!(daemon.farrier(&["user", "list"]).ok().stdout.contains("not active"));
+    assert_eq!(daemon.farrier(&["user", "delete", "rob"]).code, 2, "without --yes");
+    assert_eq!(daemon.farrier(&["user", "delete", "rob", "--yes"]).code, 1, "belongs to acme");
+    daemon.farrier(&["org", "delete", "acme", "--yes"]).ok();
+    daemon.farrier(&["user", "delete", "rob", "--yes"]).ok();
+    assert_eq!(daemon.farrier(&["user", "show", "rob"]).code, 3);
+}

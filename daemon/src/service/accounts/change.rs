@@ -44,7 +44,7 @@ pub async fn edit(app: &App, identity: &Identity, name: &str, input: EditUser) -
             }
             match owners::update_user(&tx, &old, &row).await? {
                 None => Ok(row),
-                Some(_) => Err(Error::invalid("email", "e-mail already in use")),
+                Some(_) => Err(Error::taken("email", "e-mail already in use")),
             }
         })
         .await
@@ -106,7 +106,7 @@ pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Re
             let row = User { name: new.to_owned(), updated_ms: now, ..old.clone() };
             match owners::update_user(&tx, &old, &row).await? {
                 None => Ok(()),
-                Some(_) => Err(Error::invalid("new_username", format!("user already exists: {new}"))),
+                Some(_) => Err(Error::taken("new_username", format!("user already exists: {new}"))),
             }
         })
         .await

@@ -46,7 +46,7 @@ pub async fn edit(
             if row.name == before.name {
                 repositories::put(&tx, Some(&before), &row);
             } else if !repositories::rename(&tx, &before, &row).await? {
-                return Err(Error::invalid("name", format!("repository name already exists: {}", row.name)));
+                return Err(Error::taken("name", format!("repository name already exists: {}", row.name)));
             }
             for event in events {
                 events::insert(&tx, event);

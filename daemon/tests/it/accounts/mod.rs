@@ -1,5 +1,6 @@
 //! Users, organisations, tokens, and how callers prove who they are.
 
+mod clients;
 mod orgs;
 mod requests;
 mod settings;

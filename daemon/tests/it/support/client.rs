@@ -64,18 +64,33 @@ pub async fn client(job: &Job) -> Option<Client> {
 
 /// The same in another version.
 pub async fn client_of(version: Version, job: &Job) -> Option<Client> {
+    installed().await.then(|| Client { version, env: job.env.clone() })
+}
+
+/// Whether the clients of npm are there; where they are not, that is said or, if they must be, a
+/// failure.
+pub async fn installed() -> bool {
     static INSTALLED: OnceCell<Result<(), String>> = OnceCell::const_new();
     match INSTALLED.get_or_init(install).await {
-        Ok(()) => Some(Client { version, env: job.env.clone() }),
+        Ok(()) => true,
         Err(reason) => {
-            assert!(std::env::var_os(REQUIRED).is_none(), "{REQUIRED} is set and {reason}");
-            println!("skipped: {reason}");
-            None
+            assert!(!required(reason), "{REQUIRED} is set and {reason}");
+            false
         }
     }
 }
 
-fn home() -> PathBuf {
+/// Whether clients must be there; if not, says on standard output why one is left out.
+pub fn required(reason: &str) -> bool {
+    let required = std::env::var_os(REQUIRED).is_some();
+    if !required {
+        println!("skipped: {reason}");
+    }
+    required
+}
+
+/// Where the clients and the scripts that drive them are.
+pub fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
 

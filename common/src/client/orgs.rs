@@ -1,0 +1,33 @@
+//! Organisations.
+
+use super::{Client, ClientError, Pages, path::segment};
+use crate::api::{CreateOrg, Organization};
+
+impl Client {
+    /// Lists the organisations that the caller sees.
+    pub fn orgs(&self) -> Pages<'_> {
+        Pages::new(self, "/api/v1/orgs".to_owned())
+    }
+
+    /// Shows an organisation.
+    pub async fn org(&self, name: &str) -> Result<Organization, ClientError> {
+        self.get(&api(name)).await
+    }
+
+    /// Makes an organisation that the caller owns, or, for administrators, the user `owner`.
+    pub async fn create_org(&self, owner: Option<&str>, wanted: &CreateOrg) -> Result<Organization, ClientError> {
+        match owner {
+            None => self.post("/api/v1/orgs", wanted).await,
+            Some(owner) => self.post(&format!("/api/v1/admin/users/{}/orgs", segment(owner)), wanted).await,
+        }
+    }
+
+    /// Deletes an organisation that owns no repositories.
+    pub async fn delete_org(&self, name: &str) -> Result<(), ClientError> {
+        self.delete(&api(name)).await
+    }
+}
+
+fn api(name: &str) -> String {
+    format!("/api/v1/orgs/{}", segment(name))
+}

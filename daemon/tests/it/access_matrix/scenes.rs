@@ -1,0 +1,115 @@
+//! How each route is asked: its body, and what must be new for everybody who asks.
+
+use serde_json::{Value, json};
+
+/// How a route is asked.
+pub(super) struct Scene {
+    pub(super) path: String,
+    pub(super) body: Value,
+    /// What the operator does before.
+    pub(super) before: Option<(&'static str, String, Value)>,
+}
+
+/// How the route is asked by column `n`: what must be new for each is numbered.
+pub(super) fn scene(word: &str, path: &str, n: usize) -> Scene {
+    let plain =
+        || Scene { path: path.to_owned(), body: if word == "patch" { json!({}) } else { Value::Null }, before: None };
+    let route = path.strip_prefix("/api/v1").unwrap_or(path);
+    of_accounts(word, route, n, plain()).or_else(|| of_repositories(word, route, n, plain())).unwrap_or_else(plain)
+}
+
+fn of_accounts(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<Scene> {
+    let (path, fresh) = (scene.path.clone(), format!("fresh{n}"));
+    match (word, route) {
+        ("post", "/users/{name}/tokens" | "/admin/users/{name}/tokens") => {
+            let name = format!("{fresh}-{}", route.len());
+            scene.body = json!({ "name": name, "scopes": ["public-only", "read:user"] });
+        }
+        ("delete", "/users/{name}/tokens/{token}" | "/admin/users/{name}/tokens/{token}") => {
+            let name = format!("gone{n}-{}", route.len());
+            scene.path = path.replace("{token}", &name);
+            let body = json!({ "name": name, "scopes": ["read:user"] });
+            scene.before = Some(("post", "/api/v1/users/octo/tokens".into(), body));
+        }
+        ("post", "/admin/users") => {
+            let email = format!("{fresh}@example.org");
+            scene.body = json!({ "username": fresh, "email": email, "password": "long enough" });
+        }
+        ("delete", "/admin/users/{name}") => {
+            let name = format!("gone{n}");
+            scene.path = path.replace("{name}", &name);
+            let body = json!({ "username": name, "email": format!("{name}@example.org") });
+            scene.before = Some(("post", "/api/v1/admin/users".into(), body));
+        }
+        ("post", "/admin/users/{name}/rename") => scene.body = json!({ "new_username": "Octo" }),
+        ("post", "/orgs/{org}/rename") => scene.body = json!({ "new_name": "Acme" }),
+        ("post", "/orgs" | "/admin/users/{name}/orgs") => {
+            scene.body = json!({ "username": format!("{fresh}-{}", route.len()) });
+        }
+        ("delete", "/orgs/{org}") => {
+            let name = format!("gone-org{n}");
+            scene.path = path.replace("{org}", &name);
+            scene.before = Some(("post", "/api/v1/admin/users/boss/orgs".into(), json!({ "username": name })));
+        }
+        ("put" | "delete", "/orgs/{org}/members/{user}" | "/teams/{team}/members/{user}") => {
+            scene.path = path.replace("{user}", "helper");
+            scene.before = Some(("put", "/api/v1/teams/{team}/members/helper".into(), Value::Null));
+        }
+        ("get", "/gitignore/templates/{template}") => scene.path = path.replace("{template}", "Rust"),
+        ("get", "/label/templates/{template}") => scene.path = path.replace("{template}", "Default"),
+        _ => return None,
+    }
+    Some(scene)
+}
+
+fn of_repositories(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<Scene> {
+    let (path, fresh) = (scene.path.clone(), format!("fresh{n}"));
+    match (word, route) {
+        ("delete", "/orgs/{name}/repos") => {
+            let org = format!("gone-repos{n}");
+            scene.path = path.replace("{name}", &org);
+            scene.before = Some(("post", "/api/v1/admin/users/boss/orgs".into(), json!({ "username": org })));
+        }
+        (_, "/orgs/{name}/repos" | "/org/{name}/repos") => {
+            scene.path = path.replace("{name}", "acme");
+            scene.body = json!({ "name": format!("{fresh}-{}", route.len()) });
+        }
+        ("post", "/repos/migrate") => {
+            scene.body = json!({ "clone_addr": "ext::sh", "repo_name": fresh });
+        }
+        ("get", "/repositories/{id}") => scene.path = path.replace("{id}", "1"),
+        ("delete", "/repos/{owner}/{repo}") => {
+            let name = format!("gone{n}");
+            scene.path = path.replace("{repo}", &name);
+            let body = json!({ "name": name, "private": true });
+            scene.before = Some(("post", "/api/v1/admin/users/octo/repos".into(), body));
+        }
+        ("put", "/repos/{owner}/{repo}/collaborators/{user}") => {
+            scene.path = path.replace("{user}", "helper");
+            scene.body = json!({ "permission": "read" });
+        }
+        ("delete", "/repos/{owner}/{repo}/collaborators/{user}") => scene.path = path.replace("{user}", "helper"),
+        ("get", "/repos/{owner}/{repo}/collaborators/{user}/permission") => {
+            scene.path = path.replace("{user}", "octo");
+        }
+        ("post", "/user/repos" | "/admin/users/{name}/repos") => {
+            scene.body = json!({ "name": format!("{fresh}-{}", route.len()) });
+        }
+        ("post", "/repos/{owner}/{repo}/branches") => scene.body = json!({ "new_branch_name": fresh }),
+        ("post", "/repos/{owner}/{repo}/tags") => scene.body = json!({ "tag_name": fresh }),
+        // Nothing to change there, but who may would hear that.
+        ("delete" | "patch", "/repos/{owner}/{repo}/branches/{*branch}" | "/repos/{owner}/{repo}/tags/{*tag}") => {
+            let things = if route.contains("tags") { "tags" } else { "branches" };
+            scene.path = format!("/api/v1/repos/octo/open/{things}/nothing");
+            scene.body = json!({ "name": "else" });
+        }
+        ("get", "/{owner}/{repo}/info/refs") => scene.path = format!("{path}?service=git-upload-pack"),
+        ("delete", "/repos/{owner}/{repo}/actions/artifacts/{id}") => {
+            scene.path = "/api/v1/repos/octo/open/actions/artifacts/999".into();
+        }
+        ("post", "/api/farrier/v1/jobs") => scene.body = json!({ "repo": "octo/hidden" }),
+        ("post", "/api/farrier/v1/jobs/{job}/end") => scene.body = json!({ "conclusion": "success" }),
+        _ => return None,
+    }
+    Some(scene)
+}

@@ -1,0 +1,77 @@
+//! `farrier org …`
+
+use farrier_common::{
+    api::{CreateOrg, Organization},
+    client::Client,
+};
+use serde::Serialize;
+
+use super::list;
+use crate::{
+    args::Org,
+    exit::Failure,
+    output::{Output, Table, fields},
+};
+
+#[derive(Serialize)]
+struct Organizations {
+    total_count: usize,
+    organizations: Vec<Organization>,
+}
+
+pub(super) async fn run(command: Org, client: &Client, output: &Output) -> Result<(), Failure> {
+    match command {
+        Org::List => {
+            let all = list::collect(client.orgs(), |page: Vec<Organization>| page, |org| org.id).await;
+            let all = all.map_err(Failure::call("listing organisations"))?;
+            list::show(
+                output,
+                all,
+                |org| org.id,
+                table,
+                |total_count, organizations| Organizations { total_count, organizations },
+            )
+        }
+        Org::Show { name } => {
+            let org = client.org(&name).await.map_err(Failure::call(format!("asking for {name}")))?;
+            output.object(&org, &org.id.to_string(), || page(&org))
+        }
+        Org::Create(args) => {
+            let wanted = CreateOrg {
+                username: args.name,
+                full_name: args.full_name,
+                description: args.description,
+                visibility: args.visibility,
+                ..CreateOrg::default()
+            };
+            let made = client.create_org(args.owner.as_deref(), &wanted).await;
+            let org = made.map_err(Failure::call(format!("making {}", wanted.username)))?;
+            output.object(&org, &org.id.to_string(), || format!("made organisation {} ({})", org.name, org.id))
+        }
+        Org::Delete { name, yes } => {
+            list::agreed(&name, yes)?;
+            client.delete_org(&name).await.map_err(Failure::call(format!("deleting {name}")))?;
+            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("deleted {name}"))
+        }
+    }
+}
+
+fn table(all: &[Organization]) -> String {
+    let mut table = Table::new(["ID", "SEEN BY", "NAME", "ABOUT"]);
+    for org in all {
+        table.row([org.id.to_string(), org.visibility.clone(), org.name.clone(), org.description.clone()]);
+    }
+    table.render()
+}
+
+fn page(org: &Organization) -> String {
+    fields(&[
+        ("organisation", format!("{} ({})", org.name, org.id)),
+        ("name", org.full_name.clone()),
+        ("about", org.description.clone()),
+        ("seen by", org.visibility.clone()),
+        ("address", org.email.clone()),
+        ("website", org.website.clone()),
+        ("made", org.created.clone()),
+    ])
+}
