@@ -165,10 +165,10 @@ pub(crate) fn head(method: &str, target: &str, length: u64, headers: &[&str]) ->
 }
 
 /// The bytes of a request with a JSON body.
-pub(crate) fn json(target: &str, headers: &[&str], body: &Value) -> Vec<u8> {
+pub(crate) fn json(method: &str, target: &str, headers: &[&str], body: &Value) -> Vec<u8> {
     let body = body.to_string();
     let lines = [&["content-type: application/json"], headers].concat();
-    let mut bytes = head("POST", target, body.len() as u64, &lines);
+    let mut bytes = head(method, target, body.len() as u64, &lines);
     bytes.extend_from_slice(body.as_bytes());
     bytes
 }
