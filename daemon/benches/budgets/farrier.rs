@@ -92,6 +92,12 @@ impl Farrier {
         Ok(())
     }
 
+    /// A token of the administrator that may do everything.
+    pub(crate) async fn token(&self) -> Result<String> {
+        let made = self.admin("/api/v1/admin/users/admin/tokens", &json!({ "name": "bench", "scopes": ["all"] })).await?;
+        Ok(made["sha1"].as_str().ok_or("no token")?.to_owned())
+    }
+
     /// Begins a job in a new run of `admin/REPO`.
     pub(crate) async fn begin(&self, repo: &str) -> Result<Job> {
         let begun = self.admin("/api/farrier/v1/jobs", &json!({ "repo": format!("admin/{repo}") })).await?;
