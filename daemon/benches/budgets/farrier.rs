@@ -94,7 +94,8 @@ impl Farrier {
 
     /// A token of the administrator that may do everything.
     pub(crate) async fn token(&self) -> Result<String> {
-        let made = self.admin("/api/v1/admin/users/admin/tokens", &json!({ "name": "bench", "scopes": ["all"] })).await?;
+        let made =
+            self.admin("/api/v1/admin/users/admin/tokens", &json!({ "name": "bench", "scopes": ["all"] })).await?;
         Ok(made["sha1"].as_str().ok_or("no token")?.to_owned())
     }
 

@@ -246,8 +246,7 @@ async fn upload_pack(bare: PathBuf, request: Vec<u8>) -> Result<()> {
     command.env("GIT_PROTOCOL", "version=2");
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut process = command.spawn()?;
-    let (mut input, mut output) =
-        (process.stdin.take().ok_or("no input")?, process.stdout.take().ok_or("no output")?);
+    let (mut input, mut output) = (process.stdin.take().ok_or("no input")?, process.stdout.take().ok_or("no output")?);
     input.write_all(&request).await?;
     drop(input);
     let mut room = vec![0; ROOM];
