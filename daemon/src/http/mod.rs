@@ -10,6 +10,7 @@ mod extract;
 mod farrier;
 mod git;
 mod handle;
+mod openapi;
 mod origin;
 mod page;
 mod query;

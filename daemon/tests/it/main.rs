@@ -9,6 +9,7 @@ mod git;
 mod gitapi;
 mod hostile;
 mod kill;
+mod openapi;
 mod parsers;
 mod repos;
 mod serving;

@@ -13,6 +13,7 @@ use crate::{
         auth::{Caller, OfAdmin, OfOrganization, OfOrganizationRepository, OfRepository, OfUserRepository},
         error::ApiError,
         extract::{Input, Output, created, ok},
+        openapi::parameters::Paging,
         page::Page,
         show,
     },
@@ -27,7 +28,12 @@ use crate::{
 
 type Shown = Result<Output<api::Repository>, ApiError>;
 
-/// `GET /repos/{owner}/{repo}`
+/// A repository.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}",
+    operation_id = "repoGet", tag = "repository",
+    responses((status = 200, body = api::Repository)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -38,7 +44,13 @@ pub(in crate::http) async fn get(
     Ok(ok(show::repository(&app, &caller.identity, &found)))
 }
 
-/// `GET /repositories/{id}`
+/// A repository by its number.
+#[utoipa::path(
+    get, path = "/repositories/{id}",
+    operation_id = "repoGetByID", tag = "repository",
+    security(("account" = [])),
+    responses((status = 200, body = api::Repository)),
+)]
 pub(in crate::http) async fn get_by_id(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -49,7 +61,17 @@ pub(in crate::http) async fn get_by_id(
     Ok(ok(show::repository(&app, &caller.identity, &found)))
 }
 
-/// `POST /user/repos`
+/// Makes a repository of the caller.
+#[utoipa::path(
+    post, path = "/user/repos",
+    operation_id = "createCurrentUserRepo", tag = "repository",
+    request_body = api::CreateRepository,
+    responses(
+        (status = 201, body = api::Repository),
+        (status = 400, description = "There is no such readme."),
+        (status = 409, description = "The owner has a repository of that name."),
+    ),
+)]
 pub(in crate::http) async fn create_own(
     State(app): State<App>,
     caller: Caller<OfUserRepository>,
@@ -58,7 +80,17 @@ pub(in crate::http) async fn create_own(
     create(&app, &caller.identity, For::Caller, input).await
 }
 
-/// `POST /orgs/{name}/repos`, and `/org/{name}/repos` as older clients say.
+/// Makes a repository of an organisation.
+#[utoipa::path(
+    post, path = "/orgs/{name}/repos",
+    operation_id = "createOrgRepo", tag = "organization",
+    request_body = api::CreateRepository,
+    responses(
+        (status = 201, body = api::Repository),
+        (status = 400, description = "There is no such readme."),
+        (status = 409, description = "The owner has a repository of that name."),
+    ),
+)]
 pub(in crate::http) async fn create_in_org(
     State(app): State<App>,
     caller: Caller<OfOrganizationRepository>,
@@ -68,7 +100,17 @@ pub(in crate::http) async fn create_in_org(
     create(&app, &caller.identity, For::Org(&name), input).await
 }
 
-/// `POST /admin/users/{name}/repos`
+/// Makes a repository of an account.
+#[utoipa::path(
+    post, path = "/admin/users/{name}/repos",
+    operation_id = "adminCreateRepo", tag = "admin",
+    request_body = api::CreateRepository,
+    responses(
+        (status = 201, body = api::Repository),
+        (status = 400, description = "There is no such readme."),
+        (status = 409, description = "The owner has a repository of that name."),
+    ),
+)]
 pub(in crate::http) async fn create_for(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -88,7 +130,13 @@ async fn create(app: &App, identity: &Identity, owner: For<'_>, input: api::Crea
     Ok(created(show::repository(app, identity, &made)))
 }
 
-/// `PATCH /repos/{owner}/{repo}`
+/// Changes a repository; what is absent stays.
+#[utoipa::path(
+    patch, path = "/repos/{owner}/{repo}",
+    operation_id = "repoEdit", tag = "repository",
+    request_body = api::EditRepository,
+    responses((status = 200, body = api::Repository)),
+)]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -99,7 +147,12 @@ pub(in crate::http) async fn edit(
     Ok(ok(show::repository(&app, &caller.identity, &changed)))
 }
 
-/// `DELETE /repos/{owner}/{repo}`
+/// Deletes a repository with all that it holds.
+#[utoipa::path(
+    delete, path = "/repos/{owner}/{repo}",
+    operation_id = "repoDelete", tag = "repository",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -109,7 +162,12 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `DELETE /orgs/{name}/repos`: 202 when there was something to delete; it is gone already then.
+/// Deletes all repositories of an organisation: 202 when there were some, which are gone already then.
+#[utoipa::path(
+    delete, path = "/orgs/{name}/repos",
+    operation_id = "orgDeleteRepos", tag = "organization",
+    responses((status = 202), (status = 204)),
+)]
 pub(in crate::http) async fn delete_all(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
@@ -131,7 +189,13 @@ pub(in crate::http) async fn delete_all(
     Ok(if deleted == 0 { StatusCode::NO_CONTENT } else { StatusCode::ACCEPTED })
 }
 
-/// `GET /repos/{owner}/{repo}/forks`: there are none.
+/// Forks of a repository: there are none.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/forks",
+    operation_id = "listForks", tag = "repository",
+    params(Paging),
+    responses((status = 200, body = Vec<api::Repository>)),
+)]
 pub(in crate::http) async fn forks(
     State(app): State<App>,
     caller: Caller<OfRepository>,
