@@ -1,5 +1,7 @@
 //! The API's description: it says what the daemon does, all of it and nothing else.
 
+mod schemathesis;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,

@@ -7,6 +7,7 @@ use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
     process::{Output, Stdio},
+    time::Duration,
 };
 
 use tokio::{
@@ -14,7 +15,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-use super::daemon::in_time;
+use super::{PATIENCE, daemon::in_time};
 
 /// The daemon's program as a child, on a free TCP port and a socket of its own.
 pub struct Program {
@@ -104,8 +105,16 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 }
 
 /// Runs a command to its end; `None` if there is no such program.
-pub async fn output(mut command: Command) -> Option<Output> {
-    match in_time("a program ends", command.output()).await {
+pub async fn output(command: Command) -> Option<Output> {
+    output_within(PATIENCE, command).await
+}
+
+/// For what fetches packages or asks thousands of questions.
+pub const LONG: Duration = Duration::from_mins(5);
+
+/// The same with another bound.
+pub async fn output_within(bound: Duration, mut command: Command) -> Option<Output> {
+    match tokio::time::timeout(bound, command.output()).await.expect("a program ends") {
         Ok(output) => Some(output),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => panic!("{error}"),
