@@ -9,6 +9,7 @@ pub mod commands;
 mod environment;
 mod error;
 mod import;
+mod inspect;
 mod locks;
 pub mod pkt;
 mod process;
@@ -81,6 +82,15 @@ impl Git {
     /// Repositories below `data_dir`. Makes the directories; removes what a stopped daemon left
     /// half made or half deleted.
     pub fn open(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
+        Self::with(data_dir, config, repository::scan)
+    }
+
+    /// The same without removing anything: for a look at what a stopped daemon left.
+    pub fn open_as_left(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
+        Self::with(data_dir, config, |root| Ok(repository::list(root)?.whole))
+    }
+
+    fn with(data_dir: &Path, config: &config::Git, find: fn(&Path) -> io::Result<Vec<u64>>) -> io::Result<Self> {
         let root = data_dir.join("repositories");
         let home = data_dir.join("git-home");
         repository::make_dir(&root)?;
@@ -89,7 +99,7 @@ impl Git {
             tracing::warn!("there is no git in PATH: repositories cannot be served");
             PathBuf::from("/usr/bin/git")
         });
-        let found = repository::scan(&root)?;
+        let found = find(&root)?;
         Ok(Self(Arc::new(Shared {
             path: environment::search_path(&program),
             program,
@@ -161,7 +171,7 @@ impl Git {
         self.0.max_push_bytes
     }
 
-    /// Numbers of the repositories that were on disk when the daemon started.
+    /// Numbers of the repositories that were on disk when this was opened.
     pub fn found_at_start(&self) -> &[u64] {
         &self.0.found
     }

@@ -5,6 +5,7 @@
 mod access_matrix;
 mod accounts;
 mod artifacts;
+mod check_data;
 mod git;
 mod gitapi;
 mod hostile;

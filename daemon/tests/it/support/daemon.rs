@@ -201,6 +201,14 @@ impl TestDaemon {
         done
     }
 
+    /// Stops the daemon, gives its configuration to `work`, and starts it again.
+    pub async fn halted<T>(&mut self, work: impl AsyncFnOnce(&Config) -> T) -> T {
+        self.stop().await;
+        let done = work(&self.config.clone()).await;
+        self.launch().await;
+        done
+    }
+
     /// Address of the repository `path` for a git that shows `token`.
     pub fn remote(&self, path: &str, token: &str) -> String {
         format!("http://any:{token}@{}/{path}.git", self.url.trim_start_matches("http://"))
