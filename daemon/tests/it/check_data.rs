@@ -1,7 +1,7 @@
 //! `check-data`: a store and a disk that are broken on purpose are named, and mended where that
 //! loses nothing.
 
-use std::{path::Path, process::Output, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use farrier_proto::store::{Collaborator, PushMark, Reference, Sequence};
 use farrierd::{
@@ -17,12 +17,7 @@ use farrierd::{
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{
-    Binary, Job, TestDaemon, eventually,
-    git::Client,
-    process::{command, output},
-    send,
-};
+use crate::support::{Binary, Job, TestDaemon, eventually, git::Client, send};
 
 /// What a test does to the store.
 type Change = Box<dyn Fn(&Tx) + Send + Sync>;
@@ -262,16 +257,10 @@ async fn artifacts_are_held_against_their_files() {
     assert_eq!(report.findings, [], "{report}");
 }
 
-async fn program(farrier: &Binary, args: &[&str]) -> Output {
-    let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
-    command.arg("--data-dir").arg(farrier.data_dir()).arg("check-data").args(args);
-    output(command).await.expect("the program")
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn the_program_says_with_its_exit_code_how_it_is() {
     let mut farrier = Binary::new("");
-    let none = program(&farrier, &[]).await;
+    let none = farrier.check_data(&[]).await;
     assert_eq!(none.status.code(), Some(1), "{none:?}");
     assert!(String::from_utf8_lossy(&none.stderr).contains("there is no store in"), "{none:?}");
     assert!(!farrier.data_dir().exists(), "looking makes nothing");
@@ -279,18 +268,18 @@ async fn the_program_says_with_its_exit_code_how_it_is() {
     farrier.start().await;
     let made = send(&farrier.unix(), Method::POST, "/api/v1/user/repos", &[], r#"{"name":"demo"}"#).await;
     assert_eq!(made.status, 201, "{made:?}");
-    let running = program(&farrier, &["--json"]).await;
+    let running = farrier.check_data(&["--json"]).await;
     assert_eq!((running.status.code(), running.stdout.as_slice()), (Some(1), &b""[..]), "{running:?}");
     assert!(String::from_utf8_lossy(&running.stderr).contains("another farrierd uses the data directory"));
     farrier.terminate();
     farrier.ended().await;
 
-    let fine = program(&farrier, &[]).await;
+    let fine = farrier.check_data(&[]).await;
     let said = String::from_utf8_lossy(&fine.stdout).into_owned();
     assert!(fine.status.code() == Some(0) && said.contains("damage 0 (left 0)"), "{fine:?}");
     let head = farrier.data_dir().join("repositories/1.git/HEAD");
     std::fs::write(&head, "ref: refs/heads/void\n").expect("written");
-    let found = program(&farrier, &["--json"]).await;
+    let found = farrier.check_data(&["--json"]).await;
     let json: Value = serde_json::from_slice(&found.stdout).expect("JSON");
     assert_eq!(found.status.code(), Some(3), "{found:?}");
     assert_eq!((&json["damage"], &json["damage_left"]), (&json!(1), &json!(1)));
@@ -299,7 +288,7 @@ async fn the_program_says_with_its_exit_code_how_it_is() {
         json!([{ "class": "damage", "subject": "repository 1 (demo)", "mending": "possible",
             "message": "HEAD does not name the default branch main" }])
     );
-    let repaired = program(&farrier, &["--repair"]).await;
+    let repaired = farrier.check_data(&["--repair"]).await;
     let said = String::from_utf8_lossy(&repaired.stdout).into_owned();
     assert!(repaired.status.code() == Some(0) && said.contains("(mended)"), "{repaired:?}");
     assert_eq!(std::fs::read_to_string(&head).expect("a file"), "ref: refs/heads/main\n");

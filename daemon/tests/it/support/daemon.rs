@@ -135,7 +135,8 @@ impl TestDaemon {
     async fn launch_program(&mut self, toml: String) {
         let (data, socket) = (self.data_dir(), self.socket());
         let listen = self.config.server.listen[0].to_string();
-        let program = Program::start(self.dir.path(), &data, &socket, &listen, &toml).await;
+        std::fs::write(process::config_file(self.dir.path()), &toml).expect("a file");
+        let program = Program::start(self.dir.path(), &data, &socket, &listen).await;
         self.listens_on(&program.address);
         self.running = Running::Child(Box::new(program), toml);
     }
