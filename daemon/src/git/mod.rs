@@ -40,6 +40,10 @@ pub use self::{
 };
 use crate::config;
 
+/// The number under which there is always a repository without a commit. No row ever has it.
+pub const NOTHING: u64 = 0;
+/// Where that one lies, apart from the others.
+const NOTHING_DIR: &str = "nothing.git";
 /// A caller waits this long for one of the processes to end.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -95,6 +99,7 @@ impl Git {
         let home = data_dir.join("git-home");
         repository::make_dir(&root)?;
         repository::make_dir(&home)?;
+        repository::make_nothing(&home.join(NOTHING_DIR))?;
         let program = find_program(env::var_os("PATH").as_deref()).unwrap_or_else(|| {
             tracing::warn!("there is no git in PATH: repositories cannot be served");
             PathBuf::from("/usr/bin/git")
@@ -141,7 +146,10 @@ impl Git {
 
     /// The directory of the repository with number `repository`.
     pub fn directory(&self, repository: u64) -> PathBuf {
-        self.0.root.join(format!("{repository}.git"))
+        match repository {
+            NOTHING => self.0.home.join(NOTHING_DIR),
+            repository => self.0.root.join(format!("{repository}.git")),
+        }
     }
 
     /// Waits until nobody else moves refs of the repository or tidies it.

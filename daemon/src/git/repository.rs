@@ -132,6 +132,15 @@ fn sync_dir(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
+/// Makes a repository without a commit at `path`, unless it is there.
+pub(super) fn make_nothing(path: &Path) -> io::Result<()> {
+    for part in ["objects", "refs"] {
+        make_dir(&path.join(part))?;
+    }
+    // What git takes a directory with these for a repository by.
+    fs::write(path.join("HEAD"), "ref: refs/heads/main\n")
+}
+
 /// Makes a directory for the daemon's user alone.
 pub(super) fn make_dir(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)

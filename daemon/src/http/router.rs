@@ -111,6 +111,7 @@ routes! {
         patch "/repos/{owner}/{repo}" => repositories::edit;
         delete "/repos/{owner}/{repo}" => repositories::delete;
         get "/repos/{owner}/{repo}/forks" => repositories::forks;
+        post "/repos/{owner}/{repo}/forks" => repositories::fork;
         get "/repos/{owner}/{repo}/collaborators" => collaborators::list;
         get "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::get;
         put "/repos/{owner}/{repo}/collaborators/{user}" => collaborators::put;

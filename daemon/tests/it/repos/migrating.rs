@@ -190,3 +190,94 @@ async fn a_migration_that_a_stop_cut_off_has_failed_and_can_be_asked_for_again()
     let again = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await;
     assert_eq!(again.status, 201, "{again:?}");
 }
+
+/// Reads of a repository, and one write.
+const READS: [&str; 18] = [
+    "branches",
+    "branches/main",
+    "tags",
+    "tags/v1",
+    "commits",
+    "git/commits/main",
+    "git/trees/main",
+    "git/refs",
+    "git/refs/heads",
+    "git/blobs/1111111111111111111111111111111111111111",
+    "contents",
+    "contents/README.md",
+    "raw/README.md",
+    "archive/main.zip",
+    "tarball/main",
+    "compare/main...other",
+    "languages",
+    "releases",
+];
+
+/// What is told of a repository without content is told of `name`, too, and git hears `reason`.
+async fn reads_as_empty(farrier: &TestDaemon, name: &str, reason: &str) {
+    let admin = |method, path: String, body| async move { farrier.admin(method, &path, body).await };
+    assert_eq!(farrier.show(&format!("/api/v1/repos/admin/{name}")).await.json()["empty"], true);
+    for path in READS {
+        let ask = |name: &str| admin(Method::GET, format!("/api/v1/repos/admin/{name}/{path}"), Value::Null);
+        let (got, expected) = (ask(name).await, ask("void").await);
+        assert!(expected.status < 500, "{path}: {expected:?}");
+        let text = |answer: &Answer| match answer.status {
+            200 => answer.text(),
+            _ => answer.json()["message"].as_str().expect("text").to_owned(),
+        };
+        assert_eq!((got.status, text(&got)), (expected.status, text(&expected)), "{path}");
+    }
+    let api = format!("/api/v1/repos/admin/{name}");
+    let branch = admin(Method::POST, format!("{api}/branches"), json!({ "new_branch_name": "x" })).await;
+    assert!(branch.status == 409 && branch.text().contains(reason), "{branch:?}");
+    let edited = admin(Method::PATCH, api.clone(), json!({ "default_branch": "x" })).await;
+    assert_eq!(edited.status, 422, "{edited:?}");
+    let edited = admin(Method::PATCH, api, json!({ "description": "soon" })).await;
+    assert_eq!(edited.status, 200, "{edited:?}");
+    for service in ["git-upload-pack", "git-receive-pack"] {
+        let told = admin(Method::GET, format!("/admin/{name}.git/info/refs?service={service}"), Value::Null).await;
+        assert_eq!((told.status, told.header("content-type")), (403, "text/plain; charset=utf-8"), "{told:?}");
+        assert!(told.text().contains(reason), "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_being_migrated_or_has_failed_reads_as_empty() {
+    let farrier = daemon().await;
+    farrier.make(json!({ "name": "void" })).await;
+    let directory = original(&farrier).await;
+    let (slow, fast) = (Source::of(directory.clone(), true).await, Source::of(directory, false).await);
+    for (name, address) in [("slow", slow.url("")), ("gone", fast.url("nothing"))] {
+        let body = json!({ "clone_addr": address, "repo_name": name });
+        assert_eq!(migrate(&farrier, &[("prefer", "respond-async")], body).await.status, 202);
+    }
+    reads_as_empty(&farrier, "slow", "is being migrated").await;
+    let state =
+        || async { farrier.show("/api/v1/repos/admin/gone").await.json()["farrier_migration"]["state"].clone() };
+    eventually("it has failed", || async { state().await == "failed" }).await;
+    reads_as_empty(&farrier, "gone", "migration of the repository has failed").await;
+}
+
+#[tokio::test]
+async fn one_owner_does_not_take_all_of_them() {
+    let farrier = TestDaemon::with(|config| {
+        config.migration.allowed_hosts = "loopback".into();
+        config.migration.max_running_per_owner = 2;
+    })
+    .await;
+    farrier.account("octo").await;
+    let source = Source::of(original(&farrier).await, true).await;
+    let begin = async |name: &str, owner: &str| {
+        let body = json!({ "clone_addr": source.url(""), "repo_name": name, "repo_owner": owner });
+        migrate(&farrier, &[("prefer", "respond-async")], body).await
+    };
+    for name in ["one", "two"] {
+        assert_eq!(begin(name, "admin").await.status, 202);
+    }
+    let refused = begin("three", "admin").await;
+    assert!(refused.status == 422 && refused.text().contains("2 migrations run for this owner"), "{refused:?}");
+    assert_eq!(farrier.show("/api/v1/repos/admin/three").await.status, 404);
+    assert_eq!(begin("three", "octo").await.status, 202, "others have room");
+    assert_eq!(farrier.admin(Method::DELETE, "/api/v1/repos/admin/one", Value::Null).await.status, 204);
+    eventually("there is room again", || async { begin("three", "admin").await.status == 202 }).await;
+}
