@@ -11,6 +11,7 @@ mod gitapi;
 mod hostile;
 mod kill;
 mod parsers;
+mod recorded;
 mod repos;
 mod serving;
 mod support;
