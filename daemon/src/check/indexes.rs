@@ -19,7 +19,7 @@ pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
             for found in page.found {
                 check.report.add(Finding {
                     class: if found.problem == Problem::LeadsNowhere { Class::Waste } else { Class::Damage },
-                    subject: format!("key {}", found.key.escape_ascii()),
+                    subject: format!("key {}", store::show(&found.key)),
                     message: found.problem.sentence().to_owned(),
                     mending: match found.fix {
                         Some(_) if check.options.repair => Mending::Done,

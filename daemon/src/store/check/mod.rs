@@ -5,6 +5,7 @@
 //! nobody else writes to.
 
 mod sequences;
+mod show;
 mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use bytes::Bytes;
 use self::tables::{Entry, Index, Rows, index_of, rows_of};
 pub use self::{
     sequences::{Behind, behind, raise},
+    show::show,
     tables::{TABLES, Table},
 };
 use super::{
