@@ -55,6 +55,8 @@ pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: 
     }
     let made = &row;
     let free = app.store.write(async |tx: Tx| {
+        // An organisation without an owner could be run by nobody.
+        owners::user(&tx, owner_id).await?.ok_or(Error::NotFound { what: "the user" })?;
         let free = orgs::insert(&tx, made).await?;
         if free {
             let member = Membership { role: OrgRole::Owner.into(), since_ms: now };

@@ -4,6 +4,7 @@ use farrierd::{
     check::{self, Options, Report},
     config::Config,
 };
+use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -96,4 +97,47 @@ async fn nothing_is_begun_in_a_repository_that_goes() {
     eventually("directories are gone", || async { farrier.directories().is_empty() }).await;
     let report = farrier.halted(checked).await;
     assert_eq!((report.damage, report.artifacts), (0, 0), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_given_to_an_account_that_goes() {
+    let mut farrier = TestDaemon::start().await;
+    farrier.repository("demo").await;
+    for round in 0..12_u64 {
+        let name = format!("user{round}");
+        farrier.user(&name).await;
+        let pause = std::time::Duration::from_micros(round * 250);
+        let delete = async {
+            tokio::time::sleep(pause).await;
+            farrier.admin(Method::DELETE, &format!("/api/v1/admin/users/{name}?purge=true"), Value::Null).await
+        };
+        let given = join_all((0..16).map(|n| {
+            let (method, path, body) = match n % 3 {
+                0 => (
+                    Method::POST,
+                    format!("/api/v1/users/{name}/tokens"),
+                    json!({ "name": n.to_string(), "scopes": ["all"] }),
+                ),
+                1 => (
+                    Method::POST,
+                    format!("/api/v1/admin/users/{name}/orgs"),
+                    json!({ "username": format!("org{round}-{n}") }),
+                ),
+                _ => (
+                    Method::PUT,
+                    format!("/api/v1/repos/admin/demo/collaborators/{name}"),
+                    json!({ "permission": "write" }),
+                ),
+            };
+            let farrier = &farrier;
+            async move { farrier.admin(method, &path, body).await }
+        }));
+        let (given, deleted) = tokio::join!(given, delete);
+        for answer in given {
+            assert!([201, 204, 404, 422].contains(&answer.status), "{answer:?}");
+        }
+        assert_eq!(deleted.status, 204, "{deleted:?}");
+    }
+    let report = farrier.halted(checked).await;
+    assert_eq!(report.damage, 0, "no token, organisation or right without its account:\n{report}");
 }
