@@ -17,7 +17,10 @@ use crate::{
     app::App,
     clock::Millis,
     model::{identity::Identity, runtime_token::Claims},
-    store::{Read, Tx, engine::Scan, ids::Kind, keys, owners, repositories as repository_rows, runs},
+    store::{
+        Read, Tx, artifacts as artifact_rows, engine::Scan, ids::Kind, keys, owners, repositories as repository_rows,
+        runs,
+    },
 };
 
 /// Longest free text that an agent may name: job, workflow, branch. Characters.
@@ -242,10 +245,25 @@ pub async fn delete_of_repository(app: &App, repository: u64) -> Result<(), Erro
             return Ok(());
         }
         for run in runs {
-            artifacts::delete_of_run(app, run.id).await?;
-            app.store.write(async |tx: Tx| Ok::<_, Error>(runs::forget(&tx, &run, JOBS_MAX).await?)).await?;
+            // Until the run itself is gone, a live job may still begin an upload.
+            while !delete_run(app, &run).await? {}
         }
     }
+}
+
+/// Forgets a run; `false`: an artifact came in between.
+async fn delete_run(app: &App, run: &Run) -> Result<bool, Error> {
+    artifacts::delete_of_run(app, run.id).await?;
+    app.store
+        .write(async |tx: Tx| {
+            let empty = artifact_rows::named_of_run(&tx, run.id, 1).await?.is_empty()
+                && artifact_rows::next(&tx, artifact_rows::List::Run(run.id), None, 1).await?.is_empty();
+            if empty {
+                runs::forget(&tx, run, JOBS_MAX).await?;
+            }
+            Ok(empty)
+        })
+        .await
 }
 
 /// When the next live job is overdue.

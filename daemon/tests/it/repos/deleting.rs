@@ -85,13 +85,15 @@ async fn nothing_is_begun_in_a_repository_that_goes() {
             tokio::time::sleep(pause).await;
             farrier.admin(Method::DELETE, &path, Value::Null).await
         };
-        let (begun, created, deleted) = tokio::join!(
-            farrier.admin(Method::POST, "/api/farrier/v1/jobs", body),
-            farrier.call(&job, "CreateArtifact", json!({ "name": "late", "version": 4 })),
-            delete,
-        );
-        assert!([201, 404].contains(&begun.status), "{begun:?}");
-        assert!([200, 401, 404].contains(&created.status), "{created:?}");
+        let (farrier, job) = (&farrier, &job);
+        let creates = join_all((0..12).map(|n| async move {
+            let message = json!({ "name": format!("late{n}"), "version": 4 });
+            farrier.call(job, "CreateArtifact", message).await
+        }));
+        let begins = join_all((0..4).map(|_| farrier.admin(Method::POST, "/api/farrier/v1/jobs", body.clone())));
+        let (begun, created, deleted) = tokio::join!(begins, creates, delete);
+        assert!(begun.iter().all(|answer| [201, 404].contains(&answer.status)), "{begun:?}");
+        assert!(created.iter().all(|answer| [200, 401, 404].contains(&answer.status)), "{created:?}");
         assert_eq!(deleted.status, 204, "{deleted:?}");
     }
     eventually("directories are gone", || async { farrier.directories().is_empty() }).await;
