@@ -18,6 +18,7 @@ mod router;
 mod show;
 mod v1;
 
+pub(crate) use self::handle::{canonical, is_text};
 pub use self::{
     auth::PeerRules,
     handle::Front,

@@ -199,6 +199,10 @@ routes! {
         post "/jobs/{job}/end" => farrier::ci::end;
     }
 
+    not_built below "/api/v1" speaking nothing {
+        post "/repos/{owner}/{repo}/forks" => repositories::fork;
+    }
+
     artifact_service below "" speaking twirp {
         any "/twirp" => twirp::call;
         any "/twirp/{*service_and_method}" => twirp::call;
@@ -224,6 +228,7 @@ pub fn router(app: App) -> Router {
         .merge(actions())
         .merge(contents_of_repositories())
         .merge(own())
+        .merge(not_built())
         .merge(artifact_service())
         .merge(git_over_http())
         .fallback(async || ApiError::no_route())

@@ -11,18 +11,23 @@ use farrier_proto::store::{Conclusion, Job, Repository, Run, RunStatus};
 use super::{
     Error,
     access::{self, Action},
-    repositories,
+    artifacts, repositories,
 };
 use crate::{
     app::App,
     clock::Millis,
     model::{identity::Identity, runtime_token::Claims},
-    store::{Read, Tx, engine::Scan, ids::Kind, keys, owners, repositories as repository_rows, runs},
+    store::{
+        Read, Tx, artifacts as artifact_rows, engine::Scan, ids::Kind, keys, owners, repositories as repository_rows,
+        runs,
+    },
 };
 
 /// Longest free text that an agent may name: job, workflow, branch. Characters.
 const TEXT_MAX_CHARS: usize = 255;
 const JOB_DEFAULT_NAME: &str = "job";
+/// Runs that are read at a time when all of them go.
+const RUNS_AT_ONCE: usize = 100;
 /// Most jobs of one run.
 pub const JOBS_MAX: usize = 1_000;
 
@@ -90,6 +95,9 @@ async fn begin_run(
     let (run_row, job_row) = (&run, &job);
     app.store
         .write(async |tx: Tx| {
+            // It may have been deleted meanwhile.
+            let repository = repository_rows::get(&tx, run_row.repository_id).await?;
+            repository.filter(|row| !row.deleted).ok_or(Error::NotFound { what: "the repository" })?;
             let number = runs::next_number(&tx, run_row.repository_id).await?;
             runs::insert_run(&tx, &Run { number, ..run_row.clone() });
             runs::insert_job(&tx, job_row);
@@ -227,6 +235,35 @@ pub async fn cancel_overdue(app: &App, limit: usize) -> Result<usize, Error> {
             .await?;
     }
     Ok(overdue.len())
+}
+
+/// Forgets the runs of a repository that is gone, with their jobs and artifacts, a few at a time.
+pub async fn delete_of_repository(app: &App, repository: u64) -> Result<(), Error> {
+    loop {
+        let (runs, _) = runs::of_repository(&app.store.read().await?, repository, 0, RUNS_AT_ONCE).await?;
+        if runs.is_empty() {
+            return Ok(());
+        }
+        for run in runs {
+            // Until the run itself is gone, a live job may still begin an upload.
+            while !delete_run(app, &run).await? {}
+        }
+    }
+}
+
+/// Forgets a run; `false`: an artifact came in between.
+async fn delete_run(app: &App, run: &Run) -> Result<bool, Error> {
+    artifacts::delete_of_run(app, run.id).await?;
+    app.store
+        .write(async |tx: Tx| {
+            let empty = artifact_rows::named_of_run(&tx, run.id, 1).await?.is_empty()
+                && artifact_rows::next(&tx, artifact_rows::List::Run(run.id), None, 1).await?.is_empty();
+            if empty {
+                runs::forget(&tx, run, JOBS_MAX).await?;
+            }
+            Ok(empty)
+        })
+        .await
 }
 
 /// When the next live job is overdue.

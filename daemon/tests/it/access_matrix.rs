@@ -5,6 +5,7 @@
 
 mod agent;
 mod scenes;
+mod spellings;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 

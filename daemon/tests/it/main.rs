@@ -5,12 +5,14 @@
 mod access_matrix;
 mod accounts;
 mod artifacts;
+mod check_data;
 mod git;
 mod gitapi;
 mod hostile;
 mod kill;
 mod openapi;
 mod parsers;
+mod recorded;
 mod repos;
 mod serving;
 mod support;

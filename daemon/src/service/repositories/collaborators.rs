@@ -105,7 +105,9 @@ async fn set(
     let event = &event(app, identity, action, found.path(), id).await?;
     app.store
         .write(async |tx: Tx| {
+            // Either may have gone meanwhile.
             repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
+            owners::user(&tx, user.id).await?.ok_or_else(|| Error::invalid("collaborator", NO_USER))?;
             if repositories::collaborator(&tx, id, user.id).await? != permission {
                 repositories::set_collaborator(&tx, id, user.id, permission);
                 events::insert(&tx, event);

@@ -10,7 +10,7 @@ use crate::{
     service::{
         Error,
         access::{self, Standing},
-        initial,
+        initial, viewer,
     },
     store::{
         Tx, events,
@@ -85,7 +85,7 @@ fn checked(app: &App, owner: &Owner, input: CreateRepository) -> Result<Reposito
     let branch = match input.default_branch.as_str() {
         "" => rules::DEFAULT_BRANCH.to_owned(),
         branch => {
-            rules::branch(branch)?;
+            rules::branch("default_branch", branch)?;
             branch.to_owned()
         }
     };
@@ -138,20 +138,24 @@ pub(in crate::service) async fn insert(app: &App, new: New, event: Option<Event>
     let inserted = app
         .store
         .write(async |tx: Tx| {
-            if !repositories::insert(&tx, &new_ref.row).await? {
-                return Ok(false);
+            // As it is now: the owner may have gone meanwhile, or be seen by others than before.
+            let owner = owners::owner(&tx, new_ref.owner.kind(), new_ref.owner.id()).await?;
+            let owner = owner.ok_or(Error::NotFound { what: "the owner" })?;
+            let mut row = new_ref.row.clone();
+            row.listed = repositories::class(owner.visibility(), row.private).into();
+            if !repositories::insert(&tx, &row).await? {
+                return Ok(None);
             }
-            repositories::put_tips(&tx, new_ref.row.id, &new_ref.tips);
+            repositories::put_tips(&tx, row.id, &new_ref.tips);
             if let Some(event) = event {
                 events::insert(&tx, event);
             }
-            Ok::<_, Error>(true)
+            Ok::<_, Error>(Some(row))
         })
         .await?;
-    if inserted {
-        Ok(Found { repository: new.row, owner: new.owner, standing: Standing::Owner })
-    } else {
-        Err(taken(&new.owner, &new.row))
+    match inserted {
+        Some(repository) => Ok(Found { repository, owner: new.owner, standing: Standing::Owner }),
+        None => Err(taken(&new.owner, &new.row)),
     }
 }
 
@@ -159,9 +163,10 @@ fn taken(owner: &Owner, row: &Repository) -> Error {
     Error::Exists { message: format!("repository name already exists: {}/{}", owner.name(), row.name) }
 }
 
-/// The owner-to-be, if the caller may make repositories for it.
+/// The owner-to-be, if the caller may make repositories for it. What was renamed says where it is.
 pub(in crate::service) async fn owner_for(app: &App, identity: &Identity, owner: For<'_>) -> Result<Owner, Error> {
     let account = access::require_account(identity)?;
+    access::require_more_than_public(identity)?;
     let snapshot = app.store.read().await?;
     let (name, what) = match owner {
         For::Caller => return Ok(Owner::User(account.user.clone())),
@@ -172,7 +177,12 @@ pub(in crate::service) async fn owner_for(app: &App, identity: &Identity, owner:
         For::Org(name) => (name, "the organisation"),
         For::Named(name) => (name, "the owner"),
     };
-    let found = owners::owner_by_name(&snapshot, name).await?.ok_or(Error::NotFound { what })?;
+    let Some(found) = owners::owner_by_name(&snapshot, name).await? else {
+        return match viewer::find(&snapshot, identity, name).await {
+            Err(renamed @ Error::Renamed { .. }) => Err(renamed),
+            _ => Err(Error::NotFound { what }),
+        };
+    };
     if account.user.admin && !matches!((owner, &found), (For::Org(_), Owner::User(_))) {
         return Ok(found);
     }

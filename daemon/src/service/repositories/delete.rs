@@ -6,7 +6,7 @@ use super::{Found, event, find};
 use crate::{
     app::App,
     model::identity::Identity,
-    service::{Error, access::Action, artifacts, migrations},
+    service::{Error, access::Action, ci, migrations},
     store::{Snapshot, Tx, events, owners::Owner, repositories},
 };
 
@@ -62,7 +62,7 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
 
 /// Files go before the row that remembers them.
 async fn reclaim(app: &App, row: &Repository) -> Result<(), Error> {
-    artifacts::delete_of_repository(app, row.id).await?;
+    ci::delete_of_repository(app, row.id).await?;
     app.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
     app.store.write(async |tx: Tx| Ok::<_, Error>(repositories::forget(&tx, row).await?)).await
 }

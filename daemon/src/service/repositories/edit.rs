@@ -7,8 +7,8 @@ use super::{Found, event, find, rules};
 use crate::{
     app::App,
     model::identity::Identity,
-    service::{Error, access::Action},
-    store::{Tx, events, repositories},
+    service::{Error, access::Action, migrations},
+    store::{Tx, events, owners, repositories},
 };
 
 /// Changes the repository `owner`/`name`.
@@ -28,20 +28,21 @@ pub async fn edit(
         return Ok(found);
     }
     if let Some(branch) = input.default_branch.as_deref().filter(|branch| *branch != found.repository.default_branch) {
-        move_head(app, found.repository.id, branch).await?;
+        move_head(app, &found.repository, branch).await?;
     }
     let mut events = Vec::new();
     for action in actions {
         let path = format!("{}/{}", found.owner.name(), input.name.as_ref().unwrap_or(&found.repository.name));
         events.push(event(app, identity, action, path, found.repository.id).await?);
     }
-    let (now, owner, id, events) = (app.now_ms(), &found.owner, found.repository.id, &events);
+    let (now, id, events) = (app.now_ms(), found.repository.id, &events);
     let row = app
         .store
         .write(async |tx: Tx| {
             // As it is now: a push or another change may have come in between.
             let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             let mut row = apply(input, before.clone(), now);
+            let owner = owners::owner(&tx, row.owner_kind(), row.owner_id).await?.ok_or(super::MISSING)?;
             row.listed = repositories::class(owner.visibility(), row.private).into();
             if row.name == before.name {
                 repositories::put(&tx, Some(&before), &row);
@@ -64,7 +65,7 @@ fn check(input: &EditRepository) -> Result<(), Error> {
     rules::description(input.description.as_deref().unwrap_or_default())?;
     rules::website(input.website.as_deref().unwrap_or_default())?;
     match input.default_branch.as_deref() {
-        Some(branch) => rules::branch(branch),
+        Some(branch) => rules::branch("default_branch", branch),
         None => Ok(()),
     }
 }
@@ -112,7 +113,8 @@ fn apply(input: &EditRepository, mut row: Repository, now: i64) -> Repository {
 }
 
 /// Makes `HEAD` name another branch, which must be there.
-async fn move_head(app: &App, id: u64, branch: &str) -> Result<(), Error> {
+async fn move_head(app: &App, repository: &Repository, branch: &str) -> Result<(), Error> {
+    let id = migrations::readable(repository);
     let name = format!("refs/heads/{branch}");
     let listed = app.git.call(id, ["for-each-ref", "--format=%(refname)"]).operands([&name]).run().await;
     let listed = listed.map_err(Error::git("looking for a branch"))?;
