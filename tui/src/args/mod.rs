@@ -25,8 +25,25 @@ pub(crate) use self::{
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
+    #[command(flatten)]
+    pub(crate) looks: Looks,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+}
+
+/// How the full screen looks, which opens without a command.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Options of the full screen")]
+pub(crate) struct Looks {
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub(crate) ascii: bool,
+    /// Show colours, or do not [default: unless `NO_COLOR` is set]
+    #[arg(long, value_name = "true|false")]
+    pub(crate) color: Option<bool>,
+    /// Change nothing on the daemon
+    #[arg(long)]
+    pub(crate) read_only: bool,
 }
 
 /// What every command understands.
@@ -101,6 +118,7 @@ mod tests {
     fn the_scripting_surface_is_understood() {
         let lines = [
             "farrier",
+            "farrier --ascii --color false --read-only --socket /s",
             "farrier status --json",
             "farrier --socket /s status",
             "farrier status --url http://h --token-file f",
