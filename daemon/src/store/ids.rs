@@ -30,6 +30,10 @@ pub enum Kind {
     Artifact,
     /// Events.
     Event,
+    /// Webhooks.
+    Hook,
+    /// Deliveries of webhooks.
+    Delivery,
     /// Block files: never the same name twice, whatever was lost.
     BlockFile,
 }
@@ -45,6 +49,8 @@ impl Kind {
             Self::Job => "job",
             Self::Artifact => "artifact",
             Self::Event => "event",
+            Self::Hook => "hook",
+            Self::Delivery => "delivery",
             Self::BlockFile => "block-file",
         }
     }
