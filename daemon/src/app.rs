@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::AtomicI64};
 use tokio::sync::Semaphore;
 
 use crate::{
-    background::Wake,
+    background::{Outbox, Wake},
     blob::{BlobStore, digest::Digests},
     clock::{Clock, Millis},
     config::Config,
@@ -55,6 +55,8 @@ pub struct Shared {
     pub receiving: Receiving,
     /// When artifacts and jobs have something to end.
     pub sweep: Wake,
+    /// Hooks that have something to send.
+    pub outbox: Outbox,
     /// What `farrier status` shows about serving.
     pub serving: Serving,
 }

@@ -207,6 +207,7 @@ async fn build(
         receiving: Receiving::default(),
         sign_in: SignIn::default(),
         sweep: background::Wake::default(),
+        outbox: background::Outbox::default(),
         serving,
     }))
 }
