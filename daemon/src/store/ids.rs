@@ -12,6 +12,8 @@ use super::{Read as _, Store, StoreError, Tx, keys};
 
 /// Ids taken from the store at a time.
 const BLOCK: u64 = 64;
+/// The same for events: each block that ends makes everybody wait for a commit.
+const EVENT_BLOCK: u64 = 4_096;
 
 /// What is counted; each kind counts for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,13 +34,19 @@ pub enum Kind {
     Event,
     /// Webhooks.
     Hook,
-    /// Deliveries of webhooks.
-    Delivery,
     /// Block files: never the same name twice, whatever was lost.
     BlockFile,
 }
 
 impl Kind {
+    /// How many are taken at a time.
+    fn block(self) -> u64 {
+        match self {
+            Self::Event => EVENT_BLOCK,
+            _ => BLOCK,
+        }
+    }
+
     /// The word under which the sequence is stored. Never changed.
     pub fn word(self) -> &'static str {
         match self {
@@ -50,7 +58,6 @@ impl Kind {
             Self::Artifact => "artifact",
             Self::Event => "event",
             Self::Hook => "hook",
-            Self::Delivery => "delivery",
             Self::BlockFile => "block-file",
         }
     }
@@ -80,8 +87,9 @@ async fn take_block(store: &Store, kind: Kind) -> Result<std::ops::Range<u64>, S
         .write(async |tx: Tx| {
             let key = keys::sequence(kind);
             let first = tx.get::<Sequence>(&key).await?.map_or(1, |sequence| sequence.next);
-            tx.put(key, &Sequence { next: first + BLOCK });
-            Ok(first..first + BLOCK)
+            let behind = first + kind.block();
+            tx.put(key, &Sequence { next: behind });
+            Ok(first..behind)
         })
         .await
 }

@@ -347,6 +347,16 @@ pub fn hooks_of(scope: HookScope, target: u64) -> Key {
     }
 }
 
+/// `hz/<since>/<hid>`: hooks whose repository is gone.
+pub fn retired_hook(since_ms: i64, hook: u64) -> Key {
+    Builder::new("hz").time(since_ms).id(hook).done()
+}
+
+/// The range of `hz` up to and including `until_ms`.
+pub fn retired_hooks(until_ms: i64) -> Range {
+    due("hz", until_ms)
+}
+
 /// `d/<newest did>`
 pub fn delivery(id: u64) -> Key {
     Builder::new("d").newest(id).done()

@@ -5,8 +5,10 @@
 //! the product lives here, and no effect leaves the process inside a transaction.
 
 pub mod artifacts;
+pub mod deliveries;
 pub mod engine;
 pub mod events;
+pub mod hooks;
 pub mod ids;
 pub mod keys;
 pub mod listings;
