@@ -14,8 +14,9 @@ mod origin;
 mod page;
 mod query;
 mod router;
-mod show;
 mod v1;
+
+use crate::show;
 
 pub use self::{
     auth::PeerRules,
