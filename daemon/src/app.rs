@@ -12,7 +12,7 @@ use crate::{
     git::Git,
     http::PeerRules,
     model::secret::SigningKey,
-    service::{artifacts::Receiving, migrations::Migrations, sign_in::SignIn},
+    service::{artifacts::Receiving, events::Ledger, migrations::Migrations, sign_in::SignIn},
     store::Store,
     tasks::Tasks,
 };
@@ -55,6 +55,8 @@ pub struct Shared {
     pub receiving: Receiving,
     /// When artifacts and jobs have something to end.
     pub sweep: Wake,
+    /// Numbers of events that are being recorded.
+    pub events: Ledger,
     /// Hooks that have something to send.
     pub outbox: Outbox,
     /// What `farrier status` shows about serving.

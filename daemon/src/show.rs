@@ -2,12 +2,16 @@
 //!
 //! Knows nothing of requests and status codes, and reads only what a row does not say itself.
 
+mod hooks;
 mod owners;
 
 use farrier_common::api;
 use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Repository, Run, User};
 
-pub(crate) use self::owners::{current_token, organization, permissions, team, token};
+pub(crate) use self::{
+    hooks::{hook, hook_event, hook_type},
+    owners::{current_token, organization, permissions, team, token},
+};
 use crate::{
     app::App,
     clock::Millis,

@@ -26,6 +26,7 @@ use crate::{
     service::{
         self, accounts,
         artifacts::Receiving,
+        events::Ledger,
         migrations::{self, Migrations},
         pushes,
         sign_in::SignIn,
@@ -175,6 +176,7 @@ async fn build(
     let failed = |source| store_failed(&config, source);
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
+    let events = Ledger::open(&store).await.map_err(failed)?;
     let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
     let git = Git::open(&config.data_dir, &config.git)
         .map_err(|source| RunError::DataDir { path: config.data_dir.clone(), source })?;
@@ -207,6 +209,7 @@ async fn build(
         receiving: Receiving::default(),
         sign_in: SignIn::default(),
         sweep: background::Wake::default(),
+        events,
         outbox: background::Outbox::default(),
         serving,
     }))

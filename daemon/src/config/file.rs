@@ -149,6 +149,7 @@ fn read_all(r: &mut Reader, c: &mut Config) {
     r.at_least("git", "max_push_bytes", &1, &mut c.git.max_push_bytes);
 
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
+    r.value("webhook", "enabled", &mut c.webhook.enabled);
     r.value("webhook", "allowed_hosts", &mut c.webhook.allowed_hosts);
     r.value("webhook", "retry_schedule_secs", &mut c.webhook.retry_schedule_secs);
     r.parsed("migration", "allowed_hosts", &mut c.migration.allowed_hosts, |text: String| {

@@ -161,6 +161,8 @@ pub struct Ci {
 /// `[webhook]`: read and kept; what it steers comes with the hooks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Webhook {
+    /// `enabled`: whether events go to hooks, and whether others than administrators manage hooks.
+    pub enabled: bool,
     /// `allowed_hosts`
     pub allowed_hosts: String,
     /// `retry_schedule_secs`
@@ -246,6 +248,7 @@ impl Config {
             },
             ci: Ci { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
             webhook: Webhook {
+                enabled: true,
                 allowed_hosts: "external".into(),
                 retry_schedule_secs: vec![5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
             },

@@ -13,6 +13,13 @@ pub fn insert(tx: &Tx, row: &Event) {
     tx.put(keys::event(row.id), row);
 }
 
+/// The number of the newest event; 0 when there is none.
+pub async fn last(read: &impl Read) -> Result<u64, StoreError> {
+    let newest = Scan { reverse: true, ..Scan::of(Range::prefix(keys::events()), 1) };
+    let pairs = read.scan_bytes(&newest).await?;
+    Ok(pairs.first().and_then(|(key, _)| keys::trailing_id(key)).unwrap_or(0))
+}
+
 /// Events behind the one with number `after`, oldest first.
 pub async fn after(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
     let range = Range::prefix(keys::events()).after(&keys::event(after));
