@@ -7,6 +7,7 @@ mod accounts;
 mod artifacts;
 mod git;
 mod gitapi;
+mod hooks;
 mod hostile;
 mod kill;
 mod parsers;
