@@ -57,6 +57,8 @@ pub struct Shared {
     pub sweep: Wake,
     /// Numbers of events that are being recorded.
     pub events: Ledger,
+    /// Seats for clients that listen to events.
+    pub event_streams: Arc<Semaphore>,
     /// Hooks that have something to send.
     pub outbox: Outbox,
     /// What `farrier status` shows about serving.

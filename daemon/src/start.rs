@@ -41,6 +41,8 @@ use crate::{
 
 /// What is given to tasks beyond the grace of requests.
 const TASKS_GRACE: Duration = Duration::from_secs(5);
+/// Clients that listen to events at once.
+const EVENT_STREAMS: usize = 64;
 /// Threads that hash uploads beside their requests.
 const HASH_LANES: usize = 2;
 
@@ -210,6 +212,7 @@ async fn build(
         sign_in: SignIn::default(),
         sweep: background::Wake::default(),
         events,
+        event_streams: Arc::new(Semaphore::new(EVENT_STREAMS)),
         outbox: background::Outbox::default(),
         serving,
     }))

@@ -10,6 +10,7 @@ mod ci;
 mod commit;
 mod contents;
 mod error;
+mod event;
 mod hook;
 mod org;
 mod owner;
@@ -36,6 +37,7 @@ pub use self::{
     },
     contents::{Contents, ContentsLinks},
     error::ErrorBody,
+    event::{Event, Events},
     hook::{AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType},
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
     owner::{CreateUser, EditUser, FoundUsers, RenameUser, User},

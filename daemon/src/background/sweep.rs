@@ -5,7 +5,7 @@ use std::{error::Error as StdError, time::Duration};
 use crate::{
     app::App,
     clock::Millis,
-    service::{Error, artifacts, ci, hooks, repositories},
+    service::{Error, artifacts, ci, events, hooks, repositories},
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
@@ -48,6 +48,12 @@ async fn pass(app: &App) -> Result<Option<Millis>, Error> {
     while repositories::sweep(app).await? {}
     while artifacts::sweep(app).await? {}
     while hooks::sweep(app).await? {}
-    let due = [ci::next_due_ms(app).await?, artifacts::next_due_ms(app).await?, hooks::next_due_ms(app).await?];
+    while events::sweep(app).await? {}
+    let due = [
+        ci::next_due_ms(app).await?,
+        artifacts::next_due_ms(app).await?,
+        hooks::next_due_ms(app).await?,
+        events::next_due_ms(app).await?,
+    ];
     Ok(due.into_iter().flatten().min())
 }

@@ -38,6 +38,8 @@ pub struct Config {
     pub ci: Ci,
     /// `[webhook]`
     pub webhook: Webhook,
+    /// `[events]`
+    pub events: Events,
     /// `[migration]`
     pub migration: Migration,
     /// `[log]`
@@ -169,6 +171,13 @@ pub struct Webhook {
     pub retry_schedule_secs: Vec<u64>,
 }
 
+/// `[events]`: what happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Events {
+    /// `keep_secs`: how long it is remembered.
+    pub keep: Duration,
+}
+
 /// `[migration]`: repositories that are fetched from elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Migration {
@@ -252,6 +261,7 @@ impl Config {
                 allowed_hosts: "external".into(),
                 retry_schedule_secs: vec![5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
             },
+            events: Events { keep: Duration::from_secs(30 * DAY_SECS) },
             migration: Migration {
                 allowed_hosts: "external".into(),
                 timeout: Duration::from_secs(HOUR_SECS),

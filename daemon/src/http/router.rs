@@ -194,6 +194,7 @@ routes! {
 
     own below "/api/farrier/v1" {
         get "/status" => farrier::status::get;
+        get "/events" => farrier::events::get;
         get "/hooks/types" => farrier::hooks::types;
         get "/hooks/events" => farrier::hooks::events;
         post "/jobs" => farrier::ci::begin;

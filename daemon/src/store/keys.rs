@@ -316,6 +316,11 @@ pub fn events() -> Key {
     Builder::new("e").done()
 }
 
+/// `m/forgotten-events`: up to which number events are forgotten.
+pub fn forgotten_events() -> Key {
+    Builder::new("m").raw(b"forgotten-events").done()
+}
+
 /// `ep/<eid>`: what an event says to hooks.
 pub fn payload(event: u64) -> Key {
     Builder::new("ep").id(event).done()

@@ -150,7 +150,9 @@ impl Stage {
                 agent::ask(socket, &word.to_uppercase(), &path, &body).unwrap_or_else(|| "-".into())
             } else {
                 let token = format!("token {}", self.tokens[n]);
-                let headers = [("authorization", token.as_str()), ("content-type", "application/json")];
+                let json = "application/json";
+                // A stream would not end.
+                let headers = [("authorization", token.as_str()), ("content-type", json), ("accept", json)];
                 let headers = if self.tokens[n].is_empty() { &headers[1..] } else { &headers[..] };
                 send(&self.world.farrier.tcp(), method(word), &path, headers, body).await.status.to_string()
             });

@@ -8,6 +8,7 @@ mod fanout;
 mod ledger;
 mod news;
 mod payload;
+mod read;
 
 use farrier_proto::store::{
     Delivery, DeliveryState, DeliveryTrigger, Event, Hook, HookScope, Payload, RefChange, Repository,
@@ -17,6 +18,7 @@ use self::fanout::Ready;
 pub use self::{
     ledger::Ledger,
     news::{Actor, News},
+    read::{Filter, Page, next_due_ms, page, present, sweep},
 };
 use crate::{
     app::App,
@@ -139,6 +141,9 @@ impl Drop for Telling<'_> {
         self.app.events.give_back(&self.numbers);
         let told = self.told.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.app.outbox.announce(told);
+        if !self.numbers.is_empty() {
+            read::remember(self.app, self.now);
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod edit;
 mod fanout;
 mod hostile;
 mod payloads;
+mod stream;
 
 use farrier_proto::store::{Delivery, Payload};
 use farrierd::store::{
