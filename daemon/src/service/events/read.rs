@@ -125,7 +125,12 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
     if old.is_empty() {
         return Ok(false);
     }
-    app.store.write(async |tx: Tx| Ok::<_, Error>(events::forget(&tx, old))).await?;
+    app.store
+        .write(async |tx: Tx| {
+            events::forget(&tx, old);
+            Ok::<_, Error>(())
+        })
+        .await?;
     Ok(old.len() == SWEEP_MAX)
 }
 

@@ -33,14 +33,15 @@ fn hook(events: &[&str]) -> Value {
 /// The same with other fields; those of `config` are added to it.
 fn hook_with(events: &[&str], fields: Value) -> Value {
     let mut body = hook(events);
-    for (key, value) in fields.as_object().expect("an object") {
+    let Value::Object(fields) = fields else { panic!("an object") };
+    for (key, value) in fields {
         match (key.as_str(), value) {
             ("config", Value::Object(more)) => {
                 for (key, value) in more {
-                    body["config"][key] = value.clone();
+                    body["config"][key] = value;
                 }
             }
-            _ => body[key] = value.clone(),
+            (_, value) => body[key] = value,
         }
     }
     body

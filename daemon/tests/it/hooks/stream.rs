@@ -149,7 +149,7 @@ async fn everybody_sees_what_they_may_see() {
         lines(answer["events"].as_array().expect("a list"))
     };
     let (open, hidden) = ("repository created octo/open".to_owned(), "repository created octo/hidden".to_owned());
-    assert_eq!(seen("eve").await, [open.clone()]);
+    assert_eq!(seen("eve").await, std::slice::from_ref(&open));
     assert_eq!(seen("octo").await, [open, hidden]);
     assert_eq!(seen("admin").await.len(), 4);
     let token = format!("token {}", world.token("eve", &["all"]).await);
