@@ -13,6 +13,9 @@ use tokio::{
 
 use crate::Result;
 
+/// How a body in chunks ends.
+const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
+
 /// Where to.
 #[derive(Clone, Debug)]
 pub(crate) enum Over {
@@ -83,7 +86,7 @@ impl Connection {
                 Ok((head.status, self.buffer.drain(..length).collect()))
             }
             End::LastChunk => {
-                while !self.buffer.ends_with(b"0\r\n\r\n") {
+                while !self.buffer.ends_with(LAST_CHUNK) {
                     self.more().await?;
                 }
                 self.buffer.clear();
@@ -100,13 +103,19 @@ impl Connection {
         }
     }
 
-    /// Reads a large body and forgets it; gives its length.
+    /// Reads a large body and forgets it; gives its length, chunk headers included.
     pub(crate) async fn swallow(&mut self, room: &mut [u8]) -> Result<u64> {
         let head = self.head().await?;
-        let End::After(length) = head.end else { return Err("a download without a length".into()) };
         if head.status != 200 {
             return Err(format!("a download was answered with {}", head.status).into());
         }
+        match head.end {
+            End::After(length) => self.swallow_exactly(length, room).await,
+            End::LastChunk => self.swallow_chunks(room).await,
+        }
+    }
+
+    async fn swallow_exactly(&mut self, length: u64, room: &mut [u8]) -> Result<u64> {
         let mut left = length - self.buffer.len() as u64;
         self.buffer.clear();
         while left > 0 {
@@ -114,6 +123,23 @@ impl Connection {
                 0 => return Err(format!("a download ended {left} bytes early").into()),
                 read => left -= read as u64,
             }
+        }
+        Ok(length)
+    }
+
+    /// The end is known by its bytes: a pack that holds them at the end of what one read gives is
+    /// less likely than a broken disk.
+    async fn swallow_chunks(&mut self, room: &mut [u8]) -> Result<u64> {
+        let mut length = self.buffer.len() as u64;
+        let mut tail = std::mem::take(&mut self.buffer);
+        while !tail.ends_with(LAST_CHUNK) {
+            let read = match self.stream.read(room).await? {
+                0 => return Err("a download ended early".into()),
+                read => read,
+            };
+            length += read as u64;
+            tail.extend_from_slice(&room[read.saturating_sub(LAST_CHUNK.len())..read]);
+            tail.drain(..tail.len().saturating_sub(LAST_CHUNK.len()));
         }
         Ok(length)
     }
@@ -165,10 +191,10 @@ pub(crate) fn head(method: &str, target: &str, length: u64, headers: &[&str]) ->
 }
 
 /// The bytes of a request with a JSON body.
-pub(crate) fn json(target: &str, headers: &[&str], body: &Value) -> Vec<u8> {
+pub(crate) fn json(method: &str, target: &str, headers: &[&str], body: &Value) -> Vec<u8> {
     let body = body.to_string();
     let lines = [&["content-type: application/json"], headers].concat();
-    let mut bytes = head("POST", target, body.len() as u64, &lines);
+    let mut bytes = head(method, target, body.len() as u64, &lines);
     bytes.extend_from_slice(body.as_bytes());
     bytes
 }

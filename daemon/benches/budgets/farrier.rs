@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     Result,
     child::{Child, Watch},
-    client::{Over, head, json as post},
+    client::{Over, head, json},
     load::{self, Content, block_id},
 };
 
@@ -82,7 +82,7 @@ impl Farrier {
     /// A call over the socket, where this process is the administrator.
     async fn admin(&self, target: &str, body: &Value) -> Result<Value> {
         let mut connection = self.unix.connect().await?;
-        connection.send(&post(target, &[], body)).await?;
+        connection.send(&json("POST", target, &[], body)).await?;
         Ok(serde_json::from_slice(&connection.expect(201).await?)?)
     }
 
@@ -90,6 +90,13 @@ impl Farrier {
     pub(crate) async fn repository(&self, name: &str) -> Result<()> {
         self.admin("/api/v1/user/repos", &json!({ "name": name, "description": "what the benches read" })).await?;
         Ok(())
+    }
+
+    /// A token of the administrator that may do everything.
+    pub(crate) async fn token(&self) -> Result<String> {
+        let made =
+            self.admin("/api/v1/admin/users/admin/tokens", &json!({ "name": "bench", "scopes": ["all"] })).await?;
+        Ok(made["sha1"].as_str().ok_or("no token")?.to_owned())
     }
 
     /// Begins a job in a new run of `admin/REPO`.
@@ -106,7 +113,7 @@ impl Farrier {
         message["workflow_job_run_backend_id"] = job.id.to_string().into();
         let target = format!("/twirp/github.actions.results.api.v1.ArtifactService/{method}");
         let mut connection = self.tcp.connect().await?;
-        connection.send(&post(&target, &[&job.bearer], &message)).await?;
+        connection.send(&json("POST", &target, &[&job.bearer], &message)).await?;
         Ok(serde_json::from_slice(&connection.expect(200).await?)?)
     }
 

@@ -20,6 +20,7 @@ impl Table {
     pub(crate) fn beside(&mut self, what: &str, ours: String, theirs: String, ratio: f64, budget: Budget) {
         let (text, met) = match budget {
             Budget::AtLeast(bound) => (format!("≥ {bound}"), yes(ratio >= bound)),
+            Budget::AtMost(bound) => (format!("≤ {bound}"), yes(ratio <= bound)),
             Budget::None => ("–".into(), "–"),
         };
         self.rows.push([what.into(), ours, theirs, format!("{ratio:.2}"), text, met.into()]);
@@ -75,6 +76,7 @@ impl Table {
 #[derive(Clone, Copy)]
 pub(crate) enum Budget {
     AtLeast(f64),
+    AtMost(f64),
     None,
 }
 

@@ -14,6 +14,8 @@ use tokio::{
 
 use super::{GitError, Slot, error::cleaned};
 
+/// What git may write before anybody reads it: as much as a process without privileges gets.
+const PIPE_BYTES: usize = 1 << 20;
 /// Of standard error this much is kept; the rest is read and dropped.
 const STDERR_MAX_BYTES: usize = 16 * 1024;
 
@@ -44,10 +46,13 @@ pub struct Ended {
 
 impl GitProcess {
     pub(super) fn new(command: String, mut child: Child, slot: Slot) -> Self {
+        let stdout = child.stdout.take().expect("piped");
+        // A wish: where the kernel grants less, git and the daemon only take turns more often.
+        let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE_BYTES);
         Self {
             command,
             stdin: child.stdin.take(),
-            stdout: child.stdout.take().expect("piped"),
+            stdout,
             stderr: child.stderr.take(),
             child,
             said: Vec::new(),

@@ -14,7 +14,7 @@ use std::{
 use axum::{Router, body::Body, response::IntoResponse as _};
 use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue, Request, Response, Uri, header};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use percent_encoding::percent_decode_str;
 use tower::ServiceExt as _;
 
@@ -42,65 +42,85 @@ impl RequestIds {
         Self(AtomicU64::new(u64::from_le_bytes(secret::random_bytes())))
     }
 
-    fn next(&self) -> String {
-        format!("{:016x}", self.0.fetch_add(Self::STRIDE, Ordering::Relaxed))
+    fn next(&self) -> RequestId {
+        let number = self.0.fetch_add(Self::STRIDE, Ordering::Relaxed);
+        let mut digits = [0; 16];
+        hex::encode_to_slice(number.to_be_bytes(), &mut digits).expect("two digits a byte");
+        RequestId(digits)
+    }
+}
+
+/// The number of one request, without a place of its own in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct RequestId([u8; 16]);
+
+impl RequestId {
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("digits are text")
     }
 }
 
 /// Where clients of the family look for words about what will go away.
 const WARNING: HeaderName = HeaderName::from_static("x-gitea-warning");
 
-/// The front of the router: what the accept loop calls.
+/// The front of the router: what the accept loop calls. Clones share it: each request has one.
 #[derive(Clone)]
-pub struct Front {
+pub struct Front(Arc<Shared>);
+
+struct Shared {
     router: Router,
-    root_url: Arc<str>,
+    root_url: String,
     idle_timeout: Duration,
-    ids: Arc<RequestIds>,
+    ids: RequestIds,
     tasks: Tasks,
 }
 
 impl Front {
     /// A front for `router`; a body that stands still for `idle_timeout` is given up.
     pub fn new(router: Router, root_url: &str, idle_timeout: Duration, tasks: Tasks) -> Self {
-        Self { router, root_url: root_url.into(), idle_timeout, ids: Arc::new(RequestIds::new()), tasks }
+        let root_url = root_url.to_owned();
+        Self(Arc::new(Shared { router, root_url, idle_timeout, ids: RequestIds::new(), tasks }))
     }
 
     /// Answers one request.
     pub async fn handle(self, peer: Peer, request: Request<Incoming>) -> Response<Body> {
-        let id = self.ids.next();
+        let Shared { router, root_url, idle_timeout, ids, tasks } = &*self.0;
+        let id = ids.next();
         let method = request.method().clone();
         let (mut parts, body) = request.into_parts();
         parts.uri = canonical(parts.uri);
-        // The query is left out of every log line: signatures and tokens stand there.
-        let path = parts.uri.path().to_owned();
         parts.extensions.insert(peer);
-        let asks_first = parts.headers.contains_key(header::EXPECT);
-        let body = Lingering::new(Stalling::new(body, self.idle_timeout), asks_first, self.tasks.clone());
-        let body = Body::new(body);
+        let body = if body.is_end_stream() {
+            Body::empty()
+        } else {
+            let asks_first = parts.headers.contains_key(header::EXPECT);
+            Body::new(Lingering::new(Stalling::new(body, *idle_timeout), asks_first, tasks.clone()))
+        };
         let uri = parts.uri.clone();
+        // The query is left out of every log line: signatures and tokens stand there.
+        let path = uri.path();
         let request = Request::from_parts(parts, body);
 
-        let answer = AssertUnwindSafe(answer(self.router, request)).catch_unwind();
+        let answer = AssertUnwindSafe(answer(router.clone(), request)).catch_unwind();
         // hyper drops the answer of a client that is gone. A change that has begun goes on to its
         // end none the less: it may be made already, with what follows from it still to do.
-        let answer = if method.is_safe() { answer.await } else { self.tasks.carry(answer).await };
+        let answer = if method.is_safe() { answer.await } else { tasks.carry(answer).await };
         let response = match answer {
             Ok(response) => response,
             Err(panic) => {
-                tracing::error!(request_id = id, panic = panic_text(&*panic), "a handler panicked");
+                tracing::error!(request_id = id.as_str(), panic = panic_text(&*panic), "a handler panicked");
                 ApiError::internal().into_response()
             }
         };
         let status = response.status().as_u16();
         if status >= 500 {
-            tracing::warn!(request_id = id, %method, path, status, "answered");
+            tracing::warn!(request_id = id.as_str(), %method, path, status, "answered");
         } else {
-            tracing::debug!(request_id = id, %method, path, status, "answered");
+            tracing::debug!(request_id = id.as_str(), %method, path, status, "answered");
         }
-        let mut response = complete(response, &self.root_url, &uri, &id);
+        let mut response = complete(response, root_url, &uri, id.as_str());
         let headers = response.headers_mut();
-        if let Ok(id) = HeaderValue::from_str(&id) {
+        if let Ok(id) = HeaderValue::from_bytes(&id.0) {
             headers.insert(REQUEST_ID, id);
         }
         if query_token(uri.query()).is_some() && path.starts_with("/api/") {
@@ -163,9 +183,9 @@ mod tests {
     #[test]
     fn no_two_requests_have_one_number() {
         let ids = RequestIds::new();
-        let many: std::collections::HashSet<String> = (0..1_000).map(|_| ids.next()).collect();
+        let many: std::collections::HashSet<RequestId> = (0..1_000).map(|_| ids.next()).collect();
         assert_eq!(many.len(), 1_000);
-        assert!(many.iter().all(|id| id.len() == 16));
+        assert!(many.iter().all(|id| id.as_str().bytes().all(|digit| digit.is_ascii_hexdigit())));
     }
 
     #[test]

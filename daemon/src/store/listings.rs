@@ -157,21 +157,41 @@ async fn whole(
     // At least so many keys of the longest list come before the page.
     let enter = skip.saturating_sub(others.len() as u64);
     let ahead = usize::try_from(skip - enter).unwrap_or(usize::MAX);
-    let prefix = keys::listings(list.scope, wanted.sort, list.class);
-    let scan = Scan {
-        range: Range::prefix(prefix.clone()),
-        reverse: wanted.reverse,
-        skip: enter,
-        limit: ahead.saturating_add(limit),
-    };
-    let entered: Vec<Key> =
-        read.scan_bytes(&scan).await?.into_iter().map(|(key, _)| key[prefix.len()..].to_vec()).collect();
+    let entered = stretch(read, wanted, list, count, enter, ahead.saturating_add(limit)).await?;
     let before = match entered.first() {
         Some(first) if enter > 0 => others.partition_point(|other| precedes(other, first, wanted.reverse)),
         _ => 0,
     };
     let merged = merge(entered, others.split_off(before), wanted.reverse);
     Ok((merged.skip(ahead - before).take(limit).collect(), total))
+}
+
+/// At most `limit` entries of a list of `count` entries, behind the first `skip`. Entered from the
+/// nearer end: what is skipped is visited.
+async fn stretch(
+    read: &impl Read,
+    wanted: &Wanted,
+    list: List,
+    count: u64,
+    skip: u64,
+    limit: usize,
+) -> Result<Vec<Key>, StoreError> {
+    let prefix = keys::listings(list.scope, wanted.sort, list.class);
+    let limit = usize::try_from(count.saturating_sub(skip)).unwrap_or(usize::MAX).min(limit);
+    let behind = count.saturating_sub(skip).saturating_sub(limit as u64);
+    let backwards = behind < skip;
+    let scan = Scan {
+        range: Range::prefix(prefix.clone()),
+        reverse: wanted.reverse != backwards,
+        skip: if backwards { behind } else { skip },
+        limit,
+    };
+    let mut keys: Vec<Key> =
+        read.scan_bytes(&scan).await?.into_iter().map(|(key, _)| key[prefix.len()..].to_vec()).collect();
+    if backwards {
+        keys.reverse();
+    }
+    Ok(keys)
 }
 
 fn precedes(a: &Key, b: &Key, reverse: bool) -> bool {

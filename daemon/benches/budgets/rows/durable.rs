@@ -22,6 +22,8 @@ use crate::{
 
 /// Clients of which one alone is compared with this many.
 const MANY: usize = 64;
+/// Repositories that they write to in turn, so that they rarely meet.
+const REPOSITORIES: usize = 1_024;
 
 /// Rates and 99th percentiles of all rounds.
 #[derive(Default)]
@@ -44,6 +46,12 @@ impl Series {
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     let dir = plan.dir("durable-farrier")?;
     let farrier = Farrier::start(&dir).await?;
+    let name = |number: usize| format!("r{}", number % REPOSITORIES);
+    let mut connection = farrier.unix.connect().await?;
+    for number in 0..REPOSITORIES {
+        connection.send(&json("POST", "/api/v1/user/repos", &[], &json!({ "name": name(number) }))).await?;
+        connection.expect(201).await?;
+    }
     let [mut one, mut many] = [Series::default(), Series::default()];
     let mut appends = Vec::new();
     for round in 0..plan.rounds {
@@ -52,13 +60,14 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
         appends.push(farrierd::tasks::blocking(move || append(&file, length)).await?);
         for (clients, series) in [(1, &mut one), (MANY, &mut many)] {
             let request = move |number| {
-                let name = format!("r-{round}-{clients}-{number}");
-                Arc::from(json("/api/v1/user/repos", &[], &json!({ "name": name })))
+                let description = format!("{round}-{clients}-{number}");
+                let target = format!("/api/v1/repos/admin/{}", name(number));
+                Arc::from(json("PATCH", &target, &[], &json!({ "description": description })))
             };
-            series.add(&requests(&farrier.unix, clients, plan.round, 201, request).await?);
+            series.add(&requests(&farrier.unix, clients, plan.round, 200, request).await?);
         }
     }
-    let what = "durable write (a repository is made), Unix, 1 client; beside append 4 KiB + fsync";
+    let what = "durable write (a description and its event), Unix, 1 client; beside append 4 KiB + fsync";
     let bound = Budget::AtLeast(0.5);
     table.beside(what, one.text(), spread(&appends, "/s"), ratio(&one.rates, &appends), bound);
     let what = format!("the same, {MANY} clients; beside 1 client");

@@ -3,7 +3,9 @@
 mod download;
 mod durable;
 mod get;
+mod git;
 mod idle;
+mod lists;
 mod memory;
 mod upload;
 
@@ -17,12 +19,14 @@ use crate::{Result, plan::Plan, table::Table};
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows, by the names that `--only` takes.
-pub(crate) const ALL: [(&str, Row); 6] = [
+pub(crate) const ALL: [(&str, Row); 8] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
     ("memory", |plan, table| memory::measure(plan, table).boxed()),
     ("durable", |plan, table| durable::measure(plan, table).boxed()),
+    ("git", |plan, table| git::measure(plan, table).boxed()),
+    ("lists", |plan, table| lists::measure(plan, table).boxed()),
     ("idle", |plan, table| idle::measure(plan, table).boxed()),
 ];
 

@@ -8,6 +8,9 @@ use crate::{
     client::Over,
 };
 
+/// git's own program behind a web server.
+const GIT_BACKEND: &str = "/usr/lib/git-core/git-http-backend";
+
 /// A running nginx.
 pub(crate) struct Nginx {
     child: Child,
@@ -40,6 +43,14 @@ impl Nginx {
         Ok(Some(Self { child, tcp, unix, root, dav }))
     }
 
+    /// Answers git's protocol for the repositories that the caller puts into `dir`/git, through
+    /// fcgiwrap; `None` if that is not installed.
+    pub(crate) fn serve_git(dir: &Path) -> Result<Option<Child>> {
+        let Some(program) = installed("fcgiwrap").filter(|_| Path::new(GIT_BACKEND).is_file()) else { return Ok(None) };
+        let socket = format!("unix:{}", dir.join("fcgi").display());
+        Child::start(&program, &["-c", "4", "-s", &socket], &[("HOME", "/nonexistent")], dir).map(Some)
+    }
+
     /// A file under the root.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
@@ -58,6 +69,7 @@ fn configuration(dir: &Path, address: &str, dav: bool) -> String {
     // Without this, workers of a master that is root change to a user who may not read the root.
     let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
     let methods = if dav { "dav_methods PUT;" } else { "" };
+    let backend = GIT_BACKEND;
     format!(
         "daemon off; worker_processes auto; pid {dir}/pid; error_log stderr; {user}
 events {{ worker_connections 512; }}
@@ -70,6 +82,15 @@ http {{
         listen {address}; listen unix:{dir}/socket;
         root {dir}/root;
         location / {{ {methods} }}
+        location ~ ^/git(/.*)$ {{
+            fastcgi_pass unix:{dir}/fcgi; fastcgi_buffering off;
+            fastcgi_param SCRIPT_FILENAME {backend};
+            fastcgi_param GIT_PROJECT_ROOT {dir}/git; fastcgi_param GIT_HTTP_EXPORT_ALL 1;
+            fastcgi_param PATH_INFO $1; fastcgi_param QUERY_STRING $query_string;
+            fastcgi_param REQUEST_METHOD $request_method; fastcgi_param CONTENT_TYPE $content_type;
+            fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param REMOTE_USER bench;
+            fastcgi_param GIT_PROTOCOL $http_git_protocol; fastcgi_param HTTP_CONTENT_ENCODING $http_content_encoding;
+        }}
     }}
 }}
 "

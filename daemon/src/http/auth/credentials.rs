@@ -5,6 +5,9 @@ use http::{HeaderMap, StatusCode, header};
 
 use crate::{app::App, http::error::ApiError, serve::Peer, service::authentication::Credentials};
 
+/// Names, in the query or in a header, whom to act as.
+const SUDO: &str = "sudo";
+
 /// The credentials in a request. Malformed ones are refused, never taken for none.
 pub(super) fn of(
     headers: &HeaderMap,
@@ -21,6 +24,12 @@ pub(super) fn of(
         }
         token => Ok(token.map(Credentials::Token)),
     }
+}
+
+/// Whether a request may hold credentials or ask to act as another. Cheap, and never wrong about a
+/// request that holds any.
+pub(super) fn may_hold(headers: &HeaderMap, query: Option<&str>) -> bool {
+    query.is_some() || headers.contains_key(header::AUTHORIZATION) || headers.contains_key(SUDO)
 }
 
 /// A token in the query, as old clients send it.
@@ -50,8 +59,8 @@ fn basic(encoded: &str) -> Option<Credentials> {
 /// The account that an administrator wants to act as.
 pub(super) fn sudo(headers: &HeaderMap, query: Option<&str>) -> Option<String> {
     let mut pairs = query.into_iter().flat_map(|query| url::form_urlencoded::parse(query.as_bytes()));
-    let asked = pairs.find(|(name, _)| name == "sudo").map(|(_, value)| value.into_owned());
-    let header = || headers.get("sudo").map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let asked = pairs.find(|(name, _)| name == SUDO).map(|(_, value)| value.into_owned());
+    let header = || headers.get(SUDO).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     asked.filter(|name| !name.is_empty()).or_else(header).filter(|name| !name.is_empty())
 }
 

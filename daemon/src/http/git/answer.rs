@@ -13,8 +13,10 @@ use tokio::{io::AsyncReadExt as _, sync::mpsc};
 use super::{NOTHING, error::GitFailure, watch::Watch};
 use crate::git::GitProcess;
 
-/// Git's output is read in pieces of at most this size.
-const PIECE_BYTES: usize = 64 * 1024;
+/// Room for git's output; a piece is what one read gives of it.
+const ROOM_BYTES: usize = 256 * 1024;
+/// Below this, room is made anew: what git writes at once fits.
+const LEAST_BYTES: usize = 64 * 1024;
 /// Pieces that wait for the client.
 const QUEUE: usize = 4;
 
@@ -49,7 +51,9 @@ pub(super) async fn forward(process: &mut GitProcess, out: &Out, watch: &Watch, 
     let mut buffer = BytesMut::new();
     let (mut heard, mut bytes) = (true, 0);
     loop {
-        buffer.reserve(PIECE_BYTES);
+        if buffer.capacity() < LEAST_BYTES {
+            buffer.reserve(ROOM_BYTES);
+        }
         if process.read_buf(&mut buffer).await? == 0 {
             return Ok(bytes);
         }

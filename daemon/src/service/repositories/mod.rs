@@ -60,7 +60,7 @@ pub async fn find(
     name: &str,
     action: Action,
 ) -> Result<Found, Error> {
-    let Some(owner) = owners::owner_by_name(read, owner).await? else {
+    let Some(owner) = owner_called(read, identity, owner).await? else {
         return Err(owner_moved(read, identity, owner, name).await?.unwrap_or(MISSING));
     };
     let Some(repository) = repositories::by_name(read, owner.id(), name).await? else {
@@ -69,6 +69,15 @@ pub async fn find(
     let standing = access::standing(read, identity, &owner, &repository).await?;
     access::require(identity, standing, action)?;
     Ok(Found { repository, owner, standing })
+}
+
+/// The owner called `name`. The caller's own row has been read already.
+async fn owner_called(read: &impl Read, identity: &Identity, name: &str) -> Result<Option<Owner>, StoreError> {
+    let Some(found) = owners::by_name(read, name).await? else { return Ok(None) };
+    match identity.account() {
+        Some(account) if account.user.id == found.id => Ok(Some(Owner::User(account.user.clone()))),
+        _ => owners::owner(read, found.kind(), found.id).await,
+    }
 }
 
 /// Where the repository that was called `name` is now.

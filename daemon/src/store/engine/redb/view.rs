@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::{
     Shared, Table,
+    counts::Known,
     writer::{Commit, QUEUE_MAX_BYTES, Request},
 };
 use crate::{
@@ -30,12 +31,15 @@ pub(super) struct RedbView {
     table: Arc<Table>,
     shared: Arc<Shared>,
     generation: u64,
+    /// The state is this version or a newer one.
+    since: Version,
 }
 
 impl RedbView {
     pub(super) fn begin(shared: &Arc<Shared>) -> Result<Self, EngineError> {
+        let since = shared.committed();
         let (table, generation) = shared.table()?;
-        Ok(Self { table, shared: Arc::clone(shared), generation })
+        Ok(Self { table, shared: Arc::clone(shared), generation, since })
     }
 
     fn lookup(&self, key: &[u8]) -> Result<Option<Bytes>, EngineError> {
@@ -59,6 +63,21 @@ impl RedbView {
         Ok(walk)
     }
 
+    /// How many keys all of `range` holds.
+    async fn count_all(&self, range: &Range) -> Result<u64, EngineError> {
+        let number = match self.shared.counts.known(range, self.since) {
+            Known::Count(count) => return Ok(count),
+            Known::Tell(number) => Some(number),
+            Known::Keep => None,
+        };
+        let walked = self.walk(&counting(range, u64::MAX)).await;
+        if let Some(number) = number {
+            let large = walked.as_ref().ok().map(|walk| walk.visited).filter(|count| *count > INLINE_KEYS_MAX);
+            self.shared.counts.tell(number, large);
+        }
+        Ok(walked?.visited)
+    }
+
     fn failed(&self, error: StorageError) -> EngineError {
         self.shared.read_failed(error.into(), self.generation)
     }
@@ -79,7 +98,10 @@ impl View for RedbView {
     }
 
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
-        Ok(self.walk(&counting(range, cap)).await?.visited)
+        match cap {
+            u64::MAX => self.count_all(range).await,
+            cap => Ok(self.walk(&counting(range, cap)).await?.visited),
+        }
     }
 }
 
@@ -136,14 +158,12 @@ impl Walk {
 /// A view that remembers what was read from it.
 pub(super) struct RedbTransaction {
     view: RedbView,
-    since: Version,
     reads: Mutex<Reads>,
 }
 
 impl RedbTransaction {
     pub(super) fn begin(shared: &Arc<Shared>) -> Result<Self, EngineError> {
-        let since = shared.committed();
-        Ok(Self { view: RedbView::begin(shared)?, since, reads: Mutex::default() })
+        Ok(Self { view: RedbView::begin(shared)?, reads: Mutex::default() })
     }
 
     fn reads(&self) -> MutexGuard<'_, Reads> {
@@ -185,7 +205,7 @@ impl Transaction for RedbTransaction {
         if writes.is_empty() {
             return Ok(());
         }
-        let Self { view: RedbView { table, shared, .. }, since, reads } = *self;
+        let Self { view: RedbView { table, shared, since, .. }, reads } = *self;
         // An open snapshot would keep the pages that this commit frees.
         drop(table);
         let reads = reads.into_inner().unwrap_or_else(PoisonError::into_inner);

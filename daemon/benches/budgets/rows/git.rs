@@ -1,0 +1,266 @@
+//! git over HTTP: fetching, looking, pushing.
+
+mod fixture;
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use tokio::task::JoinSet;
+
+use self::fixture::{BRANCH, git, git_at};
+use super::settle;
+use crate::{
+    Result,
+    child::Child,
+    client::{Over, head},
+    farrier::Farrier,
+    figures::{mib, millis, plain, ratio, spread},
+    plan::Plan,
+    servers::nginx::Nginx,
+    table::{Budget, Table},
+};
+
+/// Fetches at a time, where serving is measured.
+const AT_ONCE: usize = 4;
+/// Whole clones at a time, where memory is measured.
+const CROWD: usize = 16;
+/// Resident memory of the daemon beyond idle while a crowd clones, MiB. The git processes are not
+/// in it: their number is bounded.
+const CROWD_MAX: f64 = 64.0;
+/// Room for what is read of a pack, bytes.
+const ROOM: usize = 256 << 10;
+
+/// The same repository behind every contender.
+struct Places {
+    farrier: Farrier,
+    token: String,
+    nginx: Option<(Nginx, Child)>,
+    /// A bare copy, for git without a server.
+    bare: PathBuf,
+    tip: String,
+    dir: PathBuf,
+}
+
+pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
+    let places = Places::make(plan).await?;
+    serving(plan, table, &places).await?;
+    looking(plan, table, &places).await?;
+    pushing(plan, table, &places).await?;
+    crowd(table, &places).await
+}
+
+impl Places {
+    async fn make(plan: &Plan) -> Result<Self> {
+        let dir = plan.dir("git")?;
+        let bare = fixture::make(&dir, if plan.quick { 200 } else { 5_000 }).await?;
+        let tip = git_at(&bare, &["rev-parse", BRANCH]).await?;
+        let farrier = Farrier::start(&plan.dir("git-farrier")?).await?;
+        farrier.repository("big").await?;
+        let token = farrier.token().await?;
+        let nginx_dir = plan.dir("git-nginx")?;
+        let nginx = match (Nginx::start(&nginx_dir).await?, Nginx::serve_git(&nginx_dir)?) {
+            (Some(nginx), Some(wrapper)) => Some((nginx, wrapper)),
+            _ => None,
+        };
+        let places = Self { farrier, token, nginx, bare, tip, dir };
+        let spec = format!("{BRANCH}:{BRANCH}");
+        git_at(&places.bare, &["push", "--quiet", &places.ours()?, &spec]).await?;
+        let copy = nginx_dir.join("git/big.git");
+        git(&["clone", "--quiet", "--mirror", path(&places.bare)?, path(&copy)?]).await?;
+        git_at(&copy, &["config", "http.receivepack", "true"]).await?;
+        settle().await;
+        Ok(places)
+    }
+
+    /// The repository's address, credentials included: nobody else is on this machine's loopback.
+    fn ours(&self) -> Result<String> {
+        Ok(format!("http://admin:{}@{}/admin/big.git", self.token, address(&self.farrier.tcp)?))
+    }
+
+    fn theirs(&self) -> Option<Result<String>> {
+        let (nginx, _) = self.nginx.as_ref()?;
+        Some(address(&nginx.tcp).map(|address| format!("http://{address}/git/big.git")))
+    }
+}
+
+/// Whole packs a second, which the client forgets.
+async fn serving(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> {
+    let want = fetch_request(&places.tip);
+    let (mut ours, mut direct, mut nginx) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..plan.rounds {
+        let bare = places.bare.clone();
+        let body = want.clone();
+        direct.push(per_second(plan.round, move || upload_pack(bare.clone(), body.clone())).await?);
+        let request = post("/admin/big.git/git-upload-pack", &want);
+        ours.push(fetches(plan.round, &places.farrier.tcp, request).await?);
+        if let Some((server, _)) = &places.nginx {
+            nginx.push(fetches(plan.round, &server.tcp, post("/git/big.git/git-upload-pack", &want)).await?);
+        }
+    }
+    let what = format!("clone serving, {AT_ONCE} at a time; beside git upload-pack alone");
+    table.beside(&what, spread(&ours, "/s"), spread(&direct, "/s"), ratio(&ours, &direct), Budget::AtLeast(0.85));
+    let what = "the same; beside nginx + fcgiwrap";
+    if nginx.is_empty() {
+        table.missing(what, spread(&ours, "/s"), "nginx or fcgiwrap is not installed");
+    } else {
+        table.beside(what, spread(&ours, "/s"), spread(&nginx, "/s"), ratio(&ours, &nginx), Budget::None);
+    }
+    Ok(())
+}
+
+async fn looking(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> {
+    let what = "git ls-remote; beside nginx + fcgiwrap";
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..plan.rounds * 4 {
+        ours.push(millis(timed(&["ls-remote", &places.ours()?]).await?));
+        if let Some(address) = places.theirs() {
+            theirs.push(millis(timed(&["ls-remote", &address?]).await?));
+        }
+    }
+    if theirs.is_empty() {
+        table.missing(what, spread(&ours, "ms"), "nginx or fcgiwrap is not installed");
+    } else {
+        table.beside(what, spread(&ours, "ms"), spread(&theirs, "ms"), ratio(&ours, &theirs), Budget::AtMost(0.6));
+    }
+    Ok(())
+}
+
+/// One file, one commit, one push, again and again.
+async fn pushing(plan: &Plan, table: &mut Table, places: &Places) -> Result<()> {
+    let work = places.dir.join("work");
+    git(&["clone", "--quiet", "--depth", "1", &format!("file://{}", path(&places.bare)?), path(&work)?]).await?;
+    let file = format!("file://{}", path(&places.bare)?);
+    let mut targets = vec![("file://", file), ("farrier", places.ours()?)];
+    if let Some(address) = places.theirs() {
+        targets.push(("nginx", address?));
+    }
+    let mut times: Vec<Vec<f64>> = vec![Vec::new(); targets.len()];
+    for number in 0..plan.rounds * 4 {
+        fixture::commit(&work, number).await?;
+        for ((name, target), times) in targets.iter().zip(&mut times) {
+            let begun = Instant::now();
+            git_at(&work, &["push", "--quiet", target, &format!("HEAD:refs/heads/bench-{name}").replace("://", "")])
+                .await?;
+            times.push(millis(begun.elapsed()));
+        }
+    }
+    let (file, ours) = (&times[0], &times[1]);
+    let what = "push of one file; beside file://";
+    table.beside(what, spread(ours, "ms"), spread(file, "ms"), ratio(ours, file), Budget::AtMost(1.3));
+    if let Some(nginx) = times.get(2) {
+        let what = "the same; beside nginx + fcgiwrap";
+        table.beside(what, spread(ours, "ms"), spread(nginx, "ms"), ratio(ours, nginx), Budget::None);
+    }
+    Ok(())
+}
+
+/// Many whole clones at once by real clients.
+async fn crowd(table: &mut Table, places: &Places) -> Result<()> {
+    let watch = places.farrier.watch();
+    let idle = watch.resident()?;
+    let mut clones = JoinSet::new();
+    for number in 0..CROWD {
+        let (from, to) = (places.ours()?, places.dir.join(format!("clone-{number}.git")));
+        clones.spawn(async move { git(&["clone", "--quiet", "--bare", &from, path(&to)?]).await });
+    }
+    let mut peak = idle;
+    loop {
+        tokio::select! {
+            ended = clones.join_next() => match ended {
+                Some(ended) => drop(ended??),
+                None => break,
+            },
+            () = tokio::time::sleep(Duration::from_millis(10)) => peak = peak.max(watch.resident()?),
+        }
+    }
+    let grown = mib(peak.saturating_sub(idle));
+    let text = format!("{} MiB, idle {} MiB: + {}", plain(mib(peak)), plain(mib(idle)), plain(grown));
+    table.alone(&format!("memory while {CROWD} clone at once"), text, "+ ≤ 64 MiB", grown <= CROWD_MAX);
+    Ok(())
+}
+
+/// How long git takes with `args`.
+async fn timed(args: &[&str]) -> Result<Duration> {
+    let begun = Instant::now();
+    git(args).await?;
+    Ok(begun.elapsed())
+}
+
+/// How often a second `work` is done, [`AT_ONCE`] at a time.
+async fn per_second<F, Fut>(round: Duration, work: F) -> Result<f64>
+where
+    F: Fn() -> Fut + Clone + Send + 'static,
+    Fut: Future<Output = Result<()>> + Send,
+{
+    let begun = Instant::now();
+    let mut workers = JoinSet::new();
+    for _ in 0..AT_ONCE {
+        let work = work.clone();
+        workers.spawn(async move {
+            let mut done = 0_u32;
+            while begun.elapsed() < round {
+                work().await?;
+                done += 1;
+            }
+            Result::Ok(done)
+        });
+    }
+    let mut done = 0;
+    while let Some(ended) = workers.join_next().await {
+        done += ended??;
+    }
+    Ok(f64::from(done) / begun.elapsed().as_secs_f64())
+}
+
+async fn fetches(round: Duration, over: &Over, request: Vec<u8>) -> Result<f64> {
+    let over = over.clone();
+    let work = move || {
+        let (over, request) = (over.clone(), request.clone());
+        async move {
+            let mut connection = over.connect().await?;
+            connection.send(&request).await?;
+            connection.swallow(&mut vec![0; ROOM]).await.map(drop)
+        }
+    };
+    per_second(round, work).await
+}
+
+/// A client's second request of a clone, in the second version of the protocol.
+fn fetch_request(tip: &str) -> Vec<u8> {
+    let line = |text: &str| format!("{:04x}{text}\n", text.len() + 5);
+    let lines = [line("command=fetch"), "0001".into(), line("ofs-delta"), line(&format!("want {tip}")), line("done")];
+    (lines.concat() + "0000").into_bytes()
+}
+
+fn post(target: &str, body: &[u8]) -> Vec<u8> {
+    let headers = ["content-type: application/x-git-upload-pack-request", "git-protocol: version=2"];
+    [head("POST", target, body.len() as u64, &headers), body.to_vec()].concat()
+}
+
+/// What serving comes down to: the process and its pipe.
+async fn upload_pack(bare: PathBuf, request: Vec<u8>) -> Result<()> {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let mut command = fixture::command(&["upload-pack", "--stateless-rpc", path(&bare)?]);
+    command.env("GIT_PROTOCOL", "version=2");
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut process = command.spawn()?;
+    let (mut input, mut output) = (process.stdin.take().ok_or("no input")?, process.stdout.take().ok_or("no output")?);
+    input.write_all(&request).await?;
+    drop(input);
+    let mut room = vec![0; ROOM];
+    while output.read(&mut room).await? > 0 {}
+    if process.wait().await?.success() { Ok(()) } else { Err("git upload-pack failed".into()) }
+}
+
+fn address(over: &Over) -> Result<&str> {
+    match over {
+        Over::Tcp(address) => Ok(address),
+        Over::Unix(_) => Err("git does not speak HTTP over a Unix socket".into()),
+    }
+}
+
+fn path(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| "the directory is not UTF-8".into())
+}

@@ -1,0 +1,105 @@
+//! A repository as large as a project that has lived for some years, and the git that works on it.
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use tokio::{io::AsyncWriteExt as _, process::Command};
+
+use crate::Result;
+
+/// Its one branch.
+pub(super) const BRANCH: &str = "refs/heads/main";
+/// Files in the tree.
+const FILES: usize = 2_000;
+/// Bytes of a file, before compression; what is random does not compress.
+const FILE_BYTES: usize = 5 << 10;
+
+/// Makes a bare repository of `commits` commits, each of which writes two files anew, in one pack.
+/// With 5,000 it has some 50 MB.
+pub(super) async fn make(dir: &Path, commits: usize) -> Result<PathBuf> {
+    let bare = dir.join("bare.git");
+    let place = bare.to_str().ok_or("the directory is not UTF-8")?;
+    git(&["init", "--quiet", "--bare", "--initial-branch=main", place]).await?;
+    let mut command = command(&["-C", place, "fast-import", "--quiet"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut process = command.spawn()?;
+    let mut input = process.stdin.take().ok_or("no input")?;
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for number in 0..commits {
+        input.write_all(&commit_of(number, &mut random)).await?;
+    }
+    drop(input);
+    if !process.wait().await?.success() {
+        return Err("git fast-import failed".into());
+    }
+    git_at(&bare, &["repack", "-adq"]).await?;
+    Ok(bare)
+}
+
+/// One commit in the words of `git fast-import`.
+fn commit_of(number: usize, random: &mut Random) -> Vec<u8> {
+    let message = format!("change {number}\n");
+    let mut text = format!("commit {BRANCH}\n");
+    let _ = write!(text, "committer Bench <bench@example.org> {} +0000\n", 1_700_000_000 + number * 60);
+    let _ = write!(text, "data {}\n{message}", message.len());
+    let mut bytes = text.into_bytes();
+    for file in [number * 2 % FILES, (number * 2 + 1) % FILES] {
+        let head = format!("M 100644 inline src/{:02}/file-{file}\ndata {FILE_BYTES}\n", file % 50);
+        bytes.extend_from_slice(head.as_bytes());
+        bytes.extend((0..FILE_BYTES / 8).flat_map(|_| random.next().to_le_bytes()));
+        bytes.push(b'\n');
+    }
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+/// Commits a change of one file in `work`.
+pub(super) async fn commit(work: &Path, number: usize) -> Result<()> {
+    std::fs::write(work.join("one-file"), format!("{number}\n"))?;
+    git_at(work, &["add", "one-file"]).await?;
+    git_at(work, &["commit", "--quiet", "-m", "one file"]).await.map(drop)
+}
+
+/// A git that reads nobody's configuration.
+pub(super) fn command(args: &[&str]) -> Command {
+    #[expect(clippy::disallowed_methods, reason = "the client and the reference are git itself")]
+    let mut command = Command::new("git");
+    command.args(args).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let identity = [("AUTHOR", "NAME"), ("AUTHOR", "EMAIL"), ("COMMITTER", "NAME"), ("COMMITTER", "EMAIL")];
+    for (who, what) in identity {
+        command.env(format!("GIT_{who}_{what}"), "bench@example.org");
+    }
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", "/nonexistent").env("GIT_TERMINAL_PROMPT", "0");
+    command.stdin(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+    command
+}
+
+/// Runs git and gives what it prints.
+pub(super) async fn git(args: &[&str]) -> Result<String> {
+    let output = command(args).stdout(Stdio::piped()).output().await?;
+    if !output.status.success() {
+        return Err(format!("git {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Runs git inside `dir`.
+pub(super) async fn git_at(dir: &Path, args: &[&str]) -> Result<String> {
+    let dir = dir.to_str().ok_or("the directory is not UTF-8")?;
+    git(&[&["-C", dir], args].concat()).await
+}
