@@ -12,6 +12,7 @@ mod body;
 mod ci;
 mod endpoint;
 mod error;
+mod hooks;
 mod orgs;
 mod page;
 mod path;
@@ -32,6 +33,7 @@ pub use self::{
     body::{Chunks, RequestBody, empty, full, stream},
     endpoint::{Endpoint, EndpointError},
     error::ClientError,
+    hooks::{EventFilter, EventStream, Followed, HookPlace},
     page::{PAGE_ITEMS, Pages},
     path::RepositoryPath,
     results::RunScope,
