@@ -1,14 +1,18 @@
 //! Which events reach which hooks (checks 6, 16 to 18, 22, 23, 25, 59).
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
+use farrierd::store::{
+    Store,
+    engine::{Lost, MemoryEngine},
+};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Told, hook, hook_with, lines, made, told};
+use super::{Told, hook, hook_with, lines, made, read, told};
 use crate::{
     accounts::world::World,
-    support::{Job, git::Client},
+    support::{Job, TestDaemon, git::Client},
 };
 
 const EVERYTHING: &[&str] = &["create", "delete", "push", "repository", "workflow_run", "workflow_job"];
@@ -120,7 +124,7 @@ async fn check_23_the_last_event_reaches_the_hooks_of_what_is_gone() {
     let told = told(&mut world.farrier).await;
     assert_eq!(lines(&told), [format!("{own} repository deleted")]);
     assert_eq!(told[0].says["repository"]["full_name"], "admin/demo");
-    let kept = async |store: &farrierd::store::Store| {
+    let kept = async |store: &Store| {
         let snapshot = store.read().await.expect("a snapshot");
         farrierd::store::hooks::get(&snapshot, own.unsigned_abs()).await.expect("a row").expect("a hook")
     };
@@ -208,4 +212,55 @@ async fn check_59_nothing_is_told_while_hooks_are_off() {
         }
     }
     assert_eq!(lines(&told(&mut world.farrier).await), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renamed_default_branch_is_told_as_what_it_is() {
+    let mut world = World::new().await;
+    world.admin("post", "/user/repos", json!({ "name": "demo", "auto_init": true }), 201).await;
+    made(&world, "/repos/admin/demo/hooks", hook(EVERYTHING)).await;
+    world.admin("patch", "/repos/admin/demo/branches/main", json!({ "name": "trunk" }), 204).await;
+    let told = told(&mut world.farrier).await;
+    let events: Vec<_> = told.iter().map(|told| told.row.event.as_str()).collect();
+    assert_eq!(events, ["create", "push", "repository", "delete"]);
+    assert_eq!(told[2].says["changes"], json!({ "default_branch": { "from": "main" } }));
+    assert_eq!(told[2].says["repository"]["default_branch"], "trunk");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_twice_is_told_once_and_what_is_not_written_is_not_told() {
+    let engine = MemoryEngine::new();
+    let faults = engine.faults();
+    let store = Store::open(Arc::new(engine)).await.expect("a store");
+    let world = World { farrier: TestDaemon::over_store(store.clone()).await };
+    faults.rerun(true);
+    let system = made(&world, "/admin/hooks", system(&["repository"])).await;
+    made(&world, "/admin/hooks", hook(&["repository"])).await;
+    world.farrier.repository("demo").await;
+    let copies = world.admin("get", "/repos/admin/demo/hooks", Value::Null, 200).await;
+    let copy = copies[0]["id"].clone();
+    assert_eq!(copies.as_array().map(Vec::len), Some(1));
+    let expected = vec![format!("{copy} repository created"), format!("{system} repository created")];
+    assert_eq!(lines(&read(&store).await), expected);
+
+    faults.rerun(false);
+    for lost in [Lost::Dropped, Lost::Applied] {
+        // The lost answer may be one to something in the background: then it is tried again.
+        for attempt in 0..50 {
+            let before = read(&store).await.len();
+            faults.lose_answers(lost, 1);
+            let description = format!("{lost:?} {attempt}");
+            let body = json!({ "description": description });
+            let answer = world.farrier.admin(Method::PATCH, "/api/v1/repos/admin/demo", body).await;
+            let told = read(&store).await.len() - before;
+            let shown = world.admin("get", "/repos/admin/demo", Value::Null, 200).await;
+            assert_eq!(told == 2, shown["description"] == description, "both or neither");
+            if answer.status == 503 {
+                assert_eq!(told == 2, lost == Lost::Applied, "{answer:?}");
+                break;
+            }
+            assert_eq!((answer.status, told), (200, 2), "{answer:?}");
+            assert!(attempt < 49, "the fault never met the request");
+        }
+    }
 }
