@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 /// A type of hook.
@@ -148,8 +150,10 @@ pub enum Refusal {
 /// A `config` that can be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Target of deliveries.
+    /// Target of deliveries, without credentials.
     pub url: String,
+    /// What credentials in the target come to as the header `Authorization`.
+    pub authorization: Option<String>,
     /// Deliveries are forms.
     pub form: bool,
     /// What signs deliveries; empty: nothing.
@@ -210,7 +214,24 @@ pub fn check(kind: &HookType, config: &BTreeMap<String, String>) -> Result<Check
     {
         check_setting(kind, name, value)?;
     }
-    Ok(Checked { url: url.to_owned(), form: content_type == "form", secret: secret.to_owned(), system, settings })
+    let (url, authorization) = without_credentials(url);
+    let form = content_type == "form";
+    Ok(Checked { url, authorization, form, secret: secret.to_owned(), system, settings })
+}
+
+/// The address without a name and a password in it, and these as a header: addresses are shown,
+/// headers are not.
+fn without_credentials(text: &str) -> (String, Option<String>) {
+    let Ok(mut url) = Url::parse(text) else { return (text.to_owned(), None) };
+    if url.username().is_empty() && url.password().is_none() {
+        return (text.to_owned(), None);
+    }
+    let plain = |escaped: &str| percent_decode_str(escaped).collect::<Vec<u8>>();
+    let pair = [plain(url.username()), b":".to_vec(), plain(url.password().unwrap_or_default())].concat();
+    // Neither fails where there is a host.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    (url.into(), Some(format!("Basic {}", STANDARD.encode(pair))))
 }
 
 /// Where a type that has another key for it goes.
@@ -320,6 +341,18 @@ mod tests {
         assert_eq!(telegram.expect("good").url, TELEGRAM);
         assert_eq!(asked("telegram", &[(CONTENT_TYPE, "json"), (BOT_TOKEN, "1:a")]), missing(URL));
         assert!(asked("discord", &with(&[("unknown", "x")])).expect("good").settings.is_empty());
+    }
+
+    #[test]
+    fn credentials_in_a_target_move_to_where_nobody_sees_them() {
+        let with = |url: &str| {
+            let checked = asked("gitea", &[(URL, url), (CONTENT_TYPE, "json")]).expect(url);
+            (checked.url, checked.authorization)
+        };
+        let (url, authorization) = with("https://me:p%40ss@h:8443/x?y=1");
+        assert_eq!((url.as_str(), authorization.as_deref()), ("https://h:8443/x?y=1", Some("Basic bWU6cEBzcw==")));
+        assert_eq!(with("http://h"), ("http://h".to_owned(), None));
+        assert_eq!(with("http://only@h/").0, "http://h/");
     }
 
     const FINGERPRINT: &str = "aabb:ccdd:0011:2233:4455:6677:8899:aabb:ccdd:eeff:0011:2233:4455:6677:8899:aabb";

@@ -38,7 +38,10 @@ pub async fn create(app: &App, place: Place, input: CreateHook) -> Result<Saved,
         url: config.url,
         form: config.form,
         secret: config.secret,
-        authorization: input.authorization_header,
+        authorization: Some(input.authorization_header)
+            .filter(|value| !value.is_empty())
+            .or(config.authorization)
+            .unwrap_or_default(),
         events: events.events,
         branch_filter: input.branch_filter,
         active: input.active,

@@ -89,13 +89,17 @@ fn changed(before: &Hook, input: &EditHook, now: Millis) -> Result<(Hook, Vec<St
 fn configure(row: &mut Hook, config: &BTreeMap<String, String>, now: Millis) -> Result<(), Error> {
     let unknown = || Error::Unusable { reason: format!("Invalid hook type: {}", row.r#type) };
     let kind = hook_config::by_name(&row.r#type).ok_or_else(unknown)?;
-    let Checked { url, form, secret, system, settings } = hook_config::check(kind, &merged(kind, row, config))?;
+    let checked = hook_config::check(kind, &merged(kind, row, config))?;
+    let Checked { url, authorization, form, secret, system, settings } = checked;
     if secret != row.secret {
         // Receivers learn the new one before or after us; both are good for a while.
         row.old_secret_until_ms = if row.secret.is_empty() { 0 } else { now.saturating_add(ROTATION_MS) };
         row.old_secret = std::mem::replace(&mut row.secret, secret);
     }
     row.url = url;
+    if let Some(authorization) = authorization {
+        row.authorization = authorization;
+    }
     row.form = form;
     row.settings = settings.into_iter().collect();
     let wanted = system.map(|system| if system { HookScope::System } else { HookScope::Default });

@@ -90,7 +90,8 @@ async fn check_9_no_answer_and_no_log_line_has_a_secret() {
         "config": { "content_type": "json", "bot_token": "77:TELEGRAM-HUSH", "chat_id": "5" },
     });
     let mut said = String::new();
-    for body in [full(), telegram] {
+    let named = hook_with(&["push"], json!({ "config": { "url": "https://me:URL-HUSH@203.0.113.9/x" } }));
+    for body in [full(), telegram, named] {
         let made = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
         assert_eq!(made.status, 201, "{made:?}");
         said += &made.text();
@@ -103,7 +104,7 @@ async fn check_9_no_answer_and_no_log_line_has_a_secret() {
     farrier.repository("demo").await;
     said += &farrier.admin(Method::GET, "/api/v1/repos/admin/demo/hooks", Value::Null).await.text();
     said += &farrier.log();
-    for secret in [SECRET, "hush-hush", "TELEGRAM-HUSH"] {
+    for secret in [SECRET, "hush-hush", "TELEGRAM-HUSH", "URL-HUSH"] {
         assert!(!said.contains(secret), "{secret} is in {said}");
     }
     assert!(said.contains("\"has_secret\":true") && said.contains("\"has_authorization_header\":true"));
