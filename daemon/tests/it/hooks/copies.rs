@@ -11,6 +11,15 @@ async fn hooks_of(world: &World, repository: &str) -> Vec<Value> {
     list.as_array().expect("a list").clone()
 }
 
+/// A hook without what its deliveries change.
+fn configured(hook: &Value) -> Value {
+    let mut hook = hook.clone();
+    for moving in ["last_status", "last_delivery_at", "failures"] {
+        hook.as_object_mut().expect("an object").remove(moving);
+    }
+    hook
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn checks_19_to_21_a_new_repository_has_its_own_copies() {
     let mut world = World::new().await;
@@ -44,7 +53,7 @@ async fn checks_19_to_21_a_new_repository_has_its_own_copies() {
         .await;
     world.admin("delete", &path, Value::Null, 204).await;
     let again = hooks_of(&world, "after").await;
-    assert_eq!(again[0], copies[0], "a copy goes its own way");
+    assert_eq!(configured(&again[0]), configured(&copies[0]), "a copy goes its own way");
 
     let (id, copy) = (copies[0]["id"].as_i64().expect("a number"), copies[0]["id"].clone());
     let told = told(&mut world.farrier).await;
