@@ -5,14 +5,14 @@ use std::sync::{Arc, atomic::AtomicI64};
 use tokio::sync::Semaphore;
 
 use crate::{
-    background::Wake,
+    background::{Outbox, Wake},
     blob::{BlobStore, digest::Digests},
     clock::{Clock, Millis},
     config::Config,
     git::Git,
     http::PeerRules,
     model::secret::SigningKey,
-    service::{artifacts::Receiving, migrations::Migrations, sign_in::SignIn},
+    service::{artifacts::Receiving, events::Ledger, migrations::Migrations, sign_in::SignIn},
     store::Store,
     tasks::Tasks,
 };
@@ -55,6 +55,12 @@ pub struct Shared {
     pub receiving: Receiving,
     /// When artifacts and jobs have something to end.
     pub sweep: Wake,
+    /// Numbers of events that are being recorded.
+    pub events: Ledger,
+    /// Seats for clients that listen to events.
+    pub event_streams: Arc<Semaphore>,
+    /// Hooks that have something to send.
+    pub outbox: Outbox,
     /// What `farrier status` shows about serving.
     pub serving: Serving,
 }

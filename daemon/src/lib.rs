@@ -16,6 +16,7 @@ pub mod http;
 pub mod model;
 pub mod serve;
 pub mod service;
+mod show;
 mod start;
 pub mod store;
 pub mod tasks;

@@ -26,6 +26,7 @@ use crate::{
     service::{
         self, accounts,
         artifacts::Receiving,
+        events::Ledger,
         migrations::{self, Migrations},
         pushes,
         sign_in::SignIn,
@@ -40,6 +41,8 @@ use crate::{
 
 /// What is given to tasks beyond the grace of requests.
 const TASKS_GRACE: Duration = Duration::from_secs(5);
+/// Clients that listen to events at once.
+const EVENT_STREAMS: usize = 64;
 /// Threads that hash uploads beside their requests.
 const HASH_LANES: usize = 2;
 
@@ -179,6 +182,7 @@ async fn build(
     let failed = |source| store_failed(&config, source);
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
+    let events = Ledger::open(&store).await.map_err(failed)?;
     let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
     let git = Git::open(&config.data_dir, &config.git)
         .map_err(|source| RunError::DataDir { path: config.data_dir.clone(), source })?;
@@ -211,6 +215,9 @@ async fn build(
         receiving: Receiving::default(),
         sign_in: SignIn::default(),
         sweep: background::Wake::default(),
+        events,
+        event_streams: Arc::new(Semaphore::new(EVENT_STREAMS)),
+        outbox: background::Outbox::default(),
         serving,
     }))
 }

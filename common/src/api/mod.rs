@@ -10,6 +10,8 @@ mod ci;
 mod commit;
 mod contents;
 mod error;
+mod event;
+mod hook;
 mod org;
 mod owner;
 mod reference;
@@ -35,6 +37,8 @@ pub use self::{
     },
     contents::{Contents, ContentsLinks},
     error::ErrorBody,
+    event::{Event, Events},
+    hook::{AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType},
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
     owner::{CreateUser, EditUser, FoundUsers, RenameUser, User},
     reference::{GitObject, GitReference},

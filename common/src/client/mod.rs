@@ -13,6 +13,7 @@ mod branches;
 mod ci;
 mod endpoint;
 mod error;
+mod hooks;
 mod orgs;
 mod page;
 mod path;
@@ -34,6 +35,7 @@ pub use self::{
     body::{Chunks, RequestBody, empty, full, stream},
     endpoint::{Endpoint, EndpointError},
     error::ClientError,
+    hooks::{EventFilter, EventStream, Followed, HookPlace},
     page::{PAGE_ITEMS, Pages},
     path::RepositoryPath,
     results::RunScope,

@@ -119,8 +119,11 @@ impl Reader {
 /// A hundred years: beyond it, times overflow somewhere.
 const SECS_MAX: u64 = 100 * 365 * 86_400;
 
+/// Whoever follows events must be able to come back after a night.
+const EVENTS_KEEP_MIN_SECS: u64 = 86_400;
+
 const SECTIONS: &[&str] =
-    &["server", "socket", "auth", "store", "artifacts", "git", "ci", "webhook", "migration", "log"];
+    &["server", "socket", "auth", "store", "artifacts", "git", "ci", "webhook", "events", "migration", "log"];
 
 fn read_all(r: &mut Reader, c: &mut Config) {
     read_data_dir(r, c);
@@ -149,8 +152,10 @@ fn read_all(r: &mut Reader, c: &mut Config) {
     r.at_least("git", "max_push_bytes", &1, &mut c.git.max_push_bytes);
 
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
+    r.value("webhook", "enabled", &mut c.webhook.enabled);
     r.value("webhook", "allowed_hosts", &mut c.webhook.allowed_hosts);
     r.value("webhook", "retry_schedule_secs", &mut c.webhook.retry_schedule_secs);
+    r.seconds("events", "keep_secs", EVENTS_KEEP_MIN_SECS, &mut c.events.keep);
     r.parsed("migration", "allowed_hosts", &mut c.migration.allowed_hosts, |text: String| {
         AddressPolicy::parse(&text).map(|_| text)
     });

@@ -38,6 +38,8 @@ pub struct Config {
     pub ci: Ci,
     /// `[webhook]`
     pub webhook: Webhook,
+    /// `[events]`
+    pub events: Events,
     /// `[migration]`
     pub migration: Migration,
     /// `[log]`
@@ -161,10 +163,19 @@ pub struct Ci {
 /// `[webhook]`: read and kept; what it steers comes with the hooks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Webhook {
+    /// `enabled`: whether events go to hooks, and whether others than administrators manage hooks.
+    pub enabled: bool,
     /// `allowed_hosts`
     pub allowed_hosts: String,
     /// `retry_schedule_secs`
     pub retry_schedule_secs: Vec<u64>,
+}
+
+/// `[events]`: what happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Events {
+    /// `keep_secs`: how long it is remembered.
+    pub keep: Duration,
 }
 
 /// `[migration]`: repositories that are fetched from elsewhere.
@@ -248,9 +259,11 @@ impl Config {
             },
             ci: Ci { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
             webhook: Webhook {
+                enabled: true,
                 allowed_hosts: "external".into(),
                 retry_schedule_secs: vec![5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
             },
+            events: Events { keep: Duration::from_secs(30 * DAY_SECS) },
             migration: Migration {
                 allowed_hosts: "external".into(),
                 timeout: Duration::from_secs(HOUR_SECS),

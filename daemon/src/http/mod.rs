@@ -15,7 +15,6 @@ mod origin;
 mod page;
 mod query;
 mod router;
-mod show;
 mod v1;
 
 pub(crate) use self::handle::{canonical, is_text};
@@ -25,3 +24,4 @@ pub use self::{
     origin::trimmed,
     router::{ROUTES, router},
 };
+use crate::show;

@@ -15,8 +15,8 @@ use super::{
     farrier, git,
     openapi::{self, Described},
     v1::{
-        admin, artifacts, browse, collaborators, members, migrations, orgs, repositories, repository_lists, runs,
-        service, settings, tokens, users,
+        admin, artifacts, browse, collaborators, hooks, members, migrations, orgs, repositories, repository_lists,
+        runs, service, settings, tokens, users,
     },
 };
 use crate::app::App;
@@ -193,8 +193,35 @@ routes! {
         get "/languages" => browse::empty::languages;
     }
 
+    webhooks below "/api/v1" {
+        get "/admin/hooks" => hooks::admin::list;
+        post "/admin/hooks" => hooks::admin::create;
+        get "/admin/hooks/{id}" => hooks::admin::get;
+        patch "/admin/hooks/{id}" => hooks::admin::edit;
+        delete "/admin/hooks/{id}" => hooks::admin::delete;
+        post "/admin/hooks/{id}/apply" => hooks::admin::apply;
+        get "/repos/{owner}/{repo}/hooks" => hooks::repositories::list;
+        post "/repos/{owner}/{repo}/hooks" => hooks::repositories::create;
+        get "/repos/{owner}/{repo}/hooks/{id}" => hooks::repositories::get;
+        patch "/repos/{owner}/{repo}/hooks/{id}" => hooks::repositories::edit;
+        delete "/repos/{owner}/{repo}/hooks/{id}" => hooks::repositories::delete;
+        get "/orgs/{org}/hooks" => hooks::orgs::list;
+        post "/orgs/{org}/hooks" => hooks::orgs::create;
+        get "/orgs/{org}/hooks/{id}" => hooks::orgs::get;
+        patch "/orgs/{org}/hooks/{id}" => hooks::orgs::edit;
+        delete "/orgs/{org}/hooks/{id}" => hooks::orgs::delete;
+        get "/user/hooks" => hooks::user::list;
+        post "/user/hooks" => hooks::user::create;
+        get "/user/hooks/{id}" => hooks::user::get;
+        patch "/user/hooks/{id}" => hooks::user::edit;
+        delete "/user/hooks/{id}" => hooks::user::delete;
+    }
+
     own below "/api/farrier/v1" {
         get "/status" => farrier::status::get;
+        get "/events" => farrier::events::get;
+        get "/hooks/types" => farrier::hooks::types;
+        get "/hooks/events" => farrier::hooks::events;
         post "/jobs" => farrier::ci::begin;
         post "/jobs/{job}/end" => farrier::ci::end;
     }
@@ -227,6 +254,7 @@ pub fn router(app: App) -> Router {
         .merge(repositories())
         .merge(actions())
         .merge(contents_of_repositories())
+        .merge(webhooks())
         .merge(own())
         .merge(not_built())
         .merge(artifact_service())

@@ -7,6 +7,8 @@ pub mod authentication;
 pub mod browse;
 pub mod ci;
 pub mod error;
+pub mod events;
+pub mod hooks;
 mod initial;
 pub mod migrations;
 pub mod orgs;

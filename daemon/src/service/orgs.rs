@@ -15,6 +15,7 @@ use super::{
         DESCRIPTION_MAX_CHARS, FULL_NAME_MAX_CHARS, LOCATION_MAX_CHARS, check_email, check_text, check_website,
         visibility,
     },
+    hooks,
     viewer::{self, Viewer},
 };
 use crate::{
@@ -172,7 +173,10 @@ pub async fn delete(app: &App, identity: &Identity, name: &str) -> Result<(), Er
         .write(async |tx: Tx| {
             let org = find_own(&tx, identity, name).await?;
             match repositories::count_of(&tx, org.id, COUNT_MAX).await? {
-                0 => Ok(orgs::delete(&tx, &org).await?),
+                0 => {
+                    hooks::delete_of_owner(&tx, org.id).await?;
+                    Ok(orgs::delete(&tx, &org).await?)
+                }
                 count => Err(Error::Exists {
                     message: format!(
                         "the organisation still owns repositories: {count}; delete them or give them away"

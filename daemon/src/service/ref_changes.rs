@@ -6,7 +6,13 @@
 use farrier_proto::store::Repository;
 use tokio::sync::oneshot;
 
-use super::{Error, browse::Browse, pushes, repositories::rules};
+use super::{
+    Error,
+    browse::Browse,
+    events::{Actor, News, Subject, Telling},
+    pushes,
+    repositories::rules,
+};
 use crate::{
     app::App,
     git::{
@@ -58,7 +64,7 @@ pub async fn rename_branch(app: &App, browse: &Browse, actor: u64, old: &str, ne
     }
     // In steps, each of which leaves a default branch that there is.
     apply(app, repository, actor, vec![made]).await.map_err(in_the_way)?;
-    let row = set_default(app, repository.id, new).await?;
+    let row = set_default(app, browse, actor, new).await?;
     apply(app, &row, actor, vec![gone]).await
 }
 
@@ -196,15 +202,21 @@ async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves:
     }
 }
 
-/// Makes `branch` the default of the repository with number `id`.
-async fn set_default(app: &App, id: u64, branch: &str) -> Result<Repository, Error> {
+/// Makes `branch` the default of the repository.
+async fn set_default(app: &App, browse: &Browse, actor: u64, branch: &str) -> Result<Repository, Error> {
+    let (id, owner) = (browse.found.repository.id, &browse.found.owner);
     app.git.set_head(id, branch).await.map_err(Error::git("setting HEAD"))?;
+    let actor = &Actor::find(&app.store.read().await?, actor).await?;
+    let telling = &Telling::of(app, 1).await?;
     let now = app.now_ms();
     app.store
         .write(async |tx: Tx| {
             let before = repositories::get(&tx, id).await?.ok_or(Error::NotFound { what: "the repository" })?;
             let row = Repository { default_branch: branch.to_owned(), updated_ms: now, ..before.clone() };
             repositories::put(&tx, Some(&before), &row);
+            let edited =
+                News::Repository { action: "edited", before: vec![("default_branch", before.default_branch.clone())] };
+            telling.tell(&tx, Subject { repository: &row, owner, actor }, &[edited]).await?;
             Ok::<_, Error>(row)
         })
         .await

@@ -6,8 +6,10 @@
 
 pub mod artifacts;
 pub mod check;
+pub mod deliveries;
 pub mod engine;
 pub mod events;
+pub mod hooks;
 pub mod ids;
 pub mod keys;
 pub mod listings;

@@ -159,6 +159,21 @@ pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Repository>, Stor
     Ok(read.get_many(&keys).await?.into_iter().flatten().collect())
 }
 
+/// Repositories with a number above `after` that are not being deleted, at most `limit`, by number.
+pub async fn behind(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Repository>, StoreError> {
+    let mut rows = Vec::new();
+    let mut after = after;
+    while rows.len() < limit {
+        let range = Range::prefix(keys::repositories()).after(&keys::repository(after));
+        let piece: Vec<(Key, Repository)> = read.scan(&Scan::of(range, limit)).await?;
+        let Some((_, last)) = piece.last() else { break };
+        after = last.id;
+        rows.extend(piece.into_iter().map(|(_, row)| row).filter(|row| !row.deleted));
+    }
+    rows.truncate(limit);
+    Ok(rows)
+}
+
 /// A piece of all repositories by number, also deleted ones, and where the next one begins. What
 /// cannot be read is left out.
 pub async fn piece(

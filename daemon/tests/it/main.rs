@@ -8,6 +8,7 @@ mod artifacts;
 mod check_data;
 mod git;
 mod gitapi;
+mod hooks;
 mod hostile;
 mod kill;
 mod openapi;

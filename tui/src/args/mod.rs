@@ -6,6 +6,7 @@
 mod accounts;
 mod artifact;
 mod ci;
+mod hook;
 mod repo;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
     artifact::{Artifact, Delete, Download, List, Upload, Where},
     ci::{Ci, Exec, Job},
+    hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
     repo::{CreateRepo, EditRepo, MigrateRepo, Repo},
 };
 
@@ -93,6 +95,11 @@ pub(crate) enum Command {
     /// Repositories
     #[command(subcommand)]
     Repo(Repo),
+    /// Webhooks
+    #[command(subcommand)]
+    Hook(Hook),
+    /// What happens
+    Events(Events),
     /// Workflow runs and their jobs, for CI agents
     #[command(subcommand)]
     Ci(Ci),
@@ -147,6 +154,22 @@ mod tests {
             "farrier repo edit o/n --name m --archived true --private false --description=",
             "farrier repo delete o/n --yes",
             "farrier repo migrate http://h/a.git o/n --wait --private --username u --password-stdin",
+            "farrier hook list",
+            "farrier hook list --default --json",
+            "farrier hook list --repo o/n",
+            "farrier hook show 7 --org acme",
+            "farrier hook create http://h/ --system --events push,create --branch-filter main --generate-secret",
+            "farrier hook create http://h/ --repo o/n --type slack --set channel=#dev --inactive --json",
+            "farrier hook edit 7 --name n --target http://h/ --events push --secret-stdin --clear authorization",
+            "farrier hook on 7",
+            "farrier hook off 7 --mine",
+            "farrier hook test 7 --repo o/n",
+            "farrier hook apply 7",
+            "farrier hook delete 7 --yes",
+            "farrier hook export --repo o/n",
+            "farrier hook import hooks.json --repo o/n",
+            "farrier events --follow --repo o/n --kind push,create --json",
+            "farrier events --after 7 --limit 10",
             "farrier ci begin --repo o/n --run 7 --job j --sha s --branch b --workflow w --json",
             "farrier ci end 7 --conclusion success",
             "farrier ci exec --repo o/n -- cmd --json -q",
@@ -174,6 +197,12 @@ mod tests {
             "farrier repo create justname",
             "farrier repo edit o/n --private maybe",
             "farrier repo migrate http://h/a.git",
+            "farrier hook create",
+            "farrier hook create http://h/ --system --default",
+            "farrier hook create http://h/ --set nonsense",
+            "farrier hook create http://h/ --generate-secret --secret-stdin",
+            "farrier hook delete x --yes",
+            "farrier events --limit x",
             "farrier ci begin",
             "farrier ci begin --repo o/n --run x",
             "farrier ci end 7 --conclusion maybe",

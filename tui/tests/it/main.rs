@@ -5,5 +5,6 @@ mod artifacts;
 mod basics;
 mod ci;
 mod fake;
+mod hooks;
 mod program;
 mod session;

@@ -183,6 +183,28 @@ queries! {
         is_2fa_enabled: bool,
     }
 
+    /// Which of administrators' hooks.
+    WhichHooks {
+        /// Another word means `system`.
+        #[param(example = "all", default = "system")]
+        r#type: String,
+    }
+
+    /// Which events.
+    WhichEvents {
+        /// Only of the repository `OWNER/NAME`.
+        #[param(pattern = "^[^/]+/.+$")]
+        repository: String,
+        /// Only of these kinds, with commas between; may be there several times.
+        kind: String,
+        /// Only behind the event with this number; a stream without it begins now, a page with the first.
+        #[param(minimum = 0)]
+        after: u64,
+        /// Events of a page; more than 1000 are 1000.
+        #[param(minimum = 0, default = 100)]
+        limit: u64,
+    }
+
     /// How an account is deleted.
     DeleteUser {
         /// Ends memberships, and organisations without repositories that nobody else owns.
@@ -243,4 +265,13 @@ pub(in crate::http) struct Prefer {
     /// `respond-async`: at once.
     #[param(rename = "Prefer")]
     prefer: Option<String>,
+}
+
+/// Where a client that lost its stream goes on.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+pub(in crate::http) struct LastEvent {
+    /// Number of the last event that came; comes before `after`.
+    #[param(rename = "Last-Event-ID", minimum = 0)]
+    last_event_id: Option<u64>,
 }

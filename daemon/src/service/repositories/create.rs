@@ -1,19 +1,21 @@
 //! Making a repository: everything is checked first, then its files are made, then its row.
 
 use farrier_common::api::CreateRepository;
-use farrier_proto::store::{Event, OrgRole, Repository};
+use farrier_proto::store::{OrgRole, Repository};
 
-use super::{Found, event, rules};
+use super::{Found, rules};
 use crate::{
     app::App,
     model::identity::Identity,
     service::{
         Error,
         access::{self, Standing},
+        events::{Actor, News, Subject, Telling},
+        hooks::Copies,
         initial, viewer,
     },
     store::{
-        Tx, events,
+        Tx,
         ids::Kind,
         owners::{self, Owner},
         repositories,
@@ -62,9 +64,7 @@ async fn finish(
         new.row.empty = false;
         new.tips.push((format!("refs/heads/{}", new.row.default_branch), tip));
     }
-    let path = format!("{}/{}", new.owner.name(), new.row.name);
-    let event = event(app, identity, "created", path, new.row.id).await?;
-    insert(app, new, Some(event)).await
+    insert(app, new, Some(&Actor::of(identity))).await
 }
 
 /// A repository that is about to be inserted.
@@ -132,9 +132,12 @@ pub(in crate::service) async fn reserve(app: &App, owner: Owner, mut row: Reposi
     Ok(New { owner, row, tips: Vec::new() })
 }
 
-/// Inserts a repository together with the event that says so, if one is to say it already.
-pub(in crate::service) async fn insert(app: &App, new: New, event: Option<Event>) -> Result<Found, Error> {
-    let (new_ref, event) = (&new, event.as_ref());
+/// Inserts a repository with its copies of the default hooks. `creator`: who is told to have made
+/// it, if that is to be told already.
+pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Actor>) -> Result<Found, Error> {
+    let telling = &Telling::of(app, creator.iter().len()).await?;
+    let copies = &Copies::prepare(app).await?;
+    let new_ref = &new;
     let inserted = app
         .store
         .write(async |tx: Tx| {
@@ -147,8 +150,12 @@ pub(in crate::service) async fn insert(app: &App, new: New, event: Option<Event>
                 return Ok(None);
             }
             repositories::put_tips(&tx, row.id, &new_ref.tips);
-            if let Some(event) = event {
-                events::insert(&tx, event);
+            // Before the event is told: a copy may want to hear of it.
+            copies.insert(&tx, row.id).await?;
+            if let Some(actor) = creator {
+                let subject = Subject { repository: &row, owner: &owner, actor };
+                let created = News::Repository { action: "created", before: Vec::new() };
+                telling.tell(&tx, subject, &[created]).await?;
             }
             Ok::<_, Error>(Some(row))
         })

@@ -3,12 +3,17 @@
 use farrier_common::api::EditRepository;
 use farrier_proto::store::Repository;
 
-use super::{Found, event, find, rules};
+use super::{Found, find, rules};
 use crate::{
     app::App,
     model::identity::Identity,
-    service::{Error, access::Action, migrations},
-    store::{Tx, events, owners, repositories},
+    service::{
+        Error,
+        access::Action,
+        events::{Actor, News, Subject, Telling},
+        migrations,
+    },
+    store::{Tx, owners, repositories},
 };
 
 /// Changes the repository `owner`/`name`.
@@ -30,12 +35,9 @@ pub async fn edit(
     if let Some(branch) = input.default_branch.as_deref().filter(|branch| *branch != found.repository.default_branch) {
         move_head(app, &found.repository, branch).await?;
     }
-    let mut events = Vec::new();
-    for action in actions {
-        let path = format!("{}/{}", found.owner.name(), input.name.as_ref().unwrap_or(&found.repository.name));
-        events.push(event(app, identity, action, path, found.repository.id).await?);
-    }
-    let (now, id, events) = (app.now_ms(), found.repository.id, &events);
+    let telling = &Telling::of(app, actions.len()).await?;
+    let (actor, actions) = (&Actor::of(identity), &actions);
+    let (now, id) = (app.now_ms(), found.repository.id);
     let row = app
         .store
         .write(async |tx: Tx| {
@@ -49,9 +51,8 @@ pub async fn edit(
             } else if !repositories::rename(&tx, &before, &row).await? {
                 return Err(Error::taken("name", format!("repository name already exists: {}", row.name)));
             }
-            for event in events {
-                events::insert(&tx, event);
-            }
+            let news: Vec<_> = actions.iter().map(|action| news(action, &before, &row)).collect();
+            telling.tell(&tx, Subject { repository: &row, owner: &owner, actor }, &news).await?;
             Ok(row)
         })
         .await?;
@@ -90,6 +91,21 @@ fn actions(input: &EditRepository, row: &Repository) -> Vec<&'static str> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// A change as it is told, with what was there before.
+fn news(action: &'static str, before: &Repository, row: &Repository) -> News<'static> {
+    let fields: &[(&'static str, &String, &String)] = match action {
+        "renamed" => &[("name", &before.name, &row.name)],
+        "edited" => &[
+            ("description", &before.description, &row.description),
+            ("website", &before.website, &row.website),
+            ("default_branch", &before.default_branch, &row.default_branch),
+        ],
+        _ => &[],
+    };
+    let changed = fields.iter().filter(|(_, old, new)| old != new);
+    News::Repository { action, before: changed.map(|(field, old, _)| (*field, (*old).clone())).collect() }
 }
 
 fn apply(input: &EditRepository, mut row: Repository, now: i64) -> Repository {

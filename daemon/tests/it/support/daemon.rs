@@ -76,7 +76,11 @@ impl TestDaemon {
 
     /// A daemon with the defaults that keeps its rows in `engine`.
     pub async fn over(engine: MemoryEngine) -> Self {
-        let store = Store::open(Arc::new(engine)).await.expect("a store");
+        Self::over_store(Store::open(Arc::new(engine)).await.expect("a store")).await
+    }
+
+    /// A daemon with the defaults over `store`, into which the test may look meanwhile.
+    pub async fn over_store(store: Store) -> Self {
         let mut daemon = Self::prepare(Clock::system(), Some(store), |_| {});
         daemon.launch().await;
         daemon
