@@ -1,0 +1,5 @@
+//! Deliveries of webhooks: making attempts, looking at them, asking for them again.
+
+pub mod attempt;
+mod complete;
+pub mod sweep;
