@@ -20,11 +20,6 @@ pub async fn last(read: &impl Read) -> Result<u64, StoreError> {
     Ok(pairs.first().and_then(|(key, _)| keys::trailing_id(key)).unwrap_or(0))
 }
 
-/// The event with number `id`.
-pub async fn get(read: &impl Read, id: u64) -> Result<Option<Event>, StoreError> {
-    read.get(&keys::event(id)).await
-}
-
 /// Events behind the one with number `after`, oldest first.
 pub async fn after(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
     let range = Range::prefix(keys::events()).after(&keys::event(after));

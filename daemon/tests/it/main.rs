@@ -5,6 +5,7 @@
 mod access_matrix;
 mod accounts;
 mod artifacts;
+mod deliveries;
 mod git;
 mod gitapi;
 mod hooks;

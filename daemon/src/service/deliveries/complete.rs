@@ -14,7 +14,7 @@ use crate::{
         ref_name::{self, HEADS},
     },
     service::{Error, browse},
-    store::{Read as _, Tx, deliveries, events, keys, refs, repositories},
+    store::{Read as _, Tx, deliveries, keys, refs, repositories},
     webhook::push::{self, Bounds, People, Pushed},
 };
 
@@ -26,11 +26,7 @@ const TRIES: u32 = 5;
 /// The JSON of `row`'s event, completed and written back.
 pub(super) async fn complete(app: &App, row: &Delivery, json: Bytes) -> Result<Bytes, Error> {
     let Some(mut event) = push::object(&json) else { return Ok(json) };
-    match row.event.as_str() {
-        "push" => fill_push(app, row, &mut event).await?,
-        "create" => fill_create(app, row, &mut event).await?,
-        _ => {}
-    }
+    fill(app, row, &mut event).await?;
     let made = push::bytes(&event);
     app.store
         .write(async |tx: Tx| {
@@ -46,18 +42,7 @@ pub(super) async fn complete(app: &App, row: &Delivery, json: Bytes) -> Result<B
         .map(|other| other.unwrap_or(made))
 }
 
-/// The id of what the new ref points at.
-async fn fill_create(app: &App, row: &Delivery, event: &mut Map<String, Value>) -> Result<(), Error> {
-    if event.contains_key("sha") {
-        return Ok(());
-    }
-    let told = events::get(&app.store.read().await?, row.event_id).await?;
-    let after = told.and_then(|event| event.ref_change).map(|change| change.after).unwrap_or_default();
-    event.insert("sha".into(), after.into());
-    Ok(())
-}
-
-async fn fill_push(app: &App, row: &Delivery, event: &mut Map<String, Value>) -> Result<(), Error> {
+async fn fill(app: &App, row: &Delivery, event: &mut Map<String, Value>) -> Result<(), Error> {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let asked = Asked { name: text("ref"), before: text("before"), after: text("after") };
     let mut pushed = Pushed::default();
