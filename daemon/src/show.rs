@@ -3,6 +3,7 @@
 //! Knows nothing of requests and status codes, and reads only what a row does not say itself.
 
 mod event;
+mod deliveries;
 mod hooks;
 mod owners;
 
@@ -11,6 +12,7 @@ use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationSta
 
 pub(crate) use self::{
     event::event,
+    deliveries::{delivery, delivery_detail},
     hooks::{hook, hook_event, hook_type},
     owners::{current_token, organization, permissions, team, token},
 };

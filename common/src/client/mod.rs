@@ -10,6 +10,7 @@ mod answer;
 mod artifacts;
 mod body;
 mod ci;
+mod deliveries;
 mod endpoint;
 mod error;
 mod hooks;
@@ -31,6 +32,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use self::transport::Transport;
 pub use self::{
     body::{Chunks, RequestBody, empty, full, stream},
+    deliveries::DeliveryFilter,
     endpoint::{Endpoint, EndpointError},
     error::ClientError,
     hooks::{EventFilter, EventStream, Followed, HookPlace},

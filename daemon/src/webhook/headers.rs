@@ -30,7 +30,6 @@ pub(super) fn identity(hook: &Hook, sending: &Sending) -> Vec<Header> {
         all.push(header(&format!("x-{family}-hook-id"), hook.id.to_string()));
         all.push(header(&format!("x-{family}-hook-installation-target-type"), target_type(hook.scope())));
     }
-    all.push(header("x-farrier-attempt", sending.attempt.to_string()));
     all
 }
 

@@ -29,10 +29,13 @@ pub struct Link {
     /// Scheme, host and port, and the trust it was made with.
     pub(super) key: String,
     sender: SendRequest<Full<Bytes>>,
-    connection: Pin<Box<Connection<TokioIo<Wire>, Full<Bytes>>>>,
+    /// `None` once it has ended: it must not be driven any further.
+    connection: Option<Driver>,
     /// Whether a request has been answered on it.
     pub(super) used: bool,
 }
+
+type Driver = Pin<Box<Connection<TokioIo<Wire>, Full<Bytes>>>>;
 
 /// What a connection runs on.
 pub(super) enum Wire {
@@ -49,7 +52,7 @@ impl Link {
             .handshake(TokioIo::new(wire))
             .await
             .map_err(|error| Failure::new("connect", format!("the connection failed: {error}")))?;
-        Ok(Self { key, sender, connection: Box::pin(connection), used: false })
+        Ok(Self { key, sender, connection: Some(Box::pin(connection)), used: false })
     }
 
     /// Sends a request and waits for the head of its answer.
@@ -69,26 +72,28 @@ impl Link {
 
     /// Whether the next request can be sent on it.
     pub(super) fn is_open(&self) -> bool {
-        !self.sender.is_closed()
+        self.connection.is_some() && !self.sender.is_closed()
     }
 
     /// Ends when the receiver closes the connection.
     pub async fn closed(&mut self) {
-        let _ = self.connection.as_mut().await; // how it ended does not matter
+        if let Some(open) = &mut self.connection {
+            let _ = open.as_mut().await; // how it ended does not matter
+        }
+        self.connection = None;
     }
 }
 
 /// Runs `work` to its end and, meanwhile, the connection.
-async fn drive<T>(
-    connection: &mut Pin<Box<Connection<TokioIo<Wire>, Full<Bytes>>>>,
-    work: impl Future<Output = T>,
-) -> T {
+async fn drive<T>(connection: &mut Option<Driver>, work: impl Future<Output = T>) -> T {
     let mut work = std::pin::pin!(work);
-    tokio::select! {
-        biased;
-        done = &mut work => return done,
-        // The work hears of the end by itself.
-        _ = connection.as_mut() => {}
+    if let Some(open) = connection {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            // The work hears of the end by itself.
+            _ = open.as_mut() => *connection = None,
+        }
     }
     work.await
 }

@@ -18,6 +18,9 @@ use crate::{
 /// Who sends.
 const USER_AGENT: &str = concat!("farrier/", env!("CARGO_PKG_VERSION"));
 
+/// Marks every delivery, so that a farrier that gets one knows that it is none of its business.
+pub const ATTEMPT: HeaderName = HeaderName::from_static("x-farrier-attempt");
+
 /// One attempt that is to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending<'a> {
@@ -71,6 +74,7 @@ pub fn build(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, U
         Some(_) => chat::message(hook, sending, json)?,
         None => return Err(Unsendable::Invalid(format!("the type {:?} is unknown", hook.r#type))),
     };
+    outgoing.headers.push((ATTEMPT, sending.attempt.to_string()));
     outgoing.headers.push((header::USER_AGENT, USER_AGENT.to_owned()));
     outgoing.headers.push((header::ACCEPT, "*/*".to_owned()));
     let credentials = Some(hook.authorization.clone()).filter(|value| !value.is_empty());

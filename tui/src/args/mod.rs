@@ -7,6 +7,7 @@ mod accounts;
 mod artifact;
 mod ci;
 mod hook;
+mod delivery;
 mod repo;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub(crate) use self::{
     artifact::{Artifact, Delete, Download, List, Upload, Where},
     ci::{Ci, Exec, Job},
     hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
+    delivery::{Delivery, ListDeliveries},
     repo::{CreateRepo, EditRepo, MigrateRepo, Repo},
 };
 
@@ -89,6 +91,9 @@ pub(crate) enum Command {
     /// Artifacts of workflow runs
     #[command(subcommand)]
     Artifact(Artifact),
+    /// What webhooks were sent
+    #[command(subcommand)]
+    Delivery(Delivery),
 }
 
 #[cfg(test)]
@@ -160,6 +165,11 @@ mod tests {
             "farrier artifact download 7 --repo o/n --run 7 -o d/ --no-extract",
             "farrier artifact download x -o d --extract --force",
             "farrier artifact delete 7 x --yes",
+            "farrier delivery list --failed --hook 7 --since 1h --json",
+            "farrier delivery show x --request --response",
+            "farrier delivery show x --body",
+            "farrier delivery redeliver x y",
+            "farrier delivery recover 7 --since 2026-01-02 --yes",
         ];
         for line in lines {
             parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -192,6 +202,9 @@ mod tests {
             "farrier artifact upload",
             "farrier artifact upload --concurrency 0 a",
             "farrier artifact delete",
+            "farrier delivery list --failed --status success",
+            "farrier delivery redeliver",
+            "farrier delivery recover x",
             "farrier --socket /s --url http://h status",
             "farrier status --json -q",
         ];

@@ -140,7 +140,9 @@ impl Worker {
         if claims.is_empty() {
             self.state = hooks::state(&snapshot, self.hook).await?;
         }
-        let wait_until = retry::probed_at(&self.state);
+        let hook = hooks::get(&snapshot, self.hook).await?;
+        // What waits for a hook that gets nothing is closed at once.
+        let wait_until = retry::probed_at(&self.state).filter(|_| hook.as_ref().is_some_and(|hook| hook.active));
         let probing = wait_until.is_some();
         let resting = wait_until.filter(|at| *at > self.app.now_ms());
         let line = match (resting, probing) {
@@ -156,7 +158,7 @@ impl Worker {
             return Ok(resting.map_or(Work::Nothing, Work::Later));
         }
         let rows = deliveries::many(&snapshot, &ids).await?;
-        let hook = hooks::get(&snapshot, self.hook).await?;
+        let hook = hook.filter(|_| self.app.config.webhook.enabled);
         Ok(sort(hook, &ids, rows))
     }
 
@@ -233,11 +235,11 @@ fn closed(hook: u64, delivery: u64, asked: DeliveryTrigger, reason: &'static str
     Outcome { delivery, hook, asked, attempt: None, then: Then::Close(reason) }
 }
 
-/// What is sent and what is closed. An inactive hook gets only what somebody asked for.
+/// What is sent and what is closed: all of a hook that is gone, or while no hook gets anything. An inactive hook gets only what somebody asked for.
 fn sort(hook: Option<Hook>, ids: &[u64], rows: Vec<Option<Delivery>>) -> Work {
     let Some(hook) = hook else {
         let wish = |row: Option<Delivery>| row.map_or(DeliveryTrigger::Manual, |row| row.next_trigger());
-        let all = ids.iter().zip(rows).map(|(id, row)| (*id, wish(row), "the hook was deleted"));
+        let all = ids.iter().zip(rows).map(|(id, row)| (*id, wish(row), "the hook gets nothing any more"));
         return Work::Close(all.collect());
     };
     let (mut wanted, mut unwanted) = (Vec::new(), Vec::new());

@@ -88,6 +88,12 @@ async fn read(app: &App, repository: u64, asked: &Asked) -> Result<Pushed, Error
     if !asked.name.starts_with(HEADS) {
         return Ok(Pushed { head: one(&git, &head).await?, ..Pushed::default() });
     }
+    if asked.before == asked.after {
+        // Nothing moved: a test shows the commit that is there.
+        let shown = one(&git, &head).await?;
+        let compared = Some((head.clone(), head));
+        return Ok(Pushed { commits: shown.clone().into_iter().collect(), total: 1, head: shown, compared });
+    }
     let new = ref_name::is_zero(&asked.before);
     let not = if new {
         let tips = refs::all(&snapshot, repository).await?;

@@ -2,4 +2,6 @@
 
 pub mod attempt;
 mod complete;
+pub mod history;
 pub mod sweep;
+pub mod test;

@@ -10,7 +10,7 @@ use crate::store::{
 };
 
 /// Rows that one page looks at before it gives a cursor in place of more items.
-const LOOK_MAX: usize = 5_000;
+const LOOK_MAX: usize = 20_000;
 /// Rows that are looked at in one step.
 const STEP: usize = 100;
 /// Deliveries are numbered before they are committed: a number says the time only this well.

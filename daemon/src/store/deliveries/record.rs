@@ -108,6 +108,7 @@ async fn load<M: prost::Message + Default>(
 fn note_attempt(tx: &Tx, row: &mut Delivery, attempt: &Attempt, payload: Option<&Payload>) -> u64 {
     use prost::Message as _;
     row.attempts = attempt.number;
+    row.last_trigger = attempt.trigger;
     row.delivered_ms = attempt.started_ms;
     row.status_code = attempt.status_code;
     row.error_class.clone_from(&attempt.error_class);

@@ -1,12 +1,19 @@
-//! Deliveries as receivers and operators see them.
+//! Deliveries as receivers and operators see them (checks of hooks, section 10).
 
+mod blocked;
+mod clients;
+mod crash;
+mod failing;
+mod history;
+mod pushes;
+mod restarting;
 mod sending;
 
 use farrierd::{clock::Clock, config::Config};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Receiver, TestDaemon, eventually};
+use crate::support::{Answer, TestDaemon, eventually};
 
 /// A daemon that may send to this machine.
 async fn farrier() -> TestDaemon {
@@ -38,7 +45,8 @@ async fn hook_of(farrier: &TestDaemon, kind: &str, url: &str, events: &[&str], c
     for (key, value) in config.as_object().into_iter().flatten() {
         all[key] = value.clone();
     }
-    let body = json!({ "type": kind, "config": all, "events": events, "active": true });
+    let body = json!({ "type": kind, "config": all, "events": events, "active": true,
+        "authorization_header": "Bearer t0ps3cret" });
     let made = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
     assert_eq!(made.status, 201, "{made:?}");
     made.json()["id"].as_i64().expect("a number")
@@ -51,7 +59,38 @@ async fn touch(farrier: &TestDaemon, repo: &str, description: &str) {
     assert_eq!(edited.status, 200, "{edited:?}");
 }
 
-/// A request to the own API.
-async fn own(farrier: &TestDaemon, method: Method, path: &str, body: Value) -> Answer {
-    farrier.admin(method, path, body).await
+/// A request about an administrators' hook: `path` stands behind its number.
+async fn at_hook(farrier: &TestDaemon, method: Method, hook: i64, path: &str, body: Value) -> Answer {
+    farrier.admin(method, &format!("/api/v1/admin/hooks/{hook}{path}"), body).await
+}
+
+/// What a hook was sent, newest first.
+async fn sent(farrier: &TestDaemon, hook: i64, query: &str) -> Vec<Value> {
+    let list = at_hook(farrier, Method::GET, hook, &format!("/deliveries{query}"), Value::Null).await;
+    assert_eq!(list.status, 200, "{list:?}");
+    list.json().as_array().expect("a list").clone()
+}
+
+/// The newest delivery of a hook once it has ended, or has made `attempts`.
+async fn newest(farrier: &TestDaemon, hook: i64, ready: impl Fn(&Value) -> bool) -> Value {
+    let mut last = Value::Null;
+    eventually("the newest delivery is as it should be", async || {
+        sent(farrier, hook, "?limit=1").await.first().is_some_and(&ready)
+    })
+    .await;
+    if let Some(first) = sent(farrier, hook, "?limit=1").await.first() {
+        let path = format!("/deliveries/{}", first["guid"].as_str().expect("text"));
+        last = at_hook(farrier, Method::GET, hook, &path, Value::Null).await.json();
+    }
+    last
+}
+
+/// Whether a delivery is in the state.
+fn is(state: &str) -> impl Fn(&Value) -> bool + '_ {
+    move |row| row["state"] == state
+}
+
+/// Whether a delivery has made so many attempts.
+fn tried(attempts: u64) -> impl Fn(&Value) -> bool {
+    move |row| row["attempts"] == attempts
 }
