@@ -113,14 +113,12 @@ impl Client {
         trust: &Trust,
         limits: Limits,
     ) -> Result<Answer, Failure> {
-        match tokio::time::timeout(limits.timeout, self.follow(link, outgoing, trust, limits)).await {
-            Ok(done) => done,
-            Err(_) => {
-                *link = None; // the answer may still come on it
-                let secs = limits.timeout.as_secs();
-                Err(Failure::new("timeout", format!("no complete answer within {secs} s")))
-            }
-        }
+        let answered = tokio::time::timeout(limits.timeout, self.follow(link, outgoing, trust, limits)).await;
+        answered.unwrap_or_else(|_| {
+            *link = None; // the answer may still come on it
+            let secs = limits.timeout.as_secs();
+            Err(Failure::new("timeout", format!("no complete answer within {secs} s")))
+        })
     }
 
     async fn follow(

@@ -30,9 +30,8 @@ impl Mask {
 
     /// `text` without the secrets.
     pub fn text(&self, text: &str) -> String {
-        let hide = |text: String, secret: &String| match text.contains(secret.as_str()) {
-            true => text.replace(secret.as_str(), MASKED),
-            false => text,
+        let hide = |text: String, secret: &String| {
+            if text.contains(secret.as_str()) { text.replace(secret.as_str(), MASKED) } else { text }
         };
         self.secrets.iter().fold(text.to_owned(), hide)
     }

@@ -100,7 +100,7 @@ fn shown(detail: &DeliveryDetail, request: bool, response: bool) -> String {
         let _ = writeln!(text, "\n{}. {} {} {took}: {error}", attempt.number, attempt.started_at, attempt.trigger);
     }
     let headers = |all: &std::collections::BTreeMap<String, String>| {
-        all.iter().map(|(name, value)| format!("{name}: {value}\n")).collect::<String>()
+        all.iter().fold(String::new(), |text, (name, value)| text + name + ": " + value + "\n")
     };
     if request {
         let payload = pretty(&detail.request.payload);

@@ -54,7 +54,7 @@ pub async fn run(app: App) {
                     desk.call(hook, urgent);
                 }
             }
-            Some(worker) = leaving.recv() => desk.leave(worker),
+            Some(worker) = leaving.recv() => desk.leave(&worker),
             () = app.retries.wait(&app.clock, next.into_iter().chain(desk.next_visit()).min()) => {
                 next = desk.due().await;
             }
@@ -79,7 +79,9 @@ impl Desk {
         loop {
             match self.lines().await {
                 Ok(hooks) => {
-                    hooks.into_iter().for_each(|hook| self.call(hook, false));
+                    for hook in hooks {
+                        self.call(hook, false);
+                    }
                     return self.due().await;
                 }
                 Err(error) => self.pause(&error).await,
@@ -113,7 +115,7 @@ impl Desk {
     }
 
     /// A worker has left. Who was called while it was leaving is called again.
-    fn leave(&mut self, worker: Left) {
+    fn leave(&mut self, worker: &Left) {
         let Some(seat) = self.seats.remove(&worker.hook) else { return };
         if let Some(at_ms) = worker.again_ms {
             self.parked.insert(worker.hook, at_ms);
@@ -152,7 +154,9 @@ impl Desk {
                 return deliveries::next_retry_ms(&self.app.store.read().await?).await;
             }
             self.app.store.write(async |tx: Tx| deliveries::line_up(&tx, &due).await).await?;
-            due.iter().for_each(|(_, hook, _)| self.call(*hook, false));
+            for (_, hook, _) in &due {
+                self.call(*hook, false);
+            }
         }
     }
 

@@ -174,7 +174,7 @@ fn move_on(tx: &Tx, row: &mut Delivery, outcome: &Outcome) {
             DeliveryState::Failed
         }
         Then::Close(reason) => {
-            row.error_class = reason.to_owned();
+            reason.clone_into(&mut row.error_class);
             if reason != UNWANTED {
                 tx.put(failed, &Reference::default());
             }

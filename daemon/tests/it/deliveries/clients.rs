@@ -23,13 +23,14 @@ async fn judged(got: &Got, secret: &str, at_ms: i64) -> Value {
     serde_json::from_str(result).expect("JSON")
 }
 
+const OLD: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const NEW: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn checks_29_33_34_the_libraries_accept_what_is_signed() {
     if !installed().await {
         return;
     }
-    const OLD: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-    const NEW: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     let id = hook(&farrier, &receiver.url, &["repository"], json!({ "secret": OLD })).await;
