@@ -8,6 +8,8 @@ mod list;
 mod payload;
 mod prune;
 mod record;
+#[cfg(test)]
+mod tests;
 
 use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Reference};
 

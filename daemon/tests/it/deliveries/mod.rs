@@ -1,5 +1,6 @@
 //! Deliveries as receivers and operators see them (checks of hooks, section 10).
 
+mod bad;
 mod blocked;
 mod clients;
 mod crash;
