@@ -6,8 +6,8 @@
 mod accounts;
 mod artifact;
 mod ci;
-mod hook;
 mod delivery;
+mod hook;
 mod repo;
 
 use std::path::PathBuf;
@@ -18,8 +18,8 @@ pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
     artifact::{Artifact, Delete, Download, List, Upload, Where},
     ci::{Ci, Exec, Job},
-    hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
     delivery::{Delivery, ListDeliveries},
+    hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
     repo::{CreateRepo, EditRepo, MigrateRepo, Repo},
 };
 

@@ -5,9 +5,9 @@
 
 mod artifact;
 mod ci;
+mod delivery;
 mod events;
 mod hook;
-mod delivery;
 mod list;
 mod org;
 mod repo;

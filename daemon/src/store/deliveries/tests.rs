@@ -33,7 +33,7 @@ fn delivery(event: u64, place: usize, hook: u64) -> Delivery {
         uuid: uuid(id, [7; 10]).to_vec(),
         hook_id: hook,
         event_id: event,
-        event: if event % 2 == 0 { "push" } else { "create" }.into(),
+        event: if event.is_multiple_of(2) { "push" } else { "create" }.into(),
         trigger: DeliveryTrigger::Event.into(),
         state: DeliveryState::Pending.into(),
         created_ms: event.cast_signed(),
