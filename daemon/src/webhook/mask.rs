@@ -1,7 +1,6 @@
 //! Keeps secrets out of what is recorded of an attempt.
 
 use farrier_proto::store::Hook;
-use url::Url;
 
 /// What stands where a secret stood.
 pub(super) const MASKED: &str = "******";
@@ -40,15 +39,6 @@ impl Mask {
     pub fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
         let has = |secret: &String| bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
         if self.secrets.iter().any(has) { self.text(&String::from_utf8_lossy(&bytes)).into_bytes() } else { bytes }
-    }
-
-    /// An address without the secrets and without a password.
-    pub fn url(&self, url: &Url) -> String {
-        let mut url = url.clone();
-        if url.password().is_some() {
-            let _ = url.set_password(Some(MASKED)); // an address with a password takes another
-        }
-        self.text(url.as_str())
     }
 
     /// The value of a header. Credentials are hidden whatever they are.

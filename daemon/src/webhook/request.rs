@@ -1,6 +1,5 @@
 //! The request of one attempt: from a hook, a delivery and the event's JSON to bytes.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
 use farrier_proto::store::{Delivery, Hook};
 use http::{Method, header, header::HeaderName};
@@ -77,20 +76,10 @@ pub fn build(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, U
     outgoing.headers.push((ATTEMPT, sending.attempt.to_string()));
     outgoing.headers.push((header::USER_AGENT, USER_AGENT.to_owned()));
     outgoing.headers.push((header::ACCEPT, "*/*".to_owned()));
-    let credentials = Some(hook.authorization.clone()).filter(|value| !value.is_empty());
-    if let Some(value) = credentials.or_else(|| basic(&outgoing.url))
-        && !has(&outgoing.headers, &header::AUTHORIZATION)
-    {
-        outgoing.headers.push((header::AUTHORIZATION, value));
+    if !hook.authorization.is_empty() && !has(&outgoing.headers, &header::AUTHORIZATION) {
+        outgoing.headers.push((header::AUTHORIZATION, hook.authorization.clone()));
     }
     Ok(outgoing)
-}
-
-/// Credentials that stand in the address.
-fn basic(url: &Url) -> Option<String> {
-    let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
-    let pair = format!("{}:{}", decoded(url.username()), decoded(url.password().unwrap_or_default()));
-    (!url.username().is_empty()).then(|| format!("Basic {}", BASE64.encode(pair)))
 }
 
 fn has(headers: &[Header], name: &HeaderName) -> bool {
@@ -230,6 +219,7 @@ mod tests {
 
     #[test]
     fn check_46_no_header_tells_the_secret() {
+        use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
         for secret in ["s3cr3t", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
             let sent = built(&Hook { secret: secret.into(), ..hook("gitea") }, "push");
             for form in [secret.to_owned(), hex::encode(secret), BASE64.encode(secret)] {

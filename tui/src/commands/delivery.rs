@@ -43,7 +43,9 @@ pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> 
             Ok(())
         }
         Delivery::Recover { hook, since, yes } => {
-            list::agreed(&format!("the rest of hook {hook} by sending what it missed again"), yes)?;
+            if !yes {
+                return Err(Failure::Usage("sending again all that a hook has missed needs --yes".into()));
+            }
             let since = since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
             let recovered = client.recover(hook, since.as_deref()).await;
             let recovered = recovered.map_err(Failure::call(format!("recovering hook {hook}")))?;

@@ -33,7 +33,8 @@ const MANY: usize = 10;
 const SINGLE: usize = 500;
 /// A daemon that does not deliver by then is broken.
 const PATIENCE: Duration = Duration::from_secs(120);
-const PATH: &str = "/api/v1/repos/admin/demo";
+/// Repositories that are changed in turn: changes of one wait for each other.
+const REPOSITORIES: usize = 64;
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     let (mut accepted, mut delivered, mut halves, mut tails) = (vec![], vec![], vec![], vec![]);
@@ -59,7 +60,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// A daemon with one repository, and hooks that lead here.
+/// A daemon with repositories, and hooks that lead here.
 struct Scene {
     farrier: Farrier,
     arrived: Arc<Arrived>,
@@ -78,7 +79,9 @@ impl Scene {
     async fn start(plan: &Plan, name: &str, receivers: usize) -> Result<Self> {
         let dir = plan.dir(name)?;
         let farrier = Farrier::configured(&dir, "[webhook]\nallowed_hosts = \"loopback\"\n").await?;
-        farrier.repository("demo").await?;
+        for number in 0..REPOSITORIES {
+            farrier.repository(&format!("demo-{number}")).await?;
+        }
         let arrived = Arc::new(Arrived::default());
         let mut running = JoinSet::new();
         for _ in 0..receivers {
@@ -97,7 +100,7 @@ impl Scene {
     async fn flood(&self, length: Duration) -> Result<(f64, f64)> {
         let before = self.arrived.count.load(Ordering::SeqCst);
         let begun = Instant::now();
-        let request = |number: usize| Arc::from(patch(&number.to_string()));
+        let request = |number: usize| Arc::from(patch(number, "flood"));
         let answers = requests(&self.farrier.unix, CLIENTS, length, 200, request).await?;
         let events = answers.per_second();
         let expected = answers.count as u64 * self.receivers as u64;
@@ -114,7 +117,7 @@ impl Scene {
         for number in 0..count {
             let before = self.arrived.count.load(Ordering::SeqCst);
             let begun = Instant::now();
-            connection.send(&patch(&format!("single {number}"))).await?;
+            connection.send(&patch(number, "single")).await?;
             connection.expect(200).await?;
             times.push(self.wait(before + 1).await? - begun);
         }
@@ -138,9 +141,11 @@ impl Scene {
     }
 }
 
-fn patch(description: &str) -> Vec<u8> {
-    let body = json!({ "description": description }).to_string();
-    let mut bytes = head("PATCH", PATH, body.len() as u64, &["content-type: application/json"]);
+/// The request that gives one of the repositories another description.
+fn patch(number: usize, word: &str) -> Vec<u8> {
+    let body = json!({ "description": format!("{word} {number}") }).to_string();
+    let path = format!("/api/v1/repos/admin/demo-{}", number % REPOSITORIES);
+    let mut bytes = head("PATCH", &path, body.len() as u64, &["content-type: application/json"]);
     bytes.extend_from_slice(body.as_bytes());
     bytes
 }

@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Results that wait to be recorded before workers wait.
-const REPORTS_MAX: usize = 1_024;
+const REPORTS_MAX: usize = 512;
 /// Due attempts that are put into line at a time.
 const DUE_AT_ONCE: usize = 200;
 /// Pause after the store failed.

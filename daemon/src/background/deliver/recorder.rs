@@ -28,8 +28,10 @@ pub(super) struct Report {
 pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
     while inbox.recv_many(&mut batch, BATCH_MAX).await > 0 {
-        write(&app, &batch).await;
-        for Report { outcome, seat } in batch.drain(..) {
+        let (outcomes, seats): (Vec<_>, Vec<_>) =
+            batch.drain(..).map(|Report { outcome, seat }| (outcome, seat)).unzip();
+        write(&app, &outcomes).await;
+        for (outcome, seat) in outcomes.iter().zip(seats) {
             if let Then::Again { at_ms } = outcome.then {
                 app.retries.due_at(at_ms);
             }
@@ -43,12 +45,11 @@ pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
 
 /// Writes a batch. A failed commit may have been one: results are recorded again then, which changes
 /// nothing but counts a failure of a hook twice.
-async fn write(app: &App, batch: &[Report]) {
-    let outcomes: Vec<Outcome> = batch.iter().map(|report| report.outcome.clone()).collect();
+async fn write(app: &App, outcomes: &[Outcome]) {
     let disable_after_ms = i64::try_from(app.config.webhook.disable_after.as_millis()).unwrap_or(i64::MAX);
     loop {
         let now = app.now_ms();
-        let written = app.store.write(async |tx: Tx| deliveries::record(&tx, &outcomes, now, disable_after_ms).await);
+        let written = app.store.write(async |tx: Tx| deliveries::record(&tx, outcomes, now, disable_after_ms).await);
         match written.await {
             Ok(disabled) => {
                 for (hook, reason) in disabled {

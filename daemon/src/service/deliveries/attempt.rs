@@ -81,7 +81,7 @@ impl Ready {
         };
         match &self.outgoing {
             Ok(outgoing) => {
-                attempt.url = mask.url(&outgoing.url);
+                attempt.url = mask.text(outgoing.url.as_str());
                 let shown = |name: &str, value: &str| Header { name: name.into(), value: mask.header(name, value) };
                 attempt.request_headers =
                     outgoing.headers.iter().map(|(name, value)| shown(name.as_str(), value)).collect();

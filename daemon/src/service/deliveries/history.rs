@@ -115,7 +115,7 @@ pub async fn redeliver(app: &App, of: Of, text: &str) -> Result<Delivery, Error>
                 return Err(Error::Conflict { reason: "what this delivery said is forgotten".into() });
             }
             deliveries::ask_again(&tx, &row, DeliveryTrigger::Manual, true);
-            Ok(row)
+            deliveries::get(&tx, row.id).await?.ok_or(MISSING)
         })
         .await?;
     app.outbox.urge(row.hook_id);

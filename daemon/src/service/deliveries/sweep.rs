@@ -18,8 +18,14 @@ pub async fn sweep(app: &App) -> Result<Option<Millis>, Error> {
     let keep_ms = i64::try_from(limits.keep.as_millis()).unwrap_or(i64::MAX);
     let before_ms = app.now_ms().saturating_sub(keep_ms);
     for hook in app.history.grown() {
-        let prune = async |tx: Tx| deliveries::prune_hook(&tx, hook, limits.keep_per_hook, BATCH).await;
-        while app.store.write(prune).await? {}
+        loop {
+            let surplus = deliveries::surplus(&app.store.read().await?, hook, limits.keep_per_hook, BATCH).await?;
+            let gone = app.store.write(async |tx: Tx| deliveries::prune(&tx, &surplus).await).await?;
+            // What waits stays, so a whole batch of it is no reason to go on.
+            if surplus.len() < BATCH || gone == 0 {
+                break;
+            }
+        }
     }
     let mut behind = None;
     loop {

@@ -17,7 +17,7 @@ pub use self::{
     enqueue::{PER_EVENT_MAX, enqueue, number, uuid},
     list::{Filter, Wanted, failures, page, total},
     payload::{payload, put_payload},
-    prune::{oldest, prune_hook, prune_oldest, remembered_bytes},
+    prune::{oldest, prune, prune_oldest, remembered_bytes, surplus},
     record::{Outcome, Then, UNWANTED, record},
 };
 use super::{

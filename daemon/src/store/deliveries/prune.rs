@@ -54,19 +54,23 @@ pub async fn prune_oldest(
     Ok(last.filter(|_| pairs.len() == limit))
 }
 
-/// Forgets the oldest deliveries of a hook that has more than `keep`, at most `limit`. Whether there
-/// may be more.
-pub async fn prune_hook(tx: &Tx, hook: u64, keep: u64, limit: usize) -> Result<bool, StoreError> {
+/// The oldest deliveries of a hook that has more than `keep`, at most `limit`. Read outside of the
+/// transaction that forgets them: it would meet every event that the hook gets.
+pub async fn surplus(read: &impl Read, hook: u64, keep: u64, limit: usize) -> Result<Vec<u64>, StoreError> {
     let all = Range::prefix(keys::hook_deliveries(hook));
     let most = keep.saturating_add(limit as u64);
-    let surplus = tx.count(&all, most).await?.saturating_sub(keep);
+    let surplus = read.count(&all, most).await?.saturating_sub(keep);
     let surplus = usize::try_from(surplus).unwrap_or(limit);
-    let pairs = tx.scan_bytes(&Scan { reverse: true, ..Scan::of(all, surplus) }).await?;
-    let numbers: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).collect();
-    let rows = super::many(tx, &numbers).await?.into_iter().flatten();
+    let pairs = read.scan_bytes(&Scan { reverse: true, ..Scan::of(all, surplus) }).await?;
+    Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).collect())
+}
+
+/// Forgets these deliveries but for those that wait; how many are gone.
+pub async fn prune(tx: &Tx, deliveries: &[u64]) -> Result<usize, StoreError> {
+    let rows = super::many(tx, deliveries).await?.into_iter().flatten();
     let gone: Vec<Delivery> = rows.filter(|row| row.state() != DeliveryState::Pending).collect();
     forget(tx, &gone).await?;
-    Ok(surplus == limit && !gone.is_empty())
+    Ok(gone.len())
 }
 
 /// Removes rows, their attempts and index entries, and what an event says when its last delivery

@@ -195,8 +195,8 @@ async fn what_is_forgotten_leaves_nothing_and_what_waits_stays() {
     };
     assert_eq!((count(&read, b"d").await, count(&read, b"da").await, count(&read, b"ep").await), (8, 6, 8));
     // By number: one is kept beside the one that waits.
-    let prune = async |tx: Tx| prune_hook(&tx, HOOK, 2, 50).await;
-    assert!(!store.write(prune).await.expect("pruned"));
+    let beyond = surplus(&read, HOOK, 2, 50).await.expect("a list");
+    assert_eq!(store.write(async |tx: Tx| super::prune(&tx, &beyond).await).await.expect("pruned"), 5);
     let read = store.read().await.expect("a snapshot");
     assert_eq!((count(&read, b"d").await, count(&read, b"dh").await, count(&read, b"ep").await), (3, 3, 3));
     // By bytes: all but what waits.
