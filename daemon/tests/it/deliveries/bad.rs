@@ -25,7 +25,7 @@ async fn receiver(answer: &'static [u8]) -> String {
     #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            let _ = stream.read(&mut [0; 65_536]).await;
+            let _ = stream.read(&mut [0; 8_192]).await;
             let _ = stream.write_all(answer).await;
         }
     });
@@ -72,7 +72,7 @@ async fn a_kept_connection_that_the_receiver_closes_costs_no_attempt() {
     tokio::spawn(async move {
         // Each connection answers one request, promises to stay, and goes.
         while let Ok((mut stream, _)) = listener.accept().await {
-            let _ = stream.read(&mut [0; 65_536]).await;
+            let _ = stream.read(&mut [0; 8_192]).await;
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
         }
     });
