@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::AtomicI64};
 use tokio::sync::Semaphore;
 
 use crate::{
-    background::{Outbox, Wake},
+    background::{Growth, Outbox, Wake},
     blob::{BlobStore, digest::Digests},
     clock::{Clock, Millis},
     config::Config,
@@ -15,6 +15,7 @@ use crate::{
     service::{artifacts::Receiving, events::Ledger, migrations::Migrations, sign_in::SignIn},
     store::Store,
     tasks::Tasks,
+    webhook,
 };
 
 /// The daemon's shared state. Clones share it.
@@ -61,6 +62,12 @@ pub struct Shared {
     pub event_streams: Arc<Semaphore>,
     /// Hooks that have something to send.
     pub outbox: Outbox,
+    /// When the next attempt of a delivery is due.
+    pub retries: Wake,
+    /// Hooks whose history has grown.
+    pub history: Growth,
+    /// Connects to receivers of deliveries.
+    pub client: webhook::Client,
     /// What `farrier status` shows about serving.
     pub serving: Serving,
 }

@@ -21,5 +21,6 @@ mod start;
 pub mod store;
 pub mod tasks;
 pub mod telemetry;
+pub mod webhook;
 
 pub use self::start::{RunError, Started, run, run_with_store};

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of requests and status codes, and reads only what a row does not say itself.
 
+mod deliveries;
 mod event;
 mod hooks;
 mod owners;
@@ -10,6 +11,7 @@ use farrier_common::api;
 use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Repository, Run, User};
 
 pub(crate) use self::{
+    deliveries::{delivery, delivery_detail},
     event::event,
     hooks::{hook, hook_event, hook_type},
     owners::{current_token, organization, permissions, team, token},

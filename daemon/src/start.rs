@@ -37,6 +37,7 @@ use crate::{
         keys,
     },
     tasks::{Tasks, TasksError},
+    webhook,
 };
 
 /// What is given to tasks beyond the grace of requests.
@@ -142,6 +143,7 @@ pub async fn run_with_store(
         serve::serve(listeners, limits, tasks.clone(), open, move |peer, request| front.clone().handle(peer, request));
     tasks.keep("serve", serving).await;
     tasks.keep("sweep", background::run_sweep(app.clone())).await;
+    tasks.keep("deliver", background::run_deliver(app.clone())).await;
     tasks.short(pushes::recover(app.clone(), interrupted));
 
     let about = Started { root_url: app.root_url.clone(), listeners: app.serving.listeners.clone() };
@@ -199,6 +201,7 @@ async fn build(
         ..Serving::default()
     };
     Ok(App::new(Shared {
+        client: webhook::Client::new(&config.webhook),
         root_url: root_url(&config, listeners),
         digests: Digests::new(blobs.clone(), tasks.clone(), HASH_LANES),
         migrations: Migrations::new(config.migration.max_running),
@@ -218,6 +221,8 @@ async fn build(
         events,
         event_streams: Arc::new(Semaphore::new(EVENT_STREAMS)),
         outbox: background::Outbox::default(),
+        retries: background::Wake::default(),
+        history: background::Growth::default(),
         serving,
     }))
 }

@@ -9,6 +9,7 @@ mod branch;
 mod ci;
 mod commit;
 mod contents;
+mod delivery;
 mod error;
 mod event;
 mod hook;
@@ -36,6 +37,10 @@ pub use self::{
         Signature, Verification,
     },
     contents::{Contents, ContentsLinks},
+    delivery::{
+        Delivery, DeliveryAttempt, DeliveryDetail, DeliveryRequest, DeliveryResponse, RecoverDeliveries,
+        RecoveredDeliveries,
+    },
     error::ErrorBody,
     event::{Event, Events},
     hook::{AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType},

@@ -11,6 +11,7 @@ mod artifacts;
 mod body;
 mod branches;
 mod ci;
+mod deliveries;
 mod endpoint;
 mod error;
 mod hooks;
@@ -33,6 +34,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use self::transport::Transport;
 pub use self::{
     body::{Chunks, RequestBody, empty, full, stream},
+    deliveries::DeliveryFilter,
     endpoint::{Endpoint, EndpointError},
     error::ClientError,
     hooks::{EventFilter, EventStream, Followed, HookPlace},

@@ -5,7 +5,7 @@ use std::{error::Error as StdError, time::Duration};
 use crate::{
     app::App,
     clock::Millis,
-    service::{Error, artifacts, ci, events, hooks, repositories},
+    service::{Error, artifacts, ci, deliveries, events, hooks, repositories},
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
@@ -54,6 +54,7 @@ async fn pass(app: &App) -> Result<Option<Millis>, Error> {
         artifacts::next_due_ms(app).await?,
         hooks::next_due_ms(app).await?,
         events::next_due_ms(app).await?,
+        deliveries::sweep::sweep(app).await?,
     ];
     Ok(due.into_iter().flatten().min())
 }

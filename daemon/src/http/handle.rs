@@ -13,7 +13,7 @@ use std::{
 
 use axum::{Router, body::Body, response::IntoResponse as _};
 use futures_util::FutureExt as _;
-use http::{HeaderName, HeaderValue, Request, Response, Uri, header};
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header};
 use hyper::body::{Body as _, Incoming};
 use percent_encoding::percent_decode_str;
 use tower::ServiceExt as _;
@@ -24,7 +24,7 @@ use super::{
     body::{Lingering, Stalling},
     error::{ApiError, complete},
 };
-use crate::{model::secret, serve::Peer, tasks::Tasks};
+use crate::{model::secret, serve::Peer, tasks::Tasks, webhook::request::ATTEMPT};
 
 /// Finds a request in the log; in every answer.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -133,6 +133,11 @@ impl Front {
 }
 
 async fn answer(router: Router, request: Request<Body>) -> Response<Body> {
+    if request.headers().contains_key(ATTEMPT) {
+        // A hook that calls its own service could set off the event that it tells of, for ever.
+        let reason = "this is a delivery of a webhook, which no farrier receives";
+        return ApiError::new(StatusCode::LOOP_DETECTED, reason).into_response();
+    }
     let path = request.uri().path();
     if is_text(path) {
         return match router.oneshot(request).await {

@@ -6,6 +6,7 @@ pub mod artifacts;
 pub mod authentication;
 pub mod browse;
 pub mod ci;
+pub mod deliveries;
 pub mod error;
 pub mod events;
 pub mod hooks;

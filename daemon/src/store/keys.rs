@@ -328,6 +328,11 @@ pub fn owner_redirect(name: &str) -> Key {
     Builder::new("wr").text(name).done()
 }
 
+/// `m/history`: how much of deliveries is remembered.
+pub fn history() -> Key {
+    Builder::new("m").raw(b"history").done()
+}
+
 /// `e/<eid>`
 pub fn event(id: u64) -> Key {
     Builder::new("e").id(id).done()
@@ -346,6 +351,11 @@ pub fn forgotten_events() -> Key {
 /// `ep/<eid>`: what an event says to hooks.
 pub fn payload(event: u64) -> Key {
     Builder::new("ep").id(event).done()
+}
+
+/// `ep/<eid>/<n>`: the n-th piece of it behind the first, where it is larger than a value may be.
+pub fn payload_piece(event: u64, piece: u32) -> Key {
+    Builder::new("ep").id(event).id(piece.into()).done()
 }
 
 /// `h/<hid>`
@@ -387,6 +397,11 @@ pub fn retired_hooks(until_ms: i64) -> Range {
 /// `d/<newest did>`
 pub fn delivery(id: u64) -> Key {
     Builder::new("d").newest(id).done()
+}
+
+/// The deliveries with numbers from `low` to `high`, newest first.
+pub fn deliveries_between(low: u64, high: u64) -> Range {
+    Range { low: delivery(high), high: Some([delivery(low), vec![0]].concat()) }
 }
 
 /// All of `d/`: deliveries of all hooks, newest first.
@@ -437,6 +452,26 @@ pub fn line(hook: u64) -> Key {
 /// All of `qf/`: the lines of all hooks.
 pub fn lines() -> Key {
     Builder::new("qf").done()
+}
+
+/// `qu/<hid>/<did>`: attempts that somebody asked for. They go before the line.
+pub fn urgent(hook: u64, delivery: u64) -> Key {
+    Builder::new("qu").id(hook).id(delivery).done()
+}
+
+/// All of `qu/<hid>/`.
+pub fn urgent_of(hook: u64) -> Key {
+    Builder::new("qu").id(hook).done()
+}
+
+/// All of `qu/`.
+pub fn all_urgent() -> Key {
+    Builder::new("qu").done()
+}
+
+/// The hook in a key of `qf/` or `qu/`.
+pub fn line_hook(key: &[u8]) -> Option<u64> {
+    trailing_id(key.get(..line(0).len())?)
 }
 
 /// `qr/<due>/<did>` → hook: attempts that come later.

@@ -184,6 +184,14 @@ pub async fn piece(
     read.readable(Range::prefix(keys::repositories()), after, limit).await
 }
 
+/// The newest repositories of `owner`, or of all, at most `limit`.
+pub async fn newest(read: &impl Read, owner: Option<u64>, limit: usize) -> Result<Vec<Repository>, StoreError> {
+    let range = Range::prefix(owner.map_or_else(keys::repositories, keys::owner_repositories));
+    let pairs = read.scan_bytes(&Scan { reverse: true, ..Scan::of(range, limit) }).await?;
+    let ids: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect();
+    many(read, &ids).await
+}
+
 /// How many repositories an owner has, counted up to `cap`.
 pub async fn count_of(read: &impl Read, owner: u64, cap: u64) -> Result<u64, StoreError> {
     read.count(&Range::prefix(keys::owner_repositories(owner)), cap).await

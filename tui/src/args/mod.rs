@@ -6,6 +6,7 @@
 mod accounts;
 mod artifact;
 mod ci;
+mod delivery;
 mod hook;
 mod repo;
 
@@ -17,6 +18,7 @@ pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
     artifact::{Artifact, Delete, Download, List, Upload, Where},
     ci::{Ci, Exec, Job},
+    delivery::{Delivery, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
     repo::{CreateRepo, EditRepo, MigrateRepo, Repo},
 };
@@ -106,6 +108,9 @@ pub(crate) enum Command {
     /// Artifacts of workflow runs
     #[command(subcommand)]
     Artifact(Artifact),
+    /// What webhooks were sent
+    #[command(subcommand)]
+    Delivery(Delivery),
 }
 
 #[cfg(test)]
@@ -178,6 +183,11 @@ mod tests {
             "farrier artifact download 7 --repo o/n --run 7 -o d/ --no-extract",
             "farrier artifact download x -o d --extract --force",
             "farrier artifact delete 7 x --yes",
+            "farrier delivery list --failed --hook 7 --since 1h --json",
+            "farrier delivery show x --request --response",
+            "farrier delivery show x --body",
+            "farrier delivery redeliver x y",
+            "farrier delivery recover 7 --since 2026-01-02 --yes",
         ];
         for line in lines {
             parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -210,6 +220,9 @@ mod tests {
             "farrier artifact upload",
             "farrier artifact upload --concurrency 0 a",
             "farrier artifact delete",
+            "farrier delivery list --failed --status success",
+            "farrier delivery redeliver",
+            "farrier delivery recover x",
             "farrier --socket /s --url http://h status",
             "farrier status --json -q",
         ];

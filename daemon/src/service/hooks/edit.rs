@@ -31,7 +31,8 @@ pub async fn edit(app: &App, place: Place, id: u64, input: &EditHook) -> Result<
             }
             hooks::update(&tx, &before, &row);
             let mut state = hooks::state(&tx, id).await?;
-            if row.active && !before.active {
+            let elsewhere = row.url != before.url || row.settings != before.settings;
+            if row.active && (!before.active || elsewhere) {
                 // It begins anew, or its first failure would switch it off again.
                 state = HookState { failures: 0, failing_since_ms: 0, ..state };
                 tx.put(keys::hook_state(id), &state);
@@ -39,7 +40,7 @@ pub async fn edit(app: &App, place: Place, id: u64, input: &EditHook) -> Result<
             Ok::<_, Error>(Saved { found: Found { hook: row, state }, ignored })
         })
         .await?;
-    app.outbox.announce(&[id]);
+    app.outbox.urge(id);
     Ok(saved)
 }
 

@@ -13,6 +13,7 @@ mod proxy;
 mod random;
 mod raw;
 mod source;
+pub mod receiver;
 
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ pub use self::{
     random::Random,
     raw::Raw,
     source::Source,
+    receiver::{Got, Receiver, Say},
 };
 
 /// Every wait of the tests ends here at the latest.
