@@ -12,6 +12,7 @@ pub mod process;
 mod proxy;
 mod random;
 mod raw;
+mod source;
 
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ pub use self::{
     proxy::Proxy,
     random::Random,
     raw::Raw,
+    source::Source,
 };
 
 /// Every wait of the tests ends here at the latest.
