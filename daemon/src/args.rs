@@ -32,6 +32,18 @@ pub struct Args {
 pub enum Command {
     /// Prints every problem of the configuration; exits with 0 if there is none.
     CheckConfig,
+    /// Compares store and disk of a stopped daemon; exits with 3 if damage is left.
+    CheckData {
+        /// Mends what can be mended without losing anything.
+        #[arg(long)]
+        repair: bool,
+        /// Has git check every object, too.
+        #[arg(long)]
+        git: bool,
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Why there is no configuration to run with.

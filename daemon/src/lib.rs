@@ -7,6 +7,7 @@ pub mod app;
 pub mod args;
 pub mod background;
 pub mod blob;
+pub mod check;
 pub mod clock;
 pub mod config;
 pub mod fuzzing;

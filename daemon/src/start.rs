@@ -152,9 +152,13 @@ pub async fn run_with_store(
     Ok(tasks.supervise(grace).await?)
 }
 
-async fn open_store(config: &Config) -> Result<Store, RunError> {
+/// Name of the embedded store's file in the data directory.
+pub(crate) const STORE_FILE: &str = "farrier.redb";
+
+/// Opens the store, which this process then has for itself.
+pub(crate) async fn open_store(config: &Config) -> Result<Store, RunError> {
     make_dir(&config.data_dir)?;
-    let file = config.data_dir.join("farrier.redb");
+    let file = config.data_dir.join(STORE_FILE);
     let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: config.store.quick_repair };
     let failed = |source| store_failed(config, source);
     let engine = RedbEngine::open(&file, options).map_err(|error| failed(error.into()))?;
@@ -164,7 +168,7 @@ async fn open_store(config: &Config) -> Result<Store, RunError> {
 fn store_failed(config: &Config, source: StoreError) -> RunError {
     match source {
         StoreError::Engine(EngineError::InUse) => RunError::InUse { path: config.data_dir.clone() },
-        source => RunError::Store { path: config.data_dir.join("farrier.redb"), source },
+        source => RunError::Store { path: config.data_dir.join(STORE_FILE), source },
     }
 }
 

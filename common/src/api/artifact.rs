@@ -1,9 +1,10 @@
 //! Artifacts of workflow runs.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A page of artifacts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Artifacts {
     /// All that match, on all pages.
     pub total_count: i64,
@@ -12,7 +13,7 @@ pub struct Artifacts {
 }
 
 /// A finalized or expired artifact. Times are RFC 3339, whole seconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Artifact {
     /// Number of the artifact.
@@ -30,17 +31,20 @@ pub struct Artifact {
     /// `sha256:` and 64 lower-case hexadecimal digits.
     pub digest: String,
     /// When its upload began.
+    #[schema(format = DateTime)]
     pub created_at: String,
     /// When it last changed.
+    #[schema(format = DateTime)]
     pub updated_at: String,
     /// When it expires.
+    #[schema(format = DateTime)]
     pub expires_at: String,
     /// The run that it belongs to.
     pub workflow_run: ArtifactRun,
 }
 
 /// The run of an artifact, in short.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ArtifactRun {
     /// Number of the run.

@@ -1,9 +1,10 @@
 //! Blobs.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A blob with its content.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Blob {
     /// In base64; empty for a blob that is too large to be shown this way.

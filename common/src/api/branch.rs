@@ -1,11 +1,12 @@
 //! Branches.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{PayloadCommit, null_as_default};
 
 /// A branch. Strict clients need every field.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools)] // the API family's shape
 pub struct Branch {
@@ -30,11 +31,12 @@ pub struct Branch {
 }
 
 /// `POST /repos/{owner}/{repo}/branches`. `null` is the same as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CreateBranch {
     /// Required.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, min_length = 1)]
     pub new_branch_name: String,
     /// Branch, tag or commit to begin at; empty: the default branch.
     #[serde(deserialize_with = "null_as_default")]
@@ -45,10 +47,11 @@ pub struct CreateBranch {
 }
 
 /// `PATCH /repos/{owner}/{repo}/branches/{name}`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RenameBranch {
     /// Required: the new name.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, min_length = 1)]
     pub name: String,
 }

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::null_as_default;
 
 /// `POST /api/farrier/v1/jobs`: begins a job, in a new run or in a live one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct BeginRun {
-    /// `owner/name`.
+    /// Required: `owner/name`.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, pattern = "^[^/]+/[^/]+$")]
     pub repo: String,
     /// A live run of that repository to add the job to; absent: a new run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +33,7 @@ pub struct BeginRun {
 }
 
 /// A job that has begun.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BegunJob {
     /// The run.
     pub run_id: i64,
@@ -51,14 +53,14 @@ impl std::fmt::Debug for BegunJob {
 }
 
 /// `POST /api/farrier/v1/jobs/{id}/end`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EndJob {
     /// How the job ended.
     pub conclusion: Conclusion,
 }
 
 /// How a job or a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
     /// All went well.

@@ -1,11 +1,12 @@
 //! Commits and what is said about them elsewhere.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::User;
 
 /// A commit. `author` and `committer` are accounts, absent when no account has the address.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Commit {
     /// Absolute address of this object.
@@ -13,6 +14,7 @@ pub struct Commit {
     /// Object id.
     pub sha: String,
     /// When it was committed, in UTC.
+    #[schema(format = DateTime)]
     pub created: String,
     /// Absolute address for people.
     pub html_url: String,
@@ -35,7 +37,7 @@ pub struct Commit {
 }
 
 /// The commit object itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CommitDetails {
     /// Absolute address of the object.
@@ -54,7 +56,7 @@ pub struct CommitDetails {
 }
 
 /// A name, an address and a time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Signature {
     /// Name as git keeps it.
@@ -62,11 +64,12 @@ pub struct Signature {
     /// Address as git keeps it.
     pub email: String,
     /// RFC 3339, whole seconds.
+    #[schema(format = DateTime)]
     pub date: String,
 }
 
 /// An object named from another one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CommitMeta {
     /// Absolute address of the object.
@@ -75,11 +78,12 @@ pub struct CommitMeta {
     pub sha: String,
     /// RFC 3339 in UTC; absent where it would have to be looked up.
     #[serde(skip_serializing_if = "String::is_empty")]
+    #[schema(format = DateTime)]
     pub created: String,
 }
 
 /// The signature of a commit or tag. Signatures are shown, not verified.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Verification {
     /// Always false.
@@ -93,17 +97,18 @@ pub struct Verification {
 }
 
 /// A path that a commit changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CommitFile {
     /// The path.
     pub filename: String,
     /// `added`, `modified` or `removed`.
+    #[schema(pattern = "^(added|modified|removed)$")]
     pub status: String,
 }
 
 /// Lines that a commit changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CommitStats {
     /// Both together.
@@ -115,7 +120,7 @@ pub struct CommitStats {
 }
 
 /// A commit as branches and events show it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct PayloadCommit {
     /// Object id.
@@ -131,11 +136,12 @@ pub struct PayloadCommit {
     /// Its signature.
     pub verification: Verification,
     /// When it was written, with the author's own offset.
+    #[schema(format = DateTime)]
     pub timestamp: String,
 }
 
 /// Who wrote or committed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct PayloadUser {
     /// Name as git keeps it.
@@ -147,7 +153,7 @@ pub struct PayloadUser {
 }
 
 /// What differs between two commits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Compare {
     /// All commits that the second has and the first has not.
@@ -157,7 +163,7 @@ pub struct Compare {
 }
 
 /// A note on a commit.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Note {
     /// The note's text.

@@ -1,9 +1,10 @@
 //! Files and directories by their path.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A file, directory, symbolic link or submodule.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Contents {
     /// Last part of the path.
@@ -16,6 +17,7 @@ pub struct Contents {
     pub last_commit_sha: String,
     /// `file`, `dir`, `symlink` or `submodule`.
     #[serde(rename = "type")]
+    #[schema(pattern = "^(file|dir|symlink|submodule)$")]
     pub kind: String,
     /// Bytes.
     pub size: i64,
@@ -45,7 +47,7 @@ pub struct Contents {
 }
 
 /// Addresses of a file or directory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ContentsLinks {
     /// This object.

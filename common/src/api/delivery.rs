@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 /// One event for one hook.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Delivery {
     /// Number of the delivery.
@@ -16,6 +17,7 @@ pub struct Delivery {
     /// Number of the hook.
     pub hook_id: i64,
     /// The last attempt; absent before the first.
+    #[schema(format = DateTime)]
     pub delivered_at: Option<String>,
     /// Whether the last attempt was asked for by somebody.
     pub redelivery: bool,
@@ -36,19 +38,22 @@ pub struct Delivery {
     /// Always absent.
     pub throttled_at: Option<String>,
     /// `pending`, `success`, `failed`, `cancelled`.
+    #[schema(pattern = "^(pending|success|failed|cancelled)$")]
     pub state: String,
     /// How it came to be: `event` or `test`.
     pub trigger: String,
     /// Attempts so far.
     pub attempts: u32,
     /// When the next attempt is due; absent: none is, or it waits in line.
+    #[schema(format = DateTime)]
     pub next_attempt_at: Option<String>,
     /// When it was made.
+    #[schema(format = DateTime)]
     pub created_at: String,
 }
 
 /// A delivery with what was sent and answered.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct DeliveryDetail {
     /// What lists show.
@@ -65,17 +70,18 @@ pub struct DeliveryDetail {
 }
 
 /// What was sent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct DeliveryRequest {
     /// Headers; secrets are masked.
     pub headers: BTreeMap<String, String>,
     /// The event, as native hooks get it; null when it is forgotten or too large to be shown.
+    #[schema(value_type = Option<Object>)]
     pub payload: Value,
 }
 
 /// What was answered.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct DeliveryResponse {
     /// Headers; secrets are masked.
@@ -87,7 +93,7 @@ pub struct DeliveryResponse {
 }
 
 /// One attempt.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct DeliveryAttempt {
     /// From 1.
@@ -95,6 +101,7 @@ pub struct DeliveryAttempt {
     /// `event`, `retry`, `manual`, `test`.
     pub trigger: String,
     /// When it began.
+    #[schema(format = DateTime)]
     pub started_at: String,
     /// How long it took, seconds.
     pub duration: f64,
@@ -109,7 +116,7 @@ pub struct DeliveryAttempt {
 }
 
 /// Since when failed deliveries are to be sent again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RecoverDeliveries {
     /// RFC 3339; absent: all that are remembered.
@@ -117,7 +124,7 @@ pub struct RecoverDeliveries {
 }
 
 /// What a recovery has put into line.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RecoveredDeliveries {
     /// How many.

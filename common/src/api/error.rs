@@ -1,9 +1,10 @@
 //! The one error body of the REST API.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// What every REST error answers. Clients read `message`; some need `url` to be absolute.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
     /// A sentence for people.
     #[serde(default)]

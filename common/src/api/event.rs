@@ -1,9 +1,10 @@
 //! What happened on the daemon.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// Something that happened to a repository.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Event {
     /// Number of the event: later ones have higher numbers.
@@ -14,6 +15,7 @@ pub struct Event {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub action: String,
     /// When.
+    #[schema(format = DateTime)]
     pub at: String,
     /// The repository's number.
     pub repository_id: i64,
@@ -44,7 +46,7 @@ pub struct Event {
 }
 
 /// A page of events.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Events {
     /// Oldest first.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::null_as_default;
 
 /// A webhook. What it signs with and authorises itself with goes in and never comes out.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools)] // the API family's shape
 pub struct Hook {
@@ -31,14 +32,17 @@ pub struct Hook {
     /// Whether it gets anything.
     pub active: bool,
     /// Last change.
+    #[schema(format = DateTime)]
     pub updated_at: String,
     /// When it was made.
+    #[schema(format = DateTime)]
     pub created_at: String,
     /// Where deliveries go.
     pub url: String,
     /// `json` or `form`.
     pub content_type: String,
     /// Always null: what the type understands stands in `config`.
+    #[schema(value_type = Option<Object>)]
     pub metadata: Option<Value>,
     /// `system`, `default`, `repository`, `organization` or `user`.
     pub scope: String,
@@ -64,14 +68,16 @@ pub struct Hook {
 }
 
 /// `POST …/hooks`. Unknown keys are ignored.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CreateHook {
     /// Required.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, pattern = "^(farrier|gitea|forgejo|gogs|slack|discord|msteams|telegram|matrix)$")]
     pub r#type: String,
     /// Required: at least `url` and `content_type`.
     #[serde(deserialize_with = "texts", skip_serializing_if = "Option::is_none")]
+    #[schema(required = true)]
     pub config: Option<BTreeMap<String, String>>,
     /// Names of events, groups included; none: `push`.
     #[serde(deserialize_with = "null_as_default")]
@@ -90,11 +96,12 @@ pub struct CreateHook {
     pub active: bool,
     /// At most 255 characters.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(max_length = 255)]
     pub name: String,
 }
 
 /// `PATCH …/hooks/{id}`. What is absent stays; what is there and empty is reset, but for secrets.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct EditHook {
     /// Keys that are there replace those of the hook; an empty secret stays what it was.
@@ -117,6 +124,7 @@ pub struct EditHook {
     pub active: Option<bool>,
     /// Replaces the name.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 255)]
     pub name: Option<String>,
     /// Removes `secret`, `authorization_header`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
@@ -124,7 +132,7 @@ pub struct EditHook {
 }
 
 /// `POST /admin/hooks/{id}/apply`: copies a default hook into repositories that have no copy.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ApplyHook {
     /// Only repositories with a higher number; 0: all.
@@ -133,7 +141,7 @@ pub struct ApplyHook {
 }
 
 /// What came of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AppliedHook {
     /// Repositories that have a copy now.
@@ -146,7 +154,7 @@ pub struct AppliedHook {
 }
 
 /// An event that hooks can ask for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct HookEvent {
     /// Its name in answers.
@@ -162,7 +170,7 @@ pub struct HookEvent {
 }
 
 /// How an event is named in the headers of a delivery.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct HookEventHeaders {
     /// The fine name: `X-…-Event-Type`.
@@ -172,7 +180,7 @@ pub struct HookEventHeaders {
 }
 
 /// A type of hook.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct HookType {
     /// The word of the API.
@@ -184,7 +192,7 @@ pub struct HookType {
 }
 
 /// A key of a hook's `config`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct HookConfigKey {
     /// The key.

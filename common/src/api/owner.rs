@@ -1,11 +1,12 @@
 //! Users.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::null_as_default;
 
 /// An account as the API family shows it. Times are RFC 3339 in UTC, whole seconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools)] // the API family's shape
 pub struct User {
@@ -30,8 +31,10 @@ pub struct User {
     /// Whether the account administers the site; shown to itself and to administrators.
     pub is_admin: bool,
     /// Last sign-in.
+    #[schema(format = DateTime)]
     pub last_login: String,
     /// When the account was made.
+    #[schema(format = DateTime)]
     pub created: String,
     /// Whether the account sees only what it is given.
     pub restricted: bool,
@@ -46,6 +49,7 @@ pub struct User {
     /// Free text.
     pub description: String,
     /// `public`, `limited` or `private`.
+    #[schema(pattern = "^(public|limited|private)$")]
     pub visibility: String,
     /// Always 0.
     pub followers_count: i64,
@@ -58,20 +62,24 @@ pub struct User {
 }
 
 /// `POST /admin/users`. `null` is the same as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CreateUser {
-    /// Required; see [`crate::names::check_owner`].
+    /// Required: the name that signs in.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")]
     pub username: String,
     /// Required; at most 254 characters.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, min_length = 1, max_length = 254, format = "email")]
     pub email: String,
     /// At least 8, at most 255 characters. Absent: no password, only tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 8, max_length = 255)]
     pub password: Option<String>,
     /// At most 100 characters.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(max_length = 100)]
     pub full_name: String,
     /// Absent means true in the API family: the account answers 403 until the password is changed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +89,7 @@ pub struct CreateUser {
     pub restricted: bool,
     /// `public`, `limited`, `private` or empty.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(pattern = "^(public|limited|private)$")]
     pub visibility: String,
     /// farrier's addition: makes an administrator in the same step.
     #[serde(deserialize_with = "null_as_default")]
@@ -88,7 +97,7 @@ pub struct CreateUser {
 }
 
 /// `PATCH /admin/users/{name}`. Absent and `null` mean unchanged.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct EditUser {
     /// External source; there is none but 0.
@@ -97,8 +106,9 @@ pub struct EditUser {
     /// Name at an external source; ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login_name: Option<String>,
-    /// A new password.
+    /// A new password: at least 8, at most 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 8, max_length = 255)]
     pub password: Option<String>,
     /// Closes the account until its password is changed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,20 +116,25 @@ pub struct EditUser {
     /// Closes the account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prohibit_login: Option<bool>,
-    /// A new address.
+    /// A new address: at most 254 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 254, format = "email")]
     pub email: Option<String>,
     /// At most 100 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 100)]
     pub full_name: Option<String>,
     /// Absolute address or empty.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^(https?://.*)?$")]
     pub website: Option<String>,
     /// At most 50 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 50)]
     pub location: Option<String>,
     /// At most 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 255)]
     pub description: Option<String>,
     /// Whether the account may be used.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,6 +144,7 @@ pub struct EditUser {
     pub admin: Option<bool>,
     /// `public`, `limited` or `private`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^(public|limited|private)$")]
     pub visibility: Option<String>,
     /// Most repositories; -1: unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,7 +158,7 @@ pub struct EditUser {
 }
 
 /// `GET /users/search`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct FoundUsers {
     /// Always true.
@@ -152,10 +168,11 @@ pub struct FoundUsers {
 }
 
 /// `POST /admin/users/{name}/rename`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RenameUser {
     /// Required.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")]
     pub new_username: String,
 }

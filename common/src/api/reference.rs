@@ -1,9 +1,10 @@
 //! References of any kind.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A reference.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct GitReference {
     /// Whole name, such as `refs/heads/main`.
@@ -16,7 +17,7 @@ pub struct GitReference {
 }
 
 /// What a reference or a tag points at.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct GitObject {
     /// `commit`, `tag`, `tree` or `blob`.

@@ -1,12 +1,13 @@
 //! Repositories.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{User, null_as_default};
 
 /// A repository as the API family shows it. Every field is always there; what does not apply is
 /// a neutral value, never `null`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 #[allow(missing_docs, clippy::struct_excessive_bools)] // the API family's shape, described in docs/api.md
 pub struct Repository {
@@ -39,8 +40,11 @@ pub struct Repository {
     pub release_counter: i64,
     pub default_branch: String,
     pub archived: bool,
+    #[schema(format = DateTime)]
     pub created_at: String,
+    #[schema(format = DateTime)]
     pub updated_at: String,
+    #[schema(format = DateTime)]
     pub archived_at: String,
     pub permissions: Permissions,
     pub has_issues: bool,
@@ -66,7 +70,9 @@ pub struct Repository {
     pub avatar_url: String,
     pub internal: bool,
     pub mirror_interval: String,
+    #[schema(pattern = "^(sha1|sha256)$")]
     pub object_format_name: String,
+    #[schema(format = DateTime)]
     pub mirror_updated: String,
     pub topics: Vec<String>,
     pub licenses: Vec<String>,
@@ -76,7 +82,7 @@ pub struct Repository {
 }
 
 /// What the caller may do with a repository.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Permissions {
     /// Change settings, delete.
@@ -88,10 +94,11 @@ pub struct Permissions {
 }
 
 /// How the fetching of a repository from elsewhere goes: farrier's addition.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct MigrationProgress {
     /// `running`, `done` or `failed`.
+    #[schema(pattern = "^(running|done|failed)$")]
     pub state: String,
     /// What git is doing, in its own words.
     pub phase: String,
@@ -102,11 +109,12 @@ pub struct MigrationProgress {
     /// Why it failed; empty otherwise.
     pub error: String,
     /// When it began.
+    #[schema(format = DateTime)]
     pub started_at: String,
 }
 
 /// What `GET /repos/search` answers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RepositorySearch {
     /// Always true: errors have the form of errors.
@@ -116,22 +124,25 @@ pub struct RepositorySearch {
 }
 
 /// What somebody may do with a repository.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CollaboratorPermission {
     /// `owner`, `admin`, `write`, `read` or `none`.
+    #[schema(pattern = "^(owner|admin|write|read|none)$")]
     pub permission: String,
     /// The same word.
+    #[schema(pattern = "^(owner|admin|write|read|none)$")]
     pub role_name: String,
     /// Who.
     pub user: User,
 }
 
 /// `PUT /repos/{owner}/{repo}/collaborators/{user}`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AddCollaborator {
     /// `read`, `write` or `admin`; empty: `write`.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(pattern = "^(read|write|admin)$")]
     pub permission: String,
 }

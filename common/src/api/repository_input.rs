@@ -1,19 +1,22 @@
 //! What is said of a repository that is to be made, changed or fetched from elsewhere.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::null_as_default;
 
 /// `POST /user/repos`, `/orgs/{name}/repos`, `/admin/users/{name}/repos`. `null` is the same as
 /// absent, and so is an empty text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CreateRepository {
-    /// Required; see [`crate::names::check_repository`].
+    /// Required: letters, digits, `-`, `_` and `.`.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, min_length = 1, max_length = 100, pattern = "^[A-Za-z0-9._-]+$")]
     pub name: String,
     /// At most 2048 characters.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(max_length = 2048)]
     pub description: String,
     /// Hides the repository from those without access.
     #[serde(deserialize_with = "null_as_default")]
@@ -32,9 +35,11 @@ pub struct CreateRepository {
     pub license: String,
     /// `Default`, which is what empty means.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(pattern = "^(Default)?$")]
     pub readme: String,
     /// Accepted and without effect: there are no issues.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(pattern = "^(Default|Advanced)?$")]
     pub issue_labels: String,
     /// Marks the repository as a template.
     #[serde(deserialize_with = "null_as_default")]
@@ -44,11 +49,12 @@ pub struct CreateRepository {
     pub trust_model: String,
     /// `sha1` or `sha256`; empty: `sha1`.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(pattern = "^(sha1|sha256)$")]
     pub object_format_name: String,
 }
 
 /// `PATCH /repos/{owner}/{repo}`. What is absent or `null` stays as it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct EditRepository {
     /// A new name; the old one leads to it.
@@ -56,9 +62,11 @@ pub struct EditRepository {
     pub name: Option<String>,
     /// At most 2048 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 2048)]
     pub description: Option<String>,
     /// An absolute address or empty, at most 1024 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 1024, pattern = "^(https?://.*)?$")]
     pub website: Option<String>,
     /// Hides the repository from those without access.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,14 +83,16 @@ pub struct EditRepository {
 }
 
 /// `POST /repos/migrate`. `null` is the same as absent.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct MigrateRepository {
     /// Required: where to fetch from.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, pattern = "^(https?|git)://.+$")]
     pub clone_addr: String,
     /// Required: the name here.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, min_length = 1, max_length = 100, pattern = "^[A-Za-z0-9._-]+$")]
     pub repo_name: String,
     /// User or organisation; empty: see `uid`.
     #[serde(deserialize_with = "null_as_default")]
@@ -113,6 +123,7 @@ pub struct MigrateRepository {
     pub private: bool,
     /// At most 2048 characters.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(max_length = 2048)]
     pub description: String,
 }
 

@@ -1,9 +1,10 @@
 //! Workflow runs and jobs, and runs in the older shape of tasks.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A page of runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Runs {
     /// All runs that match, on all pages.
     pub total_count: i64,
@@ -12,7 +13,7 @@ pub struct Runs {
 }
 
 /// A workflow run. Times are RFC 3339, whole seconds.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Run {
     /// Number of the run, over all repositories.
@@ -39,18 +40,22 @@ pub struct Run {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub head_branch: String,
     /// `in_progress` or `completed`.
+    #[schema(pattern = "^(in_progress|completed)$")]
     pub status: String,
     /// `success`, `failure`, `cancelled` or `skipped`, once completed.
     #[serde(skip_serializing_if = "String::is_empty")]
+    #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
     pub conclusion: String,
     /// When the run began.
+    #[schema(format = DateTime)]
     pub started_at: String,
     /// When its last job ended; the zero time before.
+    #[schema(format = DateTime)]
     pub completed_at: String,
 }
 
 /// A page of jobs.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Jobs {
     /// All jobs that match, on all pages.
     pub total_count: i64,
@@ -59,7 +64,7 @@ pub struct Jobs {
 }
 
 /// A workflow job.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Job {
     /// Number of the job, over all runs.
@@ -84,22 +89,27 @@ pub struct Job {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub head_branch: String,
     /// `in_progress` or `completed`.
+    #[schema(pattern = "^(in_progress|completed)$")]
     pub status: String,
     /// `success`, `failure`, `cancelled` or `skipped`, once completed.
     #[serde(skip_serializing_if = "String::is_empty")]
+    #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
     pub conclusion: String,
     /// Steps; agents report none.
     pub steps: Vec<Step>,
     /// When the job was made.
+    #[schema(format = DateTime)]
     pub created_at: String,
     /// When the job began.
+    #[schema(format = DateTime)]
     pub started_at: String,
     /// When it ended; the zero time before.
+    #[schema(format = DateTime)]
     pub completed_at: String,
 }
 
 /// A step of a job. None are kept; the type fixes the list's shape.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Step {
     /// Name of the step.
@@ -107,11 +117,12 @@ pub struct Step {
     /// Position, from 1.
     pub number: i64,
     /// `in_progress` or `completed`.
+    #[schema(pattern = "^(in_progress|completed)$")]
     pub status: String,
 }
 
 /// Runs in the older shape that Forgejo's clients read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskList {
     /// All that match, on all pages.
     pub total_count: i64,
@@ -120,7 +131,7 @@ pub struct TaskList {
 }
 
 /// A run in the older shape.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Task {
     /// Number of the run.
@@ -144,9 +155,12 @@ pub struct Task {
     /// Absolute address of the run.
     pub url: String,
     /// When the run was made.
+    #[schema(format = DateTime)]
     pub created_at: String,
     /// When it last changed.
+    #[schema(format = DateTime)]
     pub updated_at: String,
     /// When it began.
+    #[schema(format = DateTime)]
     pub run_started_at: String,
 }

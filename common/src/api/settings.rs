@@ -1,9 +1,10 @@
 //! What the service says of itself, and the templates that it ships.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// `GET /settings/api`: bounds that clients ask for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ApiSettings {
     /// Most items of a page.
@@ -19,7 +20,7 @@ pub struct ApiSettings {
 }
 
 /// `GET /settings/repository`: what there is not.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 #[allow(clippy::struct_excessive_bools, missing_docs)] // the API family's shape; the names say it
 pub struct RepositorySettings {
@@ -33,7 +34,7 @@ pub struct RepositorySettings {
 }
 
 /// `GET /settings/ui`: there is no web site to set up.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 #[allow(missing_docs)] // the names say it
 pub struct UiSettings {
@@ -43,7 +44,7 @@ pub struct UiSettings {
 }
 
 /// `GET /settings/attachment`: nothing can be attached.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 #[allow(missing_docs)] // the names say it
 pub struct AttachmentSettings {
@@ -54,7 +55,7 @@ pub struct AttachmentSettings {
 }
 
 /// `GET /gitignore/templates/{name}`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct GitignoreTemplate {
     /// Its name.
@@ -64,7 +65,7 @@ pub struct GitignoreTemplate {
 }
 
 /// One of `GET /licenses`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct LicenseEntry {
     /// Identifier of the licence.
@@ -76,7 +77,7 @@ pub struct LicenseEntry {
 }
 
 /// `GET /licenses/{key}`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct License {
     /// Identifier of the licence.
@@ -92,7 +93,7 @@ pub struct License {
 }
 
 /// One of `GET /label/templates/{name}`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct LabelTemplate {
     /// Its name.

@@ -1,25 +1,27 @@
 //! The daemon about itself.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// `GET /api/v1/version`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Version {
     /// A semantic version that clients of the API family gate features on.
     pub version: String,
 }
 
 /// `GET /api/healthz`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Health {
     /// `pass` or `fail`.
+    #[schema(pattern = "^(pass|fail)$")]
     pub status: String,
     /// What is wrong; empty when all is well.
     pub problems: Vec<String>,
 }
 
 /// `GET /api/farrier/v1/status`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Status {
     /// farrier's own version.
@@ -45,7 +47,7 @@ pub struct Status {
 }
 
 /// One listening socket.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ListenerStatus {
     /// `tcp` or `unix`.
     pub kind: String,
@@ -54,7 +56,7 @@ pub struct ListenerStatus {
 }
 
 /// The metadata store.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StoreStatus {
     /// The engine's name.
     pub engine: String,
@@ -63,7 +65,7 @@ pub struct StoreStatus {
 }
 
 /// The disk below the data directory.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DiskStatus {
     /// Bytes free for the daemon.
     pub free_bytes: i64,

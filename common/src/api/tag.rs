@@ -1,11 +1,12 @@
 //! Tags, as names and as objects.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{CommitMeta, GitObject, Signature, Verification, null_as_default};
 
 /// A tag by its name.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Tag {
     /// Name without `refs/tags/`.
@@ -25,7 +26,7 @@ pub struct Tag {
 }
 
 /// How often archives of a tag were fetched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ArchiveDownloads {
     /// Always 0.
@@ -35,7 +36,7 @@ pub struct ArchiveDownloads {
 }
 
 /// A tag object.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AnnotatedTag {
     /// Name without `refs/tags/`.
@@ -57,11 +58,12 @@ pub struct AnnotatedTag {
 }
 
 /// `POST /repos/{owner}/{repo}/tags`. `null` is the same as absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CreateTag {
     /// Required.
     #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, min_length = 1)]
     pub tag_name: String,
     /// Not empty: makes an annotated tag.
     #[serde(deserialize_with = "null_as_default")]

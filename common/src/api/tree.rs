@@ -1,9 +1,10 @@
 //! Trees.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 /// A page of a tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Tree {
     /// Object id of the tree.
@@ -21,7 +22,7 @@ pub struct Tree {
 }
 
 /// An entry of a tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct TreeEntry {
     /// Path below the tree.

@@ -165,6 +165,7 @@ fn read_all(r: &mut Reader, c: &mut Config) {
     r.seconds("migration", "timeout_secs", 1, &mut c.migration.timeout);
     r.at_least("migration", "max_bytes", &1, &mut c.migration.max_bytes);
     r.at_least("migration", "max_running", &1, &mut c.migration.max_running);
+    r.at_least("migration", "max_running_per_owner", &1, &mut c.migration.max_running_per_owner);
 
     r.parsed("log", "filter", &mut c.log.filter, |text: String| {
         let parsed = text.parse::<tracing_subscriber::filter::Targets>();

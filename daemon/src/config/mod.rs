@@ -214,6 +214,8 @@ pub struct Migration {
     pub max_bytes: u64,
     /// `max_running`: at once; more wait.
     pub max_running: usize,
+    /// `max_running_per_owner`: of one owner, waiting ones included; more are refused.
+    pub max_running_per_owner: usize,
 }
 
 /// `[log]`
@@ -304,6 +306,7 @@ impl Config {
                 timeout: Duration::from_secs(HOUR_SECS),
                 max_bytes: 10 * 1024 * MIB,
                 max_running: 4,
+                max_running_per_owner: 20,
             },
             log: Log { filter: "info".into(), json: false, directory: None, keep_files: 14 },
         }

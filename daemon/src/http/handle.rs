@@ -151,8 +151,10 @@ async fn answer(router: Router, request: Request<Body>) -> Response<Body> {
     ApiError::no_route().into_response()
 }
 
+/// Whether the escapes of a path are text.
+///
 /// A path whose escapes are no text cannot name anything. Twirp does not decode paths.
-fn is_text(path: &str) -> bool {
+pub(crate) fn is_text(path: &str) -> bool {
     !path.contains('%') || path.starts_with("/twirp") || percent_decode_str(path).decode_utf8().is_ok()
 }
 
@@ -162,7 +164,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 }
 
 /// One spelling of each path: no doubled slashes, none at the end.
-fn canonical(uri: Uri) -> Uri {
+pub(crate) fn canonical(uri: Uri) -> Uri {
     let path = uri.path();
     if !path.contains("//") && (path.len() <= 1 || !path.ends_with('/')) {
         return uri;

@@ -10,17 +10,18 @@ mod extract;
 mod farrier;
 mod git;
 mod handle;
+mod openapi;
 mod origin;
 mod page;
 mod query;
 mod router;
 mod v1;
 
-use crate::show;
-
+pub(crate) use self::handle::{canonical, is_text};
 pub use self::{
     auth::PeerRules,
     handle::Front,
     origin::trimmed,
     router::{ROUTES, router},
 };
+use crate::show;

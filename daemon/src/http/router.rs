@@ -7,11 +7,13 @@ use axum::{
     Router,
     routing::{any, delete, get, patch, post, put},
 };
+use utoipa::OpenApi as _;
 
 use super::{
     artifact::{block, download, twirp},
     error::ApiError,
     farrier, git,
+    openapi::{self, Described},
     v1::{
         admin, artifacts, browse, collaborators,
         deliveries::{self, Admin, Org, Own, Repo},
@@ -20,16 +22,33 @@ use super::{
 };
 use crate::app::App;
 
-/// Makes a function for each group of routes, and [`ROUTES`] of all groups.
+/// Makes a function for each group of routes, [`ROUTES`] of all groups, and [`operations`] of those
+/// that speak the REST API: a group `speaking` something else is not described.
 macro_rules! routes {
-    ($($(#[$doc:meta])* $group:ident below $prefix:literal { $($method:ident $path:literal => $handler:expr;)* })*) => {
+    ($($(#[$doc:meta])* $group:ident below $prefix:literal $(speaking $other:ident)? {
+        $($method:ident $path:literal => $($handler:ident)::+ $(::<$of:ident>)?;)*
+    })*) => {
         $($(#[$doc])* fn $group() -> Router<App> {
-            Router::new()$(.route(concat!($prefix, $path), $method($handler)))*
+            Router::new()$(.route(concat!($prefix, $path), $method($($handler)::+ $(::<$of>)?)))*
         })*
 
         /// Every route: the method in lower case (`any` for all) and the path with its captures in
         /// braces. `get` answers HEAD, too.
         pub const ROUTES: &[(&str, &str)] = &[$($((stringify!($method), concat!($prefix, $path)),)*)*];
+
+        /// Shows `each` what `#[utoipa::path]` says about the handlers of the REST API, route by route.
+        pub(super) fn operations(mut each: impl FnMut(Described)) {
+            $(routes!(@describe each [$($other)?] $prefix { $($method $path => $($handler)::+;)* });)*
+        }
+    };
+    (@describe $each:ident [$other:ident] $($group:tt)*) => {};
+    (@describe $each:ident [] $prefix:literal { $($method:ident $path:literal => $($handler:ident)::+;)* }) => {
+        $({
+            #[derive(utoipa::OpenApi)]
+            #[openapi(paths($($handler)::+))]
+            struct Handler;
+            $each(Described::new(stringify!($method), concat!($prefix, $path), Handler::openapi()));
+        })*
     };
 }
 
@@ -47,6 +66,12 @@ routes! {
         get "/v1/licenses/{key}" => settings::license;
         get "/v1/label/templates" => settings::label_sets;
         get "/v1/label/templates/{template}" => settings::labels;
+    }
+
+    description below "" {
+        get "/openapi.json" => openapi::document;
+        get "/swagger.v1.json" => openapi::document;
+        get "/api/swagger" => openapi::page;
     }
 
     accounts below "/api/v1" {
@@ -234,14 +259,18 @@ routes! {
         post "/jobs/{job}/end" => farrier::ci::end;
     }
 
-    artifact_service below "" {
+    not_built below "/api/v1" speaking nothing {
+        post "/repos/{owner}/{repo}/forks" => repositories::fork;
+    }
+
+    artifact_service below "" speaking twirp {
         any "/twirp" => twirp::call;
         any "/twirp/{*service_and_method}" => twirp::call;
         get "/_blob/{artifact}/{generation}/{file}" => download::get;
         put "/_blob/{artifact}/{generation}/{file}" => block::put;
     }
 
-    git_over_http below "/{owner}/{repo}" {
+    git_over_http below "/{owner}/{repo}" speaking git {
         get "/info/refs" => git::info_refs;
         post "/git-upload-pack" => git::upload_pack;
         post "/git-receive-pack" => git::receive_pack;
@@ -251,6 +280,7 @@ routes! {
 /// Every route of the daemon.
 pub fn router(app: App) -> Router {
     service_itself()
+        .merge(description())
         .merge(accounts())
         .merge(administration())
         .merge(organisations())
@@ -260,6 +290,7 @@ pub fn router(app: App) -> Router {
         .merge(webhooks())
         .merge(deliveries_of_hooks())
         .merge(own())
+        .merge(not_built())
         .merge(artifact_service())
         .merge(git_over_http())
         .fallback(async || ApiError::no_route())

@@ -11,6 +11,7 @@ use farrier_proto::store::{Conclusion, Job, Run, RunStatus};
 use super::{
     Error,
     access::{self, Action},
+    artifacts,
     events::{Actor, News, Subject, Telling},
     repositories::{self, Found},
 };
@@ -18,7 +19,10 @@ use crate::{
     app::App,
     clock::Millis,
     model::{identity::Identity, runtime_token::Claims},
-    store::{Read, Tx, engine::Scan, ids::Kind, keys, owners, repositories as repository_rows, runs},
+    store::{
+        Read, Tx, artifacts as artifact_rows, engine::Scan, ids::Kind, keys, owners, repositories as repository_rows,
+        runs,
+    },
 };
 
 /// Longest free text that an agent may name: job, workflow, branch. Characters.
@@ -27,6 +31,8 @@ const JOB_DEFAULT_NAME: &str = "job";
 /// What is told of runs and jobs.
 const BEGUN: &str = "in_progress";
 const ENDED: &str = "completed";
+/// Runs that are read at a time when all of them go.
+const RUNS_AT_ONCE: usize = 100;
 /// Most jobs of one run.
 pub const JOBS_MAX: usize = 1_000;
 
@@ -95,6 +101,9 @@ async fn begin_run(
     let (telling, actor) = (&Telling::of(app, 2).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
+            // It may have been deleted meanwhile.
+            let repository = repository_rows::get(&tx, run_row.repository_id).await?;
+            repository.filter(|row| !row.deleted).ok_or(Error::NotFound { what: "the repository" })?;
             let number = runs::next_number(&tx, run_row.repository_id).await?;
             let run = &Run { number, ..run_row.clone() };
             runs::insert_run(&tx, run);
@@ -262,6 +271,35 @@ async fn cancel(tx: &Tx, telling: &Telling<'_>, id: u64, now: Millis) -> Result<
         telling.tell(tx, subject, &ending(&job, &run)).await?;
     }
     Ok(())
+}
+
+/// Forgets the runs of a repository that is gone, with their jobs and artifacts, a few at a time.
+pub async fn delete_of_repository(app: &App, repository: u64) -> Result<(), Error> {
+    loop {
+        let (runs, _) = runs::of_repository(&app.store.read().await?, repository, 0, RUNS_AT_ONCE).await?;
+        if runs.is_empty() {
+            return Ok(());
+        }
+        for run in runs {
+            // Until the run itself is gone, a live job may still begin an upload.
+            while !delete_run(app, &run).await? {}
+        }
+    }
+}
+
+/// Forgets a run; `false`: an artifact came in between.
+async fn delete_run(app: &App, run: &Run) -> Result<bool, Error> {
+    artifacts::delete_of_run(app, run.id).await?;
+    app.store
+        .write(async |tx: Tx| {
+            let empty = artifact_rows::named_of_run(&tx, run.id, 1).await?.is_empty()
+                && artifact_rows::next(&tx, artifact_rows::List::Run(run.id), None, 1).await?.is_empty();
+            if empty {
+                runs::forget(&tx, run, JOBS_MAX).await?;
+            }
+            Ok(empty)
+        })
+        .await
 }
 
 /// When the next live job is overdue.

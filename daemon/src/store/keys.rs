@@ -62,6 +62,28 @@ impl Builder {
     }
 }
 
+/// What all keys with the tag `tag` begin with.
+pub fn tag(tag: &str) -> Key {
+    Builder::new(tag).done()
+}
+
+/// Whether `key` has the tag `tag`.
+pub fn has_tag(key: &[u8], tag: &str) -> bool {
+    key.strip_prefix(tag.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
+}
+
+/// The id that follows the tag.
+pub fn first_id(key: &[u8]) -> Option<u64> {
+    let tag_end = key.iter().position(|byte| *byte == 0)?;
+    Some(u64::from_be_bytes(*key.get(tag_end + 1..)?.first_chunk()?))
+}
+
+/// The two ids that follow the tag.
+pub fn first_ids(key: &[u8]) -> Option<(u64, u64)> {
+    let tag_end = key.iter().position(|byte| *byte == 0)?;
+    place_parts(key.get(tag_end + 1..tag_end + 17)?)
+}
+
 /// The last eight bytes of `key` as an id: what most index keys end with.
 pub fn trailing_id(key: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(*key.last_chunk()?))

@@ -182,6 +182,16 @@ pub async fn newest(read: &impl Read, owner: Option<u64>, limit: usize) -> Resul
     many(read, &ids).await
 }
 
+/// A piece of all repositories by number, also deleted ones, and where the next one begins. What
+/// cannot be read is left out.
+pub async fn piece(
+    read: &impl Read,
+    after: Option<&[u8]>,
+    limit: usize,
+) -> Result<(Vec<Repository>, Option<Key>), StoreError> {
+    read.readable(Range::prefix(keys::repositories()), after, limit).await
+}
+
 /// How many repositories an owner has, counted up to `cap`.
 pub async fn count_of(read: &impl Read, owner: u64, cap: u64) -> Result<u64, StoreError> {
     read.count(&Range::prefix(keys::owner_repositories(owner)), cap).await
@@ -204,7 +214,7 @@ pub async fn relist(tx: &Tx, owner: u64, visibility: Visibility) -> Result<(), S
 }
 
 /// Keys that refer to `row`.
-fn references(row: &Repository) -> BTreeSet<Key> {
+pub(super) fn references(row: &Repository) -> BTreeSet<Key> {
     if row.deleted {
         return [keys::repository_garbage(row.id)].into();
     }
@@ -218,7 +228,7 @@ fn references(row: &Repository) -> BTreeSet<Key> {
 }
 
 /// Entries of `row` in sorted lists.
-fn listings(row: &Repository) -> BTreeMap<Key, Listing> {
+pub(super) fn listings(row: &Repository) -> BTreeMap<Key, Listing> {
     if row.deleted {
         return BTreeMap::new();
     }

@@ -5,6 +5,7 @@
 
 mod agent;
 mod scenes;
+mod spellings;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -60,7 +61,7 @@ async fn every_route_refuses_those_who_may_not() {
     assert!(gone.is_empty(), "lines without a route: {gone:?}");
 }
 
-fn table() -> BTreeMap<(&'static str, &'static str), Vec<String>> {
+pub(crate) fn table() -> BTreeMap<(&'static str, &'static str), Vec<String>> {
     let lines = TABLE.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let rows = lines.map(|line| {
         let mut words = line.split_whitespace();

@@ -15,7 +15,16 @@ use crate::{
     store::{owners, repositories, runs},
 };
 
-/// `POST /jobs`: begins a job, in a new run or in a live one.
+/// Begins a job, in a new run or in a live one.
+#[utoipa::path(
+    post, path = "/jobs",
+    operation_id = "farrierBeginJob", tag = "farrier",
+    request_body = api::BeginRun,
+    responses(
+        (status = 201, body = api::BegunJob),
+        (status = 412, description = "The run has completed, or has as many jobs as it can."),
+    ),
+)]
 pub(in crate::http) async fn begin(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -30,7 +39,13 @@ pub(in crate::http) async fn begin(
     }))
 }
 
-/// `POST /jobs/{id}/end`
+/// Ends a job; again with the same conclusion changes nothing.
+#[utoipa::path(
+    post, path = "/jobs/{job}/end",
+    operation_id = "farrierEndJob", tag = "farrier",
+    request_body = api::EndJob,
+    responses((status = 200, body = api::Job), (status = 409, description = "It ended with another conclusion.")),
+)]
 pub(in crate::http) async fn end(
     State(app): State<App>,
     caller: Caller<OfRepository>,

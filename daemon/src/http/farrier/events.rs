@@ -21,6 +21,7 @@ use crate::{
         auth::{Caller, OfRepository, SignedIn},
         error::ApiError,
         extract::ok,
+        openapi::parameters::{LastEvent, WhichEvents},
         query, show,
     },
     model::identity::Identity,
@@ -43,8 +44,16 @@ const LIFE: Duration = Duration::from_secs(600);
 /// Where a client that lost its stream was.
 const LAST: HeaderName = HeaderName::from_static("last-event-id");
 
-/// `GET /events`: with `repository`, `kind`, `after` or the header `Last-Event-ID`. Who accepts
-/// only JSON gets a page.
+/// What happens: a stream of server-sent events, or, to who accepts only JSON, a page.
+#[utoipa::path(
+    get, path = "/events",
+    operation_id = "farrierListEvents", tag = "farrier",
+    params(WhichEvents, LastEvent),
+    security(("account" = [])),
+    responses(
+        (status = 200, content((api::Events = "application/json"), (String = "text/event-stream"))),
+    ),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<SignedIn<OfRepository>>,

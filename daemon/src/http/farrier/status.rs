@@ -13,7 +13,13 @@ use crate::{
     service::status,
 };
 
-/// `GET /status`
+/// The daemon about itself.
+#[utoipa::path(
+    get, path = "/status",
+    operation_id = "farrierGetStatus", tag = "farrier",
+    security(("account" = [])),
+    responses((status = 200, body = api::Status)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<Nothing>,

@@ -14,6 +14,7 @@ use crate::{
         auth::{Caller, OfAdmin},
         error::ApiError,
         extract::{Input, Output, created, ok},
+        openapi::parameters::{DeleteUser, ListUsers, Paging},
         page::Page,
         query, show,
     },
@@ -30,7 +31,14 @@ const ORDERS: &[(&str, Order)] =
 const VISIBILITIES: &[(&str, Visibility)] =
     &[("public", Visibility::Public), ("limited", Visibility::Limited), ("private", Visibility::Private)];
 
-/// `GET /admin/users`
+/// All accounts, or those that fit.
+#[utoipa::path(
+    get, path = "/admin/users",
+    operation_id = "adminSearchUsers", tag = "admin",
+    params(ListUsers, Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::User>), (status = 422, description = "An unknown word in the query.")),
+)]
 pub(in crate::http) async fn list_users(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -65,7 +73,13 @@ pub(in crate::http) async fn list_users(
     Ok(page.answer(&app, "/api/v1/admin/users", query, total, shown))
 }
 
-/// `POST /admin/users`
+/// Makes an account.
+#[utoipa::path(
+    post, path = "/admin/users",
+    operation_id = "adminCreateUser", tag = "admin",
+    request_body = api::CreateUser,
+    responses((status = 201, body = api::User), (status = 400, description = "The password cannot be used.")),
+)]
 pub(in crate::http) async fn create_user(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -76,7 +90,16 @@ pub(in crate::http) async fn create_user(
     Ok(created(show::user(&app, &caller.identity, &user)))
 }
 
-/// `PATCH /admin/users/{name}`
+/// Changes an account; what is absent stays.
+#[utoipa::path(
+    patch, path = "/admin/users/{name}",
+    operation_id = "adminEditUser", tag = "admin",
+    request_body = api::EditUser,
+    responses(
+        (status = 200, body = api::User),
+        (status = 400, description = "The password or the address cannot be used, or the built-in administrator stays one."),
+    ),
+)]
 pub(in crate::http) async fn edit_user(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -88,7 +111,16 @@ pub(in crate::http) async fn edit_user(
     Ok(ok(show::user(&app, &caller.identity, &user)))
 }
 
-/// `DELETE /admin/users/{name}`
+/// Deletes an account.
+#[utoipa::path(
+    delete, path = "/admin/users/{name}",
+    operation_id = "adminDeleteUser", tag = "admin",
+    params(DeleteUser),
+    responses(
+        (status = 204),
+        (status = 422, description = "The caller, the built-in administrator, or an account that still owns something."),
+    ),
+)]
 pub(in crate::http) async fn delete_user(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -100,7 +132,13 @@ pub(in crate::http) async fn delete_user(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /admin/users/{name}/rename`
+/// Gives an account another name; the old one leads to it.
+#[utoipa::path(
+    post, path = "/admin/users/{name}/rename",
+    operation_id = "adminRenameUser", tag = "admin",
+    request_body = api::RenameUser,
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn rename_user(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -111,7 +149,13 @@ pub(in crate::http) async fn rename_user(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /admin/users/{name}/orgs`
+/// Makes an organisation of an account.
+#[utoipa::path(
+    post, path = "/admin/users/{name}/orgs",
+    operation_id = "adminCreateOrg", tag = "admin",
+    request_body = api::CreateOrg,
+    responses((status = 201, body = api::Organization)),
+)]
 pub(in crate::http) async fn create_org(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -122,7 +166,14 @@ pub(in crate::http) async fn create_org(
     Ok(created(show::organization(&app, &caller.identity, &org)))
 }
 
-/// `GET /admin/users/{name}/orgs`
+/// Organisations of an account.
+#[utoipa::path(
+    get, path = "/admin/users/{name}/orgs",
+    operation_id = "adminListUserOrgs", tag = "admin",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Organization>)),
+)]
 pub(in crate::http) async fn orgs_of(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -138,7 +189,14 @@ pub(in crate::http) async fn orgs_of(
     Ok(page.answer(&app, &format!("/api/v1/admin/users/{name}/orgs"), query.as_deref(), total, shown))
 }
 
-/// `GET /admin/orgs`
+/// All organisations.
+#[utoipa::path(
+    get, path = "/admin/orgs",
+    operation_id = "adminGetAllOrgs", tag = "admin",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Organization>)),
+)]
 pub(in crate::http) async fn list_orgs(
     State(app): State<App>,
     caller: Caller<OfAdmin>,

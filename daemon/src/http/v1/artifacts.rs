@@ -17,6 +17,7 @@ use crate::{
         auth::{Caller, OfRepository},
         error::ApiError,
         extract::{Output, ok},
+        openapi::parameters::{ActionsPaging, ArtifactName},
         origin,
         page::Page,
         show,
@@ -42,7 +43,13 @@ async fn repository(
     Ok((found, path))
 }
 
-/// `GET /repos/{owner}/{repo}/actions/artifacts`
+/// Artifacts of a repository, newest first.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/actions/artifacts",
+    operation_id = "getArtifacts", tag = "actions",
+    params(ArtifactName, ActionsPaging),
+    responses((status = 200, body = api::Artifacts)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -55,7 +62,13 @@ pub(in crate::http) async fn list(
     page(&app, &snapshot, List::Repository(found.repository.id), &path, &address, query.as_deref()).await
 }
 
-/// `GET /repos/{owner}/{repo}/actions/runs/{run}/artifacts`: empty for a run that there is not.
+/// Artifacts of a run; none of a run that there is not.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/actions/runs/{run}/artifacts",
+    operation_id = "getArtifactsOfRun", tag = "actions",
+    params(ArtifactName, ActionsPaging),
+    responses((status = 200, body = api::Artifacts)),
+)]
 pub(in crate::http) async fn list_of_run(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -107,7 +120,12 @@ fn artifact_id(text: &str) -> Result<u64, Error> {
     text.parse().map_err(|_| Error::NotFound { what: "the artifact" })
 }
 
-/// `GET /repos/{owner}/{repo}/actions/artifacts/{id}`
+/// An artifact.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/actions/artifacts/{id}",
+    operation_id = "getArtifact", tag = "actions",
+    responses((status = 200, body = api::Artifact)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -117,7 +135,12 @@ pub(in crate::http) async fn get(
     Ok(ok(show::artifact(&app, &path, &row, &run)))
 }
 
-/// `GET /repos/{owner}/{repo}/actions/artifacts/{id}/zip`
+/// Leads to the bytes of an artifact: to a signed address that needs no credentials.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/actions/artifacts/{id}/zip",
+    operation_id = "downloadArtifact", tag = "actions",
+    responses((status = 302)),
+)]
 pub(in crate::http) async fn download(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -131,7 +154,12 @@ pub(in crate::http) async fn download(
     Ok((StatusCode::FOUND, [(header::LOCATION, location)]).into_response())
 }
 
-/// `DELETE /repos/{owner}/{repo}/actions/artifacts/{id}`
+/// Deletes an artifact.
+#[utoipa::path(
+    delete, path = "/repos/{owner}/{repo}/actions/artifacts/{id}",
+    operation_id = "deleteArtifact", tag = "actions",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Caller<OfRepository>,

@@ -13,6 +13,7 @@ use crate::{
         auth::{Caller, OfRepository},
         error::ApiError,
         extract::{Input, Output, ok},
+        openapi::parameters::Paging,
         page::Page,
         show,
     },
@@ -21,7 +22,14 @@ use crate::{
 
 type Who = Path<(String, String, String)>;
 
-/// `GET /repos/{owner}/{repo}/collaborators`
+/// Who works on a repository beside its owner.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/collaborators",
+    operation_id = "repoListCollaborators", tag = "repository",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::User>)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -37,7 +45,13 @@ pub(in crate::http) async fn list(
     Ok((page.headers(&address, query.as_deref(), total), ok(shown)).into_response())
 }
 
-/// `GET /repos/{owner}/{repo}/collaborators/{user}`
+/// Whether somebody works on a repository: 204 or 404.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/collaborators/{user}",
+    operation_id = "repoCheckCollaborator", tag = "repository",
+    security(("account" = [])),
+    responses((status = 204), (status = 422, description = "There is no such account.")),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -48,7 +62,13 @@ pub(in crate::http) async fn get(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `PUT /repos/{owner}/{repo}/collaborators/{user}`
+/// Lets somebody work on a repository, or changes how.
+#[utoipa::path(
+    put, path = "/repos/{owner}/{repo}/collaborators/{user}",
+    operation_id = "repoAddCollaborator", tag = "repository",
+    request_body = api::AddCollaborator,
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn put(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -59,7 +79,12 @@ pub(in crate::http) async fn put(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `DELETE /repos/{owner}/{repo}/collaborators/{user}`
+/// Ends that somebody works on a repository.
+#[utoipa::path(
+    delete, path = "/repos/{owner}/{repo}/collaborators/{user}",
+    operation_id = "repoDeleteCollaborator", tag = "repository",
+    responses((status = 204), (status = 422, description = "The account owns the repository.")),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -69,7 +94,13 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `GET /repos/{owner}/{repo}/collaborators/{user}/permission`
+/// What somebody may do with a repository.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/collaborators/{user}/permission",
+    operation_id = "repoGetRepoPermissions", tag = "repository",
+    security(("account" = [])),
+    responses((status = 200, body = api::CollaboratorPermission)),
+)]
 pub(in crate::http) async fn permission(
     State(app): State<App>,
     caller: Caller<OfRepository>,

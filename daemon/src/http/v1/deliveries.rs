@@ -14,6 +14,7 @@ use crate::{
         auth::{Caller, Needs, OfAdmin, OfOrganization, OfRepository, OfUser, SignedIn},
         error::ApiError,
         extract::{Input, Output, ok},
+        openapi::parameters::{DeliveryQuery, PingQuery, TestQuery},
         page::Page,
         query, show,
     },
@@ -111,7 +112,14 @@ impl<A: At> FromRequestParts<App> for AtHook<A> {
     }
 }
 
-/// `GET …/hooks/{id}/deliveries`
+/// What a hook was sent, newest first. `Link` leads to the next page.
+#[utoipa::path(
+    get, path = "/admin/hooks/{id}/deliveries",
+    operation_id = "adminListHookDeliveries", tag = "admin",
+    params(DeliveryQuery),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Delivery>), (status = 422, description = "A filter means nothing.")),
+)]
 pub(in crate::http) async fn list<A: At>(
     State(app): State<App>,
     at: AtHook<A>,
@@ -121,7 +129,13 @@ pub(in crate::http) async fn list<A: At>(
     list_of(&app, at.of, uri.path(), query.as_deref()).await
 }
 
-/// `GET …/hooks/{id}/deliveries/{delivery}`
+/// One delivery: its last request and answer, and every attempt.
+#[utoipa::path(
+    get, path = "/admin/hooks/{id}/deliveries/{delivery}",
+    operation_id = "adminGetHookDelivery", tag = "admin",
+    security(("account" = [])),
+    responses((status = 200, body = api::DeliveryDetail)),
+)]
 pub(in crate::http) async fn get<A: At>(
     State(app): State<App>,
     at: AtHook<A>,
@@ -129,7 +143,12 @@ pub(in crate::http) async fn get<A: At>(
     detail(&app, at.of, at.path.get("delivery")).await
 }
 
-/// `POST …/hooks/{id}/deliveries/{delivery}/attempts`
+/// Sends a delivery again, under the same identifier.
+#[utoipa::path(
+    post, path = "/admin/hooks/{id}/deliveries/{delivery}/attempts",
+    operation_id = "adminRedeliverHook", tag = "admin",
+    responses((status = 202, body = api::Delivery), (status = 409, description = "The hook of the delivery, or what it said, is gone.")),
+)]
 pub(in crate::http) async fn redeliver<A: At>(
     State(app): State<App>,
     at: AtHook<A>,
@@ -138,7 +157,13 @@ pub(in crate::http) async fn redeliver<A: At>(
     Ok(Output(StatusCode::ACCEPTED, show::delivery(&row)))
 }
 
-/// `POST …/hooks/{id}/recover`
+/// Sends what a hook has missed again.
+#[utoipa::path(
+    post, path = "/admin/hooks/{id}/recover",
+    operation_id = "adminRecoverHook", tag = "admin",
+    request_body = api::RecoverDeliveries,
+    responses((status = 202, body = api::RecoveredDeliveries)),
+)]
 pub(in crate::http) async fn recover<A: At>(
     State(app): State<App>,
     at: AtHook<A>,
@@ -158,8 +183,16 @@ async fn recover_of(
     Ok(Output(StatusCode::ACCEPTED, api::RecoveredDeliveries { count }))
 }
 
-/// `POST …/hooks/{id}/tests`: `ref` and, for hooks of no repository, `repo` say with what; `wait=1`
-/// answers what came of it.
+/// Sends a push that did not happen to a hook, whatever it asks for.
+#[utoipa::path(
+    post, path = "/admin/hooks/{id}/tests",
+    operation_id = "adminTestHook", tag = "admin",
+    params(TestQuery),
+    responses(
+        (status = 200, body = api::DeliveryDetail, description = "What came of it, when that was waited for."),
+        (status = 204, description = "It is on its way; `X-Farrier-Delivery` names it."),
+    ),
+)]
 pub(in crate::http) async fn test<A: At>(
     State(app): State<App>,
     at: AtHook<A>,
@@ -171,7 +204,16 @@ pub(in crate::http) async fn test<A: At>(
     tested(&app, at.of, &row, query.as_deref()).await
 }
 
-/// `POST …/hooks/{id}/pings`
+/// Sends a greeting to a hook.
+#[utoipa::path(
+    post, path = "/admin/hooks/{id}/pings",
+    operation_id = "adminPingHook", tag = "admin",
+    params(PingQuery),
+    responses(
+        (status = 200, body = api::DeliveryDetail, description = "What came of it, when that was waited for."),
+        (status = 204, description = "It is on its way; `X-Farrier-Delivery` names it."),
+    ),
+)]
 pub(in crate::http) async fn ping<A: At>(
     State(app): State<App>,
     at: AtHook<A>,
@@ -194,7 +236,14 @@ async fn tested(
     Ok((StatusCode::NO_CONTENT, [(DELIVERY, guid)]).into_response())
 }
 
-/// `GET /api/farrier/v1/deliveries`: those of all hooks.
+/// What all hooks were sent, deleted ones too, newest first.
+#[utoipa::path(
+    get, path = "/deliveries",
+    operation_id = "farrierListDeliveries", tag = "farrier",
+    params(DeliveryQuery),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Delivery>), (status = 422, description = "A filter means nothing.")),
+)]
 pub(in crate::http) async fn list_all(
     State(app): State<App>,
     _caller: Caller<OfAdmin>,
@@ -204,7 +253,13 @@ pub(in crate::http) async fn list_all(
     list_of(&app, Of::All, uri.path(), query.as_deref()).await
 }
 
-/// `GET /api/farrier/v1/deliveries/{delivery}`
+/// One delivery of any hook.
+#[utoipa::path(
+    get, path = "/deliveries/{delivery}",
+    operation_id = "farrierGetDelivery", tag = "farrier",
+    security(("account" = [])),
+    responses((status = 200, body = api::DeliveryDetail)),
+)]
 pub(in crate::http) async fn get_any(
     State(app): State<App>,
     _caller: Caller<OfAdmin>,
@@ -213,7 +268,12 @@ pub(in crate::http) async fn get_any(
     detail(&app, Of::All, &delivery).await
 }
 
-/// `POST /api/farrier/v1/deliveries/{delivery}/attempts`
+/// Sends a delivery of any hook again.
+#[utoipa::path(
+    post, path = "/deliveries/{delivery}/attempts",
+    operation_id = "farrierRedeliver", tag = "farrier",
+    responses((status = 202, body = api::Delivery), (status = 409, description = "The hook of the delivery, or what it said, is gone.")),
+)]
 pub(in crate::http) async fn redeliver_any(
     State(app): State<App>,
     _caller: Caller<OfAdmin>,
@@ -223,7 +283,13 @@ pub(in crate::http) async fn redeliver_any(
     Ok(Output(StatusCode::ACCEPTED, show::delivery(&row)))
 }
 
-/// `POST /api/farrier/v1/hooks/{id}/recover`: of a hook of any place.
+/// Sends what a hook of any place has missed again.
+#[utoipa::path(
+    post, path = "/hooks/{id}/recover",
+    operation_id = "farrierRecoverHook", tag = "farrier",
+    request_body = api::RecoverDeliveries,
+    responses((status = 202, body = api::RecoveredDeliveries)),
+)]
 pub(in crate::http) async fn recover_any(
     State(app): State<App>,
     _caller: Caller<OfAdmin>,

@@ -14,6 +14,7 @@ use crate::{
         auth::{Caller, Needs, OfOrganization, SignedIn},
         error::ApiError,
         extract::{Output, ok},
+        openapi::parameters::Paging,
         page::Page,
         show,
     },
@@ -22,8 +23,13 @@ use crate::{
     store::{Snapshot, owners},
 };
 
-/// `GET /orgs/{org}/members`, `GET /orgs/{org}/public_members`: memberships are no secret among
-/// those who see the organisation and the member.
+/// Members of an organisation. Memberships are no secret among those who see the organisation and the member.
+#[utoipa::path(
+    get, path = "/orgs/{org}/members",
+    operation_id = "orgListMembers", tag = "organization",
+    params(Paging),
+    responses((status = 200, body = Vec<api::User>)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
@@ -49,7 +55,12 @@ async fn page<N: Needs>(
     Ok(page.answer(app, path, query, total, shown))
 }
 
-/// `GET /orgs/{org}/members/{user}`, `GET /orgs/{org}/public_members/{user}`: 204 or 404.
+/// Whether an account belongs to an organisation: 204 or 404.
+#[utoipa::path(
+    get, path = "/orgs/{org}/members/{user}",
+    operation_id = "orgIsMember", tag = "organization",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn is_member(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
@@ -64,7 +75,12 @@ pub(in crate::http) async fn is_member(
     Err(Error::NotFound { what: "the member" }.into())
 }
 
-/// `DELETE /orgs/{org}/members/{user}`
+/// Takes an account out of an organisation.
+#[utoipa::path(
+    delete, path = "/orgs/{org}/members/{user}",
+    operation_id = "orgDeleteMember", tag = "organization",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn remove(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
@@ -77,7 +93,14 @@ pub(in crate::http) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `GET /orgs/{org}/teams`
+/// Teams of an organisation: there is one, "Owners".
+#[utoipa::path(
+    get, path = "/orgs/{org}/teams",
+    operation_id = "orgListTeams", tag = "organization",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Team>)),
+)]
 pub(in crate::http) async fn teams(
     State(app): State<App>,
     caller: Caller<SignedIn<OfOrganization>>,
@@ -91,7 +114,13 @@ pub(in crate::http) async fn teams(
     Ok(page.answer(&app, &format!("/api/v1/orgs/{name}/teams"), query.as_deref(), total, shown))
 }
 
-/// `GET /teams/{team}`
+/// A team.
+#[utoipa::path(
+    get, path = "/teams/{team}",
+    operation_id = "orgGetTeam", tag = "organization",
+    security(("account" = [])),
+    responses((status = 200, body = api::Team)),
+)]
 pub(in crate::http) async fn team(
     State(app): State<App>,
     caller: Caller<SignedIn<OfOrganization>>,
@@ -102,7 +131,14 @@ pub(in crate::http) async fn team(
     Ok(ok(show::team(&app, &caller.identity, &org)))
 }
 
-/// `GET /teams/{team}/members`
+/// Members of a team.
+#[utoipa::path(
+    get, path = "/teams/{team}/members",
+    operation_id = "orgListTeamMembers", tag = "organization",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::User>)),
+)]
 pub(in crate::http) async fn team_members(
     State(app): State<App>,
     caller: Caller<SignedIn<OfOrganization>>,
@@ -114,7 +150,12 @@ pub(in crate::http) async fn team_members(
     page(&app, &snapshot, &caller, &org, &format!("/api/v1/teams/{id}/members"), query.as_deref()).await
 }
 
-/// `PUT /teams/{team}/members/{user}`
+/// Takes an account into a team.
+#[utoipa::path(
+    put, path = "/teams/{team}/members/{user}",
+    operation_id = "orgAddTeamMember", tag = "organization",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn add_team_member(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
@@ -127,7 +168,12 @@ pub(in crate::http) async fn add_team_member(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `DELETE /teams/{team}/members/{user}`
+/// Takes an account out of a team.
+#[utoipa::path(
+    delete, path = "/teams/{team}/members/{user}",
+    operation_id = "orgRemoveTeamMember", tag = "organization",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn remove_team_member(
     State(app): State<App>,
     caller: Caller<OfOrganization>,

@@ -13,6 +13,7 @@ use crate::{
         auth::{Caller, OfRepository},
         error::ApiError,
         extract::{Input, Output, created},
+        openapi::parameters::Prefer,
         show,
     },
     service::{
@@ -21,7 +22,18 @@ use crate::{
     },
 };
 
-/// `POST /repos/migrate`: the answer comes when all is there, or at once to those who prefer that.
+/// Fetches a repository from elsewhere: the answer comes when all is there, or at once to those who prefer that.
+#[utoipa::path(
+    post, path = "/repos/migrate",
+    operation_id = "repoMigrate", tag = "repository",
+    params(Prefer),
+    request_body = api::MigrateRepository,
+    responses(
+        (status = 201, body = api::Repository),
+        (status = 202, body = api::Repository),
+        (status = 409, description = "There is something of that name."),
+    ),
+)]
 pub(in crate::http) async fn migrate(
     State(app): State<App>,
     caller: Caller<OfRepository>,

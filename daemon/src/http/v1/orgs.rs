@@ -13,6 +13,7 @@ use crate::{
         auth::{Caller, OfOrganization, OfUserOrganization, SignedIn},
         error::ApiError,
         extract::{Input, Output, created, ok},
+        openapi::parameters::Paging,
         page::Page,
         show,
     },
@@ -22,7 +23,13 @@ use crate::{
     },
 };
 
-/// `GET /orgs`
+/// Organisations that the caller sees, by name.
+#[utoipa::path(
+    get, path = "/orgs",
+    operation_id = "orgGetAll", tag = "organization",
+    params(Paging),
+    responses((status = 200, body = Vec<api::Organization>)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
@@ -36,7 +43,14 @@ pub(in crate::http) async fn list(
     Ok(page.answer(&app, "/api/v1/orgs", query.as_deref(), total, shown))
 }
 
-/// `GET /user/orgs`
+/// The caller's organisations.
+#[utoipa::path(
+    get, path = "/user/orgs",
+    operation_id = "orgListCurrentUserOrgs", tag = "organization",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Organization>)),
+)]
 pub(in crate::http) async fn list_own(
     State(app): State<App>,
     caller: Caller<SignedIn<OfUserOrganization>>,
@@ -46,7 +60,14 @@ pub(in crate::http) async fn list_own(
     of_user(&app, &caller, user, "/api/v1/user/orgs", query.as_deref()).await
 }
 
-/// `GET /users/{name}/orgs`
+/// Organisations of an account.
+#[utoipa::path(
+    get, path = "/users/{name}/orgs",
+    operation_id = "orgListUserOrgs", tag = "organization",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Organization>)),
+)]
 pub(in crate::http) async fn list_of(
     State(app): State<App>,
     caller: Caller<SignedIn<OfUserOrganization>>,
@@ -74,7 +95,13 @@ async fn of_user(
     Ok(page.answer(app, path, query, total, shown))
 }
 
-/// `GET /users/{name}/orgs/{org}/permissions`
+/// What an account may do in an organisation.
+#[utoipa::path(
+    get, path = "/users/{name}/orgs/{org}/permissions",
+    operation_id = "orgGetUserPermissions", tag = "organization",
+    security(("account" = [])),
+    responses((status = 200, body = api::OrgPermissions)),
+)]
 pub(in crate::http) async fn permissions(
     State(app): State<App>,
     caller: Caller<SignedIn<OfUserOrganization>>,
@@ -85,7 +112,13 @@ pub(in crate::http) async fn permissions(
     Ok(ok(show::permissions(found)))
 }
 
-/// `POST /orgs`
+/// Makes an organisation.
+#[utoipa::path(
+    post, path = "/orgs",
+    operation_id = "orgCreate", tag = "organization",
+    request_body = api::CreateOrg,
+    responses((status = 201, body = api::Organization)),
+)]
 pub(in crate::http) async fn create(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
@@ -95,7 +128,12 @@ pub(in crate::http) async fn create(
     Ok(created(show::organization(&app, &caller.identity, &org)))
 }
 
-/// `GET /orgs/{org}`
+/// An organisation.
+#[utoipa::path(
+    get, path = "/orgs/{org}",
+    operation_id = "orgGet", tag = "organization",
+    responses((status = 200, body = api::Organization)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
@@ -106,7 +144,13 @@ pub(in crate::http) async fn get(
     Ok(ok(show::organization(&app, &caller.identity, &org)))
 }
 
-/// `PATCH /orgs/{org}`
+/// Changes an organisation; what is absent stays.
+#[utoipa::path(
+    patch, path = "/orgs/{org}",
+    operation_id = "orgEdit", tag = "organization",
+    request_body = api::EditOrg,
+    responses((status = 200, body = api::Organization)),
+)]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
@@ -117,7 +161,12 @@ pub(in crate::http) async fn edit(
     Ok(ok(show::organization(&app, &caller.identity, &org)))
 }
 
-/// `DELETE /orgs/{org}`
+/// Deletes an organisation that owns nothing.
+#[utoipa::path(
+    delete, path = "/orgs/{org}",
+    operation_id = "orgDelete", tag = "organization",
+    responses((status = 204), (status = 409, description = "It owns repositories.")),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
@@ -127,7 +176,13 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /orgs/{org}/rename`
+/// Gives an organisation another name; the old one leads to it.
+#[utoipa::path(
+    post, path = "/orgs/{org}/rename",
+    operation_id = "renameOrg", tag = "organization",
+    request_body = api::RenameOrg,
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn rename(
     State(app): State<App>,
     caller: Caller<OfOrganization>,

@@ -5,6 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use farrier_common::api;
+use farrier_proto::store::OwnerKind;
 use http::StatusCode;
 
 use crate::{
@@ -13,6 +14,7 @@ use crate::{
         auth::{Caller, OfAdmin, OfOrganization, OfOrganizationRepository, OfRepository, OfUserRepository},
         error::ApiError,
         extract::{Input, Output, created, ok},
+        openapi::parameters::Paging,
         page::Page,
         show,
     },
@@ -21,13 +23,18 @@ use crate::{
         Error,
         access::{self, Action},
         repositories::{self, For, Found},
+        viewer,
     },
-    store::owners::{self, Owner},
 };
 
 type Shown = Result<Output<api::Repository>, ApiError>;
 
-/// `GET /repos/{owner}/{repo}`
+/// A repository.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}",
+    operation_id = "repoGet", tag = "repository",
+    responses((status = 200, body = api::Repository)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -38,7 +45,13 @@ pub(in crate::http) async fn get(
     Ok(ok(show::repository(&app, &caller.identity, &found)))
 }
 
-/// `GET /repositories/{id}`
+/// A repository by its number.
+#[utoipa::path(
+    get, path = "/repositories/{id}",
+    operation_id = "repoGetByID", tag = "repository",
+    security(("account" = [])),
+    responses((status = 200, body = api::Repository)),
+)]
 pub(in crate::http) async fn get_by_id(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -49,7 +62,17 @@ pub(in crate::http) async fn get_by_id(
     Ok(ok(show::repository(&app, &caller.identity, &found)))
 }
 
-/// `POST /user/repos`
+/// Makes a repository of the caller.
+#[utoipa::path(
+    post, path = "/user/repos",
+    operation_id = "createCurrentUserRepo", tag = "repository",
+    request_body = api::CreateRepository,
+    responses(
+        (status = 201, body = api::Repository),
+        (status = 400, description = "There is no such readme."),
+        (status = 409, description = "The owner has a repository of that name."),
+    ),
+)]
 pub(in crate::http) async fn create_own(
     State(app): State<App>,
     caller: Caller<OfUserRepository>,
@@ -58,7 +81,17 @@ pub(in crate::http) async fn create_own(
     create(&app, &caller.identity, For::Caller, input).await
 }
 
-/// `POST /orgs/{name}/repos`, and `/org/{name}/repos` as older clients say.
+/// Makes a repository of an organisation.
+#[utoipa::path(
+    post, path = "/orgs/{name}/repos",
+    operation_id = "createOrgRepo", tag = "organization",
+    request_body = api::CreateRepository,
+    responses(
+        (status = 201, body = api::Repository),
+        (status = 400, description = "There is no such readme."),
+        (status = 409, description = "The owner has a repository of that name."),
+    ),
+)]
 pub(in crate::http) async fn create_in_org(
     State(app): State<App>,
     caller: Caller<OfOrganizationRepository>,
@@ -68,7 +101,17 @@ pub(in crate::http) async fn create_in_org(
     create(&app, &caller.identity, For::Org(&name), input).await
 }
 
-/// `POST /admin/users/{name}/repos`
+/// Makes a repository of an account.
+#[utoipa::path(
+    post, path = "/admin/users/{name}/repos",
+    operation_id = "adminCreateRepo", tag = "admin",
+    request_body = api::CreateRepository,
+    responses(
+        (status = 201, body = api::Repository),
+        (status = 400, description = "There is no such readme."),
+        (status = 409, description = "The owner has a repository of that name."),
+    ),
+)]
 pub(in crate::http) async fn create_for(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -88,7 +131,13 @@ async fn create(app: &App, identity: &Identity, owner: For<'_>, input: api::Crea
     Ok(created(show::repository(app, identity, &made)))
 }
 
-/// `PATCH /repos/{owner}/{repo}`
+/// Changes a repository; what is absent stays.
+#[utoipa::path(
+    patch, path = "/repos/{owner}/{repo}",
+    operation_id = "repoEdit", tag = "repository",
+    request_body = api::EditRepository,
+    responses((status = 200, body = api::Repository)),
+)]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -99,7 +148,12 @@ pub(in crate::http) async fn edit(
     Ok(ok(show::repository(&app, &caller.identity, &changed)))
 }
 
-/// `DELETE /repos/{owner}/{repo}`
+/// Deletes a repository with all that it holds.
+#[utoipa::path(
+    delete, path = "/repos/{owner}/{repo}",
+    operation_id = "repoDelete", tag = "repository",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -109,16 +163,19 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `DELETE /orgs/{name}/repos`: 202 when there was something to delete; it is gone already then.
+/// Deletes all repositories of an organisation: 202 when there were some, which are gone already then.
+#[utoipa::path(
+    delete, path = "/orgs/{name}/repos",
+    operation_id = "orgDeleteRepos", tag = "organization",
+    responses((status = 202), (status = 204)),
+)]
 pub(in crate::http) async fn delete_all(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let missing = Error::NotFound { what: "the organisation" };
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let owner = owners::owner_by_name(&snapshot, &name).await.map_err(Error::from)?;
-    let Some(owner @ Owner::Org(_)) = owner else { return Err(missing.into()) };
+    let owner = viewer::find_of_kind(&snapshot, &caller.identity, &name, OwnerKind::Org).await?;
     let rights = access::owns(&snapshot, &caller.identity, &owner).await.map_err(Error::from)?;
     drop(snapshot);
     access::require_account(&caller.identity)?;
@@ -131,7 +188,13 @@ pub(in crate::http) async fn delete_all(
     Ok(if deleted == 0 { StatusCode::NO_CONTENT } else { StatusCode::ACCEPTED })
 }
 
-/// `GET /repos/{owner}/{repo}/forks`: there are none.
+/// Forks of a repository: there are none.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/forks",
+    operation_id = "listForks", tag = "repository",
+    params(Paging),
+    responses((status = 200, body = Vec<api::Repository>)),
+)]
 pub(in crate::http) async fn forks(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -142,4 +205,9 @@ pub(in crate::http) async fn forks(
     repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
     let headers = Page::of(query.as_deref()).headers("", query.as_deref(), 0);
     Ok((headers, ok(Vec::<api::Repository>::new())).into_response())
+}
+
+/// `POST /repos/{owner}/{repo}/forks`: not built. Without this, the list above would make it 405.
+pub(in crate::http) async fn fork() -> ApiError {
+    ApiError::no_route()
 }

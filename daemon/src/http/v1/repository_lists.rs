@@ -5,6 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use farrier_common::api;
+use farrier_proto::store::OwnerKind;
 use http::HeaderMap;
 
 use crate::{
@@ -13,6 +14,7 @@ use crate::{
         auth::{Caller, OfOrganization, OfRepository, OfUserRepository},
         error::ApiError,
         extract::ok,
+        openapi::parameters::{OwnRepositories, Paging, SearchRepositories},
         page::Page,
         show,
     },
@@ -20,14 +22,19 @@ use crate::{
     service::{
         Error,
         repositories::{self, Found, Mode, Query},
+        viewer,
     },
-    store::{
-        listings::{Filter, Sort},
-        owners::{self, Owner},
-    },
+    store::listings::{Filter, Sort},
 };
 
-/// `GET /user/repos`
+/// Repositories that the caller owns, alone or with an organisation, or works on.
+#[utoipa::path(
+    get, path = "/user/repos",
+    operation_id = "userCurrentListRepos", tag = "repository",
+    params(OwnRepositories, Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Repository>), (status = 422, description = "An unknown order.")),
+)]
 pub(in crate::http) async fn own(
     State(app): State<App>,
     caller: Caller<OfUserRepository>,
@@ -41,7 +48,13 @@ pub(in crate::http) async fn own(
     Ok(list(&app, &caller.identity, found, page, "/user/repos", query))
 }
 
-/// `GET /users/{name}/repos`
+/// Repositories of an account that the caller sees.
+#[utoipa::path(
+    get, path = "/users/{name}/repos",
+    operation_id = "userListRepos", tag = "repository",
+    params(Paging),
+    responses((status = 200, body = Vec<api::Repository>)),
+)]
 pub(in crate::http) async fn of_user(
     State(app): State<App>,
     caller: Caller<OfUserRepository>,
@@ -51,7 +64,13 @@ pub(in crate::http) async fn of_user(
     of_owner(&app, &caller.identity, &name, query.as_deref(), "users").await
 }
 
-/// `GET /orgs/{name}/repos`
+/// Repositories of an organisation that the caller sees.
+#[utoipa::path(
+    get, path = "/orgs/{name}/repos",
+    operation_id = "orgListRepos", tag = "organization",
+    params(Paging),
+    responses((status = 200, body = Vec<api::Repository>)),
+)]
 pub(in crate::http) async fn of_org(
     State(app): State<App>,
     caller: Caller<OfOrganization>,
@@ -69,16 +88,23 @@ async fn of_owner(
     kind: &str,
 ) -> Result<Response, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let owner = owners::owner_by_name(&snapshot, name).await.map_err(Error::from)?;
-    let fits = |owner: &Owner| matches!(owner, Owner::Org(_)) == (kind == "orgs");
-    let what = if kind == "orgs" { "the organisation" } else { "the user" };
-    let owner = owner.filter(fits).ok_or(Error::NotFound { what })?;
+    let wanted = if kind == "orgs" { OwnerKind::Org } else { OwnerKind::User };
+    let owner = viewer::find_of_kind(&snapshot, identity, name, wanted).await?;
     let page = Page::of(query);
     let found = repositories::of_owner(&snapshot, identity, &owner, page.skip(), page.limit).await?;
     Ok(list(app, identity, found, page, &format!("/{kind}/{}/repos", owner.name()), query))
 }
 
-/// `GET /repos/search`
+/// Repositories that the caller sees and that fit.
+#[utoipa::path(
+    get, path = "/repos/search",
+    operation_id = "repoSearch", tag = "repository",
+    params(SearchRepositories, Paging),
+    responses(
+        (status = 200, body = api::RepositorySearch),
+        (status = 422, description = "An unknown word in the query."),
+    ),
+)]
 pub(in crate::http) async fn search(
     State(app): State<App>,
     caller: Caller<OfRepository>,

@@ -13,6 +13,7 @@ use crate::{
         auth::{Caller, OfRepository},
         error::ApiError,
         extract::{Output, ok},
+        openapi::parameters::ActionsPaging,
         page::Page,
         show,
     },
@@ -52,7 +53,13 @@ impl Scene {
     }
 }
 
-/// `GET /repos/{owner}/{repo}/actions/runs`
+/// Runs of a repository, newest first.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/actions/runs",
+    operation_id = "getWorkflowRuns", tag = "actions",
+    params(ActionsPaging),
+    responses((status = 200, body = api::Runs)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -65,7 +72,13 @@ pub(in crate::http) async fn list(
     Ok((headers, ok(api::Runs { total_count: show::number(total), workflow_runs })).into_response())
 }
 
-/// `GET /repos/{owner}/{repo}/actions/tasks`: the same in the older shape.
+/// Runs of a repository in an older shape.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/actions/tasks",
+    operation_id = "ListActionTasks", tag = "actions",
+    params(ActionsPaging),
+    responses((status = 200, body = api::TaskList)),
+)]
 pub(in crate::http) async fn list_tasks(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -92,7 +105,12 @@ async fn page_of_runs(
     Ok((rows, total, page.headers(&address, query, total)))
 }
 
-/// `GET /repos/{owner}/{repo}/actions/runs/{run}`
+/// A run.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/actions/runs/{run}",
+    operation_id = "GetWorkflowRun", tag = "actions",
+    responses((status = 200, body = api::Run)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -103,7 +121,12 @@ pub(in crate::http) async fn get(
     Ok(ok(show::run(&app, &scene.path, &run)))
 }
 
-/// `GET /repos/{owner}/{repo}/actions/runs/{run}/jobs`
+/// Jobs of a run, oldest first.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/actions/runs/{run}/jobs",
+    operation_id = "listWorkflowRunJobs", tag = "actions",
+    responses((status = 200, body = api::Jobs)),
+)]
 pub(in crate::http) async fn jobs(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -114,8 +137,12 @@ pub(in crate::http) async fn jobs(
     Ok(ok(scene.jobs(&app, &run).await?))
 }
 
-/// `GET /repos/{owner}/{repo}/actions/runs/{run}/attempts/{n}`: a rerun is a new run, so there is
-/// the first attempt only.
+/// An attempt of a run: a rerun is a new run, so there is only the first.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/actions/runs/{run}/attempts/{attempt}",
+    operation_id = "getWorkflowRunAttempt", tag = "actions",
+    responses((status = 200, body = api::Run)),
+)]
 pub(in crate::http) async fn attempt(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -125,7 +152,12 @@ pub(in crate::http) async fn attempt(
     get(State(app), caller, Path((owner, name, run))).await
 }
 
-/// `GET /repos/{owner}/{repo}/actions/runs/{run}/attempts/{n}/jobs`
+/// Jobs of an attempt, oldest first.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/actions/runs/{run}/attempts/{attempt}/jobs",
+    operation_id = "listWorkflowRunAttemptJobs", tag = "actions",
+    responses((status = 200, body = api::Jobs)),
+)]
 pub(in crate::http) async fn attempt_jobs(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -139,7 +171,12 @@ fn first_attempt(attempt: &str) -> Result<(), Error> {
     if attempt == "1" { Ok(()) } else { Err(Error::NotFound { what: "the attempt" }) }
 }
 
-/// `GET /repos/{owner}/{repo}/actions/jobs/{job}`
+/// A job.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/actions/jobs/{job}",
+    operation_id = "getWorkflowJob", tag = "actions",
+    responses((status = 200, body = api::Job)),
+)]
 pub(in crate::http) async fn job(
     State(app): State<App>,
     caller: Caller<OfRepository>,

@@ -13,12 +13,23 @@ use crate::{
     service::status,
 };
 
-/// `GET /version`
+/// The version of the API.
+#[utoipa::path(
+    get, path = "/version",
+    operation_id = "getVersion", tag = "miscellaneous",
+    responses((status = 200, body = api::Version)),
+)]
 pub(in crate::http) async fn version(State(app): State<App>, _: Anyone) -> Output<api::Version> {
     ok(api::Version { version: app.config.server.version.clone() })
 }
 
-/// `GET /api/healthz`: 200 while requests can be served, else 503.
+/// Whether requests can be served.
+#[utoipa::path(
+    get, path = "/healthz",
+    operation_id = "getHealth", tag = "miscellaneous",
+    security(()),
+    responses((status = 200, body = api::Health), (status = 503, body = api::Health)),
+)]
 pub(in crate::http) async fn health(State(app): State<App>) -> Output<api::Health> {
     let health = status::health(&app).await;
     let status = if health.problems.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };

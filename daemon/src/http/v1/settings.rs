@@ -21,7 +21,12 @@ const BLOB_MAX_BYTES: u64 = 10 << 20;
 /// Largest answer about content, bytes.
 const CONTENT_MAX_BYTES: u64 = 100 << 20;
 
-/// `GET /settings/api`
+/// Bounds of the API.
+#[utoipa::path(
+    get, path = "/settings/api",
+    operation_id = "getGeneralAPISettings", tag = "settings",
+    responses((status = 200, body = api::ApiSettings)),
+)]
 pub(in crate::http) async fn api(_: Anyone) -> Output<api::ApiSettings> {
     ok(api::ApiSettings {
         max_response_items: page::LIMIT_MAX as u64,
@@ -32,7 +37,12 @@ pub(in crate::http) async fn api(_: Anyone) -> Output<api::ApiSettings> {
     })
 }
 
-/// `GET /settings/repository`
+/// What repositories do not have here.
+#[utoipa::path(
+    get, path = "/settings/repository",
+    operation_id = "getGeneralRepositorySettings", tag = "settings",
+    responses((status = 200, body = api::RepositorySettings)),
+)]
 pub(in crate::http) async fn repository(_: Anyone) -> Output<api::RepositorySettings> {
     ok(api::RepositorySettings {
         mirrors_disabled: true,
@@ -45,22 +55,42 @@ pub(in crate::http) async fn repository(_: Anyone) -> Output<api::RepositorySett
     })
 }
 
-/// `GET /settings/ui`
+/// Settings of a web site, which there is not.
+#[utoipa::path(
+    get, path = "/settings/ui",
+    operation_id = "getGeneralUISettings", tag = "settings",
+    responses((status = 200, body = api::UiSettings)),
+)]
 pub(in crate::http) async fn ui(_: Anyone) -> Output<api::UiSettings> {
     ok(api::UiSettings::default())
 }
 
-/// `GET /settings/attachment`
+/// Settings of attachments, which there are not.
+#[utoipa::path(
+    get, path = "/settings/attachment",
+    operation_id = "getGeneralAttachmentSettings", tag = "settings",
+    responses((status = 200, body = api::AttachmentSettings)),
+)]
 pub(in crate::http) async fn attachment(_: Anyone) -> Output<api::AttachmentSettings> {
     ok(api::AttachmentSettings::default())
 }
 
-/// `GET /gitignore/templates`
+/// Names of the ignore lists that a repository can begin with.
+#[utoipa::path(
+    get, path = "/gitignore/templates",
+    operation_id = "listGitignoresTemplates", tag = "miscellaneous",
+    responses((status = 200, body = Vec<String>)),
+)]
 pub(in crate::http) async fn gitignores(_: Anyone) -> Output<Vec<&'static str>> {
     ok(templates::gitignores().collect())
 }
 
-/// `GET /gitignore/templates/{template}`
+/// One ignore list.
+#[utoipa::path(
+    get, path = "/gitignore/templates/{template}",
+    operation_id = "getGitignoreTemplateInfo", tag = "miscellaneous",
+    responses((status = 200, body = api::GitignoreTemplate)),
+)]
 pub(in crate::http) async fn gitignore(
     _: Anyone,
     Path(name): Path<String>,
@@ -70,7 +100,12 @@ pub(in crate::http) async fn gitignore(
     Ok(ok(api::GitignoreTemplate { name: spelled.to_owned(), source: source.to_owned() }))
 }
 
-/// `GET /licenses`
+/// The licences that a repository can begin with.
+#[utoipa::path(
+    get, path = "/licenses",
+    operation_id = "listLicenseTemplates", tag = "miscellaneous",
+    responses((status = 200, body = Vec<api::LicenseEntry>)),
+)]
 pub(in crate::http) async fn licenses(State(app): State<App>, _: Anyone) -> Output<Vec<api::LicenseEntry>> {
     let entry = |license: &templates::License| api::LicenseEntry {
         key: license.key.into(),
@@ -80,7 +115,12 @@ pub(in crate::http) async fn licenses(State(app): State<App>, _: Anyone) -> Outp
     ok(templates::licenses().iter().map(entry).collect())
 }
 
-/// `GET /licenses/{key}`
+/// One licence and its text.
+#[utoipa::path(
+    get, path = "/licenses/{key}",
+    operation_id = "getLicenseTemplateInfo", tag = "miscellaneous",
+    responses((status = 200, body = api::License)),
+)]
 pub(in crate::http) async fn license(
     State(app): State<App>,
     _: Anyone,
@@ -102,12 +142,22 @@ fn license_url(app: &App, key: &str) -> String {
     format!("{}/api/v1/licenses/{key}", app.root_url)
 }
 
-/// `GET /label/templates`
+/// Names of the sets of labels.
+#[utoipa::path(
+    get, path = "/label/templates",
+    operation_id = "listLabelTemplates", tag = "miscellaneous",
+    responses((status = 200, body = Vec<String>)),
+)]
 pub(in crate::http) async fn label_sets(_: Anyone) -> Output<Vec<&'static str>> {
     ok(templates::label_sets().collect())
 }
 
-/// `GET /label/templates/{template}`
+/// One set of labels.
+#[utoipa::path(
+    get, path = "/label/templates/{template}",
+    operation_id = "getLabelTemplateInfo", tag = "miscellaneous",
+    responses((status = 200, body = Vec<api::LabelTemplate>)),
+)]
 pub(in crate::http) async fn labels(
     _: Anyone,
     Path(set): Path<String>,

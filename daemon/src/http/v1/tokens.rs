@@ -13,13 +13,21 @@ use crate::{
         auth::{Caller, Needs, Nothing, OfAdmin, OfUser, SignedIn},
         error::ApiError,
         extract::{Input, Output, created, ok},
+        openapi::parameters::Paging,
         page::Page,
         show,
     },
     service::{Error, tokens},
 };
 
-/// `GET /users/{name}/tokens`
+/// Access tokens of an account, without their clear form, newest first.
+#[utoipa::path(
+    get, path = "/users/{name}/tokens",
+    operation_id = "userGetTokens", tag = "user",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::AccessToken>)),
+)]
 pub(in crate::http) async fn list(
     app: State<App>,
     caller: Caller<SignedIn<OfUser>>,
@@ -29,7 +37,14 @@ pub(in crate::http) async fn list(
     list_as(app, caller, name, query, "users").await
 }
 
-/// `GET /admin/users/{name}/tokens`
+/// Access tokens of an account, without their clear form, newest first.
+#[utoipa::path(
+    get, path = "/admin/users/{name}/tokens",
+    operation_id = "adminListUserAccessTokens", tag = "admin",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::AccessToken>)),
+)]
 pub(in crate::http) async fn list_for(
     app: State<App>,
     caller: Caller<OfAdmin>,
@@ -56,7 +71,16 @@ async fn list_as<N: Needs>(
     Ok(page.answer(&app, &format!("/api/v1/{below}/{name}/tokens"), query.as_deref(), total, shown))
 }
 
-/// `POST /users/{name}/tokens`
+/// Makes an access token, which is shown this once.
+#[utoipa::path(
+    post, path = "/users/{name}/tokens",
+    operation_id = "userCreateToken", tag = "user",
+    request_body = api::CreateToken,
+    responses(
+        (status = 201, body = api::AccessToken),
+        (status = 400, description = "The name is used, or a scope or a repository cannot be used."),
+    ),
+)]
 pub(in crate::http) async fn create(
     app: State<App>,
     caller: Caller<OfUser>,
@@ -66,7 +90,16 @@ pub(in crate::http) async fn create(
     create_as(app, caller, name, input).await
 }
 
-/// `POST /admin/users/{name}/tokens`
+/// Makes an access token of an account, which is shown this once.
+#[utoipa::path(
+    post, path = "/admin/users/{name}/tokens",
+    operation_id = "adminCreateUserAccessToken", tag = "admin",
+    request_body = api::CreateToken,
+    responses(
+        (status = 201, body = api::AccessToken),
+        (status = 400, description = "The name is used, or a scope or a repository cannot be used."),
+    ),
+)]
 pub(in crate::http) async fn create_for(
     app: State<App>,
     caller: Caller<OfAdmin>,
@@ -89,7 +122,12 @@ async fn create_as<N: Needs>(
     Ok(created(show::token(&snapshot, &minted.row, &minted.clear).await?))
 }
 
-/// `DELETE /users/{name}/tokens/{token}`
+/// Ends an access token.
+#[utoipa::path(
+    delete, path = "/users/{name}/tokens/{token}",
+    operation_id = "userDeleteAccessToken", tag = "user",
+    responses((status = 204), (status = 422, description = "Several tokens have that name.")),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Caller<OfUser>,
@@ -99,7 +137,12 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `DELETE /admin/users/{name}/tokens/{token}`
+/// Ends an access token of an account.
+#[utoipa::path(
+    delete, path = "/admin/users/{name}/tokens/{token}",
+    operation_id = "adminDeleteUserAccessToken", tag = "admin",
+    responses((status = 204), (status = 422, description = "Several tokens have that name.")),
+)]
 pub(in crate::http) async fn delete_for(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -109,7 +152,13 @@ pub(in crate::http) async fn delete_for(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `GET /token`: the token that the request is made with.
+/// The token that the request is made with.
+#[utoipa::path(
+    get, path = "/token",
+    operation_id = "userGetCurrentToken", tag = "user",
+    security(("account" = [])),
+    responses((status = 200, body = api::CurrentToken)),
+)]
 pub(in crate::http) async fn current(
     State(app): State<App>,
     caller: Caller<SignedIn<Nothing>>,
@@ -119,7 +168,12 @@ pub(in crate::http) async fn current(
     Ok(ok(show::current_token(&snapshot, &row, &user, app.now_ms()).await?))
 }
 
-/// `DELETE /token`: ends the token that the request is made with.
+/// Ends the token that the request is made with.
+#[utoipa::path(
+    delete, path = "/token",
+    operation_id = "userDeleteCurrentToken", tag = "user",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn delete_current(
     State(app): State<App>,
     caller: Caller<SignedIn<Nothing>>,

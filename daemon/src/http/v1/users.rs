@@ -12,6 +12,7 @@ use crate::{
         auth::{Caller, OfUser, SignedIn},
         error::ApiError,
         extract::{Output, ok},
+        openapi::parameters::{Paging, SearchUsers},
         page::Page,
         query, show,
     },
@@ -22,7 +23,13 @@ use crate::{
     },
 };
 
-/// `GET /user`: the account behind the request.
+/// The account behind the request.
+#[utoipa::path(
+    get, path = "/user",
+    operation_id = "userGetCurrent", tag = "user",
+    security(("account" = [])),
+    responses((status = 200, body = api::User)),
+)]
 pub(in crate::http) async fn current(
     State(app): State<App>,
     caller: Caller<SignedIn<OfUser>>,
@@ -31,7 +38,13 @@ pub(in crate::http) async fn current(
     Ok(ok(show::user(&app, &caller.identity, &account.user)))
 }
 
-/// `GET /users/search`
+/// Accounts that the caller sees.
+#[utoipa::path(
+    get, path = "/users/search",
+    operation_id = "userSearch", tag = "user",
+    params(SearchUsers, Paging),
+    responses((status = 200, body = api::FoundUsers)),
+)]
 pub(in crate::http) async fn search(
     State(app): State<App>,
     caller: Caller<OfUser>,
@@ -51,7 +64,12 @@ pub(in crate::http) async fn search(
     Ok(page.answer(&app, "/api/v1/users/search", query, total, api::FoundUsers { ok: true, data }))
 }
 
-/// `GET /users/{name}`: also an organisation, in the shape of an account.
+/// An account; also an organisation, in the shape of an account.
+#[utoipa::path(
+    get, path = "/users/{name}",
+    operation_id = "userGet", tag = "user",
+    responses((status = 200, body = api::User)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfUser>,

@@ -106,7 +106,9 @@ async fn set(
     let (telling, actor) = (&Telling::of(app, 1).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
+            // Either may have gone meanwhile.
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
+            owners::user(&tx, user.id).await?.ok_or_else(|| Error::invalid("collaborator", NO_USER))?;
             if repositories::collaborator(&tx, id, user.id).await? != permission {
                 repositories::set_collaborator(&tx, id, user.id, permission);
                 let subject = Subject { repository: &row, owner: &found.owner, actor };

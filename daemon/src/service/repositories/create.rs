@@ -12,7 +12,7 @@ use crate::{
         access::{self, Standing},
         events::{Actor, News, Subject, Telling},
         hooks::Copies,
-        initial,
+        initial, viewer,
     },
     store::{
         Tx,
@@ -85,7 +85,7 @@ fn checked(app: &App, owner: &Owner, input: CreateRepository) -> Result<Reposito
     let branch = match input.default_branch.as_str() {
         "" => rules::DEFAULT_BRANCH.to_owned(),
         branch => {
-            rules::branch(branch)?;
+            rules::branch("default_branch", branch)?;
             branch.to_owned()
         }
     };
@@ -141,25 +141,28 @@ pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Act
     let inserted = app
         .store
         .write(async |tx: Tx| {
-            let row = &new_ref.row;
-            if !repositories::insert(&tx, row).await? {
-                return Ok(false);
+            // As it is now: the owner may have gone meanwhile, or be seen by others than before.
+            let owner = owners::owner(&tx, new_ref.owner.kind(), new_ref.owner.id()).await?;
+            let owner = owner.ok_or(Error::NotFound { what: "the owner" })?;
+            let mut row = new_ref.row.clone();
+            row.listed = repositories::class(owner.visibility(), row.private).into();
+            if !repositories::insert(&tx, &row).await? {
+                return Ok(None);
             }
             repositories::put_tips(&tx, row.id, &new_ref.tips);
             // Before the event is told: a copy may want to hear of it.
             copies.insert(&tx, row.id).await?;
             if let Some(actor) = creator {
-                let subject = Subject { repository: row, owner: &new_ref.owner, actor };
+                let subject = Subject { repository: &row, owner: &owner, actor };
                 let created = News::Repository { action: "created", before: Vec::new() };
                 telling.tell(&tx, subject, &[created]).await?;
             }
-            Ok::<_, Error>(true)
+            Ok::<_, Error>(Some(row))
         })
         .await?;
-    if inserted {
-        Ok(Found { repository: new.row, owner: new.owner, standing: Standing::Owner })
-    } else {
-        Err(taken(&new.owner, &new.row))
+    match inserted {
+        Some(repository) => Ok(Found { repository, owner: new.owner, standing: Standing::Owner }),
+        None => Err(taken(&new.owner, &new.row)),
     }
 }
 
@@ -167,9 +170,10 @@ fn taken(owner: &Owner, row: &Repository) -> Error {
     Error::Exists { message: format!("repository name already exists: {}/{}", owner.name(), row.name) }
 }
 
-/// The owner-to-be, if the caller may make repositories for it.
+/// The owner-to-be, if the caller may make repositories for it. What was renamed says where it is.
 pub(in crate::service) async fn owner_for(app: &App, identity: &Identity, owner: For<'_>) -> Result<Owner, Error> {
     let account = access::require_account(identity)?;
+    access::require_more_than_public(identity)?;
     let snapshot = app.store.read().await?;
     let (name, what) = match owner {
         For::Caller => return Ok(Owner::User(account.user.clone())),
@@ -180,7 +184,12 @@ pub(in crate::service) async fn owner_for(app: &App, identity: &Identity, owner:
         For::Org(name) => (name, "the organisation"),
         For::Named(name) => (name, "the owner"),
     };
-    let found = owners::owner_by_name(&snapshot, name).await?.ok_or(Error::NotFound { what })?;
+    let Some(found) = owners::owner_by_name(&snapshot, name).await? else {
+        return match viewer::find(&snapshot, identity, name).await {
+            Err(renamed @ Error::Renamed { .. }) => Err(renamed),
+            _ => Err(Error::NotFound { what }),
+        };
+    };
     if account.user.admin && !matches!((owner, &found), (For::Org(_), Owner::User(_))) {
         return Ok(found);
     }

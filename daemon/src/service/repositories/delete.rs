@@ -9,7 +9,7 @@ use crate::{
     service::{
         Error,
         access::Action,
-        artifacts,
+        ci,
         events::{Actor, News, Subject, Telling},
         migrations,
     },
@@ -69,7 +69,7 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
 
 /// Files go before the row that remembers them.
 async fn reclaim(app: &App, row: &Repository) -> Result<(), Error> {
-    artifacts::delete_of_repository(app, row.id).await?;
+    ci::delete_of_repository(app, row.id).await?;
     app.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
     let now = app.now_ms();
     app.store

@@ -95,7 +95,9 @@ async fn owner_moved(
     name: &str,
 ) -> Result<Option<Error>, StoreError> {
     let Some(owner) = owners::redirect(read, owner).await? else { return Ok(None) };
-    let Some(repository) = repositories::by_name(read, owner.id(), name).await? else { return Ok(None) };
+    let Some(repository) = repositories::by_name(read, owner.id(), name).await? else {
+        return moved(read, identity, &owner, name).await;
+    };
     let found = with_standing(read, identity, vec![repository]).await?.pop();
     Ok(found.map(|found| Error::Moved { owner: found.owner.name().to_owned(), name: found.repository.name }))
 }

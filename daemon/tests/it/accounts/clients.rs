@@ -1,13 +1,11 @@
 //! Clients of the family, unmodified, manage people.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 use super::world::World;
 use crate::support::{
-    client::{home, installed, required},
+    client::{home, installed, python},
     process::{command, output},
 };
 
@@ -35,11 +33,8 @@ async fn gitea_js_manages_people() {
 /// pyforgejo, which checks every answer against its types.
 #[tokio::test]
 async fn pyforgejo_manages_people() {
-    let python = match python().await {
-        Ok(python) => python,
-        Err(reason) => return assert!(!required(&reason), "{reason}"),
-    };
-    let mut script = command(python);
+    let Some(python) = python().await else { return };
+    let mut script = command(python.join("python"));
     script.arg("accounts.py").current_dir(home());
     let (_world, seen) = run(script).await;
     assert_eq!(seen["user"], json!({ "login": "py-user", "created": true, "active": true }));
@@ -69,31 +64,4 @@ async fn run(mut client: Command) -> (World, Value) {
         panic!("the client broke: {said}\n{}", String::from_utf8_lossy(&done.stderr))
     };
     (world, serde_json::from_str(result).expect("JSON"))
-}
-
-/// A Python with the pinned packages, made once.
-async fn python() -> Result<PathBuf, String> {
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
-    let (program, stamp) = (place.join("bin/python"), place.join("requirements.txt"));
-    let wanted = std::fs::read(home().join("requirements.txt")).expect("a file");
-    if std::fs::read(&stamp).is_ok_and(|made| made == wanted) {
-        return Ok(program);
-    }
-    let mut venv = command("python3");
-    venv.args(["-m", "venv", "--clear"]).arg(&place);
-    step(venv, "there is no python3 with venv").await?;
-    let mut pip = command(&program);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"]);
-    pip.current_dir(home());
-    step(pip, "the Python client cannot be installed").await?;
-    std::fs::write(&stamp, wanted).expect("a file");
-    Ok(program)
-}
-
-async fn step(command: Command, failed: &str) -> Result<(), String> {
-    match output(command).await {
-        Some(done) if done.status.success() => Ok(()),
-        Some(done) => Err(format!("{failed}: {}", String::from_utf8_lossy(&done.stderr))),
-        None => Err(failed.to_owned()),
-    }
 }

@@ -1,104 +1,88 @@
-//! The daemon's program as a process of its own: what only a process can show, such as being
+//! The daemon's program with a directory of its own: what only a process can show, such as being
 //! killed. Everything else is tested with a daemon in process.
 
 use std::{
-    fs::File,
     path::{Path, PathBuf},
-    process::{ExitStatus, Stdio},
+    process::{ExitStatus, Output},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use tokio::{
-    io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, ChildStdout},
-};
+use tokio::process::ChildStdout;
 
-use super::{Over, PATIENCE, process::command};
+use super::{
+    Over,
+    process::{Program, command, config_file, log_file, output},
+};
 
 /// `farrierd` with a directory of its own, which outlives the process.
 pub struct Binary {
     dir: TempDir,
-    child: Option<Child>,
-    tcp: String,
+    program: Option<Program>,
 }
 
 impl Binary {
     /// A daemon that does not run yet, with `config` as its file.
     pub fn new(config: &str) -> Self {
-        let binary = Self { dir: tempfile::tempdir().expect("a directory"), child: None, tcp: String::new() };
+        let binary = Self { dir: tempfile::tempdir().expect("a directory"), program: None };
         binary.configure(config);
         binary
     }
 
     /// Another file for the next start.
     pub fn configure(&self, config: &str) {
-        std::fs::write(self.dir.path().join("farrierd.toml"), config).expect("a file");
+        std::fs::write(config_file(self.dir.path()), config).expect("a file");
     }
 
     /// Starts the process on a free port and waits until it answers requests.
     pub async fn start(&mut self) {
-        let mut lines = BufReader::new(self.spawn()).lines();
-        let ready = async {
-            while let Some(line) = lines.next_line().await.expect("text") {
-                if let Some(address) = line.strip_prefix("farrierd listens on tcp ") {
-                    address.clone_into(&mut self.tcp);
-                }
-                if line.starts_with("data lies in ") {
-                    return true;
-                }
-            }
-            false
-        };
-        let ready = tokio::time::timeout(PATIENCE, ready).await.expect("in time");
-        assert!(ready, "farrierd did not start:\n{}", self.log());
+        assert!(self.program.is_none(), "one process at a time");
+        self.program = Some(Program::start(self.dir.path(), &self.data_dir(), &self.socket(), "127.0.0.1:0").await);
     }
 
     /// Starts the process and does not wait for anything. What it prints can be read.
     pub fn spawn(&mut self) -> ChildStdout {
-        assert!(self.child.is_none(), "one process at a time");
-        let log = File::options().append(true).create(true).open(self.log_file()).expect("a file");
-        let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
-        command.arg("--config").arg(self.dir.path().join("farrierd.toml"));
-        command.arg("--data-dir").arg(self.data_dir()).arg("--socket").arg(self.socket());
-        command.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(log);
-        let mut child = command.spawn().expect("the program runs");
-        let output = child.stdout.take().expect("a pipe");
-        self.child = Some(child);
+        assert!(self.program.is_none(), "one process at a time");
+        let (program, output) = Program::spawn(self.dir.path(), &self.data_dir(), &self.socket(), "127.0.0.1:0");
+        self.program = Some(program);
         output
     }
 
     /// Kills the process: it notices nothing.
     pub async fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.kill().await.expect("a process");
+        if let Some(program) = self.program.take() {
+            program.kill().await;
         }
     }
 
     /// Asks the process to end, and does not wait.
     pub fn terminate(&self) {
-        let id = self.child.as_ref().and_then(Child::id).and_then(|id| Pid::from_raw(id.cast_signed()));
-        kill_process(id.expect("a process"), Signal::TERM).expect("a process");
+        self.running().terminate();
     }
 
     /// Waits until the process has ended by itself.
     pub async fn ended(&mut self) -> ExitStatus {
-        let mut child = self.child.take().expect("a process");
-        tokio::time::timeout(PATIENCE, child.wait()).await.expect("in time").expect("a status")
+        self.program.take().expect("a process").ended().await
+    }
+
+    /// Runs `check-data` on the data.
+    pub async fn check_data(&self, args: &[&str]) -> Output {
+        let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
+        command.arg("--data-dir").arg(self.data_dir()).arg("check-data").args(args);
+        output(command).await.expect("the program")
     }
 
     /// Memory of the process that is in RAM.
     pub fn rss_bytes(&self) -> u64 {
-        let id = self.child.as_ref().and_then(Child::id).expect("a process");
-        let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("a process");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
-        let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
-        kib << 10
+        self.running().memory_kib().1 << 10
+    }
+
+    fn running(&self) -> &Program {
+        self.program.as_ref().expect("a process")
     }
 
     /// The daemon over TCP.
     pub fn tcp(&self) -> Over {
-        Over::Tcp(self.tcp.clone())
+        Over::Tcp(self.running().address.clone())
     }
 
     /// The daemon over its Unix socket: there the tests are the administrator.
@@ -116,13 +100,16 @@ impl Binary {
         self.dir.path().join("data")
     }
 
-    /// Everything that all processes have logged.
-    pub fn log(&self) -> String {
-        std::fs::read_to_string(self.log_file()).unwrap_or_default()
+    /// A directory beside the data, for the test itself.
+    pub fn scratch(&self) -> PathBuf {
+        let path = self.dir.path().join("scratch");
+        std::fs::create_dir_all(&path).expect("a directory");
+        path
     }
 
-    fn log_file(&self) -> PathBuf {
-        self.dir.path().join("log")
+    /// Everything that all processes have logged.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(log_file(self.dir.path())).unwrap_or_default()
     }
 }
 

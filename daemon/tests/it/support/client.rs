@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
+use tokio::{process::Command, sync::OnceCell};
 
 use super::{
     daemon::{Job, TestDaemon},
-    process::{command, output},
+    process::{LONG, command, output, output_within},
 };
 
 /// Continuous integration sets it: there, a missing client is a failure and not a skip.
@@ -81,7 +81,7 @@ pub async fn installed() -> bool {
 }
 
 /// Whether clients must be there; if not, says on standard output why one is left out.
-pub fn required(reason: &str) -> bool {
+fn required(reason: &str) -> bool {
     let required = std::env::var_os(REQUIRED).is_some();
     if !required {
         println!("skipped: {reason}");
@@ -111,6 +111,46 @@ async fn install() -> Result<(), String> {
         return Ok(());
     }
     Err(format!("the clients cannot be installed: {}", String::from_utf8_lossy(&done.stderr)))
+}
+
+/// The directory of a Python with the pinned packages; `None`, said on standard output, where there
+/// can be none.
+pub async fn python() -> Option<PathBuf> {
+    static MADE: OnceCell<Result<PathBuf, String>> = OnceCell::const_new();
+    match MADE.get_or_init(make_python).await {
+        Ok(place) => Some(place.clone()),
+        Err(reason) => {
+            assert!(!required(reason), "{REQUIRED} is set and {reason}");
+            None
+        }
+    }
+}
+
+/// Makes it once; later runs find it.
+async fn make_python() -> Result<PathBuf, String> {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
+    let stamp = place.join("requirements.txt");
+    let wanted = std::fs::read(home().join("requirements.txt")).expect("a file");
+    if std::fs::read(&stamp).is_ok_and(|made| made == wanted) {
+        return Ok(place.join("bin"));
+    }
+    let mut venv = command("python3");
+    venv.args(["-m", "venv", "--clear"]).arg(&place);
+    step(venv, "there is no python3 with venv").await?;
+    let mut pip = command(place.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"]);
+    pip.current_dir(home());
+    step(pip, "the Python clients cannot be installed").await?;
+    std::fs::write(&stamp, wanted).expect("a file");
+    Ok(place.join("bin"))
+}
+
+async fn step(command: Command, failed: &str) -> Result<(), String> {
+    match output_within(LONG, command).await {
+        Some(done) if done.status.success() => Ok(()),
+        Some(done) => Err(format!("{failed}: {}", String::from_utf8_lossy(&done.stderr))),
+        None => Err(failed.to_owned()),
+    }
 }
 
 impl Client {

@@ -13,6 +13,7 @@ mod proxy;
 mod random;
 mod raw;
 pub mod receiver;
+mod source;
 
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ pub use self::{
     random::Random,
     raw::Raw,
     receiver::{Got, Receiver, Say},
+    source::Source,
 };
 
 /// Every wait of the tests ends here at the latest.

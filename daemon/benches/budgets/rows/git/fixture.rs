@@ -43,7 +43,7 @@ pub(super) async fn make(dir: &Path, commits: usize) -> Result<PathBuf> {
 fn commit_of(number: usize, random: &mut Random) -> Vec<u8> {
     let message = format!("change {number}\n");
     let mut text = format!("commit {BRANCH}\n");
-    let _ = write!(text, "committer Bench <bench@example.org> {} +0000\n", 1_700_000_000 + number * 60);
+    let _ = writeln!(text, "committer Bench <bench@example.org> {} +0000", 1_700_000_000 + number * 60);
     let _ = write!(text, "data {}\n{message}", message.len());
     let mut bytes = text.into_bytes();
     for file in [number * 2 % FILES, (number * 2 + 1) % FILES] {

@@ -15,6 +15,7 @@ use crate::{
         artifact::disposition,
         auth::{Caller, OfRepository},
         error::ApiError,
+        openapi::shapes::Bytes,
         show::http_date,
     },
     service::browse::archives::{self, Archive},
@@ -23,7 +24,20 @@ use crate::{
 /// Counts up when the bytes of archives change although the commit does not.
 const FORMAT_VERSION: u32 = 1;
 
-/// `GET /repos/{owner}/{repo}/archive/{ref}.{zip|tar.gz|bundle}`
+/// A commit as .zip, .tar.gz or .bundle.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/archive/{name}",
+    operation_id = "repoGetArchive", tag = "repository",
+    responses(
+        (status = 200, content(
+            (Bytes = "application/zip"),
+            (Bytes = "application/gzip"),
+            (Bytes = "application/x-git-bundle"),
+        )),
+        (status = 304),
+        (status = 400, description = "Archives end in .zip, .tar.gz or .bundle."),
+    ),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -36,7 +50,12 @@ pub(in crate::http) async fn get(
     answer(&scene, &archive, &method, &asked).await
 }
 
-/// `GET /repos/{owner}/{repo}/zipball/{ref}`
+/// A commit as .zip.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/zipball/{ref}",
+    operation_id = "repoGetZipball", tag = "repository",
+    responses((status = 200, body = Bytes, content_type = "application/zip"), (status = 304)),
+)]
 pub(in crate::http) async fn zipball(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -47,7 +66,12 @@ pub(in crate::http) async fn zipball(
     of_format(app, caller, path, Format::Zip, &method, &asked).await
 }
 
-/// `GET /repos/{owner}/{repo}/tarball/{ref}`
+/// A commit as .tar.gz.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/tarball/{ref}",
+    operation_id = "repoGetTarball", tag = "repository",
+    responses((status = 200, body = Bytes, content_type = "application/gzip"), (status = 304)),
+)]
 pub(in crate::http) async fn tarball(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -58,7 +82,12 @@ pub(in crate::http) async fn tarball(
     of_format(app, caller, path, Format::TarGz, &method, &asked).await
 }
 
-/// `GET /repos/{owner}/{repo}/bundle/{ref}`
+/// A commit with its history as a bundle of git.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/bundle/{ref}",
+    operation_id = "repoGetBundle", tag = "repository",
+    responses((status = 200, body = Bytes, content_type = "application/x-git-bundle"), (status = 304)),
+)]
 pub(in crate::http) async fn bundle(
     State(app): State<App>,
     caller: Caller<OfRepository>,

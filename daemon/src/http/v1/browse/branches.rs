@@ -14,12 +14,19 @@ use crate::{
         auth::{Caller, OfRepository},
         error::ApiError,
         extract::{Input, Output, created, ok},
+        openapi::parameters::Paging,
         page::Page,
     },
     service::{access::Action, browse::branches, ref_changes},
 };
 
-/// `GET /repos/{owner}/{repo}/branches`
+/// Branches by name.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/branches",
+    operation_id = "repoListBranches", tag = "repository",
+    params(Paging),
+    responses((status = 200, body = Vec<api::Branch>)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -36,7 +43,12 @@ pub(in crate::http) async fn list(
     Ok((page.headers(&address, query.as_deref(), total), ok(shown)).into_response())
 }
 
-/// `GET /repos/{owner}/{repo}/branches/{branch}`
+/// A branch.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/branches/{branch}",
+    operation_id = "repoGetBranch", tag = "repository",
+    responses((status = 200, body = api::Branch)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -47,7 +59,17 @@ pub(in crate::http) async fn get(
     Ok(ok(scene.gallery(&[&branch.commit]).await?.branch(&branch)))
 }
 
-/// `POST /repos/{owner}/{repo}/branches`
+/// Makes a branch.
+#[utoipa::path(
+    post, path = "/repos/{owner}/{repo}/branches",
+    operation_id = "repoCreateBranch", tag = "repository",
+    request_body = api::CreateBranch,
+    responses(
+        (status = 201, body = api::Branch),
+        (status = 409, description = "There is a branch or tag of that name, or one in its way."),
+        (status = 423, description = "The repository is archived."),
+    ),
+)]
 pub(in crate::http) async fn create(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -62,7 +84,16 @@ pub(in crate::http) async fn create(
     Ok(created(scene.gallery(&[&branch.commit]).await?.branch(&branch)))
 }
 
-/// `DELETE /repos/{owner}/{repo}/branches/{branch}`
+/// Deletes a branch, but not the default branch.
+#[utoipa::path(
+    delete, path = "/repos/{owner}/{repo}/branches/{branch}",
+    operation_id = "repoDeleteBranch", tag = "repository",
+    responses(
+        (status = 204),
+        (status = 409, description = "Another branch or tag is in the way, or it was moved meanwhile."),
+        (status = 423, description = "The repository is archived."),
+    ),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -73,7 +104,13 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `PATCH /repos/{owner}/{repo}/branches/{branch}`
+/// Gives a branch another name.
+#[utoipa::path(
+    patch, path = "/repos/{owner}/{repo}/branches/{branch}",
+    operation_id = "repoUpdateBranch", tag = "repository",
+    request_body = api::RenameBranch,
+    responses((status = 204), (status = 423, description = "The repository is archived.")),
+)]
 pub(in crate::http) async fn rename(
     State(app): State<App>,
     caller: Caller<OfRepository>,

@@ -14,6 +14,7 @@ use crate::{
         auth::{Caller, OfRepository},
         error::ApiError,
         extract::{Output, ok},
+        openapi::parameters::{CommitParts, Commits, Paging},
         page::Page,
         show::number,
     },
@@ -28,7 +29,17 @@ impl Parts {
     }
 }
 
-/// `GET /repos/{owner}/{repo}/commits`
+/// Commits, newest first.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/commits",
+    operation_id = "repoGetAllCommits", tag = "repository",
+    params(Commits, CommitParts, Paging),
+    responses(
+        (status = 200, body = Vec<api::Commit>),
+        (status = 409, description = "The repository is empty."),
+        (status = 422, description = "A time or a path that cannot be used."),
+    ),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -88,7 +99,16 @@ async fn one(scene: &Scene, seen: &Seen, parts: Parts) -> Result<api::Commit, Ap
     Ok(scene.gallery(&[&seen.commit]).await?.commit(seen, parts))
 }
 
-/// `GET /repos/{owner}/{repo}/git/commits/{sha}`, and the same with `.diff` or `.patch` behind.
+/// A commit; with `.diff` or `.patch` behind its name as text.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/git/commits/{sha}",
+    operation_id = "repoGetSingleCommit", tag = "repository",
+    params(CommitParts),
+    responses(
+        (status = 200, content((api::Commit = "application/json"), (String = "text/plain"))),
+        (status = 422, description = "This is no name of a commit."),
+    ),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -108,7 +128,12 @@ pub(in crate::http) async fn get(
     Ok(ok(one(&scene, &seen, parts).await?).into_response())
 }
 
-/// `GET /repos/{owner}/{repo}/compare/{base}...{head}`
+/// Commits that one revision has and another has not: the newest 250 of them.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/compare/{both}",
+    operation_id = "repoCompareDiff", tag = "repository",
+    responses((status = 200, body = api::Compare)),
+)]
 pub(in crate::http) async fn compare(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -123,7 +148,13 @@ pub(in crate::http) async fn compare(
     Ok(ok(api::Compare { total_commits: number(total), commits: shown(&scene, &seen, parts).await? }))
 }
 
-/// `GET /repos/{owner}/{repo}/git/notes/{sha}`
+/// The note on a commit.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/git/notes/{sha}",
+    operation_id = "repoGetNote", tag = "repository",
+    params(CommitParts),
+    responses((status = 200, body = api::Note), (status = 422, description = "This is no name of a commit.")),
+)]
 pub(in crate::http) async fn note(
     State(app): State<App>,
     caller: Caller<OfRepository>,

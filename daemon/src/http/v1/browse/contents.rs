@@ -15,12 +15,19 @@ use crate::{
         auth::{Caller, OfRepository},
         error::ApiError,
         extract::ok,
+        openapi::{parameters::AtRevision, shapes::FileOrDirectory},
         show::number,
     },
     service::browse::contents::{self, Contents, Item},
 };
 
-/// `GET /repos/{owner}/{repo}/contents`
+/// What stands in the root directory.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/contents",
+    operation_id = "repoGetContentsList", tag = "repository",
+    params(AtRevision),
+    responses((status = 200, body = Vec<api::Contents>), (status = 422, description = "A path that cannot be used.")),
+)]
 pub(in crate::http) async fn root(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -30,7 +37,13 @@ pub(in crate::http) async fn root(
     get(State(app), caller, Path((owner, name, String::new())), query).await
 }
 
-/// `GET /repos/{owner}/{repo}/contents/{path}`
+/// A file with its content, or what stands in a directory.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/contents/{path}",
+    operation_id = "repoGetContents", tag = "repository",
+    params(AtRevision),
+    responses((status = 200, body = FileOrDirectory), (status = 422, description = "A path that cannot be used.")),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,

@@ -13,11 +13,17 @@ use crate::{
         auth::{Caller, OfRepository},
         error::ApiError,
         extract::ok,
+        openapi::shapes::NoTopics,
         page::Page,
     },
 };
 
-/// `GET /repos/{owner}/{repo}/releases`, `/stargazers`, `/subscribers`
+/// A list of what farrier does not have: always empty.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/releases",
+    operation_id = "repoListReleases", tag = "repository",
+    responses((status = 200, body = Vec<serde_json::Value>)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -27,7 +33,12 @@ pub(in crate::http) async fn list(
     Ok((Page::all(0), ok(json!([]))).into_response())
 }
 
-/// `GET /repos/{owner}/{repo}/topics`
+/// Topics of a repository: it has none.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/topics",
+    operation_id = "repoListTopics", tag = "repository",
+    responses((status = 200, body = NoTopics)),
+)]
 pub(in crate::http) async fn topics(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -37,7 +48,12 @@ pub(in crate::http) async fn topics(
     Ok((Page::all(0), ok(json!({ "topics": [] }))).into_response())
 }
 
-/// `GET /repos/{owner}/{repo}/languages`
+/// Languages of a repository, which are not counted: always empty.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/languages",
+    operation_id = "repoGetLanguages", tag = "repository",
+    responses((status = 200, body = BTreeMap<String, i64>)),
+)]
 pub(in crate::http) async fn languages(
     State(app): State<App>,
     caller: Caller<OfRepository>,

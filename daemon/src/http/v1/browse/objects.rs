@@ -15,13 +15,19 @@ use crate::{
         auth::{Caller, OfRepository},
         error::ApiError,
         extract::{Output, ok},
+        openapi::{parameters::Trees, shapes::References},
         page::Page,
         show::number,
     },
     service::browse::objects,
 };
 
-/// `GET /repos/{owner}/{repo}/git/refs`
+/// All references.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/git/refs",
+    operation_id = "repoListAllGitRefs", tag = "repository",
+    responses((status = 200, body = Vec<api::GitReference>)),
+)]
 pub(in crate::http) async fn refs(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -31,7 +37,12 @@ pub(in crate::http) async fn refs(
     shown_refs(&scene, "").await
 }
 
-/// `GET /repos/{owner}/{repo}/git/refs/{prefix}`: an object when it names one reference in full.
+/// References below a prefix; an object when it names one in full.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/git/refs/{prefix}",
+    operation_id = "repoListGitRefs", tag = "repository",
+    responses((status = 200, body = References)),
+)]
 pub(in crate::http) async fn refs_below(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -50,7 +61,13 @@ async fn shown_refs(scene: &Scene, prefix: &str) -> Result<Response, ApiError> {
     Ok((Page::all(shown.len() as u64), ok(shown)).into_response())
 }
 
-/// `GET /repos/{owner}/{repo}/git/trees/{sha}`
+/// A page of a tree.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/git/trees/{sha}",
+    operation_id = "GetTree", tag = "repository",
+    params(Trees),
+    responses((status = 200, body = api::Tree), (status = 400, description = "This is no name of a tree.")),
+)]
 pub(in crate::http) async fn tree(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -89,7 +106,12 @@ fn shown_entry(scene: &Scene, entry: &Entry) -> api::TreeEntry {
     }
 }
 
-/// `GET /repos/{owner}/{repo}/git/blobs/{sha}`
+/// A blob; without its content when that is larger than 10 MiB.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/git/blobs/{sha}",
+    operation_id = "GetBlob", tag = "repository",
+    responses((status = 200, body = api::Blob), (status = 400, description = "This is no id of an object.")),
+)]
 pub(in crate::http) async fn blob(
     State(app): State<App>,
     caller: Caller<OfRepository>,

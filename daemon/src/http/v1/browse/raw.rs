@@ -18,6 +18,7 @@ use crate::{
         },
         auth::{Caller, OfRepository},
         error::ApiError,
+        openapi::{parameters::AtRevision, shapes::Bytes},
         show::http_date,
     },
     service::{
@@ -42,7 +43,19 @@ const TYPES: &[(&str, &str)] = &[
     ("webp", "image/webp"),
 ];
 
-/// `GET /repos/{owner}/{repo}/raw/{path}` and `/media/{path}`
+/// The bytes of a file.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/raw/{path}",
+    operation_id = "repoGetRawFile", tag = "repository",
+    params(AtRevision),
+    responses(
+        (status = 200, body = Bytes, content_type = "*/*"),
+        (status = 206, body = Bytes, content_type = "*/*"),
+        (status = 304),
+        (status = 416, description = "The file has no such range."),
+        (status = 422, description = "A path that cannot be used."),
+    ),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,

@@ -14,6 +14,7 @@ use crate::{
         auth::{Caller, OfRepository},
         error::ApiError,
         extract::{Input, Output, created, ok},
+        openapi::parameters::Paging,
         page::Page,
     },
     service::{
@@ -23,7 +24,13 @@ use crate::{
     },
 };
 
-/// `GET /repos/{owner}/{repo}/tags`
+/// Tags by name.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/tags",
+    operation_id = "repoListTags", tag = "repository",
+    params(Paging),
+    responses((status = 200, body = Vec<api::Tag>)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -38,7 +45,12 @@ pub(in crate::http) async fn list(
     Ok((page.headers(&address, query.as_deref(), total), ok(shown)).into_response())
 }
 
-/// `GET /repos/{owner}/{repo}/tags/{tag}`
+/// A tag by its name.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/tags/{tag}",
+    operation_id = "repoGetTag", tag = "repository",
+    responses((status = 200, body = api::Tag)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -49,7 +61,12 @@ pub(in crate::http) async fn get(
     Ok(ok(scene.tag(&tag)))
 }
 
-/// `GET /repos/{owner}/{repo}/git/tags/{sha}`
+/// A tag object.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/git/tags/{sha}",
+    operation_id = "GetAnnotatedTag", tag = "repository",
+    responses((status = 200, body = api::AnnotatedTag), (status = 400, description = "This is no id of an object.")),
+)]
 pub(in crate::http) async fn annotated(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -60,7 +77,17 @@ pub(in crate::http) async fn annotated(
     Ok(ok(scene.annotated(&tag)))
 }
 
-/// `POST /repos/{owner}/{repo}/tags`
+/// Makes a tag: an object of its own when there is a message.
+#[utoipa::path(
+    post, path = "/repos/{owner}/{repo}/tags",
+    operation_id = "repoCreateTag", tag = "repository",
+    request_body = api::CreateTag,
+    responses(
+        (status = 201, body = api::Tag),
+        (status = 409, description = "There is a tag of that name, or a branch or tag in its way."),
+        (status = 423, description = "The repository is archived."),
+    ),
+)]
 pub(in crate::http) async fn create(
     State(app): State<App>,
     caller: Caller<OfRepository>,
@@ -75,7 +102,16 @@ pub(in crate::http) async fn create(
     Ok(created(scene.tag(&tag)))
 }
 
-/// `DELETE /repos/{owner}/{repo}/tags/{tag}`
+/// Deletes a tag.
+#[utoipa::path(
+    delete, path = "/repos/{owner}/{repo}/tags/{tag}",
+    operation_id = "repoDeleteTag", tag = "repository",
+    responses(
+        (status = 204),
+        (status = 409, description = "Another branch or tag is in the way, or it was moved meanwhile."),
+        (status = 423, description = "The repository is archived."),
+    ),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Caller<OfRepository>,

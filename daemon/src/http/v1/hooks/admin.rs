@@ -14,6 +14,7 @@ use crate::{
         auth::{Caller, OfAdmin},
         error::ApiError,
         extract::{Input, Output, ok},
+        openapi::parameters::{Paging, WhichHooks},
         query, show,
     },
     service::{
@@ -22,7 +23,14 @@ use crate::{
     },
 };
 
-/// `GET /admin/hooks`: with `type` system (also for any other word), default or all.
+/// Hooks of administrators.
+#[utoipa::path(
+    get, path = "/admin/hooks",
+    operation_id = "adminListHooks", tag = "admin",
+    params(Paging, WhichHooks),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Hook>)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     _caller: Caller<OfAdmin>,
@@ -37,7 +45,17 @@ pub(in crate::http) async fn list(
     super::list(&app, &snapshot, scopes, 0, "/api/v1/admin/hooks", query.as_deref()).await
 }
 
-/// `POST /admin/hooks`
+/// Makes a hook of administrators.
+#[utoipa::path(
+    post, path = "/admin/hooks",
+    operation_id = "adminCreateHook", tag = "admin",
+    request_body = api::CreateHook,
+    responses(
+        (status = 201, body = api::Hook),
+        (status = 409, description = "The place has as many hooks as it can."),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
 pub(in crate::http) async fn create(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -46,7 +64,13 @@ pub(in crate::http) async fn create(
     super::create(&app, Place::of_admin(&caller.identity)?, input).await
 }
 
-/// `GET /admin/hooks/{id}`
+/// A hook of administrators.
+#[utoipa::path(
+    get, path = "/admin/hooks/{id}",
+    operation_id = "adminGetHook", tag = "admin",
+    security(("account" = [])),
+    responses((status = 200, body = api::Hook)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -56,7 +80,17 @@ pub(in crate::http) async fn get(
     super::get(&app, &snapshot, Place::of_admin(&caller.identity)?, &id).await
 }
 
-/// `PATCH /admin/hooks/{id}`
+/// Changes a hook of administrators.
+#[utoipa::path(
+    patch, path = "/admin/hooks/{id}",
+    operation_id = "adminEditHook", tag = "admin",
+    request_body = api::EditHook,
+    responses(
+        (status = 200, body = api::Hook),
+        (status = 409, description = "The place has as many hooks as it can."),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -66,7 +100,12 @@ pub(in crate::http) async fn edit(
     super::edit(&app, Place::of_admin(&caller.identity)?, &id, &input).await
 }
 
-/// `DELETE /admin/hooks/{id}`
+/// Removes a hook of administrators.
+#[utoipa::path(
+    delete, path = "/admin/hooks/{id}",
+    operation_id = "adminDeleteHook", tag = "admin",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
@@ -75,7 +114,13 @@ pub(in crate::http) async fn delete(
     super::delete(&app, Place::of_admin(&caller.identity)?, &id).await
 }
 
-/// `POST /admin/hooks/{id}/apply`: copies a default hook into repositories that are there already.
+/// Copies a default hook into repositories that were there before it.
+#[utoipa::path(
+    post, path = "/admin/hooks/{id}/apply",
+    operation_id = "farrierApplyHook", tag = "admin",
+    request_body = api::ApplyHook,
+    responses((status = 200, body = api::AppliedHook)),
+)]
 pub(in crate::http) async fn apply(
     State(app): State<App>,
     _caller: Caller<OfAdmin>,

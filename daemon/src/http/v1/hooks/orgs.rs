@@ -13,6 +13,7 @@ use crate::{
         auth::{Caller, OfOrganization, SignedIn},
         error::ApiError,
         extract::{Input, Output},
+        openapi::parameters::Paging,
     },
     service::{Error, hooks::Place},
     store::Snapshot,
@@ -27,7 +28,14 @@ async fn scene(app: &App, caller: &Who, name: &str) -> Result<(Snapshot, Place),
     Ok((snapshot, place))
 }
 
-/// `GET /orgs/{org}/hooks`
+/// Hooks of an organisation.
+#[utoipa::path(
+    get, path = "/orgs/{org}/hooks",
+    operation_id = "orgListHooks", tag = "organization",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Hook>)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Who,
@@ -39,7 +47,17 @@ pub(in crate::http) async fn list(
     super::list(&app, &snapshot, &[place.scope()], place.target(), &path, query.as_deref()).await
 }
 
-/// `POST /orgs/{org}/hooks`
+/// Makes a hook of an organisation.
+#[utoipa::path(
+    post, path = "/orgs/{org}/hooks",
+    operation_id = "orgCreateHook", tag = "organization",
+    request_body = api::CreateHook,
+    responses(
+        (status = 201, body = api::Hook),
+        (status = 409, description = "The place has as many hooks as it can."),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
 pub(in crate::http) async fn create(
     State(app): State<App>,
     caller: Who,
@@ -50,7 +68,13 @@ pub(in crate::http) async fn create(
     super::create(&app, place, input).await
 }
 
-/// `GET /orgs/{org}/hooks/{id}`
+/// A hook of an organisation.
+#[utoipa::path(
+    get, path = "/orgs/{org}/hooks/{id}",
+    operation_id = "orgGetHook", tag = "organization",
+    security(("account" = [])),
+    responses((status = 200, body = api::Hook)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Who,
@@ -60,7 +84,16 @@ pub(in crate::http) async fn get(
     super::get(&app, &snapshot, place, &id).await
 }
 
-/// `PATCH /orgs/{org}/hooks/{id}`
+/// Changes a hook of an organisation.
+#[utoipa::path(
+    patch, path = "/orgs/{org}/hooks/{id}",
+    operation_id = "orgEditHook", tag = "organization",
+    request_body = api::EditHook,
+    responses(
+        (status = 200, body = api::Hook),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
     caller: Who,
@@ -71,7 +104,12 @@ pub(in crate::http) async fn edit(
     super::edit(&app, place, &id, &input).await
 }
 
-/// `DELETE /orgs/{org}/hooks/{id}`
+/// Removes a hook of an organisation.
+#[utoipa::path(
+    delete, path = "/orgs/{org}/hooks/{id}",
+    operation_id = "orgDeleteHook", tag = "organization",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Who,

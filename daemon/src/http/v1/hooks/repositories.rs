@@ -13,6 +13,7 @@ use crate::{
         auth::{Caller, OfRepository, SignedIn},
         error::ApiError,
         extract::{Input, Output},
+        openapi::parameters::Paging,
     },
     service::{Error, hooks::Place},
     store::Snapshot,
@@ -27,7 +28,14 @@ async fn scene(app: &App, caller: &Who, owner: &str, name: &str) -> Result<(Snap
     Ok((snapshot, place))
 }
 
-/// `GET /repos/{owner}/{repo}/hooks`
+/// Hooks of a repository.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/hooks",
+    operation_id = "repoListHooks", tag = "repository",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Hook>)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Who,
@@ -39,7 +47,17 @@ pub(in crate::http) async fn list(
     super::list(&app, &snapshot, &[place.scope()], place.target(), &path, query.as_deref()).await
 }
 
-/// `POST /repos/{owner}/{repo}/hooks`
+/// Makes a hook of a repository.
+#[utoipa::path(
+    post, path = "/repos/{owner}/{repo}/hooks",
+    operation_id = "repoCreateHook", tag = "repository",
+    request_body = api::CreateHook,
+    responses(
+        (status = 201, body = api::Hook),
+        (status = 409, description = "The place has as many hooks as it can."),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
 pub(in crate::http) async fn create(
     State(app): State<App>,
     caller: Who,
@@ -50,7 +68,13 @@ pub(in crate::http) async fn create(
     super::create(&app, place, input).await
 }
 
-/// `GET /repos/{owner}/{repo}/hooks/{id}`
+/// A hook of a repository.
+#[utoipa::path(
+    get, path = "/repos/{owner}/{repo}/hooks/{id}",
+    operation_id = "repoGetHook", tag = "repository",
+    security(("account" = [])),
+    responses((status = 200, body = api::Hook)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Who,
@@ -60,7 +84,16 @@ pub(in crate::http) async fn get(
     super::get(&app, &snapshot, place, &id).await
 }
 
-/// `PATCH /repos/{owner}/{repo}/hooks/{id}`
+/// Changes a hook of a repository.
+#[utoipa::path(
+    patch, path = "/repos/{owner}/{repo}/hooks/{id}",
+    operation_id = "repoEditHook", tag = "repository",
+    request_body = api::EditHook,
+    responses(
+        (status = 200, body = api::Hook),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
     caller: Who,
@@ -71,7 +104,12 @@ pub(in crate::http) async fn edit(
     super::edit(&app, place, &id, &input).await
 }
 
-/// `DELETE /repos/{owner}/{repo}/hooks/{id}`
+/// Removes a hook of a repository.
+#[utoipa::path(
+    delete, path = "/repos/{owner}/{repo}/hooks/{id}",
+    operation_id = "repoDeleteHook", tag = "repository",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Who,

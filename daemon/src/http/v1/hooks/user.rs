@@ -13,13 +13,21 @@ use crate::{
         auth::{Caller, OfUser, SignedIn},
         error::ApiError,
         extract::{Input, Output},
+        openapi::parameters::Paging,
     },
     service::{Error, hooks::Place},
 };
 
 type Who = Caller<SignedIn<OfUser>>;
 
-/// `GET /user/hooks`
+/// Hooks of the caller.
+#[utoipa::path(
+    get, path = "/user/hooks",
+    operation_id = "userListHooks", tag = "user",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Hook>)),
+)]
 pub(in crate::http) async fn list(
     State(app): State<App>,
     caller: Who,
@@ -30,7 +38,17 @@ pub(in crate::http) async fn list(
     super::list(&app, &snapshot, &[place.scope()], place.target(), "/api/v1/user/hooks", query.as_deref()).await
 }
 
-/// `POST /user/hooks`
+/// Makes a hook of the caller.
+#[utoipa::path(
+    post, path = "/user/hooks",
+    operation_id = "userCreateHook", tag = "user",
+    request_body = api::CreateHook,
+    responses(
+        (status = 201, body = api::Hook),
+        (status = 409, description = "The place has as many hooks as it can."),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
 pub(in crate::http) async fn create(
     State(app): State<App>,
     caller: Who,
@@ -39,7 +57,13 @@ pub(in crate::http) async fn create(
     super::create(&app, Place::of_caller(&app, &caller.identity)?, input).await
 }
 
-/// `GET /user/hooks/{id}`
+/// A hook of the caller.
+#[utoipa::path(
+    get, path = "/user/hooks/{id}",
+    operation_id = "userGetHook", tag = "user",
+    security(("account" = [])),
+    responses((status = 200, body = api::Hook)),
+)]
 pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Who,
@@ -50,7 +74,16 @@ pub(in crate::http) async fn get(
     super::get(&app, &snapshot, place, &id).await
 }
 
-/// `PATCH /user/hooks/{id}`
+/// Changes a hook of the caller.
+#[utoipa::path(
+    patch, path = "/user/hooks/{id}",
+    operation_id = "userEditHook", tag = "user",
+    request_body = api::EditHook,
+    responses(
+        (status = 200, body = api::Hook),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
     caller: Who,
@@ -60,7 +93,12 @@ pub(in crate::http) async fn edit(
     super::edit(&app, Place::of_caller(&app, &caller.identity)?, &id, &input).await
 }
 
-/// `DELETE /user/hooks/{id}`
+/// Removes a hook of the caller.
+#[utoipa::path(
+    delete, path = "/user/hooks/{id}",
+    operation_id = "userDeleteHook", tag = "user",
+    responses((status = 204)),
+)]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Who,

@@ -82,7 +82,7 @@ impl Counts {
     }
 
     /// `version` is about to be written.
-    pub(super) fn writing<'a>(&self, version: Version, writes: impl Iterator<Item = &'a WriteSet> + Clone) {
+    pub(super) fn writing<'a>(&self, version: Version, writes: &(impl Iterator<Item = &'a WriteSet> + Clone)) {
         let mut inner = self.lock();
         inner.begun = version;
         inner.entries.retain(|entry| {
@@ -113,10 +113,10 @@ mod tests {
     fn a_count_holds_until_something_is_written_into_its_range() {
         let counts = Counts::default();
         count(&counts, "a", 0, 5);
-        counts.writing(1, [writes("b1")].iter());
+        counts.writing(1, &[writes("b1")].iter());
         assert_eq!(counts.known(&range("a"), 0), Known::Count(5));
         assert_eq!(counts.known(&range("a"), 1), Known::Count(5));
-        counts.writing(2, [writes("b2"), writes("a1")].iter());
+        counts.writing(2, &[writes("b2"), writes("a1")].iter());
         assert!(matches!(counts.known(&range("a"), 2), Known::Tell(_)));
     }
 
@@ -125,7 +125,7 @@ mod tests {
         let counts = Counts::default();
         let Known::Tell(number) = counts.known(&range("a"), 0) else { panic!("to be counted") };
         assert_eq!(counts.known(&range("a"), 0), Known::Keep, "one counts already");
-        counts.writing(1, [writes("a1")].iter());
+        counts.writing(1, &[writes("a1")].iter());
         counts.tell(number, Some(5));
         assert!(matches!(counts.known(&range("a"), 1), Known::Tell(_)));
     }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn old_states_neither_teach_nor_learn() {
         let counts = Counts::default();
-        counts.writing(1, [writes("a1")].iter());
+        counts.writing(1, &[writes("a1")].iter());
         assert_eq!(counts.known(&range("a"), 0), Known::Keep, "it may lack a1");
         count(&counts, "a", 1, 5);
         assert_eq!(counts.known(&range("a"), 0), Known::Keep);
