@@ -199,7 +199,7 @@ pub(in crate::http) async fn test<A: At>(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let value = |name| query::value(query.as_deref(), name).unwrap_or_default();
-    let with = With { revision: value("ref"), repository: value("repo") };
+    let with = With { revision: value("ref"), repository: value("repository") };
     let row = test::test(&app, &at.identity, at.place, at.hook, &with).await?;
     tested(&app, at.of, &row, query.as_deref()).await
 }
