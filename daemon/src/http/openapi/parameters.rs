@@ -91,7 +91,7 @@ queries! {
         per_page: u64,
     }
 
-    /// Which deliveries.
+    /// Which deliveries. Pages have no numbers here: totals are not always counted.
     DeliveryQuery {
         /// How they ended.
         #[param(pattern = "^(success|failure|pending|cancelled)$")]
@@ -110,9 +110,6 @@ queries! {
         /// The delivery behind which the page begins, as `Link` has it.
         #[param(minimum = 1)]
         cursor: u64,
-        /// Which page, from 1; without a cursor.
-        #[param(minimum = 1, default = 1)]
-        page: u64,
         /// Items of a page; more than 50 are 50.
         #[param(minimum = 1, maximum = 50, default = 30)]
         limit: u64,
