@@ -96,6 +96,8 @@ pub(crate) enum Cmd {
     Open(Box<Layer>),
     /// Show the artifacts of a repository.
     Artifacts(farrier_common::client::RepositoryPath),
+    /// Show the hooks of a repository.
+    Hooks(farrier_common::client::RepositoryPath),
     /// Put a text where it can be pasted from; the second says what it is.
     Copy(String, String),
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use farrier_common::api::{Artifact, Branch, Health, Job, Repository, Run, Status};
+use farrier_common::api::{Artifact, Branch, Health, Hook, HookEvent, Job, Repository, Run, Status};
 
 /// A part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,14 @@ pub(crate) enum Answer {
     Repositories(Page<Repository>),
     Repository(Box<Repository>),
     Branches(Page<Branch>),
+    Hooks(Vec<Hook>),
+    HookEvents(Vec<HookEvent>),
+    Hook(Box<Hook>),
+    /// How many repositories have a copy now, and how many were passed over.
+    Applied {
+        copied: i64,
+        skipped: i64,
+    },
     Runs(Box<Tree>),
     /// How far a download is.
     Progress {

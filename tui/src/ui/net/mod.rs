@@ -7,6 +7,7 @@
 mod answer;
 mod ask;
 mod fetch;
+mod hooks;
 
 use std::{collections::HashMap, path::PathBuf, time::Duration};
 

@@ -7,6 +7,9 @@ mod artifact_rows;
 mod artifacts;
 mod branch_form;
 mod dashboard;
+mod hook_form;
+mod hook_rows;
+mod hooks;
 mod repo_form;
 mod repo_pane;
 mod repo_rows;
@@ -14,10 +17,10 @@ mod repositories;
 
 use std::{fmt::Debug, time::Duration};
 
-use farrier_common::client::RepositoryPath;
+use farrier_common::client::{HookPlace, RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-pub(crate) use self::{artifacts::Artifacts, dashboard::Dashboard, repositories::Repositories};
+pub(crate) use self::{artifacts::Artifacts, dashboard::Dashboard, hooks::Hooks, repositories::Repositories};
 use super::{
     form::Form,
     keymap::{Action, Scope},
@@ -30,17 +33,19 @@ use super::{
 pub(crate) enum ScreenId {
     Dashboard,
     Repositories,
+    Hooks,
     Artifacts,
 }
 
 impl ScreenId {
     /// The screens that there are, in the order of their digits.
-    pub(crate) const ALL: &[Self] = &[Self::Dashboard, Self::Repositories, Self::Artifacts];
+    pub(crate) const ALL: &[Self] = &[Self::Dashboard, Self::Repositories, Self::Hooks, Self::Artifacts];
 
     pub(crate) fn digit(self) -> char {
         match self {
             Self::Dashboard => '1',
             Self::Repositories => '2',
+            Self::Hooks => '3',
             Self::Artifacts => '5',
         }
     }
@@ -50,6 +55,7 @@ impl ScreenId {
         match self {
             Self::Dashboard => "Dash",
             Self::Repositories => "Repos",
+            Self::Hooks => "Hooks",
             Self::Artifacts => "Artif",
         }
     }
@@ -59,6 +65,7 @@ impl ScreenId {
         match self {
             Self::Dashboard => "Dashboard",
             Self::Repositories => "Repositories",
+            Self::Hooks => "Hooks",
             Self::Artifacts => "Artifacts",
         }
     }
@@ -69,6 +76,7 @@ impl ScreenId {
             Scope::Everywhere | Scope::List => None,
             Scope::Dashboard => Some(Self::Dashboard),
             Scope::Repositories | Scope::Repository | Scope::Branches => Some(Self::Repositories),
+            Scope::Hooks => Some(Self::Hooks),
             Scope::ArtifactPlaces | Scope::Artifacts => Some(Self::Artifacts),
         }
     }
@@ -147,6 +155,8 @@ pub(crate) enum Purpose {
     EditRepository(RepositoryPath),
     Migrate,
     CreateBranch(RepositoryPath),
+    CreateHook(HookPlace),
+    EditHook(HookPlace, i64),
 }
 
 impl Purpose {
@@ -157,6 +167,8 @@ impl Purpose {
             Self::EditRepository(path) => Ok(repo_form::edit_ask(path, form)),
             Self::Migrate => repo_form::migrate_ask(form),
             Self::CreateBranch(path) => Ok(branch_form::ask(path, form)),
+            Self::CreateHook(place) => hook_form::create_ask(place, form),
+            Self::EditHook(place, id) => hook_form::edit_ask(place, *id, form),
         }
     }
 }

@@ -272,6 +272,11 @@ impl Screen for Repositories {
                     env.want(Cmd::Artifacts(path));
                 }
             }
+            Action::Hooks => {
+                if let Some((_, path)) = self.here() {
+                    env.want(Cmd::Hooks(path));
+                }
+            }
             action => return self.act_on_list(action, env),
         }
         self.look(env);
@@ -297,7 +302,9 @@ impl Screen for Repositories {
             Action::Delete if self.repos.list.marks() > 1 => {
                 Some("one repository at a time; Esc clears marks".to_owned())
             }
-            Action::Open | Action::Edit | Action::Delete | Action::Copy | Action::Artifacts if here.is_none() => {
+            Action::Open | Action::Edit | Action::Delete | Action::Copy | Action::Artifacts | Action::Hooks
+                if here.is_none() =>
+            {
                 Some("no repository here".to_owned())
             }
             _ => None,

@@ -1,6 +1,8 @@
 //! A person and a daemon, both played.
 
-use farrier_common::api::{Artifact, ArtifactRun, Health, Job, ListenerStatus, Repository, Run, Status};
+use farrier_common::api::{
+    Artifact, ArtifactRun, Health, Hook, HookEvent, Job, ListenerStatus, Repository, Run, Status,
+};
 use jiff::Timestamp;
 use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
 
@@ -213,6 +215,47 @@ pub(super) fn tree() -> Answer {
         jobs: vec![job(4, 9), job(3, 8)],
         artifacts: vec![artifact(21, 9, "dist-linux.zip"), artifact(20, 9, "sbom.json"), artifact(7, 8, "junit.xml")],
     }))
+}
+
+pub(super) fn hooks() -> Answer {
+    let hook = |id: i64, scope: &str, url: &str, failures: i64| Hook {
+        id,
+        r#type: "farrier".into(),
+        scope: scope.into(),
+        url: url.into(),
+        content_type: "json".into(),
+        active: id != 15,
+        events_exact: vec!["push".into(), "create".into()],
+        has_secret: id == 12,
+        last_delivery_at: (scope == "system").then(|| "2026-11-21T11:59:00Z".to_owned()),
+        last_status: if failures > 0 { 0 } else { 200 },
+        failures,
+        created_at: "2026-11-02T10:00:00Z".into(),
+        updated_at: "2026-11-18T10:00:00Z".into(),
+        ..Hook::default()
+    };
+    Answer::Hooks(vec![
+        hook(3, "system", "https://audit.lan/in", 0),
+        hook(12, "system", "https://ci.example.net/hook", 22),
+        hook(15, "system", "http://10.0.3.9:8080/", 0),
+        hook(21, "default", "https://lint.lan/r", 0),
+    ])
+}
+
+pub(super) fn hook_events() -> Answer {
+    let event = |name: &str, description: &str| HookEvent {
+        name: name.into(),
+        exact: name.into(),
+        sent: true,
+        description: description.into(),
+        headers: Vec::new(),
+    };
+    Answer::HookEvents(vec![
+        event("push", "a branch or tag was pushed"),
+        event("create", "a branch or tag was made"),
+        event("delete", "a branch or tag was removed"),
+        event("repository", "a repository was made or changed"),
+    ])
 }
 
 pub(super) fn unreachable() -> Problem {

@@ -1,6 +1,6 @@
 use farrier_common::api::MigrationProgress;
 
-use super::{super::*, story::*};
+use super::{super::*, pictures::on_hooks, story::*};
 use crate::ui::net::Page;
 
 #[test]
@@ -272,4 +272,65 @@ fn leaving_goes_back_before_it_quits() {
     let mut story = Story::settled(80, 24);
     story.tell(Msg::Signal(15));
     assert_eq!(story.quits(), Some(143));
+}
+
+#[test]
+fn a_hook_is_made_with_what_was_chosen_and_a_secret_that_nobody_typed() {
+    let mut story = Story::settled(80, 24);
+    on_hooks(&mut story);
+    story.asked();
+    story.keys("n\t\t");
+    story.tell(Msg::Paste("https//ci.example.net/hook".into()));
+    story.press(Key::Ctrl('s'));
+    assert_eq!(story.asked(), []);
+    let text = story.text();
+    assert!(text.contains("did you mean") && text.contains("https://ci.example.net/hook ?"), "{text}");
+    story.press(Key::Ctrl('u'));
+    story.tell(Msg::Paste("https://ci.example.net/hook".into()));
+    story.keys("\t\t  ");
+    story.press(Key::Ctrl('s'));
+    let asked = story.asked();
+    let [Ask::CreateHook(_, wanted)] = asked.as_slice() else { panic!("{asked:?}") };
+    let config = wanted.config.as_ref().unwrap();
+    assert_eq!((wanted.events_exact.as_slice(), wanted.active), (["push".to_owned()].as_slice(), true));
+    assert_eq!((config["url"].as_str(), config["is_system_webhook"].as_str()), ("https://ci.example.net/hook", "true"));
+    assert!(config["secret"].starts_with("whsec_"));
+    assert!(!story.text().contains("whsec_"));
+}
+
+#[test]
+fn editing_a_hook_sends_no_secret_that_was_not_typed() {
+    let mut story = Story::settled(120, 40);
+    on_hooks(&mut story);
+    story.asked();
+    story.keys("je");
+    story.press(Key::Ctrl('s'));
+    let asked = story.asked();
+    let [Ask::EditHook(_, 12, wanted)] = asked.as_slice() else { panic!("{asked:?}") };
+    assert!(!wanted.config.as_ref().unwrap().contains_key("secret"));
+    assert_eq!((wanted.authorization_header.as_ref(), wanted.clear.len()), (None, 0));
+    assert_eq!(wanted.events_exact.as_ref().unwrap().len(), 2);
+}
+
+#[test]
+fn a_hook_is_switched_with_one_key_and_deleted_only_by_its_number() {
+    let mut story = Story::settled(120, 40);
+    on_hooks(&mut story);
+    story.asked();
+    story.keys("jt");
+    let asked = story.asked();
+    let [Ask::EditHook(_, 12, wanted)] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!((wanted.active, &wanted.config), (Some(false), &None));
+    story.keys("D");
+    story.pass(Duration::from_millis(300));
+    story.asked();
+    story.keys("y\n");
+    assert_eq!(story.asked(), [], "deliveries were made, so its number is wanted");
+    story.press(Key::Ctrl('u'));
+    story.keys("12\t\n");
+    assert_eq!(story.asked(), [Ask::DeleteHook(HookPlace::Admin, 12)]);
+    story.keys("jjT");
+    assert!(story.text().contains("a default hook hears of nothing itself"), "{}", story.text());
+    story.keys("w");
+    assert_eq!(story.app.current, ScreenId::Hooks, "no action here, and said so");
 }
