@@ -45,8 +45,8 @@ impl App {
             self.say(Tone::Error, problem.line().to_owned());
         }
         let mut env = Env::new(&self.world);
-        let screens: [&mut dyn crate::ui::screens::Screen; 4] =
-            [&mut self.dashboard, &mut self.repositories, &mut self.hooks, &mut self.artifacts];
+        let screens: [&mut dyn crate::ui::screens::Screen; 5] =
+            [&mut self.dashboard, &mut self.repositories, &mut self.hooks, &mut self.deliveries, &mut self.artifacts];
         for screen in screens {
             screen.answered(&ask, result, &mut env);
         }
@@ -120,6 +120,8 @@ fn changes(ask: &Ask) -> bool {
             | Ask::Repositories
             | Ask::Hooks(_)
             | Ask::HookEvents
+            | Ask::Deliveries { .. }
+            | Ask::Delivery(_)
             | Ask::Branches(_)
             | Ask::Runs(_)
             | Ask::Download { .. }

@@ -17,7 +17,7 @@ use super::{
     key::Key,
     layer::Layer,
     net::{Answer, Ask, Problem, Ticket},
-    screens::{Artifacts, Dashboard, Hooks, Repositories, Screen, ScreenId},
+    screens::{Artifacts, Dashboard, Deliveries, Hooks, Repositories, Screen, ScreenId},
     world::{Cmd, Env, Link, Tone, World},
 };
 
@@ -64,6 +64,7 @@ pub(crate) struct App {
     dashboard: Dashboard,
     repositories: Repositories,
     hooks: Hooks,
+    deliveries: Deliveries,
     artifacts: Artifacts,
     pending: HashMap<Ticket, Ask>,
     tickets: Ticket,
@@ -98,6 +99,7 @@ impl App {
             dashboard: Dashboard::default(),
             repositories: Repositories::default(),
             hooks: Hooks::default(),
+            deliveries: Deliveries::default(),
             artifacts: Artifacts::default(),
             pending: HashMap::new(),
             tickets: 0,
@@ -144,6 +146,7 @@ impl App {
             ScreenId::Dashboard => &self.dashboard,
             ScreenId::Repositories => &self.repositories,
             ScreenId::Hooks => &self.hooks,
+            ScreenId::Deliveries => &self.deliveries,
             ScreenId::Artifacts => &self.artifacts,
         }
     }
@@ -155,6 +158,7 @@ impl App {
             ScreenId::Dashboard => &mut self.dashboard,
             ScreenId::Repositories => &mut self.repositories,
             ScreenId::Hooks => &mut self.hooks,
+            ScreenId::Deliveries => &mut self.deliveries,
             ScreenId::Artifacts => &mut self.artifacts,
         };
         let acted = act(screen, &mut env);
@@ -174,6 +178,7 @@ impl App {
                 Cmd::Open(layer) => self.layers.push(*layer),
                 Cmd::Artifacts(path) => self.show_artifacts(path),
                 Cmd::Hooks(path) => self.show_hooks(path),
+                Cmd::Deliveries(hook) => self.show_deliveries(hook),
                 Cmd::Copy(text, what) => {
                     self.say(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));
                     self.effects.push(Effect::Copy(text));
@@ -217,6 +222,14 @@ impl App {
         self.go(ScreenId::Hooks);
         let mut env = Env::new(&self.world);
         self.hooks.choose(HookPlace::Repository(path), &mut env);
+        let wants = env.wants;
+        self.carry_out(wants);
+    }
+
+    fn show_deliveries(&mut self, hook: Option<u64>) {
+        self.go(ScreenId::Deliveries);
+        let mut env = Env::new(&self.world);
+        self.deliveries.choose(hook, &mut env);
         let wants = env.wants;
         self.carry_out(wants);
     }

@@ -33,6 +33,16 @@ pub(crate) enum Ask {
     TestHook(HookPlace, i64),
     /// Copies a default hook into all repositories that have no copy.
     ApplyHook(i64),
+    /// Sends everything that failed for a hook again.
+    Recover(i64),
+    /// What hooks were sent, the newest first.
+    Deliveries {
+        status: &'static str,
+        hook: Option<u64>,
+    },
+    /// One delivery, by its identifier.
+    Delivery(String),
+    Redeliver(Vec<String>),
     /// Runs, their jobs and their artifacts.
     Runs(RepositoryPath),
     DeleteArtifacts(RepositoryPath, Vec<i64>),
@@ -63,6 +73,10 @@ impl Ask {
             Self::DeleteHook(_, id) => format!("deleting hook {id}"),
             Self::TestHook(_, id) => format!("testing hook {id}"),
             Self::ApplyHook(id) => format!("copying hook {id}"),
+            Self::Recover(id) => format!("sending failed deliveries of hook {id} again"),
+            Self::Deliveries { .. } => "listing deliveries".to_owned(),
+            Self::Delivery(id) => format!("asking for delivery {id}"),
+            Self::Redeliver(ids) => format!("delivering {} again", ids.len()),
             Self::Runs(path) => format!("listing runs of {path}"),
             Self::DeleteArtifacts(_, ids) if ids.len() == 1 => format!("deleting artifact {}", ids[0]),
             Self::DeleteArtifacts(_, ids) => format!("deleting {} artifacts", ids.len()),

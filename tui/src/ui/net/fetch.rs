@@ -9,7 +9,7 @@ use farrier_common::{
 use indicatif::ProgressBar;
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Page, answer::Tree, hooks};
+use super::{Answer, Ask, Page, answer::Tree, deliveries, hooks};
 use crate::{
     blocking,
     exit::Failure,
@@ -65,6 +65,9 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::DeleteHook(..)
         | Ask::TestHook(..)
         | Ask::ApplyHook(_)) => hooks::answer(client, ask).await.map_err(failed())?,
+        ask @ (Ask::Recover(_) | Ask::Deliveries { .. } | Ask::Delivery(_) | Ask::Redeliver(_)) => {
+            deliveries::answer(client, ask).await.map_err(failed())?
+        }
         Ask::Runs(path) => Answer::Runs(Box::new(tree(client, &path).await.map_err(failed())?)),
         Ask::DeleteArtifacts(path, ids) => delete_artifacts(client, &path, ids).await.map_err(failed())?,
         Ask::Download { repo, id, .. } => {

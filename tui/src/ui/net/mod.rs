@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod deliveries;
 mod fetch;
 mod hooks;
 

@@ -22,11 +22,14 @@ use crate::ui::{
 };
 
 const PACE: Duration = Duration::from_secs(5);
+/// What was just made is on its way, and somebody may be waiting for it.
+const PACE_WAITING: Duration = Duration::from_secs(1);
 /// More than these at once want their number typed.
 const REDELIVER_MAX: usize = 20;
 
 /// What the tabs are called, and what the API calls it.
-const STATES: [(&str, &str); 4] = [("all", ""), ("failed", "failure"), ("waiting", "pending"), ("cancelled", "cancelled")];
+const STATES: [(&str, &str); 4] =
+    [("all", ""), ("failed", "failure"), ("waiting", "pending"), ("cancelled", "cancelled")];
 
 #[derive(Debug)]
 pub(crate) struct Deliveries {
@@ -59,10 +62,10 @@ impl Deliveries {
     /// Shows the deliveries of one hook, or of all.
     pub(crate) fn choose(&mut self, hook: Option<u64>, env: &mut Env) {
         (self.hook, self.reading) = (hook, false);
-        self.from_the_beginning(env);
+        self.start_over(env);
     }
 
-    fn from_the_beginning(&mut self, env: &mut Env) {
+    fn start_over(&mut self, env: &mut Env) {
         self.rows.stop(env);
         self.rows.empty();
         self.refresh(env);
@@ -181,8 +184,10 @@ impl Screen for Deliveries {
     }
 
     fn scopes(&self, _: &World) -> Vec<Scope> {
-        let own = if self.reading { Scope::Inspector } else { Scope::Deliveries };
-        vec![own, Scope::List, Scope::Everywhere]
+        if self.reading {
+            return vec![Scope::Inspector, Scope::Moves, Scope::Everywhere];
+        }
+        vec![Scope::Deliveries, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
     fn entered(&mut self, env: &mut Env) {
@@ -195,7 +200,8 @@ impl Screen for Deliveries {
     }
 
     fn pace(&self) -> Option<Duration> {
-        Some(PACE)
+        let waits = self.rows.list.rows().iter().any(|one| one.state == "pending" && one.attempts == 0);
+        Some(if waits { PACE_WAITING } else { PACE })
     }
 
     fn is_loading(&self) -> bool {
@@ -223,7 +229,7 @@ impl Screen for Deliveries {
             Action::NextPart | Action::PreviousPart if !self.reading => {
                 let by = if action == Action::NextPart { 1 } else { STATES.len() - 1 };
                 self.state = (self.state + by) % STATES.len();
-                self.from_the_beginning(env);
+                self.start_over(env);
             }
             action if self.reading => return self.inspector.act(action),
             action => {
@@ -294,7 +300,8 @@ impl Screen for Deliveries {
         }
         self.parts(area, buf);
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-        let empty: &[&str] = &["No deliveries.", "", "They come when something happens that a hook hears of.", "3   hooks"];
+        let empty: &[&str] =
+            &["No deliveries.", "", "They come when something happens that a hook hears of.", "3   hooks"];
         let place = Place { what: "deliveries", empty, focused: !self.reading };
         if !world.split() {
             return list::draw(&self.rows, place, world, body, buf);

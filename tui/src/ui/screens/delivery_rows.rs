@@ -35,7 +35,9 @@ pub(super) fn code(delivery: &Delivery) -> Shown {
 pub(super) fn result(delivery: &Delivery) -> Shown {
     match (delivery.state.as_str(), &delivery.next_attempt_at) {
         ("success", _) => Shown::of(Role::Ok, "ok"),
-        ("pending", Some(next)) if delivery.attempts > 0 => Shown::of(Role::Warn, format!("retry {}", words::clock(next))),
+        ("pending", Some(next)) if delivery.attempts > 0 => {
+            Shown::of(Role::Warn, format!("retry {}", words::clock(next)))
+        }
         ("pending", _) => Shown::of(Role::Warn, "waits"),
         ("failed", _) => Shown::of(Role::Error, format!("FAILED {}", delivery.status)),
         (other, _) => Shown::of(Role::Muted, other),
@@ -49,8 +51,22 @@ pub(super) fn millis(seconds: f64) -> i64 {
 }
 
 static COLUMNS: [Column<Delivery>; 7] = [
-    Column { title: "TIME", width: 8, right: false, rank: 0, cell: |d, _| Shown::plain(words::clock(at(d))), order: None },
-    Column { title: "HOOK", width: 5, right: true, rank: 3, cell: |d, _| Shown::plain(d.hook_id.to_string()), order: None },
+    Column {
+        title: "TIME",
+        width: 8,
+        right: false,
+        rank: 0,
+        cell: |d, _| Shown::plain(words::clock(at(d))),
+        order: None,
+    },
+    Column {
+        title: "HOOK",
+        width: 5,
+        right: true,
+        rank: 3,
+        cell: |d, _| Shown::plain(d.hook_id.to_string()),
+        order: None,
+    },
     Column { title: "EVENT", width: 12, right: false, rank: 0, cell: |d, _| Shown::plain(event(d)), order: None },
     Column { title: "CODE", width: 4, right: true, rank: 2, cell: |d, _| code(d), order: None },
     Column {
@@ -64,7 +80,14 @@ static COLUMNS: [Column<Delivery>; 7] = [
         },
         order: None,
     },
-    Column { title: "TRY", width: 3, right: true, rank: 4, cell: |d, _| Shown::plain(d.attempts.to_string()), order: None },
+    Column {
+        title: "TRY",
+        width: 3,
+        right: true,
+        rank: 4,
+        cell: |d, _| Shown::plain(d.attempts.to_string()),
+        order: None,
+    },
     Column { title: "RESULT", width: 15, right: false, rank: 1, cell: |d, _| result(d), order: None },
 ];
 

@@ -95,6 +95,16 @@ impl Hooks {
         env.open(Layer::Confirm(question));
     }
 
+    fn recover(&self, env: &mut Env) {
+        let Some(hook) = self.here() else { return };
+        let lines = vec![
+            hook.url.clone(),
+            "Everything that failed for this hook and is still remembered is sent again.".to_owned(),
+        ];
+        let title = format!("Send failed deliveries of hook {} again", hook.id);
+        env.open(Layer::Confirm(Confirm::simple(title, lines, "Send", Ask::Recover(hook.id), env.world)));
+    }
+
     fn copy(&self, env: &mut Env) {
         let Some(hook) = self.here() else { return };
         let texts = vec![
@@ -121,9 +131,13 @@ impl Hooks {
             (Ask::DeleteHook(_, id), _) => env.tell(format!("hook {id} deleted")),
             (Ask::TestHook(_, id), _) => {
                 env.tell(format!("hook {id} is being tested"));
+                env.want(Cmd::Deliveries(u64::try_from(*id).ok()));
             }
             (Ask::ApplyHook(id), Answer::Applied { copied, skipped }) => {
                 env.tell(format!("hook {id}: {copied} copies made, {skipped} repositories skipped"));
+            }
+            (Ask::Recover(id), Answer::Recovered(count)) => {
+                env.tell(format!("hook {id}: {count} deliveries are sent again"));
             }
             _ => return,
         }
@@ -222,7 +236,7 @@ impl Screen for Hooks {
     }
 
     fn scopes(&self, _: &World) -> Vec<Scope> {
-        vec![Scope::Hooks, Scope::List, Scope::Everywhere]
+        vec![Scope::Hooks, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
     fn entered(&mut self, env: &mut Env) {
@@ -246,6 +260,7 @@ impl Screen for Hooks {
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
         match action {
+            Action::Open => env.want(Cmd::Deliveries(self.here().and_then(|hook| u64::try_from(hook.id).ok()))),
             Action::New => env.open(Layer::Form(Box::new(hook_form::create(self.place.clone(), None, &self.known)))),
             Action::Clone => {
                 let form = hook_form::create(self.place.clone(), self.here(), &self.known);
@@ -262,6 +277,7 @@ impl Screen for Hooks {
             }
 
             Action::Apply => env.wants.extend(self.here().map(|hook| Cmd::Ask(Ask::ApplyHook(hook.id)))),
+            Action::Recover => self.recover(env),
             Action::Delete => self.delete(env),
             Action::Copy => self.copy(env),
             Action::NextPart => self.show_kind(1),
@@ -289,14 +305,16 @@ impl Screen for Hooks {
             Action::Apply if here.is_some_and(|hook| hook.scope != "default") => {
                 Some("only default hooks are copied".to_owned())
             }
-            Action::Test if here.is_some_and(|hook| hook.scope == "default") => {
+            Action::Test | Action::Recover if here.is_some_and(|hook| hook.scope == "default") => {
                 Some("a default hook hears of nothing itself".to_owned())
             }
-            Action::Edit
+            Action::Open
+            | Action::Edit
             | Action::Clone
             | Action::Toggle
             | Action::Test
             | Action::Apply
+            | Action::Recover
             | Action::Delete
             | Action::Copy
                 if here.is_none() =>

@@ -63,9 +63,9 @@ impl Inspector {
         if self.no_wrap {
             return lines;
         }
-        let broken = lines.into_iter().flat_map(|(role, line)| match line.is_empty() {
-            true => vec![(role, line)],
-            false => wrapped(&line, room).into_iter().map(|part| (role, part)).collect(),
+        let broken = lines.into_iter().flat_map(|(role, line)| {
+            let parts = if line.is_empty() { vec![line] } else { wrapped(&line, room) };
+            parts.into_iter().map(move |part| (role, part))
         });
         broken.collect()
     }
@@ -112,7 +112,10 @@ fn summary(detail: &DeliveryDetail) -> Lines {
         (Role::Text, format!("made     {}", words::stamp(&delivery.created_at))),
     ];
     if let Some(at) = &delivery.delivered_at {
-        lines.push((Role::Text, format!("last     {}, {} ms", words::stamp(at), delivery_rows::millis(delivery.duration))));
+        lines.push((
+            Role::Text,
+            format!("last     {}, {} ms", words::stamp(at), delivery_rows::millis(delivery.duration)),
+        ));
     }
     if let Some(next) = &delivery.next_attempt_at {
         lines.push((Role::Warn, format!("next     {}   R tries now", words::stamp(next))));
@@ -172,7 +175,15 @@ fn tries(detail: &DeliveryDetail) -> Lines {
             (code, error) => (Role::Error, format!("{code} {error}")),
         };
         let time = words::clock(&one.started_at);
-        (role, format!("{:>3}  {time}  {:>6} ms  {}  {outcome}", one.number, delivery_rows::millis(one.duration), one.trigger))
+        (
+            role,
+            format!(
+                "{:>3}  {time}  {:>6} ms  {}  {outcome}",
+                one.number,
+                delivery_rows::millis(one.duration),
+                one.trigger
+            ),
+        )
     });
     let lines: Lines = tries.collect();
     if lines.is_empty() { vec![(Role::Muted, "not tried yet".to_owned())] } else { lines }

@@ -7,9 +7,12 @@ mod artifact_rows;
 mod artifacts;
 mod branch_form;
 mod dashboard;
+mod deliveries;
+mod delivery_rows;
 mod hook_form;
 mod hook_rows;
 mod hooks;
+mod inspector;
 mod repo_form;
 mod repo_pane;
 mod repo_rows;
@@ -20,7 +23,9 @@ use std::{fmt::Debug, time::Duration};
 use farrier_common::client::{HookPlace, RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-pub(crate) use self::{artifacts::Artifacts, dashboard::Dashboard, hooks::Hooks, repositories::Repositories};
+pub(crate) use self::{
+    artifacts::Artifacts, dashboard::Dashboard, deliveries::Deliveries, hooks::Hooks, repositories::Repositories,
+};
 use super::{
     form::Form,
     keymap::{Action, Scope},
@@ -34,18 +39,21 @@ pub(crate) enum ScreenId {
     Dashboard,
     Repositories,
     Hooks,
+    Deliveries,
     Artifacts,
 }
 
 impl ScreenId {
     /// The screens that there are, in the order of their digits.
-    pub(crate) const ALL: &[Self] = &[Self::Dashboard, Self::Repositories, Self::Hooks, Self::Artifacts];
+    pub(crate) const ALL: &[Self] =
+        &[Self::Dashboard, Self::Repositories, Self::Hooks, Self::Deliveries, Self::Artifacts];
 
     pub(crate) fn digit(self) -> char {
         match self {
             Self::Dashboard => '1',
             Self::Repositories => '2',
             Self::Hooks => '3',
+            Self::Deliveries => '4',
             Self::Artifacts => '5',
         }
     }
@@ -56,6 +64,7 @@ impl ScreenId {
             Self::Dashboard => "Dash",
             Self::Repositories => "Repos",
             Self::Hooks => "Hooks",
+            Self::Deliveries => "Deliv",
             Self::Artifacts => "Artif",
         }
     }
@@ -65,6 +74,7 @@ impl ScreenId {
         match self {
             Self::Dashboard => "Dashboard",
             Self::Repositories => "Repositories",
+            Self::Deliveries => "Deliveries",
             Self::Hooks => "Hooks",
             Self::Artifacts => "Artifacts",
         }
@@ -73,10 +83,11 @@ impl ScreenId {
     /// The screen that a scope belongs to.
     pub(crate) fn of(scope: Scope) -> Option<Self> {
         match scope {
-            Scope::Everywhere | Scope::List => None,
+            Scope::Everywhere | Scope::List | Scope::Moves => None,
             Scope::Dashboard => Some(Self::Dashboard),
             Scope::Repositories | Scope::Repository | Scope::Branches => Some(Self::Repositories),
             Scope::Hooks => Some(Self::Hooks),
+            Scope::Deliveries | Scope::Inspector => Some(Self::Deliveries),
             Scope::ArtifactPlaces | Scope::Artifacts => Some(Self::Artifacts),
         }
     }

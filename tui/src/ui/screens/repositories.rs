@@ -208,9 +208,11 @@ impl Screen for Repositories {
 
     fn scopes(&self, _: &World) -> Vec<Scope> {
         match (self.in_detail, self.part) {
-            (false, _) => vec![Scope::Repositories, Scope::List, Scope::Everywhere],
+            (false, _) => vec![Scope::Repositories, Scope::List, Scope::Moves, Scope::Everywhere],
             (true, Part::Overview) => vec![Scope::Repository, Scope::Everywhere],
-            (true, Part::Branches) => vec![Scope::Branches, Scope::Repository, Scope::List, Scope::Everywhere],
+            (true, Part::Branches) => {
+                vec![Scope::Branches, Scope::Repository, Scope::List, Scope::Moves, Scope::Everywhere]
+            }
         }
     }
 

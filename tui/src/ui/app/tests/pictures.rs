@@ -9,7 +9,7 @@ use crate::ui::{
 
 type Scene = (&'static str, fn(&mut Story));
 
-const SCENES: [Scene; 11] = [
+const SCENES: [Scene; 13] = [
     ("repositories", |story| story.keys("jj ")),
     ("repository", |story| story.keys("jj\n")),
     ("delete", |story| story.keys("D")),
@@ -36,6 +36,16 @@ const SCENES: [Scene; 11] = [
             story.press(Key::Tab);
         }
         story.keys("\n");
+    }),
+    ("deliveries", |story| {
+        story.keys("4");
+        story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
+    }),
+    ("inspector", |story| {
+        story.keys("4");
+        story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
+        story.keys("\n");
+        story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
     }),
     ("lost", |story| {
         story.pass(Duration::from_secs(6));

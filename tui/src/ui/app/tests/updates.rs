@@ -334,3 +334,44 @@ fn a_hook_is_switched_with_one_key_and_deleted_only_by_its_number() {
     story.keys("w");
     assert_eq!(story.app.current, ScreenId::Hooks, "no action here, and said so");
 }
+
+#[test]
+fn a_delivery_is_read_in_parts_and_sent_again_only_after_a_question() {
+    let mut story = Story::settled(80, 24);
+    on_hooks(&mut story);
+    story.keys("j\n");
+    assert_eq!(story.app.current, ScreenId::Deliveries);
+    story.answer(|ask| *ask == Ask::Deliveries { status: "", hook: Some(12) }, Ok(deliveries()));
+    story.keys("\n");
+    story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
+    assert!(story.text().contains("connection refused"), "{}", story.text());
+    story.keys("]");
+    assert!(story.text().contains("refs/heads/main"), "{}", story.text());
+    story.asked();
+    story.keys("R");
+    story.pass(Duration::from_millis(300));
+    story.keys("\n");
+    story.keys("R");
+    story.pass(Duration::from_millis(300));
+    story.keys("y");
+    let asked = story.asked();
+    assert!(matches!(asked.as_slice(), [Ask::Redeliver(ids)] if ids.len() == 1 && ids[0].ends_with("14")), "{asked:?}");
+    story.keys("q");
+    assert!(story.text().contains("hook: 12"), "{}", story.text());
+    story.keys("q");
+    assert_eq!(story.asked().last(), Some(&Ask::Deliveries { status: "", hook: None }));
+}
+
+#[test]
+fn only_one_delivery_is_asked_for_at_a_time_however_fast_the_cursor_moves() {
+    let mut story = Story::settled(120, 40);
+    story.keys("4");
+    story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
+    story.asked();
+    story.keys("jj");
+    assert_eq!(story.asked(), []);
+    story.effects.push(Effect::Ask(story.app.tickets, Ask::Delivery(String::new())));
+    story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
+    let asked = story.asked();
+    assert!(matches!(asked.last(), Some(Ask::Delivery(id)) if id.ends_with("12")), "{asked:?}");
+}
