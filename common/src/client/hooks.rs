@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use http::{Method, header};
 
 use super::{Call, Chunks, Client, ClientError, Pages, RepositoryPath, answer, path::segment};
-use crate::api::{AppliedHook, ApplyHook, CreateHook, EditHook, Event, Events, Hook};
+use crate::api::{AppliedHook, ApplyHook, CreateHook, EditHook, Event, Events, Hook, HookEvent};
 
 /// Longest line of a stream of events; a daemon that sends more is none.
 const LINE_MAX_BYTES: usize = 1 << 20;
@@ -79,6 +79,11 @@ impl Client {
     /// Deletes a hook.
     pub async fn delete_hook(&self, place: &HookPlace, id: i64) -> Result<(), ClientError> {
         self.delete(&format!("{}/{id}", place.api())).await
+    }
+
+    /// What hooks can hear of.
+    pub async fn hook_events(&self) -> Result<Vec<HookEvent>, ClientError> {
+        self.get("/api/farrier/v1/hooks/events").await
     }
 
     /// Has a hook sent something; gives the delivery's identifier as far as the daemon names it.

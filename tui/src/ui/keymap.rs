@@ -49,6 +49,17 @@ pub(crate) enum Action {
     Delete,
     Artifacts,
     Download,
+    Hooks,
+    Redeliver,
+    Recover,
+    ChooseHook,
+    Wrap,
+    NextItem,
+    PreviousItem,
+    Toggle,
+    Test,
+    Clone,
+    Apply,
 }
 
 /// Where a binding holds.
@@ -56,12 +67,17 @@ pub(crate) enum Action {
 pub(crate) enum Scope {
     Everywhere,
     List,
+    /// Moving in lists and texts.
+    Moves,
     Dashboard,
     Repositories,
     Repository,
     Branches,
     ArtifactPlaces,
     Artifacts,
+    Hooks,
+    Deliveries,
+    Inspector,
 }
 
 /// Keys and what they mean.
@@ -110,12 +126,14 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Repositories, &[C('e')], A::Edit, "edit description, visibility, branch", "").words("repo edit").changes(),
     bind(S::Repositories, &[C('y')], A::Copy, "copy address, name or JSON", "copy"),
     bind(S::Repositories, &[C('o')], A::Artifacts, "its runs and artifacts", "artifacts"),
+    bind(S::Repositories, &[C('w')], A::Hooks, "its webhooks", ""),
     bind(S::Repositories, &[C('D')], A::Delete, "delete", "delete").words("repo delete").changes(),
     bind(S::Repository, &[C(']')], A::NextPart, "next part", "part"),
     bind(S::Repository, &[C('[')], A::PreviousPart, "previous part", ""),
     bind(S::Repository, &[C('y')], A::Copy, "copy address, name or JSON", "copy"),
     bind(S::Repository, &[C('e')], A::Edit, "edit description, visibility, branch", "edit").changes(),
     bind(S::Repository, &[C('o')], A::Artifacts, "its runs and artifacts", "artifacts"),
+    bind(S::Repository, &[C('w')], A::Hooks, "its webhooks", "hooks"),
     bind(S::Branches, &[C('D')], A::Delete, "delete the branch", "delete branch").changes(),
     bind(S::Branches, &[C('n')], A::New, "new branch", "new branch").changes(),
     bind(S::ArtifactPlaces, &[Key::Enter, C('l'), Key::Right], A::Open, "runs and artifacts of it", "open"),
@@ -123,14 +141,39 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Artifacts, &[C('d')], A::Download, "download", "download").words("artifact download"),
     bind(S::Artifacts, &[C('D')], A::Delete, "delete", "delete").words("artifact delete").changes(),
     bind(S::Artifacts, &[C('y')], A::Copy, "copy id, name or sha256", "copy"),
-    bind(S::List, &[C('j'), Key::Down], A::Down, "down", ""),
-    bind(S::List, &[C('k'), Key::Up], A::Up, "up", ""),
-    bind(S::List, &[C('g'), Key::Home], A::First, "first", ""),
-    bind(S::List, &[C('G'), Key::End], A::Last, "last", ""),
-    bind(S::List, &[Key::PageDown, Ctrl('f')], A::PageDown, "page down", ""),
-    bind(S::List, &[Key::PageUp], A::PageUp, "page up", ""),
-    bind(S::List, &[Ctrl('d')], A::HalfDown, "half a page down", ""),
-    bind(S::List, &[Ctrl('u')], A::HalfUp, "half a page up", ""),
+    bind(S::Hooks, &[Key::Enter, C('l'), Key::Right], A::Open, "deliveries of the hook", "deliveries"),
+    bind(S::Hooks, &[C('n')], A::New, "new hook", "new").words("hook create").changes(),
+    bind(S::Hooks, &[C('e')], A::Edit, "edit", "edit").words("hook edit").changes(),
+    bind(S::Hooks, &[C('c')], A::Clone, "clone into a new form", "").changes(),
+    bind(S::Hooks, &[C('t')], A::Toggle, "switch on or off", "on/off").words("hook off").changes(),
+    bind(S::Hooks, &[C('T')], A::Test, "send a test delivery", "test").words("hook test").changes(),
+    bind(S::Hooks, &[C('A')], A::Apply, "copy a default hook into repositories without it", "").changes(),
+    bind(S::Hooks, &[C('y')], A::Copy, "copy address, id or JSON", "copy"),
+    bind(S::Hooks, &[C('D')], A::Delete, "delete", "delete").words("hook delete").changes(),
+    bind(S::Hooks, &[C(']')], A::NextPart, "next kind of hooks", ""),
+    bind(S::Hooks, &[C('[')], A::PreviousPart, "previous kind of hooks", ""),
+    bind(S::Hooks, &[C('R')], A::Recover, "send failed deliveries again", "").changes(),
+    bind(S::Deliveries, &[Key::Enter, C('l'), Key::Right], A::Open, "inspect", "inspect"),
+    bind(S::Deliveries, &[C('R')], A::Redeliver, "deliver again", "redeliver").words("delivery redeliver").changes(),
+    bind(S::Deliveries, &[C('H')], A::ChooseHook, "choose the hook", "hook"),
+    bind(S::Deliveries, &[C('y')], A::Copy, "copy the identifier", ""),
+    bind(S::Deliveries, &[C(']')], A::NextPart, "next state", ""),
+    bind(S::Deliveries, &[C('[')], A::PreviousPart, "previous state", ""),
+    bind(S::Inspector, &[C(']')], A::NextPart, "next part", "part"),
+    bind(S::Inspector, &[C('[')], A::PreviousPart, "previous part", ""),
+    bind(S::Inspector, &[C('R')], A::Redeliver, "deliver again", "redeliver").changes(),
+    bind(S::Inspector, &[C('J')], A::NextItem, "next delivery", "next"),
+    bind(S::Inspector, &[C('K')], A::PreviousItem, "previous delivery", ""),
+    bind(S::Inspector, &[C('w')], A::Wrap, "wrap long lines", "wrap"),
+    bind(S::Inspector, &[C('y')], A::Copy, "copy identifier or body", "copy"),
+    bind(S::Moves, &[C('j'), Key::Down], A::Down, "down", ""),
+    bind(S::Moves, &[C('k'), Key::Up], A::Up, "up", ""),
+    bind(S::Moves, &[C('g'), Key::Home], A::First, "first", ""),
+    bind(S::Moves, &[C('G'), Key::End], A::Last, "last", ""),
+    bind(S::Moves, &[Key::PageDown, Ctrl('f')], A::PageDown, "page down", ""),
+    bind(S::Moves, &[Key::PageUp], A::PageUp, "page up", ""),
+    bind(S::Moves, &[Ctrl('d')], A::HalfDown, "half a page down", ""),
+    bind(S::Moves, &[Ctrl('u')], A::HalfUp, "half a page up", ""),
     bind(S::List, &[C(' ')], A::Mark, "mark and move down", "mark"),
     bind(S::List, &[C('v')], A::MarkRange, "mark from the last mark to here", ""),
     bind(S::List, &[C('*')], A::MarkAll, "mark all shown, or none", ""),
@@ -149,6 +192,8 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Everywhere, &[], A::Messages, "what was said lately", "").words("messages"),
     bind(S::Everywhere, &[C('1')], A::Screen(ScreenId::Dashboard), "dashboard", "").words("status"),
     bind(S::Everywhere, &[C('2')], A::Screen(ScreenId::Repositories), "repositories", "").words("repo list"),
+    bind(S::Everywhere, &[C('3')], A::Screen(ScreenId::Hooks), "hooks", "").words("hook list"),
+    bind(S::Everywhere, &[C('4')], A::Screen(ScreenId::Deliveries), "deliveries", "").words("delivery list"),
     bind(S::Everywhere, &[C('5')], A::Screen(ScreenId::Artifacts), "artifacts", "").words("artifact list"),
     bind(S::Everywhere, &[C('-')], A::LastScreen, "last screen", ""),
     bind(S::Everywhere, &[Ctrl('l')], A::Repaint, "paint everything again", "").words("redraw"),
@@ -194,7 +239,8 @@ mod tests {
 
     #[test]
     fn upper_case_letters_and_nothing_else_destroy() {
-        for binding in BINDINGS.iter().filter(|binding| matches!(binding.action, A::Delete | A::Migrate)) {
+        for binding in BINDINGS.iter().filter(|binding| matches!(binding.action, A::Delete | A::Redeliver | A::Migrate))
+        {
             assert!(binding.keys.iter().all(|key| matches!(key, C(c) if c.is_uppercase())), "{}", binding.title);
             assert!(binding.changes, "{}", binding.title);
         }

@@ -96,6 +96,10 @@ pub(crate) enum Cmd {
     Open(Box<Layer>),
     /// Show the artifacts of a repository.
     Artifacts(farrier_common::client::RepositoryPath),
+    /// Show the hooks of a repository.
+    Hooks(farrier_common::client::RepositoryPath),
+    /// Show the deliveries of a hook, or of all.
+    Deliveries(Option<u64>),
     /// Put a text where it can be pasted from; the second says what it is.
     Copy(String, String),
 }

@@ -148,6 +148,7 @@ async fn route(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
         (&Method::GET, ["api", "farrier", "v1", "status"]) => {
             answer(200, &json!({"version": "0.1.0", "identity": "admin"}))
         }
+        (&Method::GET, ["api", "healthz"]) => answer(200, &json!({"status": "pass", "problems": []})),
         (&Method::POST, ["api", "v1", "admin", "users"]) => {
             if input["username"] == "taken" {
                 return answer(422, &json!({"message": "taken", "code": "user_exists"}));

@@ -8,4 +8,5 @@ mod deliveries;
 mod fake;
 mod hooks;
 mod program;
+mod screen;
 mod session;

@@ -158,7 +158,8 @@ impl App {
         let scopes = self.screen().scopes(&self.world);
         let own = keymap::of(&scopes)
             .filter(|binding| {
-                !matches!(binding.scope, Scope::Everywhere | Scope::List) || binding.action == Action::Refresh
+                !matches!(binding.scope, Scope::Everywhere | Scope::List | Scope::Moves)
+                    || binding.action == Action::Refresh
             })
             .map(|binding| Item {
                 key: binding.keys.first().copied(),

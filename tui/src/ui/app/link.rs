@@ -45,8 +45,8 @@ impl App {
             self.say(Tone::Error, problem.line().to_owned());
         }
         let mut env = Env::new(&self.world);
-        let screens: [&mut dyn crate::ui::screens::Screen; 3] =
-            [&mut self.dashboard, &mut self.repositories, &mut self.artifacts];
+        let screens: [&mut dyn crate::ui::screens::Screen; 5] =
+            [&mut self.dashboard, &mut self.repositories, &mut self.hooks, &mut self.deliveries, &mut self.artifacts];
         for screen in screens {
             screen.answered(&ask, result, &mut env);
         }
@@ -114,5 +114,16 @@ impl App {
 
 /// Whether a failure is to be said aloud: who only looks sees it where the answer would be.
 fn changes(ask: &Ask) -> bool {
-    !matches!(ask, Ask::Status | Ask::Repositories | Ask::Branches(_) | Ask::Runs(_) | Ask::Download { .. })
+    !matches!(
+        ask,
+        Ask::Status
+            | Ask::Repositories
+            | Ask::Hooks(_)
+            | Ask::HookEvents
+            | Ask::Deliveries { .. }
+            | Ask::Delivery(_)
+            | Ask::Branches(_)
+            | Ask::Runs(_)
+            | Ask::Download { .. }
+    )
 }

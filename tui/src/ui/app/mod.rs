@@ -8,7 +8,7 @@ mod link;
 
 use std::{collections::HashMap, time::Duration};
 
-use farrier_common::client::RepositoryPath;
+use farrier_common::client::{HookPlace, RepositoryPath};
 use jiff::Timestamp;
 use ratatui::layout::Size;
 
@@ -17,7 +17,7 @@ use super::{
     key::Key,
     layer::Layer,
     net::{Answer, Ask, Problem, Ticket},
-    screens::{Artifacts, Dashboard, Repositories, Screen, ScreenId},
+    screens::{Artifacts, Dashboard, Deliveries, Hooks, Repositories, Screen, ScreenId},
     world::{Cmd, Env, Link, Tone, World},
 };
 
@@ -63,6 +63,8 @@ pub(crate) struct App {
     pub(crate) layers: Vec<Layer>,
     dashboard: Dashboard,
     repositories: Repositories,
+    hooks: Hooks,
+    deliveries: Deliveries,
     artifacts: Artifacts,
     pending: HashMap<Ticket, Ask>,
     tickets: Ticket,
@@ -96,6 +98,8 @@ impl App {
             layers: Vec::new(),
             dashboard: Dashboard::default(),
             repositories: Repositories::default(),
+            hooks: Hooks::default(),
+            deliveries: Deliveries::default(),
             artifacts: Artifacts::default(),
             pending: HashMap::new(),
             tickets: 0,
@@ -141,6 +145,8 @@ impl App {
         match self.current {
             ScreenId::Dashboard => &self.dashboard,
             ScreenId::Repositories => &self.repositories,
+            ScreenId::Hooks => &self.hooks,
+            ScreenId::Deliveries => &self.deliveries,
             ScreenId::Artifacts => &self.artifacts,
         }
     }
@@ -151,6 +157,8 @@ impl App {
         let screen: &mut dyn Screen = match self.current {
             ScreenId::Dashboard => &mut self.dashboard,
             ScreenId::Repositories => &mut self.repositories,
+            ScreenId::Hooks => &mut self.hooks,
+            ScreenId::Deliveries => &mut self.deliveries,
             ScreenId::Artifacts => &mut self.artifacts,
         };
         let acted = act(screen, &mut env);
@@ -169,6 +177,8 @@ impl App {
                 Cmd::Tell(tone, text) => self.say(tone, text),
                 Cmd::Open(layer) => self.layers.push(*layer),
                 Cmd::Artifacts(path) => self.show_artifacts(path),
+                Cmd::Hooks(path) => self.show_hooks(path),
+                Cmd::Deliveries(hook) => self.show_deliveries(hook),
                 Cmd::Copy(text, what) => {
                     self.say(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));
                     self.effects.push(Effect::Copy(text));
@@ -204,6 +214,22 @@ impl App {
         self.go(ScreenId::Artifacts);
         let mut env = Env::new(&self.world);
         self.artifacts.choose(path, &mut env);
+        let wants = env.wants;
+        self.carry_out(wants);
+    }
+
+    fn show_hooks(&mut self, path: RepositoryPath) {
+        self.go(ScreenId::Hooks);
+        let mut env = Env::new(&self.world);
+        self.hooks.choose(HookPlace::Repository(path), &mut env);
+        let wants = env.wants;
+        self.carry_out(wants);
+    }
+
+    fn show_deliveries(&mut self, hook: Option<u64>) {
+        self.go(ScreenId::Deliveries);
+        let mut env = Env::new(&self.world);
+        self.deliveries.choose(hook, &mut env);
         let wants = env.wants;
         self.carry_out(wants);
     }

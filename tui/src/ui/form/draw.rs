@@ -58,6 +58,13 @@ impl Form {
         }
         for (at, field) in self.fields.iter().enumerate() {
             rows.push(Row::Field(at, field));
+            if let Kind::Many(many) = &field.kind {
+                rows.extend(
+                    many.lines()
+                        .into_iter()
+                        .map(|(here, line)| Row::Note(if here { Role::Selected } else { Role::Text }, line)),
+                );
+            }
             if let Some(error) = &field.error {
                 let lines = wrapped(&format!("! {error}"), room);
                 rows.extend(lines.into_iter().map(|line| Row::Note(Role::Error, line)));
@@ -89,6 +96,10 @@ impl Form {
                 bracketed(buf, place, stars, role);
                 let end = u16::try_from(stars.len()).unwrap_or(0);
                 here.then_some(Position { x: place.x + 1 + end, y: place.y })
+            }
+            Kind::Many(many) => {
+                text(buf, place, &many.summary(), role);
+                None
             }
             Kind::Toggle(on) => {
                 text(buf, place, if *on { "[x]" } else { "[ ]" }, role);

@@ -1,5 +1,6 @@
 //! A field of a form.
 
+use super::many::Many;
 use crate::ui::{key::Key, line::Line};
 
 /// What is in a field.
@@ -11,6 +12,8 @@ pub(crate) enum Kind {
     Toggle(bool),
     /// One of several: the words, and which.
     Choice(Vec<&'static str>, usize),
+    /// Any of several.
+    Many(Many),
 }
 
 /// Says what is wrong with a text.
@@ -51,6 +54,16 @@ impl Field {
         Self::new(name, label, Kind::Choice(words.to_vec(), at))
     }
 
+    /// Names with descriptions, those in `chosen` chosen.
+    pub(crate) fn many(
+        name: &'static str,
+        label: &'static str,
+        options: Vec<(String, String)>,
+        chosen: &[String],
+    ) -> Self {
+        Self::new(name, label, Kind::Many(Many::new(options, chosen)))
+    }
+
     pub(crate) fn required(mut self) -> Self {
         self.required = true;
         self
@@ -74,7 +87,7 @@ impl Field {
         match &self.kind {
             Kind::Text(line) => line.text().trim(),
             Kind::Secret(line) => line.text(),
-            Kind::Toggle(_) => "",
+            Kind::Toggle(_) | Kind::Many(_) => "",
             Kind::Choice(words, at) => words.get(*at).copied().unwrap_or_default(),
         }
     }
@@ -83,7 +96,16 @@ impl Field {
         match &self.kind {
             Kind::Toggle(on) => *on,
             Kind::Choice(_, at) => *at > 0,
+            Kind::Many(many) => !many.names(false).is_empty(),
             Kind::Text(_) | Kind::Secret(_) => !self.text().is_empty(),
+        }
+    }
+
+    /// The chosen names of many, or all of them.
+    pub(crate) fn names(&self, all: bool) -> Vec<String> {
+        match &self.kind {
+            Kind::Many(many) => many.names(all),
+            _ => Vec::new(),
         }
     }
 
@@ -91,6 +113,7 @@ impl Field {
     pub(super) fn key(&mut self, key: Key) -> bool {
         match &mut self.kind {
             Kind::Text(line) | Kind::Secret(line) => line.key(key),
+            Kind::Many(many) => many.key(key),
             Kind::Toggle(on) => {
                 let switched = matches!(key, Key::Char(' ') | Key::Left | Key::Right);
                 *on ^= switched;

@@ -5,6 +5,7 @@
 
 mod draw;
 mod field;
+mod many;
 
 pub(crate) use self::field::{Field, Kind};
 use super::{

@@ -24,7 +24,7 @@ impl Help {
     pub(crate) fn new(title: &str, scopes: &[Scope]) -> Self {
         let rows = keymap::of(scopes).filter(|binding| !binding.keys.is_empty()).map(|binding| {
             let keys: Vec<String> = binding.keys.iter().map(|key| key.name()).collect();
-            let general = matches!(binding.scope, Scope::Everywhere | Scope::List);
+            let general = matches!(binding.scope, Scope::Everywhere | Scope::List | Scope::Moves);
             (keys.join(" "), binding.title, !general)
         });
         Self { title: format!("Help: {title}"), rows: rows.collect(), search: Line::default(), top: 0 }

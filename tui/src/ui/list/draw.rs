@@ -93,7 +93,7 @@ struct Spot<T: 'static> {
     width: u16,
 }
 
-/// The columns that fit; the first one takes what is left.
+/// The columns that fit; one of them takes what is left.
 fn layout<T: Row>(room: u16) -> Vec<Spot<T>> {
     let mut kept: Vec<usize> = (0..T::columns().len()).collect();
     let need = |kept: &[usize]| {
@@ -107,9 +107,9 @@ fn layout<T: Row>(room: u16) -> Vec<Spot<T>> {
     let spare = room.saturating_sub(need(&kept));
     let mut x = SIGNS;
     let mut spots = Vec::with_capacity(kept.len());
-    for (place, index) in kept.into_iter().enumerate() {
+    for index in kept {
         let column = &T::columns()[index];
-        let width = column.width + if place == 0 { spare } else { 0 };
+        let width = column.width + if index == T::flexible() { spare } else { 0 };
         let width = width.min(room.saturating_sub(x));
         spots.push(Spot { column, index, x, width });
         x = x.saturating_add(width + GAP);

@@ -72,6 +72,10 @@ pub(crate) trait Row: Haystack + Clone + PartialEq + Debug + Sized + 'static {
     fn weight(&self) -> i64 {
         0
     }
+    /// The column that takes the cells that are left.
+    fn flexible() -> usize {
+        0
+    }
     /// Cells by which the first column is moved to the right.
     fn indent(&self) -> u16 {
         0

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use farrier_common::api::{Artifact, Branch, Health, Job, Repository, Run, Status};
+use farrier_common::api::{
+    Artifact, Branch, Delivery, DeliveryDetail, Health, Hook, HookEvent, Job, Repository, Run, Status,
+};
 
 /// A part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,12 +17,24 @@ pub(crate) struct Page<T> {
 }
 
 /// An answer, or a part of one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     Status(Box<(Status, Health)>),
     Repositories(Page<Repository>),
     Repository(Box<Repository>),
     Branches(Page<Branch>),
+    Hooks(Vec<Hook>),
+    HookEvents(Vec<HookEvent>),
+    Hook(Box<Hook>),
+    /// How many repositories have a copy now, and how many were passed over.
+    Applied {
+        copied: i64,
+        skipped: i64,
+    },
+    Deliveries(Page<Delivery>),
+    Delivery(Box<DeliveryDetail>),
+    /// How many deliveries are in line again.
+    Recovered(i64),
     Runs(Box<Tree>),
     /// How far a download is.
     Progress {
@@ -31,6 +45,8 @@ pub(crate) enum Answer {
     Saved(PathBuf),
     /// What came of each of several things, in their order: nothing, or why not.
     Each(Vec<(i64, Option<String>)>),
+    /// The same, for things that have identifiers.
+    EachOf(Vec<(String, Option<String>)>),
     /// It is done.
     Done,
 }

@@ -2,8 +2,8 @@
 //! network gets one.
 
 use farrier_common::{
-    api::{CreateBranch, CreateRepository, EditRepository, MigrateRepository},
-    client::RepositoryPath,
+    api::{CreateBranch, CreateHook, CreateRepository, EditHook, EditRepository, MigrateRepository},
+    client::{HookPlace, RepositoryPath},
 };
 
 /// One question or one wish.
@@ -23,6 +23,26 @@ pub(crate) enum Ask {
     Branches(RepositoryPath),
     CreateBranch(RepositoryPath, Box<CreateBranch>),
     DeleteBranch(RepositoryPath, String),
+    /// Hooks of a place; administrators' hooks of both kinds.
+    Hooks(HookPlace),
+    /// What hooks can hear of.
+    HookEvents,
+    CreateHook(HookPlace, Box<CreateHook>),
+    EditHook(HookPlace, i64, Box<EditHook>),
+    DeleteHook(HookPlace, i64),
+    TestHook(HookPlace, i64),
+    /// Copies a default hook into all repositories that have no copy.
+    ApplyHook(i64),
+    /// Sends everything that failed for a hook again.
+    Recover(i64),
+    /// What hooks were sent, the newest first.
+    Deliveries {
+        status: &'static str,
+        hook: Option<u64>,
+    },
+    /// One delivery, by its identifier.
+    Delivery(String),
+    Redeliver(Vec<String>),
     /// Runs, their jobs and their artifacts.
     Runs(RepositoryPath),
     DeleteArtifacts(RepositoryPath, Vec<i64>),
@@ -46,6 +66,17 @@ impl Ask {
             Self::Branches(path) => format!("listing branches of {path}"),
             Self::CreateBranch(path, wanted) => format!("making {} in {path}", wanted.new_branch_name),
             Self::DeleteBranch(path, name) => format!("deleting {name} of {path}"),
+            Self::Hooks(_) => "listing hooks".to_owned(),
+            Self::HookEvents => "asking for the events of hooks".to_owned(),
+            Self::CreateHook(..) => "making the hook".to_owned(),
+            Self::EditHook(_, id, _) => format!("changing hook {id}"),
+            Self::DeleteHook(_, id) => format!("deleting hook {id}"),
+            Self::TestHook(_, id) => format!("testing hook {id}"),
+            Self::ApplyHook(id) => format!("copying hook {id}"),
+            Self::Recover(id) => format!("sending failed deliveries of hook {id} again"),
+            Self::Deliveries { .. } => "listing deliveries".to_owned(),
+            Self::Delivery(id) => format!("asking for delivery {id}"),
+            Self::Redeliver(ids) => format!("delivering {} again", ids.len()),
             Self::Runs(path) => format!("listing runs of {path}"),
             Self::DeleteArtifacts(_, ids) if ids.len() == 1 => format!("deleting artifact {}", ids[0]),
             Self::DeleteArtifacts(_, ids) => format!("deleting {} artifacts", ids.len()),

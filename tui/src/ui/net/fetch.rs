@@ -9,7 +9,7 @@ use farrier_common::{
 use indicatif::ProgressBar;
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Page, answer::Tree};
+use super::{Answer, Ask, Page, answer::Tree, deliveries, hooks};
 use crate::{
     blocking,
     exit::Failure,
@@ -58,6 +58,16 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         }
         Ask::CreateBranch(path, wanted) => done(client.create_branch(&path, &wanted).await.map_err(failed())?),
         Ask::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
+        ask @ (Ask::Hooks(_)
+        | Ask::HookEvents
+        | Ask::CreateHook(..)
+        | Ask::EditHook(..)
+        | Ask::DeleteHook(..)
+        | Ask::TestHook(..)
+        | Ask::ApplyHook(_)) => hooks::answer(client, ask).await.map_err(failed())?,
+        ask @ (Ask::Recover(_) | Ask::Deliveries { .. } | Ask::Delivery(_) | Ask::Redeliver(_)) => {
+            deliveries::answer(client, ask).await.map_err(failed())?
+        }
         Ask::Runs(path) => Answer::Runs(Box::new(tree(client, &path).await.map_err(failed())?)),
         Ask::DeleteArtifacts(path, ids) => delete_artifacts(client, &path, ids).await.map_err(failed())?,
         Ask::Download { repo, id, .. } => {

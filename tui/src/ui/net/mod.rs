@@ -6,7 +6,9 @@
 
 mod answer;
 mod ask;
+mod deliveries;
 mod fetch;
+mod hooks;
 
 use std::{collections::HashMap, path::PathBuf, time::Duration};
 

@@ -270,7 +270,7 @@ impl Screen for Artifacts {
 
     fn scopes(&self, _: &World) -> Vec<Scope> {
         let own = if self.of.is_some() { Scope::Artifacts } else { Scope::ArtifactPlaces };
-        vec![own, Scope::List, Scope::Everywhere]
+        vec![own, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
     fn entered(&mut self, env: &mut Env) {

@@ -7,6 +7,12 @@ mod artifact_rows;
 mod artifacts;
 mod branch_form;
 mod dashboard;
+mod deliveries;
+mod delivery_rows;
+mod hook_form;
+mod hook_rows;
+mod hooks;
+mod inspector;
 mod repo_form;
 mod repo_pane;
 mod repo_rows;
@@ -14,10 +20,12 @@ mod repositories;
 
 use std::{fmt::Debug, time::Duration};
 
-use farrier_common::client::RepositoryPath;
+use farrier_common::client::{HookPlace, RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-pub(crate) use self::{artifacts::Artifacts, dashboard::Dashboard, repositories::Repositories};
+pub(crate) use self::{
+    artifacts::Artifacts, dashboard::Dashboard, deliveries::Deliveries, hooks::Hooks, repositories::Repositories,
+};
 use super::{
     form::Form,
     keymap::{Action, Scope},
@@ -30,17 +38,22 @@ use super::{
 pub(crate) enum ScreenId {
     Dashboard,
     Repositories,
+    Hooks,
+    Deliveries,
     Artifacts,
 }
 
 impl ScreenId {
     /// The screens that there are, in the order of their digits.
-    pub(crate) const ALL: &[Self] = &[Self::Dashboard, Self::Repositories, Self::Artifacts];
+    pub(crate) const ALL: &[Self] =
+        &[Self::Dashboard, Self::Repositories, Self::Hooks, Self::Deliveries, Self::Artifacts];
 
     pub(crate) fn digit(self) -> char {
         match self {
             Self::Dashboard => '1',
             Self::Repositories => '2',
+            Self::Hooks => '3',
+            Self::Deliveries => '4',
             Self::Artifacts => '5',
         }
     }
@@ -50,6 +63,8 @@ impl ScreenId {
         match self {
             Self::Dashboard => "Dash",
             Self::Repositories => "Repos",
+            Self::Hooks => "Hooks",
+            Self::Deliveries => "Deliv",
             Self::Artifacts => "Artif",
         }
     }
@@ -59,6 +74,8 @@ impl ScreenId {
         match self {
             Self::Dashboard => "Dashboard",
             Self::Repositories => "Repositories",
+            Self::Deliveries => "Deliveries",
+            Self::Hooks => "Hooks",
             Self::Artifacts => "Artifacts",
         }
     }
@@ -66,9 +83,11 @@ impl ScreenId {
     /// The screen that a scope belongs to.
     pub(crate) fn of(scope: Scope) -> Option<Self> {
         match scope {
-            Scope::Everywhere | Scope::List => None,
+            Scope::Everywhere | Scope::List | Scope::Moves => None,
             Scope::Dashboard => Some(Self::Dashboard),
             Scope::Repositories | Scope::Repository | Scope::Branches => Some(Self::Repositories),
+            Scope::Hooks => Some(Self::Hooks),
+            Scope::Deliveries | Scope::Inspector => Some(Self::Deliveries),
             Scope::ArtifactPlaces | Scope::Artifacts => Some(Self::Artifacts),
         }
     }
@@ -147,6 +166,8 @@ pub(crate) enum Purpose {
     EditRepository(RepositoryPath),
     Migrate,
     CreateBranch(RepositoryPath),
+    CreateHook(HookPlace),
+    EditHook(HookPlace, i64),
 }
 
 impl Purpose {
@@ -157,6 +178,8 @@ impl Purpose {
             Self::EditRepository(path) => Ok(repo_form::edit_ask(path, form)),
             Self::Migrate => repo_form::migrate_ask(form),
             Self::CreateBranch(path) => Ok(branch_form::ask(path, form)),
+            Self::CreateHook(place) => hook_form::create_ask(place, form),
+            Self::EditHook(place, id) => hook_form::edit_ask(place, *id, form),
         }
     }
 }

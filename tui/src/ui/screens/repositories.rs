@@ -208,9 +208,11 @@ impl Screen for Repositories {
 
     fn scopes(&self, _: &World) -> Vec<Scope> {
         match (self.in_detail, self.part) {
-            (false, _) => vec![Scope::Repositories, Scope::List, Scope::Everywhere],
+            (false, _) => vec![Scope::Repositories, Scope::List, Scope::Moves, Scope::Everywhere],
             (true, Part::Overview) => vec![Scope::Repository, Scope::Everywhere],
-            (true, Part::Branches) => vec![Scope::Branches, Scope::Repository, Scope::List, Scope::Everywhere],
+            (true, Part::Branches) => {
+                vec![Scope::Branches, Scope::Repository, Scope::List, Scope::Moves, Scope::Everywhere]
+            }
         }
     }
 
@@ -272,6 +274,11 @@ impl Screen for Repositories {
                     env.want(Cmd::Artifacts(path));
                 }
             }
+            Action::Hooks => {
+                if let Some((_, path)) = self.here() {
+                    env.want(Cmd::Hooks(path));
+                }
+            }
             action => return self.act_on_list(action, env),
         }
         self.look(env);
@@ -297,7 +304,9 @@ impl Screen for Repositories {
             Action::Delete if self.repos.list.marks() > 1 => {
                 Some("one repository at a time; Esc clears marks".to_owned())
             }
-            Action::Open | Action::Edit | Action::Delete | Action::Copy | Action::Artifacts if here.is_none() => {
+            Action::Open | Action::Edit | Action::Delete | Action::Copy | Action::Artifacts | Action::Hooks
+                if here.is_none() =>
+            {
                 Some("no repository here".to_owned())
             }
             _ => None,

@@ -199,6 +199,7 @@ mod tests {
     use super::*;
     use ratatui::{Terminal, style::Style};
 
+    #[expect(clippy::unnecessary_wraps, reason = "a terminal may not know its size")]
     fn eighty() -> io::Result<Size> {
         Ok(Size::new(80, 24))
     }

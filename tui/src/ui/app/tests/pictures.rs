@@ -9,7 +9,7 @@ use crate::ui::{
 
 type Scene = (&'static str, fn(&mut Story));
 
-const SCENES: [Scene; 9] = [
+const SCENES: [Scene; 13] = [
     ("repositories", |story| story.keys("jj ")),
     ("repository", |story| story.keys("jj\n")),
     ("delete", |story| story.keys("D")),
@@ -25,11 +25,39 @@ const SCENES: [Scene; 9] = [
         story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
         story.keys("jj");
     }),
+    ("hooks", |story| {
+        on_hooks(story);
+        story.keys("j");
+    }),
+    ("hook-form", |story| {
+        on_hooks(story);
+        story.keys("e");
+        for _ in 0..9 {
+            story.press(Key::Tab);
+        }
+        story.keys("\n");
+    }),
+    ("deliveries", |story| {
+        story.keys("4");
+        story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
+    }),
+    ("inspector", |story| {
+        story.keys("4");
+        story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
+        story.keys("\n");
+        story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
+    }),
     ("lost", |story| {
         story.pass(Duration::from_secs(6));
         story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
     }),
 ];
+
+pub(super) fn on_hooks(story: &mut Story) {
+    story.keys("3");
+    story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    story.answer(|ask| *ask == Ask::HookEvents, Ok(hook_events()));
+}
 
 fn scene(width: u16, height: u16, play: fn(&mut Story)) -> Story {
     let mut story = Story::settled(width, height);

@@ -1,6 +1,6 @@
 use farrier_common::api::MigrationProgress;
 
-use super::{super::*, story::*};
+use super::{super::*, pictures::on_hooks, story::*};
 use crate::ui::net::Page;
 
 #[test]
@@ -272,4 +272,106 @@ fn leaving_goes_back_before_it_quits() {
     let mut story = Story::settled(80, 24);
     story.tell(Msg::Signal(15));
     assert_eq!(story.quits(), Some(143));
+}
+
+#[test]
+fn a_hook_is_made_with_what_was_chosen_and_a_secret_that_nobody_typed() {
+    let mut story = Story::settled(80, 24);
+    on_hooks(&mut story);
+    story.asked();
+    story.keys("n\t\t");
+    story.tell(Msg::Paste("https//ci.example.net/hook".into()));
+    story.press(Key::Ctrl('s'));
+    assert_eq!(story.asked(), []);
+    let text = story.text();
+    assert!(text.contains("did you mean") && text.contains("https://ci.example.net/hook ?"), "{text}");
+    story.press(Key::Ctrl('u'));
+    story.tell(Msg::Paste("https://ci.example.net/hook".into()));
+    story.keys("\t\t  ");
+    story.press(Key::Ctrl('s'));
+    let asked = story.asked();
+    let [Ask::CreateHook(_, wanted)] = asked.as_slice() else { panic!("{asked:?}") };
+    let config = wanted.config.as_ref().unwrap();
+    assert_eq!((wanted.events_exact.as_slice(), wanted.active), (["push".to_owned()].as_slice(), true));
+    assert_eq!((config["url"].as_str(), config["is_system_webhook"].as_str()), ("https://ci.example.net/hook", "true"));
+    assert!(config["secret"].starts_with("whsec_"));
+    assert!(!story.text().contains("whsec_"));
+}
+
+#[test]
+fn editing_a_hook_sends_no_secret_that_was_not_typed() {
+    let mut story = Story::settled(120, 40);
+    on_hooks(&mut story);
+    story.asked();
+    story.keys("je");
+    story.press(Key::Ctrl('s'));
+    let asked = story.asked();
+    let [Ask::EditHook(_, 12, wanted)] = asked.as_slice() else { panic!("{asked:?}") };
+    assert!(!wanted.config.as_ref().unwrap().contains_key("secret"));
+    assert_eq!((wanted.authorization_header.as_ref(), wanted.clear.len()), (None, 0));
+    assert_eq!(wanted.events_exact.as_ref().unwrap().len(), 2);
+}
+
+#[test]
+fn a_hook_is_switched_with_one_key_and_deleted_only_by_its_number() {
+    let mut story = Story::settled(120, 40);
+    on_hooks(&mut story);
+    story.asked();
+    story.keys("jt");
+    let asked = story.asked();
+    let [Ask::EditHook(_, 12, wanted)] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!((wanted.active, &wanted.config), (Some(false), &None));
+    story.keys("D");
+    story.pass(Duration::from_millis(300));
+    story.asked();
+    story.keys("y\n");
+    assert_eq!(story.asked(), [], "deliveries were made, so its number is wanted");
+    story.press(Key::Ctrl('u'));
+    story.keys("12\t\n");
+    assert_eq!(story.asked(), [Ask::DeleteHook(HookPlace::Admin, 12)]);
+    story.keys("jjT");
+    assert!(story.text().contains("a default hook hears of nothing itself"), "{}", story.text());
+    story.keys("w");
+    assert_eq!(story.app.current, ScreenId::Hooks, "no action here, and said so");
+}
+
+#[test]
+fn a_delivery_is_read_in_parts_and_sent_again_only_after_a_question() {
+    let mut story = Story::settled(80, 24);
+    on_hooks(&mut story);
+    story.keys("j\n");
+    assert_eq!(story.app.current, ScreenId::Deliveries);
+    story.answer(|ask| *ask == Ask::Deliveries { status: "", hook: Some(12) }, Ok(deliveries()));
+    story.keys("\n");
+    story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
+    assert!(story.text().contains("connection refused"), "{}", story.text());
+    story.keys("]");
+    assert!(story.text().contains("refs/heads/main"), "{}", story.text());
+    story.asked();
+    story.keys("R");
+    story.pass(Duration::from_millis(300));
+    story.keys("\n");
+    story.keys("R");
+    story.pass(Duration::from_millis(300));
+    story.keys("y");
+    let asked = story.asked();
+    assert!(matches!(asked.as_slice(), [Ask::Redeliver(ids)] if ids.len() == 1 && ids[0].ends_with("14")), "{asked:?}");
+    story.keys("q");
+    assert!(story.text().contains("hook: 12"), "{}", story.text());
+    story.keys("q");
+    assert_eq!(story.asked().last(), Some(&Ask::Deliveries { status: "", hook: None }));
+}
+
+#[test]
+fn only_one_delivery_is_asked_for_at_a_time_however_fast_the_cursor_moves() {
+    let mut story = Story::settled(120, 40);
+    story.keys("4");
+    story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
+    story.asked();
+    story.keys("jj");
+    assert_eq!(story.asked(), []);
+    story.effects.push(Effect::Ask(story.app.tickets, Ask::Delivery(String::new())));
+    story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
+    let asked = story.asked();
+    assert!(matches!(asked.last(), Some(Ask::Delivery(id)) if id.ends_with("12")), "{asked:?}");
 }

@@ -1,0 +1,49 @@
+//! Carrying out what is asked about deliveries.
+
+use farrier_common::{
+    api::Delivery,
+    client::{Client, ClientError, DeliveryFilter},
+};
+
+use super::{Answer, Ask, Page};
+
+/// The newest ones are looked at; older ones are found by a narrower question.
+const ROWS_MAX: usize = 500;
+
+/// Answers `ask`, which is about deliveries.
+pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
+    Ok(match ask {
+        Ask::Deliveries { status, hook } => list(client, status, hook).await?,
+        Ask::Delivery(id) => Answer::Delivery(Box::new(client.delivery(&id).await?)),
+        Ask::Redeliver(ids) => redeliver(client, ids).await?,
+        Ask::Recover(id) => Answer::Recovered(client.recover(u64::try_from(id).unwrap_or_default(), None).await?.count),
+        _ => Answer::Done,
+    })
+}
+
+async fn list(client: &Client, status: &str, hook: Option<u64>) -> Result<Answer, ClientError> {
+    let filter = DeliveryFilter { status: status.to_owned(), hook, ..DeliveryFilter::default() };
+    let mut pages = client.deliveries(&filter);
+    let mut items = Vec::new();
+    while let Some(mut page) = pages.next(|page: Vec<Delivery>| (0, page), |one| one.id).await? {
+        items.append(&mut page);
+        if items.len() >= ROWS_MAX {
+            break;
+        }
+    }
+    Ok(Answer::Deliveries(Page { items, total: pages.total(), last: true }))
+}
+
+/// One after the other; one that is refused does not stop the rest.
+async fn redeliver(client: &Client, ids: Vec<String>) -> Result<Answer, ClientError> {
+    let mut each = Vec::with_capacity(ids.len());
+    for id in ids {
+        let outcome = match client.redeliver(&id).await {
+            Ok(_) => None,
+            Err(error) if error.status().is_none() => return Err(error),
+            Err(error) => Some(error.to_string()),
+        };
+        each.push((id, outcome));
+    }
+    Ok(Answer::EachOf(each))
+}

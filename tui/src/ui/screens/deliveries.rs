@@ -1,0 +1,317 @@
+//! Deliveries of all hooks, and one of them in detail.
+
+use std::time::Duration;
+
+use farrier_common::api::Delivery;
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{
+    Screen, ScreenId,
+    inspector::{Inspector, body},
+};
+use crate::ui::{
+    keymap::{Action, Scope},
+    layer::{
+        Confirm, Layer, Menu,
+        menu::{Item, Pick},
+    },
+    list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
+    net::{Answer, Ask, Problem},
+    view::{Role, text},
+    world::{Cmd, Env, World},
+};
+
+const PACE: Duration = Duration::from_secs(5);
+/// What was just made is on its way, and somebody may be waiting for it.
+const PACE_WAITING: Duration = Duration::from_secs(1);
+/// More than these at once want their number typed.
+const REDELIVER_MAX: usize = 20;
+
+/// What the tabs are called, and what the API calls it.
+const STATES: [(&str, &str); 4] =
+    [("all", ""), ("failed", "failure"), ("waiting", "pending"), ("cancelled", "cancelled")];
+
+#[derive(Debug)]
+pub(crate) struct Deliveries {
+    rows: Feed<Delivery>,
+    state: usize,
+    hook: Option<u64>,
+    /// Hooks that were seen, to choose from.
+    hooks: Vec<u64>,
+    inspector: Inspector,
+    reading: bool,
+    /// The delivery that is asked for.
+    pending: Option<String>,
+}
+
+impl Default for Deliveries {
+    fn default() -> Self {
+        Self {
+            rows: Feed::new(List::default()),
+            state: 0,
+            hook: None,
+            hooks: Vec::new(),
+            inspector: Inspector::default(),
+            reading: false,
+            pending: None,
+        }
+    }
+}
+
+impl Deliveries {
+    /// Shows the deliveries of one hook, or of all.
+    pub(crate) fn choose(&mut self, hook: Option<u64>, env: &mut Env) {
+        (self.hook, self.reading) = (hook, false);
+        self.start_over(env);
+    }
+
+    fn start_over(&mut self, env: &mut Env) {
+        self.rows.stop(env);
+        self.rows.empty();
+        self.refresh(env);
+    }
+
+    fn ask(&self) -> Ask {
+        Ask::Deliveries { status: STATES[self.state].1, hook: self.hook }
+    }
+
+    /// Asks for the delivery under the cursor when it is looked at; one question at a time.
+    fn look(&mut self, again: bool, env: &mut Env) {
+        let Some(delivery) = self.rows.list.current().filter(|_| self.reading || env.world.split()) else { return };
+        let known = self.inspector.detail.as_ref().is_some_and(|old| old.delivery == *delivery);
+        if self.pending.is_none() && (again || !known) {
+            self.pending = Some(delivery.guid.clone());
+            env.ask(Ask::Delivery(delivery.guid.clone()));
+        }
+    }
+
+    fn redeliver(&self, env: &mut Env) {
+        let ids: Vec<String> = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
+        let mut lines: Vec<String> = self
+            .rows
+            .list
+            .targets()
+            .into_iter()
+            .take(6)
+            .map(|one| format!("{}   hook {}   {}", one.guid, one.hook_id, super::delivery_rows::event(one)))
+            .collect();
+        if ids.len() > 6 {
+            lines.push(format!("and {} more", ids.len() - 6));
+        }
+        lines.push("The receiver gets them once more, under the same identifiers.".to_owned());
+        let (title, count) = (format!("Deliver {} again", ids.len()), ids.len());
+        let ask = Ask::Redeliver(ids);
+        let question = if count > REDELIVER_MAX {
+            Confirm::typed(title, lines, "Deliver", count.to_string(), ask, env.world)
+        } else {
+            Confirm::simple(title, lines, "Deliver", ask, env.world)
+        };
+        env.open(Layer::Confirm(question));
+    }
+
+    fn choose_hook(&self, env: &mut Env) {
+        let item = |(title, hook): (String, Option<u64>)| Item {
+            key: None,
+            title,
+            off: None,
+            pick: Pick::Do(Cmd::Deliveries(hook)),
+        };
+        let hooks = self.hooks.iter().map(|id| (format!("hook {id}"), Some(*id)));
+        let items = std::iter::once(("all hooks".to_owned(), None)).chain(hooks).map(item).collect();
+        env.open(Layer::Menu(Menu::new("Deliveries of", items)));
+    }
+
+    fn copy(&self, env: &mut Env) {
+        let ids: Vec<String> = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
+        let shown = self.inspector.detail.as_ref().filter(|detail| ids.first() == Some(&detail.delivery.guid));
+        let texts = vec![('i', "identifier", ids.join("\n")), ('b', "body", shown.map(body).unwrap_or_default())];
+        env.open(Layer::Menu(Menu::copies("Copy", texts)));
+    }
+
+    fn redelivered(&mut self, each: &[(String, Option<String>)], env: &mut Env) {
+        let failed: Vec<&(String, Option<String>)> = each.iter().filter(|(_, error)| error.is_some()).collect();
+        self.rows.list.mark_only(failed.iter().map(|(id, _)| id.clone()));
+        match failed.first() {
+            None => env.tell(format!("{} in line to be delivered again", each.len())),
+            Some((_, error)) => env.warn(format!(
+                "{} in line, {} refused and stay marked: {}",
+                each.len() - failed.len(),
+                failed.len(),
+                error.as_deref().unwrap_or_default()
+            )),
+        }
+        self.rows.stop(env);
+        self.refresh(env);
+    }
+
+    fn take(&mut self, result: &Result<Answer, Problem>, env: &mut Env) {
+        match result {
+            Ok(Answer::Deliveries(page)) => {
+                self.rows.take(page.clone(), env.world.now);
+                let seen = page.items.iter().filter_map(|one| u64::try_from(one.hook_id).ok());
+                self.hooks.extend(seen);
+                self.hooks.sort_unstable();
+                self.hooks.dedup();
+                self.look(false, env);
+            }
+            Ok(_) => {}
+            Err(problem) => self.rows.fail(problem.clone()),
+        }
+    }
+
+    fn parts(&self, area: Rect, buf: &mut Buffer) {
+        let mut at = Rect { height: 1, ..area };
+        for (place, (state, _)) in STATES.iter().enumerate() {
+            let active = place == self.state;
+            let label = if active { format!("[{state}]") } else { format!(" {state} ") };
+            let used = text(buf, at, &label, if active { Role::Selected } else { Role::Text }) + 1;
+            at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
+        }
+        let hook = self.hook.map_or_else(|| "any".to_owned(), |hook| hook.to_string());
+        text(buf, at, &format!("   hook: {hook}"), Role::Muted);
+    }
+
+    fn step(&mut self, action: Action, env: &mut Env) {
+        let by = if action == Action::NextItem { Action::Down } else { Action::Up };
+        self.rows.list.act(by);
+        self.look(false, env);
+    }
+}
+
+impl Screen for Deliveries {
+    fn id(&self) -> ScreenId {
+        ScreenId::Deliveries
+    }
+
+    fn scopes(&self, _: &World) -> Vec<Scope> {
+        if self.reading {
+            return vec![Scope::Inspector, Scope::Moves, Scope::Everywhere];
+        }
+        vec![Scope::Deliveries, Scope::List, Scope::Moves, Scope::Everywhere]
+    }
+
+    fn entered(&mut self, env: &mut Env) {
+        self.refresh(env);
+    }
+
+    fn refresh(&mut self, env: &mut Env) {
+        let ask = self.ask();
+        self.rows.ask(ask, env);
+    }
+
+    fn pace(&self) -> Option<Duration> {
+        let waits = self.rows.list.rows().iter().any(|one| one.state == "pending" && one.attempts == 0);
+        Some(if waits { PACE_WAITING } else { PACE })
+    }
+
+    fn is_loading(&self) -> bool {
+        self.rows.is_waiting() && !self.rows.has_all()
+    }
+
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open => self.reading = true,
+            Action::OtherPane if env.world.split() || self.reading => self.reading = !self.reading,
+            Action::Redeliver => self.redeliver(env),
+            Action::ChooseHook => self.choose_hook(env),
+            Action::Copy => self.copy(env),
+            Action::NextItem | Action::PreviousItem => self.step(action, env),
+            Action::Back if self.reading => self.reading = false,
+            Action::Back => {
+                if !self.rows.list.clear_one() {
+                    if self.hook.is_none() && self.state == 0 {
+                        return false;
+                    }
+                    self.state = 0;
+                    self.choose(None, env);
+                }
+            }
+            Action::NextPart | Action::PreviousPart if !self.reading => {
+                let by = if action == Action::NextPart { 1 } else { STATES.len() - 1 };
+                self.state = (self.state + by) % STATES.len();
+                self.start_over(env);
+            }
+            action if self.reading => return self.inspector.act(action),
+            action => {
+                let acted = self.rows.list.act(action);
+                self.look(false, env);
+                return acted;
+            }
+        }
+        self.look(false, env);
+        true
+    }
+
+    fn off(&self, action: Action) -> Option<String> {
+        match action {
+            Action::Open | Action::Redeliver | Action::Copy if self.rows.list.targets().is_empty() => {
+                Some("no delivery here".to_owned())
+            }
+            Action::Sort | Action::Reverse => Some("deliveries stand in the order of their making".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        match (ask, result) {
+            (Ask::Deliveries { .. }, result) if self.rows.awaits(ask) => self.take(result, env),
+            (Ask::Delivery(id), result) if self.pending.as_ref() == Some(id) => {
+                self.pending = None;
+                match result {
+                    Ok(Answer::Delivery(detail)) => {
+                        let asked = self.rows.list.current().is_some_and(|one| one.guid == *id);
+                        self.inspector.show((**detail).clone());
+                        if !asked {
+                            self.look(false, env);
+                        }
+                    }
+                    Err(problem) => env.warn(problem.line()),
+                    Ok(_) => {}
+                }
+            }
+            (Ask::Redeliver(_), Ok(Answer::EachOf(each))) => self.redelivered(each, env),
+            _ => {}
+        }
+    }
+
+    fn filter(&mut self, text: &str) -> Result<(), String> {
+        self.rows.list.set_filter(Filter::parse(text, Delivery::filters())?);
+        Ok(())
+    }
+
+    fn filter_text(&self) -> String {
+        self.rows.list.filter().text().to_owned()
+    }
+
+    fn problem(&self) -> Option<&Problem> {
+        match &self.rows.load {
+            Load::Failed(problem) => Some(problem),
+            _ => None,
+        }
+    }
+
+    fn standing(&self, _: &World) -> String {
+        self.rows.list.standing(self.rows.total)
+    }
+
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        if self.reading && !world.split() {
+            return self.inspector.draw(true, area, buf);
+        }
+        self.parts(area, buf);
+        let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+        let empty: &[&str] =
+            &["No deliveries.", "", "They come when something happens that a hook hears of.", "3   hooks"];
+        let place = Place { what: "deliveries", empty, focused: !self.reading };
+        if !world.split() {
+            return list::draw(&self.rows, place, world, body, buf);
+        }
+        let left = Rect { width: body.width * 52 / 100, ..body };
+        let right = Rect { x: left.right() + 2, width: body.width - left.width - 2, ..body };
+        list::draw(&self.rows, place, world, Rect { width: left.width - 1, ..left }, buf);
+        for y in body.y..body.bottom() {
+            text(buf, Rect { x: left.right(), y, width: 1, height: 1 }, "│", Role::Muted);
+        }
+        self.inspector.draw(self.reading, right, buf);
+    }
+}

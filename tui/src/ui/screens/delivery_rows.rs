@@ -1,0 +1,139 @@
+//! Deliveries as rows.
+
+use farrier_common::api::Delivery;
+
+use crate::ui::{
+    list::{Column, Haystack, Row, Shown},
+    view::Role,
+    words,
+};
+
+/// When it was last tried, or made.
+fn at(delivery: &Delivery) -> &str {
+    delivery.delivered_at.as_deref().unwrap_or(&delivery.created_at)
+}
+
+/// The event with what happened to its thing.
+pub(super) fn event(delivery: &Delivery) -> String {
+    match &delivery.action {
+        Some(action) if !action.is_empty() => format!("{} {action}", delivery.event),
+        _ => delivery.event.clone(),
+    }
+}
+
+/// Status of the answer, or that there was none.
+pub(super) fn code(delivery: &Delivery) -> Shown {
+    match delivery.status_code {
+        0 if delivery.delivered_at.is_none() => Shown::of(Role::Muted, "-"),
+        0 => Shown::of(Role::Error, "FAIL"),
+        code @ 200..300 => Shown::of(Role::Ok, code.to_string()),
+        code => Shown::of(Role::Error, code.to_string()),
+    }
+}
+
+/// How it is, in a word or two.
+pub(super) fn result(delivery: &Delivery) -> Shown {
+    match (delivery.state.as_str(), &delivery.next_attempt_at) {
+        ("success", _) => Shown::of(Role::Ok, "ok"),
+        ("pending", Some(next)) if delivery.attempts > 0 => {
+            Shown::of(Role::Warn, format!("retry {}", words::clock(next)))
+        }
+        ("pending", _) => Shown::of(Role::Warn, "waits"),
+        ("failed", _) => Shown::of(Role::Error, format!("FAILED {}", delivery.status)),
+        (other, _) => Shown::of(Role::Muted, other),
+    }
+}
+
+/// Milliseconds of an attempt.
+#[expect(clippy::cast_possible_truncation, reason = "no attempt takes long enough")]
+pub(super) fn millis(seconds: f64) -> i64 {
+    (seconds * 1_000.0).round() as i64
+}
+
+static COLUMNS: [Column<Delivery>; 7] = [
+    Column {
+        title: "TIME",
+        width: 8,
+        right: false,
+        rank: 0,
+        cell: |d, _| Shown::plain(words::clock(at(d))),
+        order: None,
+    },
+    Column {
+        title: "HOOK",
+        width: 5,
+        right: true,
+        rank: 3,
+        cell: |d, _| Shown::plain(d.hook_id.to_string()),
+        order: None,
+    },
+    Column { title: "EVENT", width: 12, right: false, rank: 0, cell: |d, _| Shown::plain(event(d)), order: None },
+    Column { title: "CODE", width: 4, right: true, rank: 2, cell: |d, _| code(d), order: None },
+    Column {
+        title: "MS",
+        width: 6,
+        right: true,
+        rank: 5,
+        cell: |d, _| match d.delivered_at {
+            None => Shown::of(Role::Muted, "-"),
+            Some(_) => Shown::plain(millis(d.duration).to_string()),
+        },
+        order: None,
+    },
+    Column {
+        title: "TRY",
+        width: 3,
+        right: true,
+        rank: 4,
+        cell: |d, _| Shown::plain(d.attempts.to_string()),
+        order: None,
+    },
+    Column { title: "RESULT", width: 15, right: false, rank: 1, cell: |d, _| result(d), order: None },
+];
+
+impl Haystack for Delivery {
+    fn text(&self) -> String {
+        format!("{} {} {}", self.guid, event(self), result(self).text)
+    }
+
+    fn column(&self, name: &str) -> Option<String> {
+        match name {
+            "event" => Some(event(self)),
+            "state" => Some(self.state.clone()),
+            _ => None,
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        match name {
+            "hook" => Some(self.hook_id),
+            "code" => Some(self.status_code.into()),
+            "age" => words::seconds_since(at(self), crate::clock::now()),
+            _ => None,
+        }
+    }
+}
+
+impl Row for Delivery {
+    type Id = String;
+
+    fn id(&self) -> String {
+        self.guid.clone()
+    }
+
+    fn columns() -> &'static [Column<Self>] {
+        &COLUMNS
+    }
+
+    fn filters() -> &'static [&'static str] {
+        &["event", "state", "hook", "code", "age"]
+    }
+
+    fn is_problem(&self) -> bool {
+        self.state == "failed" || (self.state == "pending" && self.attempts > 0)
+    }
+
+    fn flexible() -> usize {
+        2
+    }
+}

@@ -1,0 +1,401 @@
+//! Hooks: those of the whole service, or those of one repository.
+
+use std::time::Duration;
+
+use farrier_common::{
+    api::{EditHook, Hook, HookEvent},
+    client::HookPlace,
+};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Screen, ScreenId, hook_form, hook_rows, sortable};
+use crate::ui::{
+    keymap::{Action, Scope},
+    layer::{Confirm, Layer, Menu},
+    list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
+    net::{Answer, Ask, Page, Problem},
+    view::{Role, rule, text, wrapped},
+    words,
+    world::{Cmd, Env, World},
+};
+
+const PACE: Duration = Duration::from_secs(5);
+
+/// Which of the service's hooks are shown.
+const KINDS: [&str; 3] = ["all", "system", "default"];
+
+#[derive(Debug)]
+pub(crate) struct Hooks {
+    place: HookPlace,
+    all: Vec<Hook>,
+    feed: Feed<Hook>,
+    kind: usize,
+    /// What hooks can hear of.
+    known: Vec<HookEvent>,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self { place: HookPlace::Admin, all: Vec::new(), feed: Feed::new(List::sorted(0)), kind: 0, known: Vec::new() }
+    }
+}
+
+impl Hooks {
+    /// Shows the hooks of a place.
+    pub(crate) fn choose(&mut self, place: HookPlace, env: &mut Env) {
+        if self.place != place {
+            self.feed.stop(env);
+            self.feed.empty();
+            self.all.clear();
+            (self.place, self.kind) = (place, 0);
+        }
+        self.refresh(env);
+    }
+
+    fn here(&self) -> Option<&Hook> {
+        self.feed.list.current()
+    }
+
+    fn of_kind(&self, hooks: &[Hook]) -> Vec<Hook> {
+        let kind = KINDS[self.kind];
+        hooks.iter().filter(|hook| kind == "all" || hook.scope == kind).cloned().collect()
+    }
+
+    fn show_kind(&mut self, by: usize) {
+        if self.place == HookPlace::Admin {
+            self.kind = (self.kind + by) % KINDS.len();
+            self.feed.list.replace(self.of_kind(&self.all.clone()));
+        }
+    }
+
+    fn again(&mut self, env: &mut Env) {
+        self.feed.stop(env);
+        self.feed.ask(Ask::Hooks(self.place.clone()), env);
+    }
+
+    fn toggle(&self, env: &mut Env) {
+        let Some(hook) = self.here() else { return };
+        let wanted = EditHook { active: Some(!hook.active), ..EditHook::default() };
+        env.ask(Ask::EditHook(self.place.clone(), hook.id, Box::new(wanted)));
+    }
+
+    fn delete(&self, env: &mut Env) {
+        let Some(hook) = self.here() else { return };
+        let title = format!("Delete hook {}", hook.id);
+        let lines = vec![
+            hook.url.clone(),
+            format!("{}   {}", hook_rows::kind(hook), hook_rows::events(hook)),
+            "What waits for it is not delivered any more. This cannot be undone.".to_owned(),
+        ];
+        let ask = Ask::DeleteHook(self.place.clone(), hook.id);
+        let question = match hook.last_delivery_at {
+            None => Confirm::simple(title, lines, "Delete", ask, env.world),
+            Some(_) => Confirm::typed(title, lines, "Delete", hook.id.to_string(), ask, env.world),
+        };
+        env.open(Layer::Confirm(question));
+    }
+
+    fn recover(&self, env: &mut Env) {
+        let Some(hook) = self.here() else { return };
+        let lines = vec![
+            hook.url.clone(),
+            "Everything that failed for this hook and is still remembered is sent again.".to_owned(),
+        ];
+        let title = format!("Send failed deliveries of hook {} again", hook.id);
+        env.open(Layer::Confirm(Confirm::simple(title, lines, "Send", Ask::Recover(hook.id), env.world)));
+    }
+
+    fn copy(&self, env: &mut Env) {
+        let Some(hook) = self.here() else { return };
+        let texts = vec![
+            ('u', "address", hook.url.clone()),
+            ('i', "id", hook.id.to_string()),
+            // Secrets are not in it: the daemon never tells them.
+            ('j', "JSON", serde_json::to_string(hook).unwrap_or_default()),
+        ];
+        env.open(Layer::Menu(Menu::copies("Copy", texts)));
+    }
+
+    fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
+        match (ask, answer) {
+            (Ask::CreateHook(..), Answer::Hook(hook)) => {
+                env.tell(format!("hook {} made", hook.id));
+                self.feed.list.select(hook.id);
+            }
+            (Ask::EditHook(_, id, wanted), _) => match (wanted.active, &wanted.config) {
+                (Some(active), None) => {
+                    env.tell(format!("hook {id} switched {} - t switches back", if active { "on" } else { "off" }));
+                }
+                _ => env.tell(format!("hook {id} saved")),
+            },
+            (Ask::DeleteHook(_, id), _) => env.tell(format!("hook {id} deleted")),
+            (Ask::TestHook(_, id), _) => {
+                env.tell(format!("hook {id} is being tested"));
+                env.want(Cmd::Deliveries(u64::try_from(*id).ok()));
+            }
+            (Ask::ApplyHook(id), Answer::Applied { copied, skipped }) => {
+                env.tell(format!("hook {id}: {copied} copies made, {skipped} repositories skipped"));
+            }
+            (Ask::Recover(id), Answer::Recovered(count)) => {
+                env.tell(format!("hook {id}: {count} deliveries are sent again"));
+            }
+            _ => return,
+        }
+        self.again(env);
+    }
+
+    fn facts(hook: &Hook, world: &World) -> Vec<(Role, &'static str, String)> {
+        let set = |is: bool| if is { "set" } else { "none" };
+        let mut facts = vec![
+            (Role::Text, "url", hook.url.clone()),
+            (Role::Text, "type", format!("{}   content {}", hook.r#type, hook.content_type)),
+            (Role::Text, "events", hook_rows::events(hook)),
+            (
+                Role::Text,
+                "branches",
+                if hook.branch_filter.is_empty() { "all".to_owned() } else { hook.branch_filter.clone() },
+            ),
+            (
+                Role::Text,
+                "secret",
+                format!("{}   auth header {}", set(hook.has_secret), set(hook.has_authorization_header)),
+            ),
+        ];
+        if let Some(at) = &hook.last_delivery_at {
+            let status = if hook.last_status == 0 { "no answer".to_owned() } else { hook.last_status.to_string() };
+            let role = if (200..300).contains(&hook.last_status) { Role::Ok } else { Role::Error };
+            facts.push((
+                role,
+                "last",
+                format!("{status}, {} ago, {} failed in a row", words::age(at, world.wall), hook.failures),
+            ));
+        }
+        if let Some(from) = hook.copied_from {
+            facts.push((Role::Text, "from", format!("a copy of default hook {from}")));
+        }
+        if !hook.disabled_reason.is_empty() {
+            facts.push((Role::Error, "off", hook.disabled_reason.clone()));
+        }
+        if let Some(warning) = &hook.warning {
+            facts.push((Role::Warn, "warning", warning.clone()));
+        }
+        facts.push((
+            Role::Muted,
+            "changed",
+            format!("{}   made {}", words::stamp(&hook.updated_at), words::stamp(&hook.created_at)),
+        ));
+        facts
+    }
+
+    fn detail(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        let Some(hook) = self.here() else { return };
+        let on = if hook.active { "on" } else { "off" };
+        text(
+            buf,
+            Rect { height: 1, ..area },
+            &format!("hook {}   {}   {on}   {}", hook.id, hook_rows::kind(hook), hook.name),
+            Role::Title,
+        );
+        let mut y = area.y + 1;
+        for (role, name, value) in Self::facts(hook, world) {
+            for (at, part) in wrapped(&value, area.width.saturating_sub(11)).iter().enumerate() {
+                if y >= area.bottom() {
+                    return;
+                }
+                let line = Rect { y, height: 1, ..area };
+                text(buf, line, if at == 0 { name } else { "" }, Role::Muted);
+                text(
+                    buf,
+                    Rect { x: area.x + 10.min(area.width), width: area.width.saturating_sub(10), ..line },
+                    part,
+                    role,
+                );
+                y += 1;
+            }
+        }
+    }
+
+    fn parts(&self, area: Rect, buf: &mut Buffer) {
+        let mut at = Rect { height: 1, ..area };
+        if let HookPlace::Repository(path) = &self.place {
+            text(buf, at, &format!(" hooks of {path}   Esc shows those of the service"), Role::Title);
+            return;
+        }
+        for (place, kind) in KINDS.iter().enumerate() {
+            let count = self.all.iter().filter(|hook| *kind == "all" || hook.scope == *kind).count();
+            let label = if place == self.kind { format!("[{kind} {count}]") } else { format!(" {kind} {count} ") };
+            let used = text(buf, at, &label, if place == self.kind { Role::Selected } else { Role::Text }) + 1;
+            at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
+        }
+    }
+}
+
+impl Screen for Hooks {
+    fn id(&self) -> ScreenId {
+        ScreenId::Hooks
+    }
+
+    fn scopes(&self, _: &World) -> Vec<Scope> {
+        vec![Scope::Hooks, Scope::List, Scope::Moves, Scope::Everywhere]
+    }
+
+    fn entered(&mut self, env: &mut Env) {
+        self.refresh(env);
+        if self.known.is_empty() {
+            env.ask(Ask::HookEvents);
+        }
+    }
+
+    fn refresh(&mut self, env: &mut Env) {
+        self.feed.ask(Ask::Hooks(self.place.clone()), env);
+    }
+
+    fn pace(&self) -> Option<Duration> {
+        Some(PACE)
+    }
+
+    fn is_loading(&self) -> bool {
+        self.feed.is_waiting() && !self.feed.has_all()
+    }
+
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open => env.want(Cmd::Deliveries(self.here().and_then(|hook| u64::try_from(hook.id).ok()))),
+            Action::New => env.open(Layer::Form(Box::new(hook_form::create(self.place.clone(), None, &self.known)))),
+            Action::Clone => {
+                let form = hook_form::create(self.place.clone(), self.here(), &self.known);
+                env.open(Layer::Form(Box::new(form)));
+            }
+            Action::Edit => {
+                if let Some(hook) = self.here() {
+                    env.open(Layer::Form(Box::new(hook_form::edit(self.place.clone(), hook, &self.known))));
+                }
+            }
+            Action::Toggle => self.toggle(env),
+            Action::Test => {
+                env.wants.extend(self.here().map(|hook| Cmd::Ask(Ask::TestHook(self.place.clone(), hook.id))));
+            }
+
+            Action::Apply => env.wants.extend(self.here().map(|hook| Cmd::Ask(Ask::ApplyHook(hook.id)))),
+            Action::Recover => self.recover(env),
+            Action::Delete => self.delete(env),
+            Action::Copy => self.copy(env),
+            Action::NextPart => self.show_kind(1),
+            Action::PreviousPart => self.show_kind(KINDS.len() - 1),
+            Action::Back => {
+                if self.feed.list.clear_one() {
+                    return true;
+                }
+                if self.place == HookPlace::Admin {
+                    return false;
+                }
+                self.choose(HookPlace::Admin, env);
+            }
+            action => return self.feed.list.act(action),
+        }
+        true
+    }
+
+    fn off(&self, action: Action) -> Option<String> {
+        let here = self.here();
+        match action {
+            Action::New | Action::Edit | Action::Clone if self.known.is_empty() => {
+                Some("the list of events is not there yet; r asks again".to_owned())
+            }
+            Action::Apply if here.is_some_and(|hook| hook.scope != "default") => {
+                Some("only default hooks are copied".to_owned())
+            }
+            Action::Test | Action::Recover if here.is_some_and(|hook| hook.scope == "default") => {
+                Some("a default hook hears of nothing itself".to_owned())
+            }
+            Action::Open
+            | Action::Edit
+            | Action::Clone
+            | Action::Toggle
+            | Action::Test
+            | Action::Apply
+            | Action::Recover
+            | Action::Delete
+            | Action::Copy
+                if here.is_none() =>
+            {
+                Some("no hook here".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        match (ask, result) {
+            (Ask::HookEvents, Ok(Answer::HookEvents(known))) => self.known.clone_from(known),
+            (Ask::Hooks(_), Ok(Answer::Hooks(all))) if self.feed.awaits(ask) => {
+                self.all.clone_from(all);
+                let page = Page { items: self.of_kind(all), total: None, last: true };
+                if let Some(gone) = self.feed.take(page, env.world.now) {
+                    env.tell(format!("hook {} was removed", gone.id));
+                }
+            }
+            (Ask::Hooks(_), Err(problem)) if self.feed.awaits(ask) => self.feed.fail(problem.clone()),
+            (ask, Ok(answer)) => self.changed(ask, answer, env),
+            _ => {}
+        }
+    }
+
+    fn filter(&mut self, text: &str) -> Result<(), String> {
+        self.feed.list.set_filter(Filter::parse(text, Hook::filters())?);
+        Ok(())
+    }
+
+    fn filter_text(&self) -> String {
+        self.feed.list.filter().text().to_owned()
+    }
+
+    fn sortable(&self) -> Vec<(usize, &'static str)> {
+        sortable::<Hook>()
+    }
+
+    fn sort(&mut self, column: usize) {
+        self.feed.list.set_sort(column);
+    }
+
+    fn problem(&self) -> Option<&Problem> {
+        match &self.feed.load {
+            Load::Failed(problem) => Some(problem),
+            _ => None,
+        }
+    }
+
+    fn standing(&self, _: &World) -> String {
+        self.feed.list.standing(None)
+    }
+
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        self.parts(area, buf);
+        let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+        let empty: &[&str] = &[
+            "No hooks yet.",
+            "",
+            "A system hook gets the events of every repository.",
+            "A default hook is copied into each new repository.",
+            "",
+            "n   new hook",
+        ];
+        let place = Place { what: "hooks", empty, focused: true };
+        if world.split() {
+            let left = Rect { width: body.width * 58 / 100, ..body };
+            let right = Rect { x: left.right() + 2, width: body.width - left.width - 2, ..body };
+            list::draw(&self.feed, place, world, Rect { width: left.width - 1, ..left }, buf);
+            for y in body.y..body.bottom() {
+                text(buf, Rect { x: left.right(), y, width: 1, height: 1 }, "│", Role::Muted);
+            }
+            self.detail(world, right, buf);
+        } else if body.height >= 18 {
+            let top = Rect { height: body.height - 10, ..body };
+            list::draw(&self.feed, place, world, top, buf);
+            rule(buf, Rect { y: top.bottom(), height: 1, ..body }, "");
+            self.detail(world, Rect { y: top.bottom() + 1, height: 9, ..body }, buf);
+        } else {
+            list::draw(&self.feed, place, world, body, buf);
+        }
+    }
+}
