@@ -93,18 +93,18 @@ fn bound_arenas() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn bound_arenas() {}
 
-/// Sockets of the service manager if it opened some, else what is configured.
+/// Sockets of the service manager, and of each kind that it opened none of what is configured.
 fn listen(config: &Config) -> Result<Vec<Listener>, Box<dyn StdError>> {
-    let inherited = serve::inherited()?;
-    if !inherited.is_empty() {
-        return Ok(inherited);
-    }
-    let mut listeners = Vec::new();
-    for address in &config.server.listen {
+    let mut listeners = serve::inherited()?;
+    let opened = |kind| listeners.iter().any(|listener: &Listener| listener.kind() == kind);
+    let (tcp, unix) = (opened("tcp"), opened("unix"));
+    for address in config.server.listen.iter().filter(|_| !tcp) {
         let listener = serve::bind_tcp(*address).map_err(|error| format!("listening on {address} failed: {error}"))?;
         listeners.push(Listener::tcp(listener)?);
     }
-    listeners.push(serve::bind_unix(&config.socket.path, config.socket.group.as_deref())?);
+    if !unix {
+        listeners.push(serve::bind_unix(&config.socket.path, config.socket.group.as_deref())?);
+    }
     Ok(listeners)
 }
 

@@ -12,5 +12,6 @@ mod kill;
 mod openapi;
 mod parsers;
 mod repos;
+mod service;
 mod serving;
 mod support;

@@ -1,0 +1,3 @@
+//! farrier as a service: its units, and what passes between the daemon and its manager.
+
+mod units;
