@@ -1,6 +1,6 @@
 //! What every request and every background task works with.
 
-use std::sync::{Arc, atomic::AtomicI64};
+use std::sync::{Arc, Weak, atomic::AtomicI64};
 
 use tokio::sync::Semaphore;
 
@@ -8,7 +8,7 @@ use crate::{
     background::Wake,
     blob::{BlobStore, digest::Digests},
     clock::{Clock, Millis},
-    config::Config,
+    config::Live,
     git::Git,
     http::PeerRules,
     model::secret::SigningKey,
@@ -23,8 +23,8 @@ pub struct App(Arc<Shared>);
 
 /// The fields behind [`App`].
 pub struct Shared {
-    /// Configuration as it was when the daemon started.
-    pub config: Config,
+    /// The configuration in force.
+    pub config: Live,
     /// Base address that answers are built from; no slash at its end.
     pub root_url: String,
     /// The time.
@@ -69,7 +69,7 @@ pub struct Keys {
 }
 
 /// Figures about serving.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Serving {
     /// When the daemon became ready.
     pub started_ms: Millis,
@@ -77,6 +77,8 @@ pub struct Serving {
     pub listeners: Vec<(&'static str, String)>,
     /// Open client connections.
     pub connections: Arc<AtomicI64>,
+    /// How many more may be open; bounded by `server.max_connections`.
+    pub slots: Arc<Semaphore>,
 }
 
 impl App {
@@ -85,9 +87,25 @@ impl App {
         Self(Arc::new(shared))
     }
 
+    /// The same without keeping it.
+    pub fn weak(&self) -> WeakApp {
+        WeakApp(Arc::downgrade(&self.0))
+    }
+
     /// The present time, milliseconds since the epoch.
     pub fn now_ms(&self) -> Millis {
         self.clock.now_ms()
+    }
+}
+
+/// An [`App`] that ends when the daemon does.
+#[derive(Clone)]
+pub struct WeakApp(Weak<Shared>);
+
+impl WeakApp {
+    /// The app, if the daemon runs.
+    pub fn upgrade(&self) -> Option<App> {
+        self.0.upgrade().map(App)
     }
 }
 

@@ -8,8 +8,10 @@ use farrierd::{
     args::{self, Args, ArgsError, Command},
     clock::Clock,
     config::{Config, Places},
+    manager,
+    reload::{self, ReloadError},
     serve::{self, Listener},
-    telemetry,
+    telemetry::{self, Logs},
 };
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -29,11 +31,15 @@ fn main() -> ExitCode {
         Ok(config) => config,
         Err(error) => return refuse(&error),
     };
-    if args.command == Some(Command::CheckConfig) {
-        println!("the configuration is valid");
-        return ExitCode::SUCCESS;
+    match args.command {
+        Some(Command::CheckConfig) => {
+            println!("the configuration is valid");
+            return ExitCode::SUCCESS;
+        }
+        Some(Command::Reload { pid }) => return ask_to_reload(pid, &config),
+        None => {}
     }
-    let _logs = match telemetry::init(&config.log) {
+    let logs = match telemetry::init(&config.log) {
         Ok(guard) => guard,
         Err(error) => {
             complain(&error);
@@ -47,7 +53,7 @@ fn main() -> ExitCode {
             return ExitCode::from(FAILED);
         }
     };
-    match runtime.block_on(daemon(config)) {
+    match runtime.block_on(daemon(&args, config, &logs)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(error.as_ref());
@@ -56,23 +62,29 @@ fn main() -> ExitCode {
     }
 }
 
-async fn daemon(config: Config) -> Result<(), Box<dyn StdError>> {
+async fn daemon(args: &Args, config: Config, logs: &Logs) -> Result<(), Box<dyn StdError>> {
+    // From the first moment on: what nobody listens for ends the process.
+    let hangups = signal(SignalKind::hangup())?;
     let listeners = listen(&config)?;
     let stop = CancellationToken::new();
     let (started, answering) = oneshot::channel();
     let data_dir = config.data_dir.clone();
     let running = farrierd::run(config, listeners, Clock::system(), stop.clone(), started);
     tokio::pin!(running);
-    tokio::select! {
+    let about = tokio::select! {
         ended = &mut running => return Ok(ended?),
-        about = answering => if let Ok(about) = about { announce(&about, &data_dir) },
-    }
+        about = answering => about?,
+    };
+    announce(&about, &data_dir);
+    let read = || args::configuration(args, places());
     tokio::select! {
         ended = &mut running => return Ok(ended?),
         () = told_to_stop() => {}
+        () = manager::prove_life(about.control.clone()) => {}
+        () = reload::serve(hangups, read, about.control, logs, &data_dir) => {}
     }
     tracing::info!("stopping: running requests may end");
-    let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+    manager::stopping();
     stop.cancel();
     tokio::select! {
         ended = &mut running => Ok(ended?),
@@ -133,12 +145,25 @@ fn announce(about: &Started, data_dir: &Path) {
     };
     lines.push(format!("  cargo run --release -p farrier -- {option}status"));
     let _ = writeln!(std::io::stdout().lock(), "{}", lines.join("\n"));
-    let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+    manager::ready("ready");
     tracing::info!(root_url = about.root_url, "ready");
 }
 
 fn places() -> Places {
     Places::from_env(|name| std::env::var(name))
+}
+
+fn ask_to_reload(pid: i32, config: &Config) -> ExitCode {
+    match reload::ask(pid, &config.data_dir) {
+        Ok(said) => {
+            println!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(if matches!(error, ReloadError::Refused(_)) { BAD_CONFIG } else { FAILED })
+        }
+    }
 }
 
 fn refuse(error: &ArgsError) -> ExitCode {

@@ -18,7 +18,8 @@ use crate::{
     background,
     blob::{BlobError, LocalBlobs, digest::Digests},
     clock::{Clock, Millis},
-    config::Config,
+    config::{Config, Live},
+    control::Control,
     git::Git,
     http::{self, Front, PeerRules},
     model::secret::{self, SigningKey},
@@ -96,6 +97,8 @@ pub struct Started {
     pub root_url: String,
     /// `(kind, address)` of each listener.
     pub listeners: Vec<(&'static str, String)>,
+    /// What can be done to it while it runs.
+    pub control: Control,
 }
 
 /// Runs the daemon until `stop` is cancelled, then lets running requests end.
@@ -129,7 +132,7 @@ pub async fn run_with_store(
     let router = http::router(app.clone());
     let front = Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone());
     let limits = Limits {
-        max_connections: app.config.server.max_connections,
+        slots: app.serving.slots.clone(),
         header_timeout: app.config.server.header_timeout,
         idle_timeout: app.config.server.idle_timeout,
         drain_grace: app.config.server.drain_grace,
@@ -141,7 +144,11 @@ pub async fn run_with_store(
     tasks.keep("sweep", background::run_sweep(app.clone())).await;
     tasks.short(pushes::recover(app.clone(), interrupted));
 
-    let about = Started { root_url: app.root_url.clone(), listeners: app.serving.listeners.clone() };
+    let about = Started {
+        root_url: app.root_url.clone(),
+        listeners: app.serving.listeners.clone(),
+        control: Control::new(&app),
+    };
     drop(app);
     let _ = started.send(about);
     Ok(tasks.supervise(grace).await?)
@@ -188,7 +195,8 @@ async fn build(
     let serving = Serving {
         started_ms: now,
         listeners: listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned())).collect(),
-        ..Serving::default()
+        connections: Arc::default(),
+        slots: Arc::new(Semaphore::new(config.server.max_connections)),
     };
     Ok(App::new(Shared {
         root_url: root_url(&config, listeners),
@@ -196,7 +204,7 @@ async fn build(
         migrations: Migrations::new(config.migration.max_running),
         archives: Arc::new(Semaphore::new(config.git.max_archives)),
         uploads: Arc::new(Semaphore::new(config.artifacts.max_uploads)),
-        config,
+        config: Live::new(config),
         clock,
         store,
         blobs,

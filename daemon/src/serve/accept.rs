@@ -41,8 +41,8 @@ const READ_BUFFER_MAX: usize = 256 << 10;
 /// What connections may cost.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections at once, over all listeners.
-    pub max_connections: usize,
+    /// One permit for each connection, over all listeners.
+    pub slots: Arc<Semaphore>,
     /// A request's head must be complete by then; an idle connection is closed after it.
     pub header_timeout: Duration,
     /// A client that takes no byte of its answer for this long is given up.
@@ -66,7 +66,7 @@ where
         http,
         handle,
         idle_timeout: limits.idle_timeout,
-        slots: Arc::new(Semaphore::new(limits.max_connections)),
+        slots: limits.slots,
         open,
         graceful: GracefulShutdown::new(),
         give_up: CancellationToken::new(),

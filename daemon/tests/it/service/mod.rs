@@ -1,3 +1,5 @@
 //! farrier as a service: its units, and what passes between the daemon and its manager.
 
+mod notices;
+mod reload;
 mod units;

@@ -2,6 +2,7 @@
 //! killed. Everything else is tested with a daemon in process.
 
 use std::{
+    ffi::OsString,
     fs::File,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
@@ -11,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, ChildStdout},
+    process::{Child, ChildStdout, Command},
 };
 
 use super::{Over, PATIENCE, process::command};
@@ -21,12 +22,21 @@ pub struct Binary {
     dir: TempDir,
     child: Option<Child>,
     tcp: String,
+    env: Vec<(&'static str, OsString)>,
+    /// The last process.
+    pid: u32,
 }
 
 impl Binary {
     /// A daemon that does not run yet, with `config` as its file.
     pub fn new(config: &str) -> Self {
-        let binary = Self { dir: tempfile::tempdir().expect("a directory"), child: None, tcp: String::new() };
+        let binary = Self {
+            dir: tempfile::tempdir().expect("a directory"),
+            child: None,
+            tcp: String::new(),
+            env: Vec::new(),
+            pid: 0,
+        };
         binary.configure(config);
         binary
     }
@@ -34,6 +44,11 @@ impl Binary {
     /// Another file for the next start.
     pub fn configure(&self, config: &str) {
         std::fs::write(self.dir.path().join("farrierd.toml"), config).expect("a file");
+    }
+
+    /// Something in the environment of the next start.
+    pub fn env(&mut self, name: &'static str, value: impl Into<OsString>) {
+        self.env.push((name, value.into()));
     }
 
     /// Starts the process on a free port and waits until it answers requests.
@@ -58,11 +73,10 @@ impl Binary {
     pub fn spawn(&mut self) -> ChildStdout {
         assert!(self.child.is_none(), "one process at a time");
         let log = File::options().append(true).create(true).open(self.log_file()).expect("a file");
-        let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
-        command.arg("--config").arg(self.dir.path().join("farrierd.toml"));
-        command.arg("--data-dir").arg(self.data_dir()).arg("--socket").arg(self.socket());
-        command.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(log);
+        let mut command = self.command();
+        command.args(["--listen", "127.0.0.1:0"]).envs(self.env.clone()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().expect("the program runs");
+        self.pid = child.id().expect("it runs");
         let output = child.stdout.take().expect("a pipe");
         self.child = Some(child);
         output
@@ -77,8 +91,32 @@ impl Binary {
 
     /// Asks the process to end, and does not wait.
     pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Asks the process to read its configuration again, and does not wait.
+    pub fn hang_up(&self) {
+        self.signal(Signal::HUP);
+    }
+
+    fn signal(&self, signal: Signal) {
         let id = self.child.as_ref().and_then(Child::id).and_then(|id| Pid::from_raw(id.cast_signed()));
-        kill_process(id.expect("a process"), Signal::TERM).expect("a process");
+        kill_process(id.expect("a process"), signal).expect("a process");
+    }
+
+    /// The program on this configuration and data.
+    fn command(&self) -> Command {
+        let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
+        command.arg("--config").arg(self.dir.path().join("farrierd.toml"));
+        command.arg("--data-dir").arg(self.data_dir()).arg("--socket").arg(self.socket());
+        command
+    }
+
+    /// `farrierd reload` for the last process.
+    pub fn reload_command(&self) -> Command {
+        let mut command = self.command();
+        command.args(["reload", &self.pid.to_string()]);
+        command
     }
 
     /// Waits until the process has ended by itself.
