@@ -2,4 +2,5 @@
 
 mod notices;
 mod reload;
+mod restart;
 mod units;

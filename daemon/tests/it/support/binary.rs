@@ -4,6 +4,7 @@
 use std::{
     ffi::OsString,
     fs::File,
+    os::fd::{AsRawFd as _, OwnedFd},
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
 };
@@ -25,6 +26,8 @@ pub struct Binary {
     env: Vec<(&'static str, OsString)>,
     /// The last process.
     pid: u32,
+    /// Sockets that every process gets as if a service manager had opened them: TCP, then Unix.
+    passed: Option<[OwnedFd; 2]>,
 }
 
 impl Binary {
@@ -36,8 +39,18 @@ impl Binary {
             tcp: String::new(),
             env: Vec::new(),
             pid: 0,
+            passed: None,
         };
         binary.configure(config);
+        binary
+    }
+
+    /// The same with sockets that outlive the processes.
+    pub fn passed_sockets(config: &str) -> Self {
+        let mut binary = Self::new(config);
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let unix = std::os::unix::net::UnixListener::bind(binary.socket()).expect("a socket");
+        binary.passed = Some([tcp.into(), unix.into()]);
         binary
     }
 
@@ -73,7 +86,16 @@ impl Binary {
     pub fn spawn(&mut self) -> ChildStdout {
         assert!(self.child.is_none(), "one process at a time");
         let log = File::options().append(true).create(true).open(self.log_file()).expect("a file");
-        let mut command = self.command();
+        let mut command = match &self.passed {
+            None => self.command(env!("CARGO_BIN_EXE_farrierd"), &[]),
+            Some(sockets) => {
+                // The variable names the process that the sockets are for: a shell knows it.
+                let exec = "LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=tcp:unix exec \"$0\" \"$@\"";
+                let mut command = self.command("sh", &["-c", exec, env!("CARGO_BIN_EXE_farrierd")]);
+                pass(&mut command, sockets);
+                command
+            }
+        };
         command.args(["--listen", "127.0.0.1:0"]).envs(self.env.clone()).stdout(Stdio::piped()).stderr(log);
         let mut child = command.spawn().expect("the program runs");
         self.pid = child.id().expect("it runs");
@@ -105,8 +127,9 @@ impl Binary {
     }
 
     /// The program on this configuration and data.
-    fn command(&self) -> Command {
-        let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
+    fn command(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = command(program);
+        command.args(args);
         command.arg("--config").arg(self.dir.path().join("farrierd.toml"));
         command.arg("--data-dir").arg(self.data_dir()).arg("--socket").arg(self.socket());
         command
@@ -114,7 +137,7 @@ impl Binary {
 
     /// `farrierd reload` for the last process.
     pub fn reload_command(&self) -> Command {
-        let mut command = self.command();
+        let mut command = self.command(env!("CARGO_BIN_EXE_farrierd"), &[]);
         command.args(["reload", &self.pid.to_string()]);
         command
     }
@@ -162,6 +185,25 @@ impl Binary {
     fn log_file(&self) -> PathBuf {
         self.dir.path().join("log")
     }
+}
+
+/// Gives the process `sockets` as its descriptors 3 and 4.
+#[expect(unsafe_code, reason = "what runs between fork and exec has no safe wrapper")]
+fn pass(command: &mut Command, sockets: &[OwnedFd; 2]) {
+    // Away from the places that they are to have.
+    let away = |fd: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, 10).expect("a descriptor");
+    let sockets = [away(&sockets[0]), away(&sockets[1])];
+    let place = move || {
+        for (socket, place) in sockets.iter().zip(3..) {
+            // SAFETY: it only makes a number mean another file, in a process that is about to be another.
+            if unsafe { libc::dup2(socket.as_raw_fd(), place) } < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: `place` only calls dup2, which may be called between fork and exec.
+    unsafe { command.pre_exec(place) };
 }
 
 /// The sizes of the files below each numbered directory of `root`, sorted; a directory without a

@@ -19,7 +19,7 @@ pub use self::{
     binary::{Binary, stored},
     daemon::{Job, TestDaemon, eventually, in_time},
     gitdir::{GitDir, Import, run},
-    http::{Answer, Over, Pieces, send, try_send},
+    http::{Answer, Lost, Over, Pieces, send, try_send},
     proxy::Proxy,
     random::Random,
     raw::Raw,
