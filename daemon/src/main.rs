@@ -134,8 +134,16 @@ fn announce(about: &Started, data_dir: &Path) {
     let mut lines: Vec<String> =
         about.listeners.iter().map(|(kind, address)| format!("farrierd listens on {kind} {address}")).collect();
     lines.push(format!("data lies in {}, the API under {}/api/v1", data_dir.display(), about.root_url));
-    lines.push(String::new());
-    lines.push("next: look at it from another terminal".to_owned());
+    if std::env::var_os("JOURNAL_STREAM").is_none() {
+        lines.extend(next_step(about));
+    }
+    let _ = writeln!(std::io::stdout().lock(), "{}", lines.join("\n"));
+    manager::ready("ready");
+    tracing::info!(root_url = about.root_url, "ready");
+}
+
+/// For who has started it in a terminal.
+fn next_step(about: &Started) -> [String; 3] {
     let socket = about.listeners.iter().find(|(kind, _)| *kind == "unix").map(|(_, path)| path);
     let option = match socket {
         // The client looks at this user's place by itself.
@@ -143,10 +151,8 @@ fn announce(about: &Started, data_dir: &Path) {
         Some(path) => format!("--socket {path} "),
         None => format!("--url {} ", about.root_url),
     };
-    lines.push(format!("  cargo run --release -p farrier -- {option}status"));
-    let _ = writeln!(std::io::stdout().lock(), "{}", lines.join("\n"));
-    manager::ready("ready");
-    tracing::info!(root_url = about.root_url, "ready");
+    let command = format!("  cargo run --release -p farrier -- {option}status");
+    [String::new(), "next: look at it from another terminal".to_owned(), command]
 }
 
 fn places() -> Places {

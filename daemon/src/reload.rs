@@ -52,7 +52,7 @@ pub async fn serve(
         }
         manager::ready(if word == TAKEN { "ready" } else { "ready; the new configuration was refused" });
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 fn taken(reloaded: &Reloaded) -> Vec<String> {
