@@ -10,7 +10,7 @@ use crate::{
     clock::{Clock, Millis},
     config::Live,
     git::Git,
-    http::PeerRules,
+    http::{PeerRules, Requests},
     model::secret::SigningKey,
     service::{artifacts::Receiving, migrations::Migrations, sign_in::SignIn},
     store::Store,
@@ -77,6 +77,8 @@ pub struct Serving {
     pub listeners: Vec<(&'static str, String)>,
     /// Open client connections.
     pub connections: Arc<AtomicI64>,
+    /// Answered requests.
+    pub requests: Arc<Requests>,
     /// How many more may be open; bounded by `server.max_connections`.
     pub slots: Arc<Semaphore>,
 }

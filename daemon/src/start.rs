@@ -130,7 +130,8 @@ pub async fn run_with_store(
     migrations::recover(&app).await.map_err(RunError::Recover)?;
     let interrupted = pushes::interrupted(&app).await.map_err(RunError::Recover)?;
     let router = http::router(app.clone());
-    let front = Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone());
+    let front =
+        Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone(), app.serving.requests.clone());
     let limits = Limits {
         slots: app.serving.slots.clone(),
         header_timeout: app.config.server.header_timeout,
@@ -196,6 +197,7 @@ async fn build(
         started_ms: now,
         listeners: listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned())).collect(),
         connections: Arc::default(),
+        requests: Arc::default(),
         slots: Arc::new(Semaphore::new(config.server.max_connections)),
     };
     Ok(App::new(Shared {

@@ -12,7 +12,7 @@ use utoipa::OpenApi as _;
 use super::{
     artifact::{block, download, twirp},
     error::ApiError,
-    farrier, git,
+    farrier, git, metrics,
     openapi::{self, Described},
     v1::{
         admin, artifacts, browse, collaborators, members, migrations, orgs, repositories, repository_lists, runs,
@@ -199,6 +199,10 @@ routes! {
         post "/jobs/{job}/end" => farrier::ci::end;
     }
 
+    figures below "" speaking prometheus {
+        get "/metrics" => metrics::get;
+    }
+
     artifact_service below "" speaking twirp {
         any "/twirp" => twirp::call;
         any "/twirp/{*service_and_method}" => twirp::call;
@@ -224,6 +228,7 @@ pub fn router(app: App) -> Router {
         .merge(actions())
         .merge(contents_of_repositories())
         .merge(own())
+        .merge(figures())
         .merge(artifact_service())
         .merge(git_over_http())
         .fallback(async || ApiError::no_route())

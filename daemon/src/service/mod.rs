@@ -7,6 +7,7 @@ pub mod authentication;
 pub mod browse;
 pub mod ci;
 pub mod error;
+pub mod figures;
 mod initial;
 pub mod migrations;
 pub mod orgs;
