@@ -19,6 +19,8 @@ fn main() -> Result<(), Error> {
 
     let mut messages = prost_build::Config::new();
     messages.compile_well_known_types();
+    // Rows are the same bytes whenever they are written: maps have an order.
+    messages.btree_map(["."]);
     for (proto, rust) in well_known {
         messages.extern_path(proto, rust);
     }

@@ -5,16 +5,17 @@ use std::sync::{Arc, Weak, atomic::AtomicI64};
 use tokio::sync::Semaphore;
 
 use crate::{
-    background::Wake,
+    background::{Growth, Outbox, Wake},
     blob::{BlobStore, digest::Digests},
     clock::{Clock, Millis},
     config::Live,
     git::Git,
     http::{PeerRules, Requests},
     model::secret::SigningKey,
-    service::{artifacts::Receiving, migrations::Migrations, sign_in::SignIn},
+    service::{artifacts::Receiving, events::Ledger, migrations::Migrations, sign_in::SignIn},
     store::Store,
     tasks::Tasks,
+    webhook,
 };
 
 /// The daemon's shared state. Clones share it.
@@ -55,6 +56,18 @@ pub struct Shared {
     pub receiving: Receiving,
     /// When artifacts and jobs have something to end.
     pub sweep: Wake,
+    /// Numbers of events that are being recorded.
+    pub events: Ledger,
+    /// Seats for clients that listen to events.
+    pub event_streams: Arc<Semaphore>,
+    /// Hooks that have something to send.
+    pub outbox: Outbox,
+    /// When the next attempt of a delivery is due.
+    pub retries: Wake,
+    /// Hooks whose history has grown.
+    pub history: Growth,
+    /// Connects to receivers of deliveries.
+    pub client: webhook::Client,
     /// What `farrier status` shows about serving.
     pub serving: Serving,
 }

@@ -37,6 +37,18 @@ pub enum Command {
         /// The daemon's process.
         pid: i32,
     },
+    /// Compares store and disk of a stopped daemon; exits with 3 if damage is left.
+    CheckData {
+        /// Mends what can be mended without losing anything.
+        #[arg(long)]
+        repair: bool,
+        /// Has git check every object, too.
+        #[arg(long)]
+        git: bool,
+        /// Prints JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Why there is no configuration to run with.

@@ -4,7 +4,15 @@
 //! is the least of them. The fuzz targets in `daemon/fuzz` call these, and so does a plain test
 //! with the seeds and some thousand variations of them.
 
+mod git;
+mod path;
+
 use std::fmt::Debug;
+
+pub use self::{
+    git::{pkt_line, push_commands, ref_name},
+    path::path,
+};
 
 use farrier_proto::results::{
     CreateArtifactRequest, DeleteArtifactRequest, FinalizeArtifactRequest, GetSignedArtifactUrlRequest,
@@ -34,7 +42,7 @@ use crate::{
 pub type Check = fn(input: &[u8]);
 
 /// Every check by the name of its fuzz target.
-pub const CHECKS: [(&str, Check); 7] = [
+pub const CHECKS: [(&str, Check); 11] = [
     ("signed_url", signed_url),
     ("block_list", block_list),
     ("twirp_json", twirp_json),
@@ -42,6 +50,10 @@ pub const CHECKS: [(&str, Check); 7] = [
     ("disposition", disposition),
     ("config", config),
     ("runtime_token", runtime_token),
+    ("pkt_line", pkt_line),
+    ("ref_name", ref_name),
+    ("push_commands", push_commands),
+    ("path", path),
 ];
 
 /// The time of all checks, milliseconds since the epoch.

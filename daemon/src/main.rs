@@ -6,6 +6,7 @@ use clap::Parser as _;
 use farrierd::{
     Started,
     args::{self, Args, ArgsError, Command},
+    check::{self, Options},
     clock::Clock,
     config::{Config, Places},
     manager,
@@ -21,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Something failed while running.
 const FAILED: u8 = 1;
+/// The data is damaged.
+const DAMAGED: u8 = 3;
 /// The configuration cannot be used; starting again does not help.
 const BAD_CONFIG: u8 = 78;
 
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
             println!("the configuration is valid");
             return ExitCode::SUCCESS;
         }
+        Some(Command::CheckData { repair, git, json }) => return check_data(&config, Options { repair, git }, json),
         Some(Command::Reload { pid }) => return ask_to_reload(pid, &config),
         None => {}
     }
@@ -46,20 +50,36 @@ fn main() -> ExitCode {
             return ExitCode::from(BAD_CONFIG);
         }
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            complain(&error);
-            return ExitCode::from(FAILED);
-        }
-    };
-    match runtime.block_on(daemon(&args, config, &logs)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            complain(error.as_ref());
-            ExitCode::from(FAILED)
-        }
+    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => match runtime.block_on(daemon(&args, config, &logs)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => failed(error.as_ref()),
+        },
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &dyn StdError) -> ExitCode {
+    complain(error);
+    ExitCode::from(FAILED)
+}
+
+/// Prints what disagrees in the data. A closed standard output is no reason to fail.
+fn check_data(config: &Config, options: Options, json: bool) -> ExitCode {
+    let checked = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(check::run(config, options)),
+        Err(error) => return failed(&error),
+    };
+    let report = match checked {
+        Ok(report) => report,
+        Err(error) => return failed(&error),
+    };
+    let text = if json { serde_json::to_string(&report).map(|text| text + "\n") } else { Ok(report.to_string()) };
+    match text {
+        Ok(text) => drop(write!(std::io::stdout().lock(), "{text}")),
+        Err(error) => return failed(&error),
+    }
+    if report.damage_left == 0 { ExitCode::SUCCESS } else { ExitCode::from(DAMAGED) }
 }
 
 async fn daemon(args: &Args, config: Config, logs: &Logs) -> Result<(), Box<dyn StdError>> {

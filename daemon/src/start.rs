@@ -27,6 +27,7 @@ use crate::{
     service::{
         self, accounts,
         artifacts::Receiving,
+        events::Ledger,
         migrations::{self, Migrations},
         pushes,
         sign_in::SignIn,
@@ -37,10 +38,13 @@ use crate::{
         keys,
     },
     tasks::{Tasks, TasksError},
+    webhook,
 };
 
 /// What is given to tasks beyond the grace of requests.
 const TASKS_GRACE: Duration = Duration::from_secs(5);
+/// Clients that listen to events at once.
+const EVENT_STREAMS: usize = 64;
 /// Threads that hash uploads beside their requests.
 const HASH_LANES: usize = 2;
 
@@ -143,6 +147,7 @@ pub async fn run_with_store(
         serve::serve(listeners, limits, tasks.clone(), open, move |peer, request| front.clone().handle(peer, request));
     tasks.keep("serve", serving).await;
     tasks.keep("sweep", background::run_sweep(app.clone())).await;
+    tasks.keep("deliver", background::run_deliver(app.clone())).await;
     tasks.short(pushes::recover(app.clone(), interrupted));
 
     let about = Started {
@@ -155,9 +160,13 @@ pub async fn run_with_store(
     Ok(tasks.supervise(grace).await?)
 }
 
-async fn open_store(config: &Config) -> Result<Store, RunError> {
+/// Name of the embedded store's file in the data directory.
+pub(crate) const STORE_FILE: &str = "farrier.redb";
+
+/// Opens the store, which this process then has for itself.
+pub(crate) async fn open_store(config: &Config) -> Result<Store, RunError> {
     make_dir(&config.data_dir)?;
-    let file = config.data_dir.join("farrier.redb");
+    let file = config.data_dir.join(STORE_FILE);
     let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: config.store.quick_repair };
     let failed = |source| store_failed(config, source);
     let engine = RedbEngine::open(&file, options).map_err(|error| failed(error.into()))?;
@@ -167,7 +176,7 @@ async fn open_store(config: &Config) -> Result<Store, RunError> {
 fn store_failed(config: &Config, source: StoreError) -> RunError {
     match source {
         StoreError::Engine(EngineError::InUse) => RunError::InUse { path: config.data_dir.clone() },
-        source => RunError::Store { path: config.data_dir.join("farrier.redb"), source },
+        source => RunError::Store { path: config.data_dir.join(STORE_FILE), source },
     }
 }
 
@@ -183,6 +192,7 @@ async fn build(
     let failed = |source| store_failed(&config, source);
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
+    let events = Ledger::open(&store).await.map_err(failed)?;
     let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
     let git = Git::open(&config.data_dir, &config.git)
         .map_err(|source| RunError::DataDir { path: config.data_dir.clone(), source })?;
@@ -201,6 +211,7 @@ async fn build(
         slots: Arc::new(Semaphore::new(config.server.max_connections)),
     };
     Ok(App::new(Shared {
+        client: webhook::Client::new(&config.webhook),
         root_url: root_url(&config, listeners),
         digests: Digests::new(blobs.clone(), tasks.clone(), HASH_LANES),
         migrations: Migrations::new(config.migration.max_running),
@@ -217,6 +228,11 @@ async fn build(
         receiving: Receiving::default(),
         sign_in: SignIn::default(),
         sweep: background::Wake::default(),
+        events,
+        event_streams: Arc::new(Semaphore::new(EVENT_STREAMS)),
+        outbox: background::Outbox::default(),
+        retries: background::Wake::default(),
+        history: background::Growth::default(),
         serving,
     }))
 }

@@ -1,6 +1,6 @@
 //! farrier's terminal program as a library: `main` is thin and tests call the same [`main`].
 //!
-//! Owns the command line: `farrier NOUN VERB`. Knows the daemon only through its API, and no file of
+//! Owns the command line, `farrier NOUN VERB`, and the full screen that opens without one. Knows the daemon only through its API, and no file of
 //! it but the socket.
 
 mod args;
@@ -13,6 +13,7 @@ mod exit;
 mod output;
 mod quote;
 mod transfer;
+mod ui;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -37,6 +38,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let output = Output::new(&cli.global);
     let Some(command) = cli.command else {
+        if ui::possible() {
+            return ui::open(&cli.global, cli.looks).unwrap_or_else(|failure| {
+                let _ = output.error(&failure);
+                ExitCode::from(failure.code())
+            });
+        }
         let _ = output.note(&Cli::command().render_help().to_string());
         return ExitCode::from(exit::USAGE);
     };

@@ -9,7 +9,10 @@ mod branch;
 mod ci;
 mod commit;
 mod contents;
+mod delivery;
 mod error;
+mod event;
+mod hook;
 mod org;
 mod owner;
 mod reference;
@@ -34,7 +37,13 @@ pub use self::{
         Signature, Verification,
     },
     contents::{Contents, ContentsLinks},
+    delivery::{
+        Delivery, DeliveryAttempt, DeliveryDetail, DeliveryRequest, DeliveryResponse, RecoverDeliveries,
+        RecoveredDeliveries,
+    },
     error::ErrorBody,
+    event::{Event, Events},
+    hook::{AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType},
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
     owner::{CreateUser, EditUser, FoundUsers, RenameUser, User},
     reference::{GitObject, GitReference},

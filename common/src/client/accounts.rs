@@ -1,7 +1,9 @@
 //! The daemon itself, its accounts and their tokens.
 
-use super::{Client, ClientError, Pages, answer, path::segment};
-use crate::api::{AccessToken, CreateToken, CreateUser, EditUser, RenameUser, Status, User, Version};
+use http::Method;
+
+use super::{Call, Client, ClientError, Pages, answer, path::segment};
+use crate::api::{AccessToken, CreateToken, CreateUser, EditUser, Health, RenameUser, Status, User, Version};
 
 impl Client {
     /// The version that the compatible API claims.
@@ -12,6 +14,11 @@ impl Client {
     /// The daemon about itself.
     pub async fn status(&self) -> Result<Status, ClientError> {
         self.get("/api/farrier/v1/status").await
+    }
+
+    /// How the daemon is. A daemon in trouble answers too, with what is wrong.
+    pub async fn health(&self) -> Result<Health, ClientError> {
+        answer::json(self.stream(Call::new(Method::GET, "/api/healthz")).await?).await
     }
 
     /// The account that the caller acts under.

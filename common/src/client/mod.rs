@@ -9,14 +9,18 @@ mod accounts;
 mod answer;
 mod artifacts;
 mod body;
+mod branches;
 mod ci;
+mod deliveries;
 mod endpoint;
 mod error;
+mod hooks;
 mod orgs;
 mod page;
 mod path;
 mod repositories;
 mod results;
+mod runs;
 mod signed;
 mod token;
 mod transport;
@@ -30,8 +34,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use self::transport::Transport;
 pub use self::{
     body::{Chunks, RequestBody, empty, full, stream},
+    deliveries::DeliveryFilter,
     endpoint::{Endpoint, EndpointError},
     error::ClientError,
+    hooks::{EventFilter, EventStream, Followed, HookPlace},
     page::{PAGE_ITEMS, Pages},
     path::RepositoryPath,
     results::RunScope,

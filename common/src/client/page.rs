@@ -27,12 +27,23 @@ pub struct Pages<'c> {
     /// beginning of the next.
     last_ids: HashSet<i64>,
     received: i64,
+    total: Option<i64>,
 }
 
 impl<'c> Pages<'c> {
     pub(super) fn new(client: &'c Client, base: String) -> Self {
         let first = numbered(&base, 1);
-        Self { client, base, next: Some(first), number: 1, last_ids: HashSet::new(), received: 0 }
+        Self { client, base, next: Some(first), number: 1, last_ids: HashSet::new(), received: 0, total: None }
+    }
+
+    /// How many items there are on all pages, as far as the last page said.
+    pub fn total(&self) -> Option<i64> {
+        self.total
+    }
+
+    /// Whether there may be another page.
+    pub fn more(&self) -> bool {
+        self.next.is_some()
     }
 
     /// The next page of items, or `None` after the last. `open` takes the announced total and the
@@ -51,7 +62,9 @@ impl<'c> Pages<'c> {
         }
         let reply = self.client.send(Call::new(Method::GET, target)).await?;
         let linked = linked(reply.headers());
+        let counted = total(reply.headers());
         let (total, mut items) = open(answer::json(reply).await?);
+        self.total = counted.or((total > 0).then_some(total)).or(self.total);
         if items.is_empty() {
             return Ok(None);
         }
@@ -78,6 +91,11 @@ fn linked(headers: &HeaderMap) -> Option<String> {
     let url = next.trim_start().strip_prefix('<')?.split_once('>')?.0;
     let below_api = url.find("/api/")?;
     Some(url[below_api..].to_owned())
+}
+
+/// Lists without an envelope say in a header how many there are.
+fn total(headers: &HeaderMap) -> Option<i64> {
+    headers.get("x-total-count")?.to_str().ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -46,11 +46,19 @@ pub(crate) struct Uploaded {
 impl Farrier {
     /// Starts a daemon on the data in `dir`, which may be none yet.
     pub(crate) async fn start(dir: &Path) -> Result<Self> {
+        Self::configured(dir, "").await
+    }
+
+    /// The same with a configuration file.
+    pub(crate) async fn configured(dir: &Path, toml: &str) -> Result<Self> {
+        let config = dir.join("farrierd.toml");
+        std::fs::write(&config, toml)?;
         let socket = dir.join("farrier.sock");
         let data = dir.join("data");
         let program = Path::new(env!("CARGO_BIN_EXE_farrierd"));
         let path = |path: &Path| path.to_str().map(str::to_owned).ok_or("the directory is not UTF-8");
-        let args = ["--data-dir", &path(&data)?, "--listen", "127.0.0.1:0", "--socket", &path(&socket)?];
+        let (config, data) = (path(&config)?, path(&data)?);
+        let args = ["--config", &config, "--data-dir", &data, "--listen", "127.0.0.1:0", "--socket", &path(&socket)?];
         let unix = Over::Unix(socket);
         let begun = Instant::now();
         let mut child = Child::start(program, &args, &[("HOME", &path(dir)?)], dir)?;
@@ -80,7 +88,7 @@ impl Farrier {
     }
 
     /// A call over the socket, where this process is the administrator.
-    async fn admin(&self, target: &str, body: &Value) -> Result<Value> {
+    pub(crate) async fn admin(&self, target: &str, body: &Value) -> Result<Value> {
         let mut connection = self.unix.connect().await?;
         connection.send(&json("POST", target, &[], body)).await?;
         Ok(serde_json::from_slice(&connection.expect(201).await?)?)

@@ -3,7 +3,10 @@
 //! Each takes no input. Woken by a signal or by the time at which something is due, it does a
 //! bounded batch of what the store says is missing. With nothing due it does not wake at all.
 
+mod deliver;
+mod history;
+mod outbox;
 mod sweep;
 mod wake;
 
-pub use self::{sweep::run as run_sweep, wake::Wake};
+pub use self::{deliver::run as run_deliver, history::Growth, outbox::Outbox, sweep::run as run_sweep, wake::Wake};

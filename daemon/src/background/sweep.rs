@@ -5,7 +5,7 @@ use std::{error::Error as StdError, time::Duration};
 use crate::{
     app::App,
     clock::Millis,
-    service::{Error, artifacts, ci, repositories},
+    service::{Error, artifacts, ci, deliveries, events, hooks, repositories},
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
@@ -47,7 +47,14 @@ async fn pass(app: &App) -> Result<Option<Millis>, Error> {
     while ci::cancel_overdue(app, JOBS).await? == JOBS {}
     while repositories::sweep(app).await? {}
     while artifacts::sweep(app).await? {}
-    let jobs = ci::next_due_ms(app).await?;
-    let artifacts = artifacts::next_due_ms(app).await?;
-    Ok(jobs.into_iter().chain(artifacts).min())
+    while hooks::sweep(app).await? {}
+    while events::sweep(app).await? {}
+    let due = [
+        ci::next_due_ms(app).await?,
+        artifacts::next_due_ms(app).await?,
+        hooks::next_due_ms(app).await?,
+        events::next_due_ms(app).await?,
+        deliveries::sweep::sweep(app).await?,
+    ];
+    Ok(due.into_iter().flatten().min())
 }

@@ -119,8 +119,15 @@ impl Reader {
 /// A hundred years: beyond it, times overflow somewhere.
 const SECS_MAX: u64 = 100 * 365 * 86_400;
 
+/// Whoever follows events must be able to come back after a night.
+const EVENTS_KEEP_MIN_SECS: u64 = 86_400;
+/// Longest attempt of a delivery.
+pub const TIMEOUT_SECS_MAX: u64 = 60;
+/// Most that can be kept of an answer: an attempt is one row.
+const RESPONSE_BYTES_MAX: usize = 512 << 10;
+
 const SECTIONS: &[&str] =
-    &["server", "socket", "auth", "store", "artifacts", "git", "ci", "webhook", "migration", "log"];
+    &["server", "socket", "auth", "store", "artifacts", "git", "ci", "webhook", "events", "migration", "log"];
 
 fn read_all(r: &mut Reader, c: &mut Config) {
     read_data_dir(r, c);
@@ -149,14 +156,16 @@ fn read_all(r: &mut Reader, c: &mut Config) {
     r.at_least("git", "max_push_bytes", &1, &mut c.git.max_push_bytes);
 
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
-    r.value("webhook", "allowed_hosts", &mut c.webhook.allowed_hosts);
-    r.value("webhook", "retry_schedule_secs", &mut c.webhook.retry_schedule_secs);
+    r.seconds("events", "keep_secs", EVENTS_KEEP_MIN_SECS, &mut c.events.keep);
+    read_webhook(r, c);
+
     r.parsed("migration", "allowed_hosts", &mut c.migration.allowed_hosts, |text: String| {
         AddressPolicy::parse(&text).map(|_| text)
     });
     r.seconds("migration", "timeout_secs", 1, &mut c.migration.timeout);
     r.at_least("migration", "max_bytes", &1, &mut c.migration.max_bytes);
     r.at_least("migration", "max_running", &1, &mut c.migration.max_running);
+    r.at_least("migration", "max_running_per_owner", &1, &mut c.migration.max_running_per_owner);
 
     r.parsed("log", "filter", &mut c.log.filter, |text: String| {
         let parsed = text.parse::<tracing_subscriber::filter::Targets>();
@@ -221,6 +230,36 @@ fn read_artifacts(r: &mut Reader, c: &mut Config) {
     r.at_least("artifacts", "max_retention_days", &1, &mut a.max_retention_days);
     r.seconds("artifacts", "abandoned_secs", 1, &mut a.abandoned);
     r.at_least("artifacts", "max_uploads", &1, &mut a.max_uploads);
+}
+
+fn read_webhook(r: &mut Reader, c: &mut Config) {
+    let w = &mut c.webhook;
+    let hosts = |text: String| AddressPolicy::parse(&text).map(|_| text);
+    r.value("webhook", "enabled", &mut w.enabled);
+    r.parsed("webhook", "allowed_hosts", &mut w.allowed_hosts, hosts);
+    r.parsed("webhook", "retry_schedule_secs", &mut w.retry_schedule_secs, |pauses: Vec<u64>| {
+        if pauses.iter().all(|secs| *secs <= SECS_MAX) { Ok(pauses) } else { Err("has a pause of a century".into()) }
+    });
+    r.parsed("webhook", "timeout_secs", &mut w.timeout, |secs: u64| match secs {
+        1..=TIMEOUT_SECS_MAX => Ok(Duration::from_secs(secs)),
+        _ => Err(format!("must be 1 to {TIMEOUT_SECS_MAX} seconds")),
+    });
+    r.at_least("webhook", "max_concurrent", &1, &mut w.max_concurrent);
+    r.seconds("webhook", "disable_after_secs", 0, &mut w.disable_after);
+    r.value("webhook", "max_commits", &mut w.max_commits);
+    r.value("webhook", "max_files_per_commit", &mut w.max_files_per_commit);
+    r.at_least("webhook", "max_payload_bytes", &65_536, &mut w.max_payload_bytes);
+    r.parsed("webhook", "response_bytes", &mut w.response_bytes, |bytes: usize| {
+        if bytes <= RESPONSE_BYTES_MAX { Ok(bytes) } else { Err(format!("must be at most {RESPONSE_BYTES_MAX}")) }
+    });
+    r.seconds("webhook", "keep_secs", 60, &mut w.keep);
+    r.at_least("webhook", "keep_per_hook", &1, &mut w.keep_per_hook);
+    r.at_least("webhook", "keep_bytes", &(1 << 20), &mut w.keep_bytes);
+    r.parsed("webhook", "proxy_url", &mut w.proxy_url, |text: String| match Url::parse(&text) {
+        Ok(url) if url.scheme() == "http" && url.host().is_some() => Ok(Some(url)),
+        _ => Err("must begin with http:// and a host: only HTTP proxies are known".into()),
+    });
+    r.parsed("webhook", "proxy_hosts", &mut w.proxy_hosts, hosts);
 }
 
 fn absolute(path: PathBuf) -> Result<PathBuf, String> {
@@ -323,6 +362,7 @@ mod tests {
         shown.socket.admin_group = None;
         shown.socket.ci_group = None;
         shown.artifacts.base_url = None;
+        shown.webhook.proxy_url = None;
         shown.log.directory = None;
         assert_eq!(shown, service);
     }

@@ -40,6 +40,8 @@ pub struct Config {
     pub ci: Ci,
     /// `[webhook]`
     pub webhook: Webhook,
+    /// `[events]`
+    pub events: Events,
     /// `[migration]`
     pub migration: Migration,
     /// `[log]`
@@ -160,13 +162,47 @@ pub struct Ci {
     pub job_timeout: Duration,
 }
 
-/// `[webhook]`: read and kept; what it steers comes with the hooks.
+/// `[webhook]`: how deliveries are sent and how long they are remembered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Webhook {
+    /// `enabled`: whether events go to hooks, and whether others than administrators manage hooks.
+    pub enabled: bool,
     /// `allowed_hosts`
     pub allowed_hosts: String,
-    /// `retry_schedule_secs`
+    /// `retry_schedule_secs`: the pause before each further attempt.
     pub retry_schedule_secs: Vec<u64>,
+    /// `timeout_secs`: longest attempt, from the name's resolution to the answer's last byte.
+    pub timeout: Duration,
+    /// `max_concurrent`: requests at once; one that waits for a slow receiver soon counts no more.
+    pub max_concurrent: usize,
+    /// `disable_after_secs`: a hook that fails this long without one success is switched off;
+    /// zero: never.
+    pub disable_after: Duration,
+    /// `max_commits`: commits of a push that its payload names.
+    pub max_commits: usize,
+    /// `max_files_per_commit`: paths of a commit that its payload names.
+    pub max_files_per_commit: usize,
+    /// `max_payload_bytes`: beyond it a push names fewer commits.
+    pub max_payload_bytes: usize,
+    /// `response_bytes`: how much of an answer is kept.
+    pub response_bytes: usize,
+    /// `keep_secs`: how long deliveries are remembered.
+    pub keep: Duration,
+    /// `keep_per_hook`: deliveries of one hook that are remembered.
+    pub keep_per_hook: u64,
+    /// `keep_bytes`: most bytes of attempts and payloads that are remembered.
+    pub keep_bytes: u64,
+    /// `proxy_url`: an HTTP proxy; `None`: connections go straight.
+    pub proxy_url: Option<Url>,
+    /// `proxy_hosts`: hosts that are reached through it.
+    pub proxy_hosts: String,
+}
+
+/// `[events]`: what happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Events {
+    /// `keep_secs`: how long it is remembered.
+    pub keep: Duration,
 }
 
 /// `[migration]`: repositories that are fetched from elsewhere.
@@ -180,6 +216,8 @@ pub struct Migration {
     pub max_bytes: u64,
     /// `max_running`: at once; more wait.
     pub max_running: usize,
+    /// `max_running_per_owner`: of one owner, waiting ones included; more are refused.
+    pub max_running_per_owner: usize,
 }
 
 /// `[log]`
@@ -248,14 +286,29 @@ impl Config {
             },
             ci: Ci { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
             webhook: Webhook {
+                enabled: true,
                 allowed_hosts: "external".into(),
                 retry_schedule_secs: vec![5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
+                timeout: Duration::from_secs(10),
+                max_concurrent: 16,
+                disable_after: Duration::from_secs(5 * DAY_SECS),
+                max_commits: 50,
+                max_files_per_commit: 3_000,
+                max_payload_bytes: 25 << 20,
+                response_bytes: 64 << 10,
+                keep: Duration::from_secs(7 * DAY_SECS),
+                keep_per_hook: 1_000,
+                keep_bytes: 1024 * MIB,
+                proxy_url: None,
+                proxy_hosts: "*".into(),
             },
+            events: Events { keep: Duration::from_secs(30 * DAY_SECS) },
             migration: Migration {
                 allowed_hosts: "external".into(),
                 timeout: Duration::from_secs(HOUR_SECS),
                 max_bytes: 10 * 1024 * MIB,
                 max_running: 4,
+                max_running_per_owner: 20,
             },
             log: Log { filter: "info".into(), json: false, directory: None, keep_files: 14 },
         }

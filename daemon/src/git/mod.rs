@@ -9,6 +9,7 @@ pub mod commands;
 mod environment;
 mod error;
 mod import;
+mod inspect;
 mod locks;
 pub mod pkt;
 mod process;
@@ -42,6 +43,10 @@ pub use self::{
 };
 use crate::config;
 
+/// The number under which there is always a repository without a commit. No row ever has it.
+pub const NOTHING: u64 = 0;
+/// Where that one lies, apart from the others.
+const NOTHING_DIR: &str = "nothing.git";
 /// A caller waits this long for one of the processes to end.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -86,15 +91,25 @@ impl Git {
     /// Repositories below `data_dir`. Makes the directories; removes what a stopped daemon left
     /// half made or half deleted.
     pub fn open(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
+        Self::with(data_dir, config, repository::scan)
+    }
+
+    /// The same without removing anything: for a look at what a stopped daemon left.
+    pub fn open_as_left(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
+        Self::with(data_dir, config, |root| Ok(repository::list(root)?.whole))
+    }
+
+    fn with(data_dir: &Path, config: &config::Git, find: fn(&Path) -> io::Result<Vec<u64>>) -> io::Result<Self> {
         let root = data_dir.join("repositories");
         let home = data_dir.join("git-home");
         repository::make_dir(&root)?;
         repository::make_dir(&home)?;
+        repository::make_nothing(&home.join(NOTHING_DIR))?;
         let program = find_program(env::var_os("PATH").as_deref()).unwrap_or_else(|| {
             tracing::warn!("there is no git in PATH: repositories cannot be served");
             PathBuf::from("/usr/bin/git")
         });
-        let found = repository::scan(&root)?;
+        let found = find(&root)?;
         Ok(Self(Arc::new(Shared {
             path: environment::search_path(&program),
             program,
@@ -138,7 +153,10 @@ impl Git {
 
     /// The directory of the repository with number `repository`.
     pub fn directory(&self, repository: u64) -> PathBuf {
-        self.0.root.join(format!("{repository}.git"))
+        match repository {
+            NOTHING => self.0.home.join(NOTHING_DIR),
+            repository => self.0.root.join(format!("{repository}.git")),
+        }
     }
 
     /// Waits until nobody else moves refs of the repository or tidies it.
@@ -174,7 +192,7 @@ impl Git {
         self.0.max_push_bytes
     }
 
-    /// Numbers of the repositories that were on disk when the daemon started.
+    /// Numbers of the repositories that were on disk when this was opened.
     pub fn found_at_start(&self) -> &[u64] {
         &self.0.found
     }

@@ -68,20 +68,38 @@ impl Git {
     }
 }
 
-/// Removes what was half made or half deleted; gives the numbers of the repositories that are there.
-pub(super) fn scan(root: &Path) -> io::Result<Vec<u64>> {
-    let mut found = Vec::new();
+/// What lies below the root of repositories.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    /// Numbers of the repositories.
+    pub(super) whole: Vec<u64>,
+    /// Directories that are half made or half deleted.
+    pub(super) partial: Vec<PathBuf>,
+}
+
+/// Lists what is there.
+pub(super) fn list(root: &Path) -> io::Result<Listed> {
+    let mut listed = Listed::default();
     for entry in fs::read_dir(root)? {
         let entry = entry?;
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
         if name.starts_with(NEW) || name.starts_with(TRASH) {
-            fs::remove_dir_all(entry.path())?;
+            listed.partial.push(entry.path());
         } else if let Some(id) = name.strip_suffix(".git").and_then(|id| id.parse().ok()) {
-            found.push(id);
+            listed.whole.push(id);
         }
     }
-    Ok(found)
+    Ok(listed)
+}
+
+/// Removes what was half made or half deleted; gives the numbers of the repositories that are there.
+pub(super) fn scan(root: &Path) -> io::Result<Vec<u64>> {
+    let listed = list(root)?;
+    for partial in listed.partial {
+        fs::remove_dir_all(partial)?;
+    }
+    Ok(listed.whole)
 }
 
 /// Renames a finished directory into its place. The files in it are synced first.
@@ -112,6 +130,15 @@ fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 
 fn sync_dir(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
+}
+
+/// Makes a repository without a commit at `path`, unless it is there.
+pub(super) fn make_nothing(path: &Path) -> io::Result<()> {
+    for part in ["objects", "refs"] {
+        make_dir(&path.join(part))?;
+    }
+    // What git takes a directory with these for a repository by.
+    fs::write(path.join("HEAD"), "ref: refs/heads/main\n")
 }
 
 /// Makes a directory for the daemon's user alone.

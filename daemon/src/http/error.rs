@@ -135,7 +135,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::NotFound { .. } => StatusCode::NOT_FOUND,
         Error::Moved { .. } | Error::Renamed { .. } => StatusCode::TEMPORARY_REDIRECT,
         Error::Throttled { .. } => StatusCode::TOO_MANY_REQUESTS,
-        Error::Invalid { .. } | Error::Taken { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        Error::Invalid { .. } | Error::Unusable { .. } | Error::Taken { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Error::Exists { .. } | Error::Conflict { .. } => StatusCode::CONFLICT,
         Error::Archived => StatusCode::LOCKED,
         Error::Forbidden { .. } | Error::Quota { .. } => StatusCode::FORBIDDEN,

@@ -13,7 +13,7 @@ use std::{
 
 use axum::{Router, body::Body, response::IntoResponse as _};
 use futures_util::FutureExt as _;
-use http::{HeaderName, HeaderValue, Request, Response, Uri, header};
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri, header};
 use hyper::body::{Body as _, Incoming};
 use percent_encoding::percent_decode_str;
 use tower::ServiceExt as _;
@@ -25,7 +25,7 @@ use super::{
     error::{ApiError, complete},
     requests::Requests,
 };
-use crate::{model::secret, serve::Peer, tasks::Tasks};
+use crate::{model::secret, serve::Peer, tasks::Tasks, webhook::request::ATTEMPT};
 
 /// Finds a request in the log; in every answer.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -137,6 +137,11 @@ impl Front {
 }
 
 async fn answer(router: Router, request: Request<Body>) -> Response<Body> {
+    if request.headers().contains_key(ATTEMPT) {
+        // A hook that calls its own service could set off the event that it tells of, for ever.
+        let reason = "this is a delivery of a webhook, which no farrier receives";
+        return ApiError::new(StatusCode::LOOP_DETECTED, reason).into_response();
+    }
     let path = request.uri().path();
     if is_text(path) {
         return match router.oneshot(request).await {
@@ -150,8 +155,10 @@ async fn answer(router: Router, request: Request<Body>) -> Response<Body> {
     ApiError::no_route().into_response()
 }
 
+/// Whether the escapes of a path are text.
+///
 /// A path whose escapes are no text cannot name anything. Twirp does not decode paths.
-fn is_text(path: &str) -> bool {
+pub(crate) fn is_text(path: &str) -> bool {
     !path.contains('%') || path.starts_with("/twirp") || percent_decode_str(path).decode_utf8().is_ok()
 }
 
@@ -161,7 +168,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 }
 
 /// One spelling of each path: no doubled slashes, none at the end.
-fn canonical(uri: Uri) -> Uri {
+pub(crate) fn canonical(uri: Uri) -> Uri {
     let path = uri.path();
     if !path.contains("//") && (path.len() <= 1 || !path.ends_with('/')) {
         return uri;

@@ -17,9 +17,9 @@ mod page;
 mod query;
 mod requests;
 mod router;
-mod show;
 mod v1;
 
+pub(crate) use self::handle::{canonical, is_text};
 pub use self::{
     auth::PeerRules,
     handle::Front,
@@ -27,3 +27,4 @@ pub use self::{
     requests::Requests,
     router::{ROUTES, router},
 };
+use crate::show;

@@ -37,6 +37,11 @@ impl Page {
         Self::read(query, &["limit", "per_page"], LIMIT_DEFAULT, ACTIONS_LIMIT_MAX)
     }
 
+    /// The same for deliveries, whose page GitHub's clients call `per_page`.
+    pub(super) fn of_deliveries(query: Option<&str>) -> Self {
+        Self::read(query, &["limit", "per_page"], LIMIT_DEFAULT, LIMIT_MAX)
+    }
+
     /// The same for entries of a tree.
     pub(super) fn of_trees(query: Option<&str>) -> Self {
         Self::read(query, &["per_page"], TREE_LIMIT, TREE_LIMIT)

@@ -15,8 +15,9 @@ use super::{
     farrier, git, metrics,
     openapi::{self, Described},
     v1::{
-        admin, artifacts, browse, collaborators, members, migrations, orgs, repositories, repository_lists, runs,
-        service, settings, tokens, users,
+        admin, artifacts, browse, collaborators,
+        deliveries::{self, Admin, Org, Own, Repo},
+        hooks, members, migrations, orgs, repositories, repository_lists, runs, service, settings, tokens, users,
     },
 };
 use crate::app::App;
@@ -193,14 +194,77 @@ routes! {
         get "/languages" => browse::empty::languages;
     }
 
+    webhooks below "/api/v1" {
+        get "/admin/hooks" => hooks::admin::list;
+        post "/admin/hooks" => hooks::admin::create;
+        get "/admin/hooks/{id}" => hooks::admin::get;
+        patch "/admin/hooks/{id}" => hooks::admin::edit;
+        delete "/admin/hooks/{id}" => hooks::admin::delete;
+        post "/admin/hooks/{id}/apply" => hooks::admin::apply;
+        get "/repos/{owner}/{repo}/hooks" => hooks::repositories::list;
+        post "/repos/{owner}/{repo}/hooks" => hooks::repositories::create;
+        get "/repos/{owner}/{repo}/hooks/{id}" => hooks::repositories::get;
+        patch "/repos/{owner}/{repo}/hooks/{id}" => hooks::repositories::edit;
+        delete "/repos/{owner}/{repo}/hooks/{id}" => hooks::repositories::delete;
+        get "/orgs/{org}/hooks" => hooks::orgs::list;
+        post "/orgs/{org}/hooks" => hooks::orgs::create;
+        get "/orgs/{org}/hooks/{id}" => hooks::orgs::get;
+        patch "/orgs/{org}/hooks/{id}" => hooks::orgs::edit;
+        delete "/orgs/{org}/hooks/{id}" => hooks::orgs::delete;
+        get "/user/hooks" => hooks::user::list;
+        post "/user/hooks" => hooks::user::create;
+        get "/user/hooks/{id}" => hooks::user::get;
+        patch "/user/hooks/{id}" => hooks::user::edit;
+        delete "/user/hooks/{id}" => hooks::user::delete;
+    }
+
+    /// What hooks were sent, and sending it again, beside each hook.
+    deliveries_of_hooks below "/api/v1" {
+        get "/admin/hooks/{id}/deliveries" => deliveries::list::<Admin>;
+        get "/admin/hooks/{id}/deliveries/{delivery}" => deliveries::get::<Admin>;
+        post "/admin/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::<Admin>;
+        post "/admin/hooks/{id}/recover" => deliveries::recover::<Admin>;
+        post "/admin/hooks/{id}/tests" => deliveries::test::<Admin>;
+        post "/admin/hooks/{id}/pings" => deliveries::ping::<Admin>;
+        get "/repos/{owner}/{repo}/hooks/{id}/deliveries" => deliveries::list::<Repo>;
+        get "/repos/{owner}/{repo}/hooks/{id}/deliveries/{delivery}" => deliveries::get::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/recover" => deliveries::recover::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/tests" => deliveries::test::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/pings" => deliveries::ping::<Repo>;
+        get "/orgs/{org}/hooks/{id}/deliveries" => deliveries::list::<Org>;
+        get "/orgs/{org}/hooks/{id}/deliveries/{delivery}" => deliveries::get::<Org>;
+        post "/orgs/{org}/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::<Org>;
+        post "/orgs/{org}/hooks/{id}/recover" => deliveries::recover::<Org>;
+        post "/orgs/{org}/hooks/{id}/tests" => deliveries::test::<Org>;
+        post "/orgs/{org}/hooks/{id}/pings" => deliveries::ping::<Org>;
+        get "/user/hooks/{id}/deliveries" => deliveries::list::<Own>;
+        get "/user/hooks/{id}/deliveries/{delivery}" => deliveries::get::<Own>;
+        post "/user/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::<Own>;
+        post "/user/hooks/{id}/recover" => deliveries::recover::<Own>;
+        post "/user/hooks/{id}/tests" => deliveries::test::<Own>;
+        post "/user/hooks/{id}/pings" => deliveries::ping::<Own>;
+    }
+
     own below "/api/farrier/v1" {
+        get "/deliveries" => deliveries::list_all;
+        get "/deliveries/{delivery}" => deliveries::get_any;
+        post "/deliveries/{delivery}/attempts" => deliveries::redeliver_any;
+        post "/hooks/{id}/recover" => deliveries::recover_any;
         get "/status" => farrier::status::get;
+        get "/events" => farrier::events::get;
+        get "/hooks/types" => farrier::hooks::types;
+        get "/hooks/events" => farrier::hooks::events;
         post "/jobs" => farrier::ci::begin;
         post "/jobs/{job}/end" => farrier::ci::end;
     }
 
     figures below "" speaking prometheus {
         get "/metrics" => metrics::get;
+    }
+
+    not_built below "/api/v1" speaking nothing {
+        post "/repos/{owner}/{repo}/forks" => repositories::fork;
     }
 
     artifact_service below "" speaking twirp {
@@ -227,8 +291,11 @@ pub fn router(app: App) -> Router {
         .merge(repositories())
         .merge(actions())
         .merge(contents_of_repositories())
+        .merge(webhooks())
+        .merge(deliveries_of_hooks())
         .merge(own())
         .merge(figures())
+        .merge(not_built())
         .merge(artifact_service())
         .merge(git_over_http())
         .fallback(async || ApiError::no_route())

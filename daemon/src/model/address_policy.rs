@@ -26,13 +26,27 @@ enum Rule {
     Loopback,
     /// A network or an address.
     Net(IpNet),
-    /// A host name; `*` stands for any run of characters.
-    Host(String),
+    /// A host name or an address as it is written, with wildcards.
+    Host(Vec<Glyph>),
+}
+
+/// One character of a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Glyph {
+    /// `*`: any run of characters.
+    Run,
+    /// `?`: any one character.
+    One,
+    /// `[…]`, `[!…]`: one of these, or none of them.
+    Set { not: bool, ranges: Vec<(char, char)> },
+    /// The character itself.
+    This(char),
 }
 
 impl AddressPolicy {
     /// Reads a list with commas: `external`, `private`, `loopback`, `*`, networks such as
-    /// `10.0.0.0/8`, hosts such as `*.example.org`.
+    /// `10.0.0.0/8`, hosts such as `*.example.org`. Patterns know `*`, `?` and `[…]` and are held against
+    /// the name and the address; in brackets, `[p]rivate` is a name and not the word.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
         Ok(Self { rules: words.map(Rule::parse).collect::<Result<_, _>>()? })
@@ -59,12 +73,9 @@ impl Rule {
                 if let Ok(address) = word.trim_matches(['[', ']']).parse::<IpAddr>() {
                     return Ok(Self::Net(address.into()));
                 }
-                let plain = word.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '*'));
-                if plain {
-                    Ok(Self::Host(word.to_owned()))
-                } else {
-                    Err(format!("{word:?} is neither a host, a network, nor one of external, private, loopback, *"))
-                }
+                pattern(word).map(Self::Host).ok_or_else(|| {
+                    format!("{word:?} is neither a host, a network, nor one of external, private, loopback, *")
+                })
             }
         }
     }
@@ -76,7 +87,9 @@ impl Rule {
             Self::Private => is_private(address),
             Self::Loopback => address.is_loopback(),
             Self::Net(net) => net.contains(&address),
-            Self::Host(pattern) => fits(pattern.as_bytes(), host.trim_end_matches('.').to_lowercase().as_bytes()),
+            Self::Host(pattern) => {
+                fits(pattern, &host.trim_end_matches('.').to_lowercase()) || fits(pattern, &address.to_string())
+            }
         }
     }
 }
@@ -87,6 +100,7 @@ const SPECIAL_V4: &[(Ipv4Addr, u8)] = &[
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
+    (Ipv4Addr::new(168, 63, 129, 16), 32),
     (Ipv4Addr::new(169, 254, 0, 0), 16),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 0, 0, 0), 24),
@@ -127,15 +141,51 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// Whether `text` fits a pattern in which `*` stands for any run of characters.
-fn fits(pattern: &[u8], text: &[u8]) -> bool {
+/// Reads a pattern; `None` when it has characters that no host has.
+fn pattern(word: &str) -> Option<Vec<Glyph>> {
+    let mut glyphs = Vec::new();
+    let mut rest = word.chars();
+    while let Some(c) = rest.next() {
+        glyphs.push(match c {
+            '*' => Glyph::Run,
+            '?' => Glyph::One,
+            '[' => set(&mut rest)?,
+            c if c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':') => Glyph::This(c),
+            _ => return None,
+        });
+    }
+    Some(glyphs)
+}
+
+/// What stands between brackets, behind the first of them.
+fn set(rest: &mut std::str::Chars<'_>) -> Option<Glyph> {
+    let (inside, behind) = rest.as_str().split_once(']')?;
+    *rest = behind.chars();
+    let (not, inside) = inside.strip_prefix(['!', '^']).map_or((false, inside), |inside| (true, inside));
+    let mut chars: Vec<char> = inside.chars().collect();
+    let mut ranges = Vec::new();
+    while !chars.is_empty() {
+        let range = match chars.as_slice() {
+            [low, '-', high, ..] => (*low, *high),
+            [one, ..] => (*one, *one),
+            [] => break,
+        };
+        chars.drain(..if chars.get(1) == Some(&'-') && chars.len() > 2 { 3 } else { 1 });
+        ranges.push(range);
+    }
+    (!ranges.is_empty()).then_some(Glyph::Set { not, ranges })
+}
+
+/// Whether `text` fits `pattern` from its first to its last character.
+fn fits(pattern: &[Glyph], text: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
-        if pattern.get(p) == Some(&b'*') {
+        if pattern.get(p) == Some(&Glyph::Run) {
             star = Some((p, t));
             p += 1;
-        } else if pattern.get(p) == Some(&text[t]) {
+        } else if pattern.get(p).is_some_and(|glyph| glyph.is(text[t])) {
             (p, t) = (p + 1, t + 1);
         } else if let Some((at, taken)) = star {
             star = Some((at, taken + 1));
@@ -144,7 +194,17 @@ fn fits(pattern: &[u8], text: &[u8]) -> bool {
             return false;
         }
     }
-    pattern[p..].iter().all(|byte| *byte == b'*')
+    pattern[p..].iter().all(|glyph| *glyph == Glyph::Run)
+}
+
+impl Glyph {
+    fn is(&self, c: char) -> bool {
+        match self {
+            Self::Run | Self::One => true,
+            Self::This(own) => *own == c,
+            Self::Set { not, ranges } => ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *not,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -220,11 +280,40 @@ mod tests {
             ("*.example.org", "example.org", "1.1.1.1", false),
             ("*.example.org", "git.example.org.evil.net", "1.1.1.1", false),
             ("git.*.org", "git.a.b.org", "1.1.1.1", true),
+            ("ci-[0-3a].lan", "ci-a.lan", "10.0.0.1", true),
+            ("ci-[0-3].lan", "ci-4.lan", "10.0.0.1", false),
+            ("ci-[!0-3].lan", "ci-4.lan", "10.0.0.1", true),
+            ("ci-?.lan", "ci-44.lan", "10.0.0.1", false),
+            ("10.0.?.*", "h", "10.0.3.200", true),
+            ("10.0.?.*", "h", "10.0.33.200", false),
+            ("[p]rivate", "private", "127.0.0.1", true),
+            ("[p]rivate", "h", "10.0.0.1", false),
+            ("localhost", "localhost", "127.0.0.1", true),
+            ("loopback", "localhost", "127.0.0.1", true),
         ] {
             assert_eq!(allowed(policy, host, address), expected, "{policy} {host} {address}");
         }
-        for bad in ["a b", "http://x", "10.0.0.0/40", "a/b"] {
+        for bad in ["a b", "http://x", "10.0.0.0/40", "a/b", "[", "[]", "a[b"] {
             assert!(AddressPolicy::parse(bad).is_err(), "{bad}");
+        }
+    }
+    #[test]
+    fn the_vectors_of_the_api_family_hold() {
+        let policy = "private, External, *.myDomain.com, 169.254.1.0/24";
+        for (host, address, expected) in [
+            ("127.0.0.1", "127.0.0.1", false),
+            ("::1", "::1", false),
+            ("0.0.0.0", "0.0.0.0", false),
+            ("10.0.1.1", "10.0.1.1", true),
+            ("fd00::1", "fd00::1", true),
+            ("8.8.8.8", "8.8.8.8", true),
+            ("mydomain.com", "0.0.0.0", false),
+            ("sub.mydomain.com", "0.0.0.0", true),
+            ("169.254.1.1", "169.254.1.1", true),
+            ("169.254.2.2", "169.254.2.2", false),
+            ("168.63.129.16", "168.63.129.16", false),
+        ] {
+            assert_eq!(allowed(policy, host, address), expected, "{host} {address}");
         }
     }
 }

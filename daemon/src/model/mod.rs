@@ -1,7 +1,10 @@
 //! Types with invariants and pure decisions: no store, no clock, no HTTP.
 
 pub mod address_policy;
+pub mod branch_filter;
 pub mod expiry;
+pub mod hook_config;
+pub mod hook_event;
 pub mod identity;
 pub mod mime;
 pub mod runtime_token;

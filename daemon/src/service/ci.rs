@@ -6,23 +6,33 @@
 use std::collections::BTreeMap;
 
 use farrier_common::api;
-use farrier_proto::store::{Conclusion, Job, Repository, Run, RunStatus};
+use farrier_proto::store::{Conclusion, Job, Run, RunStatus};
 
 use super::{
     Error,
     access::{self, Action},
-    repositories,
+    artifacts,
+    events::{Actor, News, Subject, Telling},
+    repositories::{self, Found},
 };
 use crate::{
     app::App,
     clock::Millis,
     model::{identity::Identity, runtime_token::Claims},
-    store::{Read, Tx, engine::Scan, ids::Kind, keys, owners, repositories as repository_rows, runs},
+    store::{
+        Read, Tx, artifacts as artifact_rows, engine::Scan, ids::Kind, keys, owners, repositories as repository_rows,
+        runs,
+    },
 };
 
 /// Longest free text that an agent may name: job, workflow, branch. Characters.
 const TEXT_MAX_CHARS: usize = 255;
 const JOB_DEFAULT_NAME: &str = "job";
+/// What is told of runs and jobs.
+const BEGUN: &str = "in_progress";
+const ENDED: &str = "completed";
+/// Runs that are read at a time when all of them go.
+const RUNS_AT_ONCE: usize = 100;
 /// Most jobs of one run.
 pub const JOBS_MAX: usize = 1_000;
 
@@ -54,10 +64,10 @@ pub async fn begin(app: &App, identity: &Identity, input: api::BeginRun) -> Resu
 
     let now = app.now_ms();
     let job = match input.run_id {
-        None => begin_run(app, identity, &found.repository, &input, now).await?,
+        None => begin_run(app, identity, &found, &input, now).await?,
         Some(run) => {
             let run = u64::try_from(run).map_err(|_| Error::NotFound { what: "the run" })?;
-            join_run(app, &found.repository, run, &input, now).await?
+            join_run(app, identity, &found, run, &input, now).await?
         }
     };
     app.sweep.due_at(job.deadline_ms);
@@ -69,13 +79,13 @@ pub async fn begin(app: &App, identity: &Identity, input: api::BeginRun) -> Resu
 async fn begin_run(
     app: &App,
     identity: &Identity,
-    repository: &Repository,
+    found: &Found,
     input: &api::BeginRun,
     now: Millis,
 ) -> Result<Job, Error> {
     let run = Run {
         id: app.store.next_id(Kind::Run).await?,
-        repository_id: repository.id,
+        repository_id: found.repository.id,
         workflow: input.workflow.clone(),
         head_sha: input.sha.clone(),
         head_branch: input.branch.clone(),
@@ -88,11 +98,19 @@ async fn begin_run(
     };
     let job = new_job(app, &run, input, now).await?;
     let (run_row, job_row) = (&run, &job);
+    let (telling, actor) = (&Telling::of(app, 2).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
+            // It may have been deleted meanwhile.
+            let repository = repository_rows::get(&tx, run_row.repository_id).await?;
+            repository.filter(|row| !row.deleted).ok_or(Error::NotFound { what: "the repository" })?;
             let number = runs::next_number(&tx, run_row.repository_id).await?;
-            runs::insert_run(&tx, &Run { number, ..run_row.clone() });
+            let run = &Run { number, ..run_row.clone() };
+            runs::insert_run(&tx, run);
             runs::insert_job(&tx, job_row);
+            let subject = Subject { repository: &found.repository, owner: &found.owner, actor };
+            let news = [News::Run { action: BEGUN, run }, News::Job { action: BEGUN, job: job_row, run }];
+            telling.tell(&tx, subject, &news).await?;
             Ok::<_, Error>(())
         })
         .await?;
@@ -101,15 +119,17 @@ async fn begin_run(
 
 async fn join_run(
     app: &App,
-    repository: &Repository,
+    identity: &Identity,
+    found: &Found,
     run: u64,
     input: &api::BeginRun,
     now: Millis,
 ) -> Result<Job, Error> {
     let missing = || Error::NotFound { what: "the run" };
-    let known = Run { id: run, repository_id: repository.id, ..Run::default() };
+    let known = Run { id: run, repository_id: found.repository.id, ..Run::default() };
     let job = new_job(app, &known, input, now).await?;
     let job_row = &job;
+    let (telling, actor) = (&Telling::of(app, 1).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
             let row = runs::run(&tx, run).await?.filter(|row| row.repository_id == job_row.repository_id);
@@ -124,6 +144,8 @@ async fn join_run(
             row.updated_ms = now;
             runs::update_run(&tx, &row);
             runs::insert_job(&tx, job_row);
+            let subject = Subject { repository: &found.repository, owner: &found.owner, actor };
+            telling.tell(&tx, subject, &[News::Job { action: BEGUN, job: job_row, run: &row }]).await?;
             Ok(())
         })
         .await?;
@@ -189,6 +211,7 @@ pub async fn end(app: &App, identity: &Identity, job: i64, conclusion: api::Conc
         api::Conclusion::Cancelled => Conclusion::Cancelled,
         api::Conclusion::Skipped => Conclusion::Skipped,
     };
+    let (telling, actor) = (&Telling::of(app, 2).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
             let row = runs::job_by_id(&tx, id).await?.ok_or_else(missing)?;
@@ -202,9 +225,21 @@ pub async fn end(app: &App, identity: &Identity, job: i64, conclusion: api::Conc
             if row.status() == RunStatus::Completed {
                 return if row.conclusion() == conclusion { Ok(row) } else { Err(ended(&row)) };
             }
-            finish(&tx, row, conclusion, now).await
+            let (job, run) = finish(&tx, row, conclusion, now).await?;
+            let subject = Subject { repository: &repository, owner: &owner, actor };
+            telling.tell(&tx, subject, &ending(&job, &run)).await?;
+            Ok(job)
         })
         .await
+}
+
+/// What is told when `job` has ended.
+fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<News<'a>> {
+    let mut news = vec![News::Job { action: ENDED, job, run }];
+    if run.status() == RunStatus::Completed {
+        news.push(News::Run { action: ENDED, run });
+    }
+    news
 }
 
 fn ended(job: &Job) -> Error {
@@ -217,16 +252,54 @@ pub async fn cancel_overdue(app: &App, limit: usize) -> Result<usize, Error> {
     let now = app.now_ms();
     let overdue = runs::overdue(&app.store.read().await?, now, limit).await?;
     for id in &overdue {
-        app.store
-            .write(async |tx: Tx| {
-                match runs::job_by_id(&tx, *id).await?.filter(|job| job.status() == RunStatus::InProgress) {
-                    Some(job) => finish(&tx, job, Conclusion::Cancelled, now).await.map(drop),
-                    None => Ok(()),
-                }
-            })
-            .await?;
+        let telling = &Telling::of(app, 2).await?;
+        app.store.write(async |tx: Tx| cancel(&tx, telling, *id, now).await).await?;
     }
     Ok(overdue.len())
+}
+
+/// Ends a job that did not end itself, if it is still live. The one who began the run is named.
+async fn cancel(tx: &Tx, telling: &Telling<'_>, id: u64, now: Millis) -> Result<(), Error> {
+    let job = runs::job_by_id(tx, id).await?.filter(|job| job.status() == RunStatus::InProgress);
+    let Some(job) = job else { return Ok(()) };
+    let (job, run) = finish(tx, job, Conclusion::Cancelled, now).await?;
+    let repository = repository_rows::get(tx, job.repository_id).await?.filter(|row| !row.deleted);
+    let Some(repository) = repository else { return Ok(()) };
+    if let Some(owner) = owners::owner(tx, repository.owner_kind(), repository.owner_id).await? {
+        let actor = Actor::find(tx, run.actor_id).await?;
+        let subject = Subject { repository: &repository, owner: &owner, actor: &actor };
+        telling.tell(tx, subject, &ending(&job, &run)).await?;
+    }
+    Ok(())
+}
+
+/// Forgets the runs of a repository that is gone, with their jobs and artifacts, a few at a time.
+pub async fn delete_of_repository(app: &App, repository: u64) -> Result<(), Error> {
+    loop {
+        let (runs, _) = runs::of_repository(&app.store.read().await?, repository, 0, RUNS_AT_ONCE).await?;
+        if runs.is_empty() {
+            return Ok(());
+        }
+        for run in runs {
+            // Until the run itself is gone, a live job may still begin an upload.
+            while !delete_run(app, &run).await? {}
+        }
+    }
+}
+
+/// Forgets a run; `false`: an artifact came in between.
+async fn delete_run(app: &App, run: &Run) -> Result<bool, Error> {
+    artifacts::delete_of_run(app, run.id).await?;
+    app.store
+        .write(async |tx: Tx| {
+            let empty = artifact_rows::named_of_run(&tx, run.id, 1).await?.is_empty()
+                && artifact_rows::next(&tx, artifact_rows::List::Run(run.id), None, 1).await?.is_empty();
+            if empty {
+                runs::forget(&tx, run, JOBS_MAX).await?;
+            }
+            Ok(empty)
+        })
+        .await
 }
 
 /// When the next live job is overdue.
@@ -237,7 +310,7 @@ pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
 }
 
 /// Ends a live job, and its run when it was the last.
-async fn finish(tx: &Tx, mut job: Job, conclusion: Conclusion, now: Millis) -> Result<Job, Error> {
+async fn finish(tx: &Tx, mut job: Job, conclusion: Conclusion, now: Millis) -> Result<(Job, Run), Error> {
     job.set_status(RunStatus::Completed);
     job.set_conclusion(conclusion);
     job.completed_ms = now;
@@ -253,7 +326,7 @@ async fn finish(tx: &Tx, mut job: Job, conclusion: Conclusion, now: Millis) -> R
         run.completed_ms = now;
     }
     runs::update_run(tx, &run);
-    Ok(job)
+    Ok((job, run))
 }
 
 /// A run fails with any of its jobs, is cancelled with any, and is skipped only as a whole.

@@ -35,6 +35,12 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The input cannot be used, in the API family's own words.
+    #[error("{reason}")]
+    Unusable {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The input names what somebody else has. The API family answers it like any input that cannot
     /// be used.
     #[error("{field}: {reason}")]

@@ -6,7 +6,7 @@ use farrier_common::{
     api::{CreateOrg, EditOrg},
     names,
 };
-use farrier_proto::store::{Membership, Org, OrgRole};
+use farrier_proto::store::{Membership, Org, OrgRole, OwnerKind};
 
 pub use self::members::{Permissions, add_member, members, permissions, remove_member};
 use super::{
@@ -15,6 +15,7 @@ use super::{
         DESCRIPTION_MAX_CHARS, FULL_NAME_MAX_CHARS, LOCATION_MAX_CHARS, check_email, check_text, check_website,
         visibility,
     },
+    hooks,
     viewer::{self, Viewer},
 };
 use crate::{
@@ -55,6 +56,8 @@ pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: 
     }
     let made = &row;
     let free = app.store.write(async |tx: Tx| {
+        // An organisation without an owner could be run by nobody.
+        owners::user(&tx, owner_id).await?.ok_or(Error::NotFound { what: "the user" })?;
         let free = orgs::insert(&tx, made).await?;
         if free {
             let member = Membership { role: OrgRole::Owner.into(), since_ms: now };
@@ -84,11 +87,9 @@ async fn owner_to_be(app: &App, identity: &Identity, owner: Option<&str>) -> Res
 
 /// The organisation `name` if the caller sees it.
 pub async fn find(read: &impl Read, identity: &Identity, name: &str) -> Result<Org, Error> {
-    let missing = Error::NotFound { what: "the organisation" };
-    match viewer::find(read, identity, name).await {
-        Ok(Owner::Org(org)) => Ok(org),
-        Ok(Owner::User(_)) | Err(Error::NotFound { .. }) => Err(missing),
-        Err(other) => Err(other),
+    match viewer::find_of_kind(read, identity, name, OwnerKind::Org).await? {
+        Owner::Org(org) => Ok(org),
+        Owner::User(_) => Err(Error::NotFound { what: "the organisation" }),
     }
 }
 
@@ -172,7 +173,10 @@ pub async fn delete(app: &App, identity: &Identity, name: &str) -> Result<(), Er
         .write(async |tx: Tx| {
             let org = find_own(&tx, identity, name).await?;
             match repositories::count_of(&tx, org.id, COUNT_MAX).await? {
-                0 => Ok(orgs::delete(&tx, &org).await?),
+                0 => {
+                    hooks::delete_of_owner(&tx, org.id).await?;
+                    Ok(orgs::delete(&tx, &org).await?)
+                }
                 count => Err(Error::Exists {
                     message: format!(
                         "the organisation still owns repositories: {count}; delete them or give them away"

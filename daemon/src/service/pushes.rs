@@ -9,10 +9,13 @@ mod changes;
 
 use std::{collections::BTreeMap, error::Error as _};
 
-use farrier_proto::store::{Event, PushMark, RefChange, Repository};
+use farrier_proto::store::{PushMark, RefChange, Repository};
 
 use self::changes::{Asked, Change};
-use super::Error;
+use super::{
+    Error,
+    events::{Actor, News, Subject, Telling},
+};
 use crate::{
     app::App,
     git::{
@@ -22,7 +25,7 @@ use crate::{
         report::Refusal,
     },
     model::secret,
-    store::{Tx, events, ids::Kind, owners, refs, repositories},
+    store::{Tx, owners, refs, repositories},
 };
 
 /// Changes that one transaction records; a larger push takes several, in order.
@@ -194,8 +197,8 @@ async fn write(
         Some(row) => owners::owner(&snapshot, row.owner_kind(), row.owner_id).await?,
         None => None,
     };
+    let actor = &Actor::find(&snapshot, actor).await?;
     drop(snapshot);
-    let path = row.iter().zip(&owner).map(|(row, owner)| format!("{}/{}", owner.name(), row.name)).next();
     let first_branch = row.as_ref().and_then(|row| changes::first_branch(row, changes));
     if let Some(branch) = first_branch.filter(|branch| row.as_ref().is_some_and(|row| row.default_branch != *branch)) {
         app.git.set_head(repository, branch).await.map_err(Error::git("setting HEAD"))?;
@@ -204,7 +207,9 @@ async fn write(
     let last = batches.pop().unwrap_or_default();
     let now = app.now_ms();
     for (batch, marks) in batches.into_iter().map(|batch| (batch, &[][..])).chain([(last, marks)]) {
-        let events = events_of(app, repository, actor, path.as_deref().unwrap_or_default(), batch, now).await?;
+        let moved = &batch.iter().map(Change::told).collect::<Vec<_>>();
+        let news = &news_of(batch, moved);
+        let telling = &Telling::of(app, news.len()).await?;
         let grown = if marks.is_empty() { 0 } else { received_bytes };
         app.store
             .write(async |tx: Tx| {
@@ -215,13 +220,13 @@ async fn write(
                 for change in batch {
                     refs::set(&tx, repository, &change.name, change.after.as_deref());
                 }
-                for event in &events {
-                    events::insert(&tx, event);
-                }
                 if !batch.is_empty() {
                     let mut row = before.clone();
                     changes::apply(&mut row, first_branch, grown, now);
                     repositories::put(&tx, Some(&before), &row);
+                    if let Some(owner) = &owner {
+                        telling.tell(&tx, Subject { repository: &row, owner, actor }, news).await?;
+                    }
                 }
                 Ok::<_, Error>(())
             })
@@ -230,32 +235,8 @@ async fn write(
     Ok(())
 }
 
-async fn events_of(
-    app: &App,
-    repository: u64,
-    actor: u64,
-    path: &str,
-    changes: &[Change],
-    now: i64,
-) -> Result<Vec<Event>, Error> {
-    let mut events = Vec::new();
-    for change in changes {
-        for kind in change.events() {
-            events.push(Event {
-                id: app.store.next_id(Kind::Event).await?,
-                kind: (*kind).to_owned(),
-                repository_id: repository,
-                actor_id: actor,
-                at_ms: now,
-                ref_change: Some(RefChange {
-                    r#ref: change.name.clone(),
-                    before: change.before_or_zeros(),
-                    after: change.after_or_zeros(),
-                }),
-                repository_path: path.to_owned(),
-                ..Event::default()
-            });
-        }
-    }
-    Ok(events)
+/// What is told of changes, in order.
+fn news_of<'a>(changes: &[Change], moved: &'a [RefChange]) -> Vec<News<'a>> {
+    let told = changes.iter().zip(moved);
+    told.flat_map(|(change, moved)| change.events().iter().map(|kind| News::Ref { kind, change: moved })).collect()
 }

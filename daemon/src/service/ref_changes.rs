@@ -6,25 +6,27 @@
 use farrier_proto::store::Repository;
 use tokio::sync::oneshot;
 
-use super::{Error, browse::Browse, pushes};
+use super::{
+    Error,
+    browse::Browse,
+    events::{Actor, News, Subject, Telling},
+    pushes,
+    repositories::rules,
+};
 use crate::{
     app::App,
     git::{
         GitError,
         commands::{Commands, Update},
-        read::rev,
         ref_name::{HEADS, TAGS, is_valid_short},
     },
     model::identity::Account,
     store::{Tx, repositories},
 };
 
-/// Longest name of a branch or tag that is made through the API, characters.
-const NAME_MAX_CHARS: usize = 100;
-
 /// Makes the branch `name` where `from` is; empty: at the tip of the default branch.
 pub async fn create_branch(app: &App, browse: &Browse, actor: u64, name: &str, from: &str) -> Result<(), Error> {
-    check_name("new_branch_name", name)?;
+    rules::branch("new_branch_name", name)?;
     let at = browse.resolve(from).await?;
     let [branch, tag] = tips(app, browse, [HEADS, TAGS], name).await?;
     if branch.is_some() || tag.is_some() {
@@ -46,7 +48,7 @@ pub async fn rename_branch(app: &App, browse: &Browse, actor: u64, old: &str, ne
     let repository = &browse.found.repository;
     let [tip] = tips(app, browse, [HEADS], old).await?;
     let tip = tip.ok_or(Error::NotFound { what: "the branch" })?;
-    check_name("name", new)?;
+    rules::branch("name", new)?;
     let [taken] = tips(app, browse, [HEADS], new).await?;
     if taken.is_some() {
         return Err(Error::invalid("name", format!("branch already exists: {new}")));
@@ -62,7 +64,7 @@ pub async fn rename_branch(app: &App, browse: &Browse, actor: u64, old: &str, ne
     }
     // In steps, each of which leaves a default branch that there is.
     apply(app, repository, actor, vec![made]).await.map_err(in_the_way)?;
-    let row = set_default(app, repository.id, new).await?;
+    let row = set_default(app, browse, actor, new).await?;
     apply(app, &row, actor, vec![gone]).await
 }
 
@@ -75,7 +77,7 @@ pub async fn create_tag(
     message: &str,
     target: &str,
 ) -> Result<(), Error> {
-    check_name("tag_name", name)?;
+    rules::branch("tag_name", name)?;
     let commit = browse.resolve(target).await?;
     let [tag] = tips(app, browse, [TAGS], name).await?;
     if tag.is_some() {
@@ -130,15 +132,6 @@ async fn tips<const N: usize>(
     let found = app.git.tips(browse.found.repository.id, names).await.map_err(Error::git("reading refs"))?;
     let mut found = found.into_iter();
     Ok([(); N].map(|()| found.next().flatten()))
-}
-
-fn check_name(field: &'static str, name: &str) -> Result<(), Error> {
-    if name.is_empty() {
-        return Err(Error::invalid(field, "Required"));
-    }
-    // A name that looks like an id would hide the commit that has it.
-    let fine = is_valid_short(name) && name.chars().count() <= NAME_MAX_CHARS && !rev::is_full_id(name);
-    if fine { Ok(()) } else { Err(Error::invalid(field, "is no name of a branch or tag")) }
 }
 
 /// A ref that is to move.
@@ -209,15 +202,21 @@ async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves:
     }
 }
 
-/// Makes `branch` the default of the repository with number `id`.
-async fn set_default(app: &App, id: u64, branch: &str) -> Result<Repository, Error> {
+/// Makes `branch` the default of the repository.
+async fn set_default(app: &App, browse: &Browse, actor: u64, branch: &str) -> Result<Repository, Error> {
+    let (id, owner) = (browse.found.repository.id, &browse.found.owner);
     app.git.set_head(id, branch).await.map_err(Error::git("setting HEAD"))?;
+    let actor = &Actor::find(&app.store.read().await?, actor).await?;
+    let telling = &Telling::of(app, 1).await?;
     let now = app.now_ms();
     app.store
         .write(async |tx: Tx| {
             let before = repositories::get(&tx, id).await?.ok_or(Error::NotFound { what: "the repository" })?;
             let row = Repository { default_branch: branch.to_owned(), updated_ms: now, ..before.clone() };
             repositories::put(&tx, Some(&before), &row);
+            let edited =
+                News::Repository { action: "edited", before: vec![("default_branch", before.default_branch.clone())] };
+            telling.tell(&tx, Subject { repository: &row, owner, actor }, &[edited]).await?;
             Ok::<_, Error>(row)
         })
         .await

@@ -15,7 +15,12 @@ use crate::{
         scope::{Category, Level, Scopes},
         secret,
     },
-    store::{Read, Tx, ids::Kind, owners::Owner, tokens},
+    store::{
+        Read, Tx,
+        ids::Kind,
+        owners::{self, Owner},
+        tokens,
+    },
 };
 
 const NAME_MAX_CHARS: usize = 255;
@@ -79,6 +84,8 @@ pub async fn create(app: &App, identity: &Identity, user_name: &str, input: &Cre
     let (row_ref, hash_ref) = (&row, &hash);
     app.store
         .write(async |tx: Tx| {
+            // The account may have gone meanwhile.
+            owners::user(&tx, row_ref.user_id).await?.ok_or(Error::NotFound { what: "the user" })?;
             let others = tokens::of_user(&tx, row_ref.user_id).await?;
             if others.iter().any(|other| other.name == row_ref.name) {
                 return Err(Error::invalid("name", "access token name has been used already"));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use farrier_proto::store::Visibility;
+use farrier_proto::store::{OwnerKind, Visibility};
 
 use super::{Error, access};
 use crate::{
@@ -63,6 +63,16 @@ pub async fn find(read: &impl Read, identity: &Identity, name: &str) -> Result<O
     match owners::redirect(read, name).await? {
         Some(owner) if viewer.sees(&owner) => Err(Error::Renamed { from: name.into(), to: owner.name().into() }),
         _ => Err(missing),
+    }
+}
+
+/// The same, if it is of this kind.
+pub async fn find_of_kind(read: &impl Read, identity: &Identity, name: &str, kind: OwnerKind) -> Result<Owner, Error> {
+    let what = if kind == OwnerKind::Org { "the organisation" } else { "the user" };
+    match find(read, identity, name).await {
+        Ok(owner) if owner.kind() == kind => Ok(owner),
+        Ok(_) | Err(Error::NotFound { .. }) => Err(Error::NotFound { what }),
+        Err(other) => Err(other),
     }
 }
 

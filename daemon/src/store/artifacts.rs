@@ -103,7 +103,7 @@ pub fn delete(tx: &Tx, row: &Artifact, now_ms: i64) {
 }
 
 /// Every index entry that a row in this state has.
-fn index_keys(row: &Artifact) -> Vec<Key> {
+pub(super) fn index_keys(row: &Artifact) -> Vec<Key> {
     let mut found = Vec::new();
     let state = row.state();
     if state != ArtifactState::Expired {
@@ -120,6 +120,13 @@ fn index_keys(row: &Artifact) -> Vec<Key> {
         found.push(keys::upload_started(upload.started_ms, row.id));
     }
     found
+}
+
+/// The generations whose bytes `row` still needs.
+pub fn live_generations(row: &Artifact) -> impl Iterator<Item = u64> {
+    let content = row.content.as_ref().filter(|_| row.state() == ArtifactState::Final);
+    let content = content.map(|content| content.generation);
+    content.into_iter().chain(row.upload.as_ref().map(|upload| upload.generation))
 }
 
 /// Marks the bytes of a generation as garbage.
@@ -220,6 +227,52 @@ pub async fn trims(read: &impl Read, limit: usize) -> Result<Vec<(u64, u64)>, St
 async fn places(read: &impl Read, prefix: Key, limit: usize) -> Result<Vec<(u64, u64)>, StoreError> {
     let pairs = read.scan_bytes(&Scan::of(Range::prefix(prefix), limit)).await?;
     Ok(pairs.iter().filter_map(|(key, _)| keys::place_parts(key)).collect())
+}
+
+/// Whether the bytes of a generation wait to be reclaimed.
+pub async fn is_garbage(read: &impl Read, artifact: u64, generation: u64) -> Result<bool, StoreError> {
+    Ok(read.get_bytes(&keys::garbage(artifact, generation)).await?.is_some())
+}
+
+/// Whether leftover blocks of a generation wait to be dropped.
+pub async fn is_trimmed(read: &impl Read, artifact: u64, generation: u64) -> Result<bool, StoreError> {
+    Ok(read.get_bytes(&keys::trim(artifact, generation)).await?.is_some())
+}
+
+/// A piece of all artifacts by number, and where the next one begins. What cannot be read is left
+/// out.
+pub async fn piece(
+    read: &impl Read,
+    after: Option<&[u8]>,
+    limit: usize,
+) -> Result<(Vec<Artifact>, Option<Key>), StoreError> {
+    read.readable(Range::prefix(keys::tag("a")), after, limit).await
+}
+
+/// Which rows of blocks are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lists {
+    /// Blocks that are uploaded and not committed.
+    Uploaded,
+    /// Committed lists.
+    Committed,
+}
+
+/// The first generation after `after` that has rows of blocks, whether or not an artifact has it.
+pub async fn next_place(
+    read: &impl Read,
+    lists: Lists,
+    after: Option<(u64, u64)>,
+) -> Result<Option<(u64, u64)>, StoreError> {
+    let (tag, prefix): (_, fn(u64, u64) -> Key) = match lists {
+        Lists::Uploaded => ("up", keys::blocks),
+        Lists::Committed => ("am", keys::block_pages),
+    };
+    let all = Range::prefix(keys::tag(tag));
+    let behind = after.and_then(|(artifact, generation)| Range::prefix(prefix(artifact, generation)).high);
+    let range = Range { low: behind.unwrap_or(all.low), high: all.high };
+    let first = read.scan_bytes(&Scan::of(range, 1)).await?.pop();
+    Ok(first.and_then(|(key, _)| keys::first_ids(&key)))
 }
 
 /// Forgets at most `limit` uncommitted blocks of a trimmed generation; `true` when none is left.

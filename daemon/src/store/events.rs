@@ -1,6 +1,6 @@
 //! Events: what happened, in order, written with the change that each tells of.
 
-use farrier_proto::store::Event;
+use farrier_proto::store::{Event, Reference};
 
 use super::{
     Read, StoreError, Tx,
@@ -13,8 +13,30 @@ pub fn insert(tx: &Tx, row: &Event) {
     tx.put(keys::event(row.id), row);
 }
 
+/// The number of the newest event; 0 when there is none.
+pub async fn last(read: &impl Read) -> Result<u64, StoreError> {
+    let newest = Scan { reverse: true, ..Scan::of(Range::prefix(keys::events()), 1) };
+    let pairs = read.scan_bytes(&newest).await?;
+    Ok(pairs.first().and_then(|(key, _)| keys::trailing_id(key)).unwrap_or(0))
+}
+
 /// Events behind the one with number `after`, oldest first.
 pub async fn after(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
     let range = Range::prefix(keys::events()).after(&keys::event(after));
     Ok(read.scan(&Scan::of(range, limit)).await?.into_iter().map(|(_, event)| event).collect())
+}
+
+/// Forgets `old`, the oldest events there are, and remembers that there were some.
+pub fn forget(tx: &Tx, old: &[Event]) {
+    for event in old {
+        tx.delete(keys::event(event.id));
+    }
+    if let Some(last) = old.last() {
+        tx.put(keys::forgotten_events(), &Reference { id: last.id });
+    }
+}
+
+/// The number of the last event that was forgotten; 0: none was.
+pub async fn forgotten(read: &impl Read) -> Result<u64, StoreError> {
+    Ok(read.get::<Reference>(&keys::forgotten_events()).await?.map_or(0, |row| row.id))
 }

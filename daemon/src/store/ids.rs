@@ -12,6 +12,8 @@ use super::{Read as _, Store, StoreError, Tx, keys};
 
 /// Ids taken from the store at a time.
 const BLOCK: u64 = 64;
+/// The same for events: each block that ends makes everybody wait for a commit.
+const EVENT_BLOCK: u64 = 4_096;
 
 /// What is counted; each kind counts for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,11 +32,21 @@ pub enum Kind {
     Artifact,
     /// Events.
     Event,
+    /// Webhooks.
+    Hook,
     /// Block files: never the same name twice, whatever was lost.
     BlockFile,
 }
 
 impl Kind {
+    /// How many are taken at a time.
+    fn block(self) -> u64 {
+        match self {
+            Self::Event => EVENT_BLOCK,
+            _ => BLOCK,
+        }
+    }
+
     /// The word under which the sequence is stored. Never changed.
     pub fn word(self) -> &'static str {
         match self {
@@ -45,6 +57,7 @@ impl Kind {
             Self::Job => "job",
             Self::Artifact => "artifact",
             Self::Event => "event",
+            Self::Hook => "hook",
             Self::BlockFile => "block-file",
         }
     }
@@ -74,8 +87,9 @@ async fn take_block(store: &Store, kind: Kind) -> Result<std::ops::Range<u64>, S
         .write(async |tx: Tx| {
             let key = keys::sequence(kind);
             let first = tx.get::<Sequence>(&key).await?.map_or(1, |sequence| sequence.next);
-            tx.put(key, &Sequence { next: first + BLOCK });
-            Ok(first..first + BLOCK)
+            let behind = first + kind.block();
+            tx.put(key, &Sequence { next: behind });
+            Ok(first..behind)
         })
         .await
 }

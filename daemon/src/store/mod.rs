@@ -5,8 +5,11 @@
 //! the product lives here, and no effect leaves the process inside a transaction.
 
 pub mod artifacts;
+pub mod check;
+pub mod deliveries;
 pub mod engine;
 pub mod events;
+pub mod hooks;
 pub mod ids;
 pub mod keys;
 pub mod listings;
@@ -109,6 +112,22 @@ pub trait Read: Sync {
         async move {
             let pairs = self.scan_bytes(scan).await?;
             pairs.into_iter().map(|(key, bytes)| value::decode(&key, &bytes).map(|row| (key, row))).collect()
+        }
+    }
+
+    /// The rows among the next `limit` keys of `range` after `after` that can be read, and the key
+    /// that the next piece begins after.
+    fn readable<M: Message + Default>(
+        &self,
+        range: Range,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> impl Future<Output = Result<(Vec<M>, Option<Key>), StoreError>> + Send {
+        async move {
+            let range = after.map_or(range.clone(), |key| range.after(key));
+            let pairs = self.scan_bytes(&Scan::of(range, limit)).await?;
+            let next = if pairs.len() < limit { None } else { pairs.last().map(|(key, _)| key.clone()) };
+            Ok((pairs.iter().filter_map(|(key, bytes)| value::decode(key, bytes).ok()).collect(), next))
         }
     }
 }

@@ -159,6 +159,39 @@ pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Repository>, Stor
     Ok(read.get_many(&keys).await?.into_iter().flatten().collect())
 }
 
+/// Repositories with a number above `after` that are not being deleted, at most `limit`, by number.
+pub async fn behind(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Repository>, StoreError> {
+    let mut rows = Vec::new();
+    let mut after = after;
+    while rows.len() < limit {
+        let range = Range::prefix(keys::repositories()).after(&keys::repository(after));
+        let piece: Vec<(Key, Repository)> = read.scan(&Scan::of(range, limit)).await?;
+        let Some((_, last)) = piece.last() else { break };
+        after = last.id;
+        rows.extend(piece.into_iter().map(|(_, row)| row).filter(|row| !row.deleted));
+    }
+    rows.truncate(limit);
+    Ok(rows)
+}
+
+/// A piece of all repositories by number, also deleted ones, and where the next one begins. What
+/// cannot be read is left out.
+pub async fn piece(
+    read: &impl Read,
+    after: Option<&[u8]>,
+    limit: usize,
+) -> Result<(Vec<Repository>, Option<Key>), StoreError> {
+    read.readable(Range::prefix(keys::repositories()), after, limit).await
+}
+
+/// The newest repositories of `owner`, or of all, at most `limit`.
+pub async fn newest(read: &impl Read, owner: Option<u64>, limit: usize) -> Result<Vec<Repository>, StoreError> {
+    let range = Range::prefix(owner.map_or_else(keys::repositories, keys::owner_repositories));
+    let pairs = read.scan_bytes(&Scan { reverse: true, ..Scan::of(range, limit) }).await?;
+    let ids: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect();
+    many(read, &ids).await
+}
+
 /// How many repositories an owner has, counted up to `cap`.
 pub async fn count_of(read: &impl Read, owner: u64, cap: u64) -> Result<u64, StoreError> {
     read.count(&Range::prefix(keys::owner_repositories(owner)), cap).await
@@ -181,7 +214,7 @@ pub async fn relist(tx: &Tx, owner: u64, visibility: Visibility) -> Result<(), S
 }
 
 /// Keys that refer to `row`.
-fn references(row: &Repository) -> BTreeSet<Key> {
+pub(super) fn references(row: &Repository) -> BTreeSet<Key> {
     if row.deleted {
         return [keys::repository_garbage(row.id)].into();
     }
@@ -195,7 +228,7 @@ fn references(row: &Repository) -> BTreeSet<Key> {
 }
 
 /// Entries of `row` in sorted lists.
-fn listings(row: &Repository) -> BTreeMap<Key, Listing> {
+pub(super) fn listings(row: &Repository) -> BTreeMap<Key, Listing> {
     if row.deleted {
         return BTreeMap::new();
     }

@@ -63,6 +63,18 @@ pub fn update_job(tx: &Tx, row: &Job) {
     tx.put(keys::job(row.run_id, row.id), row);
 }
 
+/// Forgets a run and its at most `jobs_max` jobs. Its artifacts must be gone.
+pub async fn forget(tx: &Tx, run: &Run, jobs_max: usize) -> Result<(), StoreError> {
+    for job in jobs_of_run(tx, run.id, jobs_max).await? {
+        tx.delete(keys::job_run(job.id));
+        tx.delete(keys::job_deadline(job.deadline_ms, job.id));
+        tx.delete(keys::job(run.id, job.id));
+    }
+    tx.delete(keys::repository_run(run.repository_id, run.id));
+    tx.delete(keys::run(run.id));
+    Ok(())
+}
+
 /// A page of a repository's runs, newest first, and how many there are in all.
 pub async fn of_repository(
     read: &impl Read,

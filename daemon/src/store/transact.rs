@@ -69,7 +69,12 @@ impl Tx {
 
     /// Writes `row` under `key` when the transaction commits.
     pub fn put(&self, key: Key, row: &impl Message) {
-        self.inner.writes().insert(key, Some(value::encode(row)));
+        self.put_bytes(key, value::encode(row));
+    }
+
+    /// Writes a value in its stored form.
+    pub(super) fn put_bytes(&self, key: Key, value: Bytes) {
+        self.inner.writes().insert(key, Some(value));
     }
 
     /// Removes `key` when the transaction commits.

@@ -5,6 +5,7 @@
 
 mod agent;
 mod scenes;
+mod spellings;
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -77,6 +78,8 @@ struct Stage {
     team: String,
     job: Job,
     artifact: i64,
+    /// A hook of each place, by the begin of its address.
+    hooks: Vec<(&'static str, String)>,
 }
 
 impl Stage {
@@ -102,6 +105,23 @@ impl Stage {
             env: Vec::new(),
         };
         let artifact = world.farrier.upload(&job, "log", b"x").await;
+        let mut hooks = Vec::new();
+        let octo = format!("token {}", world.token("octo", &["all"]).await);
+        for (place, who) in [
+            ("/admin/hooks/", ""),
+            ("/repos/{owner}/{repo}/hooks/", ""),
+            ("/orgs/{org}/hooks/", ""),
+            ("/user/hooks/", &octo),
+        ] {
+            let body = json!({ "type": "gitea", "config": { "url": "http://203.0.113.9/", "content_type": "json" } });
+            let path = place.replace("{owner}/{repo}", "octo/hidden").replace("{org}", "acme");
+            let made = if who.is_empty() {
+                world.admin("post", &path, body, 201).await
+            } else {
+                world.ask(who, "post", &path, body).await.json()
+            };
+            hooks.push((place, made["id"].to_string()));
+        }
         let mut tokens = Vec::new();
         for (n, (_, user, scopes)) in WHO.iter().enumerate() {
             let expires = if n == EXPIRED { json!("2026-01-02T03:05:05Z") } else { Value::Null };
@@ -111,7 +131,7 @@ impl Stage {
             });
         }
         clock.advance_ms(120_000);
-        Self { world, tokens, team, job, artifact }
+        Self { world, tokens, team, job, artifact, hooks }
     }
 
     /// The status that each column gets. `-` where it cannot be tried.
@@ -131,7 +151,9 @@ impl Stage {
                 agent::ask(socket, &word.to_uppercase(), &path, &body).unwrap_or_else(|| "-".into())
             } else {
                 let token = format!("token {}", self.tokens[n]);
-                let headers = [("authorization", token.as_str()), ("content-type", "application/json")];
+                let json = "application/json";
+                // A stream would not end.
+                let headers = [("authorization", token.as_str()), ("content-type", json), ("accept", json)];
                 let headers = if self.tokens[n].is_empty() { &headers[1..] } else { &headers[..] };
                 send(&self.world.farrier.tcp(), method(word), &path, headers, body).await.status.to_string()
             });
@@ -141,6 +163,8 @@ impl Stage {
 
     /// Puts real things into the place of captures.
     fn fill(&self, path: &str) -> String {
+        let hook = self.hooks.iter().find(|(place, _)| path.contains(&format!("{place}{{id}}")));
+        let path = &hook.map_or_else(|| path.to_owned(), |(_, id)| path.replace("{id}", id));
         let (run, job, artifact) =
             (self.job.run_id.to_string(), self.job.job_id.to_string(), self.artifact.to_string());
         [

@@ -5,12 +5,16 @@
 mod access_matrix;
 mod accounts;
 mod artifacts;
+mod check_data;
+mod deliveries;
 mod git;
 mod gitapi;
+mod hooks;
 mod hostile;
 mod kill;
 mod openapi;
 mod parsers;
+mod recorded;
 mod repos;
 mod service;
 mod serving;

@@ -9,7 +9,7 @@ use crate::support::Random;
 /// Variations of the seeds of one target.
 const VARIATIONS: usize = 3_000;
 /// Pieces that mean something to one of the parsers.
-const WORDS: [&str; 20] = [
+const WORDS: [&str; 31] = [
     "<Latest>",
     "</Latest>",
     "<BlockList/>",
@@ -30,6 +30,17 @@ const WORDS: [&str; 20] = [
     "\r\n",
     "\u{feff}",
     "[server]\n",
+    "0000",
+    "0004",
+    "ffff",
+    "refs/heads/",
+    ".lock",
+    "..",
+    "@{",
+    "/",
+    "%2F",
+    "%2e%2E",
+    "\0",
 ];
 
 #[test]

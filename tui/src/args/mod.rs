@@ -6,6 +6,8 @@
 mod accounts;
 mod artifact;
 mod ci;
+mod delivery;
+mod hook;
 mod repo;
 
 use std::path::PathBuf;
@@ -16,6 +18,8 @@ pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
     artifact::{Artifact, Delete, Download, List, Upload, Where},
     ci::{Ci, Exec, Job},
+    delivery::{Delivery, ListDeliveries},
+    hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
     repo::{CreateRepo, EditRepo, MigrateRepo, Repo},
 };
 
@@ -25,8 +29,25 @@ pub(crate) use self::{
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
+    #[command(flatten)]
+    pub(crate) looks: Looks,
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+}
+
+/// How the full screen looks, which opens without a command.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Options of the full screen")]
+pub(crate) struct Looks {
+    /// Draw with ASCII characters only
+    #[arg(long)]
+    pub(crate) ascii: bool,
+    /// Show colours, or do not [default: unless `NO_COLOR` is set]
+    #[arg(long, value_name = "true|false")]
+    pub(crate) color: Option<bool>,
+    /// Change nothing on the daemon
+    #[arg(long)]
+    pub(crate) read_only: bool,
 }
 
 /// What every command understands.
@@ -76,12 +97,20 @@ pub(crate) enum Command {
     /// Repositories
     #[command(subcommand)]
     Repo(Repo),
+    /// Webhooks
+    #[command(subcommand)]
+    Hook(Hook),
+    /// What happens
+    Events(Events),
     /// Workflow runs and their jobs, for CI agents
     #[command(subcommand)]
     Ci(Ci),
     /// Artifacts of workflow runs
     #[command(subcommand)]
     Artifact(Artifact),
+    /// What webhooks were sent
+    #[command(subcommand)]
+    Delivery(Delivery),
 }
 
 #[cfg(test)]
@@ -101,6 +130,7 @@ mod tests {
     fn the_scripting_surface_is_understood() {
         let lines = [
             "farrier",
+            "farrier --ascii --color false --read-only --socket /s",
             "farrier status --json",
             "farrier --socket /s status",
             "farrier status --url http://h --token-file f",
@@ -129,6 +159,22 @@ mod tests {
             "farrier repo edit o/n --name m --archived true --private false --description=",
             "farrier repo delete o/n --yes",
             "farrier repo migrate http://h/a.git o/n --wait --private --username u --password-stdin",
+            "farrier hook list",
+            "farrier hook list --default --json",
+            "farrier hook list --repo o/n",
+            "farrier hook show 7 --org acme",
+            "farrier hook create http://h/ --system --events push,create --branch-filter main --generate-secret",
+            "farrier hook create http://h/ --repo o/n --type slack --set channel=#dev --inactive --json",
+            "farrier hook edit 7 --name n --target http://h/ --events push --secret-stdin --clear authorization",
+            "farrier hook on 7",
+            "farrier hook off 7 --mine",
+            "farrier hook test 7 --repo o/n",
+            "farrier hook apply 7",
+            "farrier hook delete 7 --yes",
+            "farrier hook export --repo o/n",
+            "farrier hook import hooks.json --repo o/n",
+            "farrier events --follow --repo o/n --kind push,create --json",
+            "farrier events --after 7 --limit 10",
             "farrier ci begin --repo o/n --run 7 --job j --sha s --branch b --workflow w --json",
             "farrier ci end 7 --conclusion success",
             "farrier ci exec --repo o/n -- cmd --json -q",
@@ -137,6 +183,11 @@ mod tests {
             "farrier artifact download 7 --repo o/n --run 7 -o d/ --no-extract",
             "farrier artifact download x -o d --extract --force",
             "farrier artifact delete 7 x --yes",
+            "farrier delivery list --failed --hook 7 --since 1h --json",
+            "farrier delivery show x --request --response",
+            "farrier delivery show x --body",
+            "farrier delivery redeliver x y",
+            "farrier delivery recover 7 --since 2026-01-02 --yes",
         ];
         for line in lines {
             parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -156,6 +207,12 @@ mod tests {
             "farrier repo create justname",
             "farrier repo edit o/n --private maybe",
             "farrier repo migrate http://h/a.git",
+            "farrier hook create",
+            "farrier hook create http://h/ --system --default",
+            "farrier hook create http://h/ --set nonsense",
+            "farrier hook create http://h/ --generate-secret --secret-stdin",
+            "farrier hook delete x --yes",
+            "farrier events --limit x",
             "farrier ci begin",
             "farrier ci begin --repo o/n --run x",
             "farrier ci end 7 --conclusion maybe",
@@ -163,6 +220,9 @@ mod tests {
             "farrier artifact upload",
             "farrier artifact upload --concurrency 0 a",
             "farrier artifact delete",
+            "farrier delivery list --failed --status success",
+            "farrier delivery redeliver",
+            "farrier delivery recover x",
             "farrier --socket /s --url http://h status",
             "farrier status --json -q",
         ];

@@ -5,6 +5,9 @@
 
 mod artifact;
 mod ci;
+mod delivery;
+mod events;
+mod hook;
 mod list;
 mod org;
 mod repo;
@@ -27,6 +30,9 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Org(command) => org::run(command, &endpoint::connect(global).await?, output).await?,
         Command::Token(command) => token::run(command, &endpoint::connect(global).await?, output).await?,
         Command::Repo(command) => repo::run(command, &endpoint::connect(global).await?, output).await?,
+        Command::Hook(command) => return hook::run(command, &endpoint::connect(global).await?, output).await,
+        Command::Events(args) => events::run(args, &endpoint::connect(global).await?, output).await?,
+        Command::Delivery(command) => delivery::run(command, &endpoint::connect(global).await?, output).await?,
         Command::Ci(command) => return ci::run(command, &endpoint::connect(global).await?, output).await,
         Command::Artifact(command) => return artifact::run(command, global, output).await,
     }

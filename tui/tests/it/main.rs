@@ -4,6 +4,8 @@
 mod artifacts;
 mod basics;
 mod ci;
+mod deliveries;
 mod fake;
+mod hooks;
 mod program;
 mod session;

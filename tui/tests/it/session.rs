@@ -12,14 +12,14 @@ use tokio_util::sync::CancellationToken;
 use crate::program::{Ran, finish, program};
 
 /// A daemon on a thread of its own, on a Unix socket and a free port.
-struct Daemon {
+pub(crate) struct Daemon {
     dir: tempfile::TempDir,
     stop: CancellationToken,
     running: Option<JoinHandle<()>>,
 }
 
 impl Daemon {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("work")).unwrap();
         let places = Places::from_env(|_| Ok(std::env::temp_dir().display().to_string()));
@@ -49,13 +49,17 @@ impl Daemon {
         Self { dir, stop, running: Some(running) }
     }
 
-    fn work(&self, name: &str) -> PathBuf {
+    pub(crate) fn work(&self, name: &str) -> PathBuf {
         self.dir.path().join("work").join(name)
     }
 
-    fn farrier(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.dir.path().join("farrier.sock")
+    }
+
+    pub(crate) fn farrier(&self, arguments: &[&str]) -> Ran {
         let mut command = program(&self.work("."));
-        finish(command.args(arguments).env("FARRIER_SOCKET", self.dir.path().join("farrier.sock")), "")
+        finish(command.args(arguments).env("FARRIER_SOCKET", self.socket()), "")
     }
 }
 

@@ -4,6 +4,7 @@ mod download;
 mod durable;
 mod get;
 mod git;
+mod hooks;
 mod idle;
 mod lists;
 mod memory;
@@ -19,7 +20,7 @@ use crate::{Result, plan::Plan, table::Table};
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows, by the names that `--only` takes.
-pub(crate) const ALL: [(&str, Row); 8] = [
+pub(crate) const ALL: [(&str, Row); 9] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
@@ -27,6 +28,7 @@ pub(crate) const ALL: [(&str, Row); 8] = [
     ("durable", |plan, table| durable::measure(plan, table).boxed()),
     ("git", |plan, table| git::measure(plan, table).boxed()),
     ("lists", |plan, table| lists::measure(plan, table).boxed()),
+    ("hooks", |plan, table| hooks::measure(plan, table).boxed()),
     ("idle", |plan, table| idle::measure(plan, table).boxed()),
 ];
 

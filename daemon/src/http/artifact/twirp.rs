@@ -74,7 +74,9 @@ impl From<Error> for TwirpError {
             }
             Error::Throttled { .. } => Self::new(status, "resource_exhausted", msg),
             // 413 and 422 are no statuses of Twirp.
-            Error::Invalid { .. } | Error::Body { .. } | Error::TooLarge { .. } => Self::invalid(msg),
+            Error::Invalid { .. } | Error::Unusable { .. } | Error::Body { .. } | Error::TooLarge { .. } => {
+                Self::invalid(msg)
+            }
             Error::Exists { .. } | Error::Taken { .. } => Self::new(status, "already_exists", msg),
             Error::Forbidden { .. } | Error::Quota { .. } => Self::permission_denied(msg),
             Error::Unauthenticated { .. } => Self::new(status, "unauthenticated", msg),

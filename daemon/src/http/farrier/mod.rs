@@ -1,4 +1,6 @@
 //! `/api/farrier/v1`: what the compatible API has no word for.
 
 pub(super) mod ci;
+pub(super) mod events;
+pub(super) mod hooks;
 pub(super) mod status;

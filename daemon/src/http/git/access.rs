@@ -1,8 +1,8 @@
 //! Who may fetch from or push to a repository, in the statuses that git clients understand.
 
 use farrier_common::names;
-use farrier_proto::store::{MigrationState, Reference};
-use http::{StatusCode, request::Parts};
+use farrier_proto::store::Reference;
+use http::request::Parts;
 
 use super::{Service, error::GitFailure};
 use crate::{
@@ -15,6 +15,7 @@ use crate::{
     service::{
         Error,
         access::{self, Action},
+        migrations,
         repositories::{self, Found},
     },
     store::{Read as _, Snapshot, keys, owners, owners::Owner, repositories as rows},
@@ -53,6 +54,9 @@ pub(super) async fn allow(
             if anonymous { GitFailure::challenge() } else { GitFailure::forbidden("you have no right to push here") };
         return Err(refused);
     }
+    if let Some(reason) = migrations::pending(&found.repository) {
+        return Err(GitFailure::forbidden(reason));
+    }
     if service == Service::Receive {
         writable(&found)?;
     }
@@ -76,10 +80,6 @@ async fn find(snapshot: &Snapshot, identity: &Identity, owner: &str, name: &str)
 fn writable(found: &Found) -> Result<(), GitFailure> {
     if found.repository.archived {
         return Err(GitFailure::forbidden("the repository is archived: nothing can be pushed"));
-    }
-    let migration = found.repository.migration.as_ref().map(farrier_proto::store::Migration::state);
-    if migration == Some(MigrationState::Running) {
-        return Err(GitFailure::new(StatusCode::CONFLICT, "the repository is being migrated"));
     }
     Ok(())
 }

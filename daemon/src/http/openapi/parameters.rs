@@ -28,6 +28,7 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("run", "Number of the run.", Number),
     ("job", "Number of the job.", Number),
     ("attempt", "Number of the attempt; there is only 1.", Number),
+    ("delivery", "Identifier or number of the delivery.", Text),
     ("key", "Key of the licence.", Text),
     ("template", "Name of the template.", Text),
     ("sha", "Id of the object in full.", Form("^([0-9a-f]{40}|[0-9a-f]{64})$")),
@@ -101,6 +102,51 @@ queries! {
         /// Entries of a page; more than 1000 are 1000.
         #[param(minimum = 1, maximum = 1000, default = 1000)]
         per_page: u64,
+    }
+
+    /// Which deliveries.
+    WhichDeliveries {
+        /// Only those of this hook.
+        #[param(minimum = 0)]
+        hook: u64,
+        /// Only those in this state.
+        #[param(pattern = "^(success|failure|failed|pending|cancelled)$")]
+        status: String,
+        /// Only those of this event.
+        event: String,
+        /// Only those made since, RFC 3339 or seconds since the epoch.
+        since: String,
+        /// Only those made until then.
+        until: String,
+        /// Only those before this number: what the `Link` of a page leads to.
+        #[param(minimum = 0)]
+        cursor: u64,
+        /// Which page, from 1; not with a cursor.
+        #[param(minimum = 1, default = 1)]
+        page: u64,
+        /// Items of a page; more than 50 are 50.
+        #[param(minimum = 1, maximum = 50, default = 30)]
+        limit: u64,
+        /// The same as `limit`.
+        #[param(minimum = 1, maximum = 50)]
+        per_page: u64,
+    }
+
+    /// Whether to wait for the answer.
+    Waiting {
+        /// Answer when an attempt was made.
+        wait: bool,
+    }
+
+    /// What a hook is tested with.
+    TestWith {
+        /// Branch, tag or commit; absent: the default branch.
+        #[param(rename = "ref")]
+        revision: String,
+        /// `owner/name`, for hooks of no repository; absent: the newest one with commits.
+        repo: String,
+        /// Answer when an attempt was made.
+        wait: bool,
     }
 
     /// Of which revision.
@@ -183,6 +229,28 @@ queries! {
         is_2fa_enabled: bool,
     }
 
+    /// Which of administrators' hooks.
+    WhichHooks {
+        /// Another word means `system`.
+        #[param(example = "all", default = "system")]
+        r#type: String,
+    }
+
+    /// Which events.
+    WhichEvents {
+        /// Only of the repository `OWNER/NAME`.
+        #[param(pattern = "^[^/]+/.+$")]
+        repository: String,
+        /// Only of these kinds, with commas between; may be there several times.
+        kind: String,
+        /// Only behind the event with this number; a stream without it begins now, a page with the first.
+        #[param(minimum = 0)]
+        after: u64,
+        /// Events of a page; more than 1000 are 1000.
+        #[param(minimum = 0, default = 100)]
+        limit: u64,
+    }
+
     /// How an account is deleted.
     DeleteUser {
         /// Ends memberships, and organisations without repositories that nobody else owns.
@@ -243,4 +311,13 @@ pub(in crate::http) struct Prefer {
     /// `respond-async`: at once.
     #[param(rename = "Prefer")]
     prefer: Option<String>,
+}
+
+/// Where a client that lost its stream goes on.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+pub(in crate::http) struct LastEvent {
+    /// Number of the last event that came; comes before `after`.
+    #[param(rename = "Last-Event-ID", minimum = 0)]
+    last_event_id: Option<u64>,
 }

@@ -20,11 +20,12 @@ macro_rules! answers {
 /// bodies of requests may have `null` wherever a field may be absent.
 pub(super) fn settle(schemas: &mut Map<String, Value>, bodies: &BTreeSet<String>) {
     let answers = answers![
-        AccessToken AnnotatedTag ApiSettings ArchiveDownloads Artifact ArtifactRun Artifacts
+        AccessToken AnnotatedTag ApiSettings AppliedHook ArchiveDownloads Artifact ArtifactRun Artifacts
         AttachmentSettings BegunJob Blob Branch CollaboratorPermission Commit CommitDetails CommitFile
-        CommitMeta CommitStats Compare Contents ContentsLinks CurrentToken DiskStatus ErrorBody FoundUsers
-        GitObject GitReference GitignoreTemplate Job Jobs LabelTemplate License LicenseEntry ListenerStatus
-        MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions Repository
+        CommitMeta CommitStats Compare Contents ContentsLinks CurrentToken Delivery DeliveryAttempt DeliveryDetail DeliveryRequest
+        DeliveryResponse DiskStatus ErrorBody Event Events FoundUsers
+        GitObject GitReference GitignoreTemplate Hook HookConfigKey HookEvent HookEventHeaders HookType Job Jobs LabelTemplate License LicenseEntry ListenerStatus
+        MigrationProgress RecoveredDeliveries Note OrgPermissions Organization PayloadCommit PayloadUser Permissions Repository
         RepositorySearch RepositorySettings Run Runs Signature Status Step StoreStatus Tag Task TaskList Team
         TokenRepository TokenUser Tree TreeEntry UiSettings User Verification
     ];

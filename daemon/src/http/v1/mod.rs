@@ -4,6 +4,8 @@ pub(super) mod admin;
 pub(super) mod artifacts;
 pub(super) mod browse;
 pub(super) mod collaborators;
+pub(super) mod deliveries;
+pub(super) mod hooks;
 pub(super) mod members;
 pub(super) mod migrations;
 pub(super) mod orgs;

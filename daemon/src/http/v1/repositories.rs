@@ -5,6 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use farrier_common::api;
+use farrier_proto::store::OwnerKind;
 use http::StatusCode;
 
 use crate::{
@@ -22,8 +23,8 @@ use crate::{
         Error,
         access::{self, Action},
         repositories::{self, For, Found},
+        viewer,
     },
-    store::owners::{self, Owner},
 };
 
 type Shown = Result<Output<api::Repository>, ApiError>;
@@ -173,10 +174,8 @@ pub(in crate::http) async fn delete_all(
     caller: Caller<OfOrganization>,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let missing = Error::NotFound { what: "the organisation" };
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let owner = owners::owner_by_name(&snapshot, &name).await.map_err(Error::from)?;
-    let Some(owner @ Owner::Org(_)) = owner else { return Err(missing.into()) };
+    let owner = viewer::find_of_kind(&snapshot, &caller.identity, &name, OwnerKind::Org).await?;
     let rights = access::owns(&snapshot, &caller.identity, &owner).await.map_err(Error::from)?;
     drop(snapshot);
     access::require_account(&caller.identity)?;
@@ -206,4 +205,9 @@ pub(in crate::http) async fn forks(
     repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
     let headers = Page::of(query.as_deref()).headers("", query.as_deref(), 0);
     Ok((headers, ok(Vec::<api::Repository>::new())).into_response())
+}
+
+/// `POST /repos/{owner}/{repo}/forks`: not built. Without this, the list above would make it 405.
+pub(in crate::http) async fn fork() -> ApiError {
+    ApiError::no_route()
 }

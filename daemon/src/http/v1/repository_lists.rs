@@ -5,6 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use farrier_common::api;
+use farrier_proto::store::OwnerKind;
 use http::HeaderMap;
 
 use crate::{
@@ -21,11 +22,9 @@ use crate::{
     service::{
         Error,
         repositories::{self, Found, Mode, Query},
+        viewer,
     },
-    store::{
-        listings::{Filter, Sort},
-        owners::{self, Owner},
-    },
+    store::listings::{Filter, Sort},
 };
 
 /// Repositories that the caller owns, alone or with an organisation, or works on.
@@ -89,10 +88,8 @@ async fn of_owner(
     kind: &str,
 ) -> Result<Response, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let owner = owners::owner_by_name(&snapshot, name).await.map_err(Error::from)?;
-    let fits = |owner: &Owner| matches!(owner, Owner::Org(_)) == (kind == "orgs");
-    let what = if kind == "orgs" { "the organisation" } else { "the user" };
-    let owner = owner.filter(fits).ok_or(Error::NotFound { what })?;
+    let wanted = if kind == "orgs" { OwnerKind::Org } else { OwnerKind::User };
+    let owner = viewer::find_of_kind(&snapshot, identity, name, wanted).await?;
     let page = Page::of(query);
     let found = repositories::of_owner(&snapshot, identity, &owner, page.skip(), page.limit).await?;
     Ok(list(app, identity, found, page, &format!("/{kind}/{}/repos", owner.name()), query))

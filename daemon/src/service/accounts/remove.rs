@@ -6,7 +6,7 @@ use super::{ADMIN_ID, user_to_change};
 use crate::{
     app::App,
     model::identity::Identity,
-    service::{Error, access},
+    service::{Error, access, hooks},
     store::{Tx, orgs, owners, repositories, tokens, users},
 };
 
@@ -28,12 +28,14 @@ pub async fn delete(app: &App, identity: &Identity, name: &str, purge: bool) -> 
                 orgs::remove_member(&tx, org, user.id);
             }
             for org in &alone {
+                hooks::delete_of_owner(&tx, org.id).await?;
                 orgs::delete(&tx, org).await?;
             }
             for token in tokens::of_user(&tx, user.id).await? {
                 tokens::delete(&tx, user.id, token.id).await?;
             }
             users::end_collaborations(&tx, user.id, PIECE).await?;
+            hooks::delete_of_owner(&tx, user.id).await?;
             owners::delete_user(&tx, &user);
             Ok(())
         })

@@ -11,7 +11,7 @@ use crate::{
     config::OnDuplicate,
     model::{expiry, mime},
     service::{Error, authentication::JobIdentity},
-    store::{Read, Tx, ids::Kind},
+    store::{Read, Tx, ids::Kind, runs},
 };
 
 /// What a client says about the artifact that it will upload.
@@ -46,6 +46,10 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Plac
     let place = app
         .store
         .write(async |tx: Tx| {
+            // The run goes with its repository.
+            if runs::run(&tx, job.run_id).await?.is_none() {
+                return Err(Error::NotFound { what: "the run" });
+            }
             let before = current(&tx, job, name, now).await?;
             if before.as_ref().is_some_and(|row| row.state() == ArtifactState::Final)
                 && app.config.artifacts.on_duplicate == OnDuplicate::Reject

@@ -30,7 +30,7 @@ pub use self::{
     list::{Filter, list, list_run},
     read::{Download, Visible, find, find_in_run, open, read_address, upload_address},
     receiving::Receiving,
-    remove::{delete, delete_in_run, delete_of_repository},
+    remove::{delete, delete_in_run, delete_of_run},
     sweep::{next_due_ms, reclaim_orphans, sweep},
     upload::{BlockInput, Checks, commit, put_blob, put_block},
 };

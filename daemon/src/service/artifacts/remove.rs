@@ -27,12 +27,14 @@ pub async fn delete(app: &App, repository: u64, id: u64) -> Result<(), Error> {
     remove(app, id, now, |row| row.repository_id == repository && row.content.is_some()).await.map(drop)
 }
 
-/// Deletes all artifacts of a repository that is gone.
-pub async fn delete_of_repository(app: &App, repository: u64) -> Result<(), Error> {
+/// Deletes all artifacts of a run that goes, whatever state they are in.
+pub async fn delete_of_run(app: &App, run: u64) -> Result<(), Error> {
     let now = app.now_ms();
     loop {
         let snapshot = app.store.read().await?;
-        let some = rows::next(&snapshot, rows::List::Repository(repository), None, BATCH).await?;
+        // Those that have a name, and those whose time is over.
+        let mut some = rows::named_of_run(&snapshot, run, BATCH).await?;
+        some.extend(rows::next(&snapshot, rows::List::Run(run), None, BATCH).await?);
         drop(snapshot);
         if some.is_empty() {
             return Ok(());

@@ -131,15 +131,8 @@ pub async fn reclaim_orphans(app: &App) -> Result<usize, Error> {
     let mut found = 0;
     while let Some(place) = places.try_next().await.map_err(removing)? {
         let row = rows::get(&app.store.read().await?, place.artifact).await?;
-        let content = row
-            .as_ref()
-            .and_then(|row| row.content.as_ref())
-            .filter(|_| row.as_ref().is_some_and(|row| row.state() == ArtifactState::Final));
-        let kept = [
-            content.map(|content| content.generation),
-            row.as_ref().and_then(|row| row.upload.as_ref()).map(|upload| upload.generation),
-        ];
-        if !kept.contains(&Some(place.generation)) {
+        let kept = row.is_some_and(|row| rows::live_generations(&row).any(|kept| kept == place.generation));
+        if !kept {
             found += 1;
             app.store
                 .write(async |tx: Tx| {

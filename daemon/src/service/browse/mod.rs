@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use farrier_proto::store::User;
 
-use super::{Error, repositories::Found};
+use super::{Error, migrations, repositories::Found};
 use crate::{
     app::App,
     git::read::{Reader, commit::Commit, rev},
@@ -33,9 +33,9 @@ pub struct Browse {
 pub type PageOf<T> = (Vec<T>, u64);
 
 impl Browse {
-    /// Reads `found`.
+    /// Reads `found`. One that is being migrated reads as one without a commit.
     pub fn new(app: &App, found: Found) -> Self {
-        Self { git: app.git.reader(found.repository.id), found }
+        Self { git: app.git.reader(migrations::readable(&found.repository)), found }
     }
 
     /// The commit that `revision` names, or the tip of the default branch when it is empty.

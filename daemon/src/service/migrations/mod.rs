@@ -12,7 +12,7 @@ mod run;
 use std::sync::Arc;
 
 use farrier_common::api::MigrateRepository;
-use farrier_proto::store::{Migration, MigrationState, OwnerKind};
+use farrier_proto::store::{Migration, MigrationState, OwnerKind, Repository};
 use tokio::sync::oneshot;
 
 use self::run::Work;
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     app::App,
-    git::{Source, SourceError},
+    git::{NOTHING, Source, SourceError},
     model::{address_policy::AddressPolicy, identity::Identity},
     store::{StoreError, Tx, owners, repositories},
 };
@@ -63,6 +63,7 @@ pub async fn begin(
     when_failed: WhenFailed,
 ) -> Result<Begun, Error> {
     access::require_account(identity)?;
+    access::require_more_than_public(identity)?;
     let address = input::address(input)?;
     rules::name("repo_name", &input.repo_name)?;
     rules::description(&input.description)?;
@@ -80,7 +81,10 @@ pub async fn begin(
         error => error,
     })?;
     let id = new.row.id;
-    let running = app.migrations.begin(id);
+    let most = app.config.migration.max_running_per_owner;
+    let running = app.migrations.begin(id, new.row.owner_id, most).ok_or_else(|| {
+        Error::invalid("repo_owner", format!("{most} migrations run for this owner already: wait for one to end"))
+    })?;
     let found = match create::insert(app, new, None).await {
         Ok(found) => found,
         Err(error) => {
@@ -131,6 +135,20 @@ async fn source(app: &App, address: &input::Address) -> Result<Arc<Source>, Erro
         }
         Err(error @ SourceError::Unresolved(_)) => Err(Error::invalid("clone_addr", error.to_string())),
     }
+}
+
+/// Why a repository has no content yet, in a sentence; `None`: it has what it should have.
+pub fn pending(repository: &Repository) -> Option<&'static str> {
+    match repository.migration.as_ref().map(Migration::state) {
+        Some(MigrationState::Running) => Some("the repository is being migrated: try again when that is done"),
+        Some(MigrationState::Failed) => Some("the migration of the repository has failed"),
+        Some(MigrationState::Done | MigrationState::Unspecified) | None => None,
+    }
+}
+
+/// The number under which git finds what the repository holds: nothing while it is being migrated.
+pub fn readable(repository: &Repository) -> u64 {
+    if pending(repository).is_some() { NOTHING } else { repository.id }
 }
 
 /// Whether no migration of a repository runs.

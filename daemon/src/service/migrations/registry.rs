@@ -21,6 +21,8 @@ pub struct Migrations {
 /// One migration.
 #[derive(Debug, Default)]
 pub(super) struct Running {
+    /// Whose repository it will be.
+    owner: u64,
     pub(super) cancel: CancellationToken,
     progress: Mutex<Progress>,
 }
@@ -45,8 +47,15 @@ impl Migrations {
         }
     }
 
-    pub(super) fn begin(&self, repository: u64) -> Arc<Running> {
-        self.all().entry(repository).or_default().clone()
+    /// Notes that a migration of a repository begins; `None`: its owner has `most` of them.
+    pub(super) fn begin(&self, repository: u64, owner: u64, most: usize) -> Option<Arc<Running>> {
+        let mut all = self.all();
+        if all.values().filter(|running| running.owner == owner).count() >= most {
+            return None;
+        }
+        let running = Arc::new(Running { owner, ..Running::default() });
+        all.insert(repository, running.clone());
+        Some(running)
     }
 
     pub(super) fn end(&self, repository: u64) {

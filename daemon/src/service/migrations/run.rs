@@ -11,9 +11,10 @@ use crate::{
     model::identity::Identity,
     service::{
         Error,
-        repositories::{self as service, Found},
+        events::{Actor, News, Subject, Telling},
+        repositories::Found,
     },
-    store::{StoreError, Tx, events, repositories},
+    store::{StoreError, Tx, repositories},
 };
 
 /// Everything that the work needs.
@@ -94,9 +95,9 @@ impl Work {
     /// Makes the row say that the repository is there, and the event with it.
     async fn finish(&self, fetched: Fetched) -> Result<Found, Failed> {
         let (app, id) = (&self.app, self.found.repository.id);
-        let event =
-            service::event(app, &self.identity, "created", self.found.path(), id).await.map_err(Failed::Store)?;
-        let (event, fetched, now) = (&event, &fetched, app.now_ms());
+        let telling = &Telling::of(app, 1).await.map_err(Failed::Store)?;
+        let actor = &Actor::of(&self.identity);
+        let (owner, fetched, now) = (&self.found.owner, &fetched, app.now_ms());
         let row = app
             .store
             .write(async |tx: Tx| {
@@ -111,7 +112,8 @@ impl Work {
                 row.updated_ms = now;
                 repositories::put(&tx, Some(&before), &row);
                 repositories::put_tips(&tx, id, &fetched.imported.refs);
-                events::insert(&tx, event);
+                let subject = Subject { repository: &row, owner, actor };
+                telling.tell(&tx, subject, &[News::Repository { action: "created", before: Vec::new() }]).await?;
                 Ok::<_, StoreError>(Some(row))
             })
             .await

@@ -1,6 +1,6 @@
 //! What became of refs, and what that means. Pure.
 
-use farrier_proto::store::Repository;
+use farrier_proto::store::{RefChange, Repository};
 
 use crate::git::ref_name::{self, RefKind};
 
@@ -60,14 +60,10 @@ impl Change {
         }
     }
 
-    /// Where it was, in digits.
-    pub(super) fn before_or_zeros(&self) -> String {
-        or_zeros(self.before.as_deref(), self.after.as_deref())
-    }
-
-    /// Where it is, in digits.
-    pub(super) fn after_or_zeros(&self) -> String {
-        or_zeros(self.after.as_deref(), self.before.as_deref())
+    /// As events have it: zeros where there was or is nothing.
+    pub(super) fn told(&self) -> RefChange {
+        let (before, after) = (self.before.as_deref(), self.after.as_deref());
+        RefChange { r#ref: self.name.clone(), before: or_zeros(before, after), after: or_zeros(after, before) }
     }
 }
 
@@ -148,7 +144,7 @@ mod tests {
             let change = change(name, before, after);
             assert_eq!(change.events().join(" "), expected, "{change:?}");
         }
-        assert_eq!(change("refs/heads/x", "abcd", "").after_or_zeros(), "0000");
+        assert_eq!(change("refs/heads/x", "abcd", "").told().after, "0000");
     }
 
     #[test]

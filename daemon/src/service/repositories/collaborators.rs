@@ -2,16 +2,17 @@
 
 use farrier_proto::store::{Permission, User};
 
-use super::{Found, event, find};
+use super::{Found, find};
 use crate::{
     app::App,
     model::identity::{Account, Identity, Proof},
     service::{
         Error,
         access::{self, Action, Standing},
+        events::{Actor, News, Subject, Telling},
     },
     store::{
-        Read, Tx, events,
+        Read, Tx,
         owners::{self, Owner},
         repositories,
     },
@@ -72,7 +73,7 @@ pub async fn add_collaborator(
     if matches!(&found.owner, Owner::User(owner) if owner.id == user.id) {
         return Err(Error::invalid("collaborator", "the owner cannot be a collaborator"));
     }
-    set(app, identity, &found, &user, permission, "collaborator_added").await
+    set(app, identity, &found, &user, permission, "added").await
 }
 
 /// Takes `user` off a repository; one who is no collaborator is off already.
@@ -83,7 +84,7 @@ pub async fn remove_collaborator(
     user: &str,
 ) -> Result<(), Error> {
     let (found, user) = both(app, identity, (owner, name), user).await?;
-    set(app, identity, &found, &user, Permission::None, "collaborator_removed").await
+    set(app, identity, &found, &user, Permission::None, "removed").await
 }
 
 async fn both(app: &App, identity: &Identity, (owner, name): (&str, &str), user: &str) -> Result<(Found, User), Error> {
@@ -99,16 +100,19 @@ async fn set(
     found: &Found,
     user: &User,
     permission: Permission,
-    action: &str,
+    action: &'static str,
 ) -> Result<(), Error> {
     let id = found.repository.id;
-    let event = &event(app, identity, action, found.path(), id).await?;
+    let (telling, actor) = (&Telling::of(app, 1).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
-            repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
+            // Either may have gone meanwhile.
+            let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
+            owners::user(&tx, user.id).await?.ok_or_else(|| Error::invalid("collaborator", NO_USER))?;
             if repositories::collaborator(&tx, id, user.id).await? != permission {
                 repositories::set_collaborator(&tx, id, user.id, permission);
-                events::insert(&tx, event);
+                let subject = Subject { repository: &row, owner: &found.owner, actor };
+                telling.tell(&tx, subject, &[News::Collaborator { action }]).await?;
             }
             Ok::<_, Error>(())
         })

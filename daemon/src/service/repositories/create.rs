@@ -1,19 +1,21 @@
 //! Making a repository: everything is checked first, then its files are made, then its row.
 
 use farrier_common::api::CreateRepository;
-use farrier_proto::store::{Event, OrgRole, Repository};
+use farrier_proto::store::{OrgRole, Repository};
 
-use super::{Found, event, rules};
+use super::{Found, rules};
 use crate::{
     app::App,
     model::identity::Identity,
     service::{
         Error,
         access::{self, Standing},
-        initial,
+        events::{Actor, News, Subject, Telling},
+        hooks::Copies,
+        initial, viewer,
     },
     store::{
-        Tx, events,
+        Tx,
         ids::Kind,
         owners::{self, Owner},
         repositories,
@@ -62,9 +64,7 @@ async fn finish(
         new.row.empty = false;
         new.tips.push((format!("refs/heads/{}", new.row.default_branch), tip));
     }
-    let path = format!("{}/{}", new.owner.name(), new.row.name);
-    let event = event(app, identity, "created", path, new.row.id).await?;
-    insert(app, new, Some(event)).await
+    insert(app, new, Some(&Actor::of(identity))).await
 }
 
 /// A repository that is about to be inserted.
@@ -85,7 +85,7 @@ fn checked(app: &App, owner: &Owner, input: CreateRepository) -> Result<Reposito
     let branch = match input.default_branch.as_str() {
         "" => rules::DEFAULT_BRANCH.to_owned(),
         branch => {
-            rules::branch(branch)?;
+            rules::branch("default_branch", branch)?;
             branch.to_owned()
         }
     };
@@ -132,26 +132,37 @@ pub(in crate::service) async fn reserve(app: &App, owner: Owner, mut row: Reposi
     Ok(New { owner, row, tips: Vec::new() })
 }
 
-/// Inserts a repository together with the event that says so, if one is to say it already.
-pub(in crate::service) async fn insert(app: &App, new: New, event: Option<Event>) -> Result<Found, Error> {
-    let (new_ref, event) = (&new, event.as_ref());
+/// Inserts a repository with its copies of the default hooks. `creator`: who is told to have made
+/// it, if that is to be told already.
+pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Actor>) -> Result<Found, Error> {
+    let telling = &Telling::of(app, creator.iter().len()).await?;
+    let copies = &Copies::prepare(app).await?;
+    let new_ref = &new;
     let inserted = app
         .store
         .write(async |tx: Tx| {
-            if !repositories::insert(&tx, &new_ref.row).await? {
-                return Ok(false);
+            // As it is now: the owner may have gone meanwhile, or be seen by others than before.
+            let owner = owners::owner(&tx, new_ref.owner.kind(), new_ref.owner.id()).await?;
+            let owner = owner.ok_or(Error::NotFound { what: "the owner" })?;
+            let mut row = new_ref.row.clone();
+            row.listed = repositories::class(owner.visibility(), row.private).into();
+            if !repositories::insert(&tx, &row).await? {
+                return Ok(None);
             }
-            repositories::put_tips(&tx, new_ref.row.id, &new_ref.tips);
-            if let Some(event) = event {
-                events::insert(&tx, event);
+            repositories::put_tips(&tx, row.id, &new_ref.tips);
+            // Before the event is told: a copy may want to hear of it.
+            copies.insert(&tx, row.id).await?;
+            if let Some(actor) = creator {
+                let subject = Subject { repository: &row, owner: &owner, actor };
+                let created = News::Repository { action: "created", before: Vec::new() };
+                telling.tell(&tx, subject, &[created]).await?;
             }
-            Ok::<_, Error>(true)
+            Ok::<_, Error>(Some(row))
         })
         .await?;
-    if inserted {
-        Ok(Found { repository: new.row, owner: new.owner, standing: Standing::Owner })
-    } else {
-        Err(taken(&new.owner, &new.row))
+    match inserted {
+        Some(repository) => Ok(Found { repository, owner: new.owner, standing: Standing::Owner }),
+        None => Err(taken(&new.owner, &new.row)),
     }
 }
 
@@ -159,9 +170,10 @@ fn taken(owner: &Owner, row: &Repository) -> Error {
     Error::Exists { message: format!("repository name already exists: {}/{}", owner.name(), row.name) }
 }
 
-/// The owner-to-be, if the caller may make repositories for it.
+/// The owner-to-be, if the caller may make repositories for it. What was renamed says where it is.
 pub(in crate::service) async fn owner_for(app: &App, identity: &Identity, owner: For<'_>) -> Result<Owner, Error> {
     let account = access::require_account(identity)?;
+    access::require_more_than_public(identity)?;
     let snapshot = app.store.read().await?;
     let (name, what) = match owner {
         For::Caller => return Ok(Owner::User(account.user.clone())),
@@ -172,7 +184,12 @@ pub(in crate::service) async fn owner_for(app: &App, identity: &Identity, owner:
         For::Org(name) => (name, "the organisation"),
         For::Named(name) => (name, "the owner"),
     };
-    let found = owners::owner_by_name(&snapshot, name).await?.ok_or(Error::NotFound { what })?;
+    let Some(found) = owners::owner_by_name(&snapshot, name).await? else {
+        return match viewer::find(&snapshot, identity, name).await {
+            Err(renamed @ Error::Renamed { .. }) => Err(renamed),
+            _ => Err(Error::NotFound { what }),
+        };
+    };
     if account.user.admin && !matches!((owner, &found), (For::Org(_), Owner::User(_))) {
         return Ok(found);
     }

@@ -2,12 +2,18 @@
 
 use farrier_proto::store::Repository;
 
-use super::{Found, event, find};
+use super::{Found, find};
 use crate::{
     app::App,
     model::identity::Identity,
-    service::{Error, access::Action, artifacts, migrations},
-    store::{Snapshot, Tx, events, owners::Owner, repositories},
+    service::{
+        Error,
+        access::Action,
+        ci,
+        events::{Actor, News, Subject, Telling},
+        migrations,
+    },
+    store::{Snapshot, Tx, hooks, owners::Owner, repositories},
 };
 
 /// Deleted repositories whose files one pass of the sweep removes.
@@ -32,12 +38,13 @@ pub async fn delete_all(app: &App, identity: &Identity, owner: &Owner) -> Result
 
 async fn remove(app: &App, identity: &Identity, found: &Found) -> Result<(), Error> {
     let id = found.repository.id;
-    let event = &event(app, identity, "deleted", found.path(), id).await?;
+    let (telling, actor) = (&Telling::of(app, 1).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
+            let subject = Subject { repository: &row, owner: &found.owner, actor };
+            telling.tell(&tx, subject, &[News::Repository { action: "deleted", before: Vec::new() }]).await?;
             repositories::discard(&tx, &row).await?;
-            events::insert(&tx, event);
             Ok::<_, Error>(())
         })
         .await?;
@@ -62,7 +69,13 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
 
 /// Files go before the row that remembers them.
 async fn reclaim(app: &App, row: &Repository) -> Result<(), Error> {
-    artifacts::delete_of_repository(app, row.id).await?;
+    ci::delete_of_repository(app, row.id).await?;
     app.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;
-    app.store.write(async |tx: Tx| Ok::<_, Error>(repositories::forget(&tx, row).await?)).await
+    let now = app.now_ms();
+    app.store
+        .write(async |tx: Tx| {
+            hooks::retire(&tx, row.id, now).await?;
+            Ok::<_, Error>(repositories::forget(&tx, row).await?)
+        })
+        .await
 }

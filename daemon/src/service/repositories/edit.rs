@@ -3,12 +3,17 @@
 use farrier_common::api::EditRepository;
 use farrier_proto::store::Repository;
 
-use super::{Found, event, find, rules};
+use super::{Found, find, rules};
 use crate::{
     app::App,
     model::identity::Identity,
-    service::{Error, access::Action},
-    store::{Tx, events, repositories},
+    service::{
+        Error,
+        access::Action,
+        events::{Actor, News, Subject, Telling},
+        migrations,
+    },
+    store::{Tx, owners, repositories},
 };
 
 /// Changes the repository `owner`/`name`.
@@ -28,29 +33,26 @@ pub async fn edit(
         return Ok(found);
     }
     if let Some(branch) = input.default_branch.as_deref().filter(|branch| *branch != found.repository.default_branch) {
-        move_head(app, found.repository.id, branch).await?;
+        move_head(app, &found.repository, branch).await?;
     }
-    let mut events = Vec::new();
-    for action in actions {
-        let path = format!("{}/{}", found.owner.name(), input.name.as_ref().unwrap_or(&found.repository.name));
-        events.push(event(app, identity, action, path, found.repository.id).await?);
-    }
-    let (now, owner, id, events) = (app.now_ms(), &found.owner, found.repository.id, &events);
+    let telling = &Telling::of(app, actions.len()).await?;
+    let (actor, actions) = (&Actor::of(identity), &actions);
+    let (now, id) = (app.now_ms(), found.repository.id);
     let row = app
         .store
         .write(async |tx: Tx| {
             // As it is now: a push or another change may have come in between.
             let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             let mut row = apply(input, before.clone(), now);
+            let owner = owners::owner(&tx, row.owner_kind(), row.owner_id).await?.ok_or(super::MISSING)?;
             row.listed = repositories::class(owner.visibility(), row.private).into();
             if row.name == before.name {
                 repositories::put(&tx, Some(&before), &row);
             } else if !repositories::rename(&tx, &before, &row).await? {
                 return Err(Error::taken("name", format!("repository name already exists: {}", row.name)));
             }
-            for event in events {
-                events::insert(&tx, event);
-            }
+            let news: Vec<_> = actions.iter().map(|action| news(action, &before, &row)).collect();
+            telling.tell(&tx, Subject { repository: &row, owner: &owner, actor }, &news).await?;
             Ok(row)
         })
         .await?;
@@ -64,7 +66,7 @@ fn check(input: &EditRepository) -> Result<(), Error> {
     rules::description(input.description.as_deref().unwrap_or_default())?;
     rules::website(input.website.as_deref().unwrap_or_default())?;
     match input.default_branch.as_deref() {
-        Some(branch) => rules::branch(branch),
+        Some(branch) => rules::branch("default_branch", branch),
         None => Ok(()),
     }
 }
@@ -91,6 +93,21 @@ fn actions(input: &EditRepository, row: &Repository) -> Vec<&'static str> {
     .collect()
 }
 
+/// A change as it is told, with what was there before.
+fn news(action: &'static str, before: &Repository, row: &Repository) -> News<'static> {
+    let fields: &[(&'static str, &String, &String)] = match action {
+        "renamed" => &[("name", &before.name, &row.name)],
+        "edited" => &[
+            ("description", &before.description, &row.description),
+            ("website", &before.website, &row.website),
+            ("default_branch", &before.default_branch, &row.default_branch),
+        ],
+        _ => &[],
+    };
+    let changed = fields.iter().filter(|(_, old, new)| old != new);
+    News::Repository { action, before: changed.map(|(field, old, _)| (*field, (*old).clone())).collect() }
+}
+
 fn apply(input: &EditRepository, mut row: Repository, now: i64) -> Repository {
     let set = |field: &mut String, wanted: &Option<String>| {
         if let Some(wanted) = wanted {
@@ -112,7 +129,8 @@ fn apply(input: &EditRepository, mut row: Repository, now: i64) -> Repository {
 }
 
 /// Makes `HEAD` name another branch, which must be there.
-async fn move_head(app: &App, id: u64, branch: &str) -> Result<(), Error> {
+async fn move_head(app: &App, repository: &Repository, branch: &str) -> Result<(), Error> {
+    let id = migrations::readable(repository);
     let name = format!("refs/heads/{branch}");
     let listed = app.git.call(id, ["for-each-ref", "--format=%(refname)"]).operands([&name]).run().await;
     let listed = listed.map_err(Error::git("looking for a branch"))?;

@@ -9,7 +9,7 @@ pub(super) mod rules;
 
 use std::collections::HashMap;
 
-use farrier_proto::store::{Event, Repository};
+use farrier_proto::store::Repository;
 
 pub use self::{
     collaborators::{add_collaborator, collaborator, collaborators, permission_of, remove_collaborator},
@@ -23,11 +23,9 @@ use super::{
     access::{self, Action, Standing},
 };
 use crate::{
-    app::App,
     model::identity::Identity,
     store::{
         Read, StoreError,
-        ids::Kind,
         owners::{self, Owner},
         repositories,
     },
@@ -97,7 +95,9 @@ async fn owner_moved(
     name: &str,
 ) -> Result<Option<Error>, StoreError> {
     let Some(owner) = owners::redirect(read, owner).await? else { return Ok(None) };
-    let Some(repository) = repositories::by_name(read, owner.id(), name).await? else { return Ok(None) };
+    let Some(repository) = repositories::by_name(read, owner.id(), name).await? else {
+        return moved(read, identity, &owner, name).await;
+    };
     let found = with_standing(read, identity, vec![repository]).await?.pop();
     Ok(found.map(|found| Error::Moved { owner: found.owner.name().to_owned(), name: found.repository.name }))
 }
@@ -127,25 +127,4 @@ async fn with_standing(read: &impl Read, identity: &Identity, rows: Vec<Reposito
         }
     }
     Ok(all)
-}
-
-/// An event about a repository, with a number of its own. It is recorded by the transaction that
-/// makes the change.
-pub(super) async fn event(
-    app: &App,
-    identity: &Identity,
-    action: &str,
-    path: String,
-    id: u64,
-) -> Result<Event, StoreError> {
-    Ok(Event {
-        id: app.store.next_id(Kind::Event).await?,
-        kind: "repository".into(),
-        action: action.to_owned(),
-        repository_id: id,
-        actor_id: identity.user_id(),
-        at_ms: app.now_ms(),
-        repository_path: path,
-        ..Event::default()
-    })
 }

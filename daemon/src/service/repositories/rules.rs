@@ -2,7 +2,10 @@
 
 use farrier_common::names::{self, NameError};
 
-use crate::service::Error;
+use crate::{
+    git::{read::rev, ref_name::is_valid_short},
+    service::Error,
+};
 
 /// The branch of a repository that names none.
 pub(in crate::service) const DEFAULT_BRANCH: &str = "main";
@@ -42,17 +45,14 @@ fn at_most(field: &'static str, text: &str, max: usize) -> Result<(), Error> {
     Err(Error::invalid(field, format!("MaxSize: is longer than {max} characters")))
 }
 
-/// Checks a branch name as git does for a ref, and that it is no option.
-#[expect(clippy::case_sensitive_file_extension_comparisons, reason = "so does git")]
-pub(in crate::service) fn branch(name: &str) -> Result<(), Error> {
-    let parts_fine = name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"));
-    let chars_fine = name.chars().all(|c| !c.is_control() && !" ~^:?*[\\\u{7f}".contains(c));
-    let fine = parts_fine && chars_fine && !name.contains("..") && !name.contains("@{") && name != "@";
-    if fine && !name.ends_with('.') && !name.starts_with('-') && name.chars().count() <= BRANCH_MAX_CHARS {
-        Ok(())
-    } else {
-        Err(Error::invalid("default_branch", "GitRefName: is no branch name"))
+/// Checks the name of a branch or a tag; `field` is what the input calls it.
+pub(in crate::service) fn branch(field: &'static str, name: &str) -> Result<(), Error> {
+    if name.is_empty() {
+        return Err(Error::invalid(field, "Required"));
     }
+    // A name that looks like an id would hide the commit that has it.
+    let fine = is_valid_short(name) && name.chars().count() <= BRANCH_MAX_CHARS && !rev::is_full_id(name);
+    if fine { Ok(()) } else { Err(Error::invalid(field, "GitRefName: is no name of a branch or tag")) }
 }
 
 /// Whether the objects of a repository are named with SHA-256.
@@ -89,10 +89,14 @@ mod tests {
     #[test]
     fn branch_names() {
         for good in ["main", "feature/x", "v1.0", "a-b"] {
-            assert!(branch(good).is_ok(), "{good}");
+            assert!(branch("x", good).is_ok(), "{good}");
         }
-        for bad in ["-x", "a..b", "a b", "/a", "a/", "a//b", ".a", "a/.b", "a.lock", "a.", "@", "a@{b", "a~1", "a\0"] {
-            assert!(branch(bad).is_err(), "{bad}");
+        let (id, long) = ("a1".repeat(20), "x".repeat(101));
+        for bad in [
+            "", &id, &long, "HEAD", "-x", "a..b", "a b", "/a", "a/", "a//b", ".a", "a/.b", "a.lock", "a.", "@", "a@{b",
+            "a~1", "a\0",
+        ] {
+            assert!(branch("x", bad).is_err(), "{bad}");
         }
     }
 

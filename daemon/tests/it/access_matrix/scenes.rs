@@ -15,7 +15,10 @@ pub(super) fn scene(word: &str, path: &str, n: usize) -> Scene {
     let plain =
         || Scene { path: path.to_owned(), body: if word == "patch" { json!({}) } else { Value::Null }, before: None };
     let route = path.strip_prefix("/api/v1").unwrap_or(path);
-    of_accounts(word, route, n, plain()).or_else(|| of_repositories(word, route, n, plain())).unwrap_or_else(plain)
+    of_accounts(word, route, n, plain())
+        .or_else(|| of_repositories(word, route, n, plain()))
+        .or_else(|| of_hooks(word, route, plain()))
+        .unwrap_or_else(plain)
 }
 
 fn of_accounts(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<Scene> {
@@ -109,6 +112,20 @@ fn of_repositories(word: &str, route: &str, n: usize, mut scene: Scene) -> Optio
         }
         ("post", "/api/farrier/v1/jobs") => scene.body = json!({ "repo": "octo/hidden" }),
         ("post", "/api/farrier/v1/jobs/{job}/end") => scene.body = json!({ "conclusion": "success" }),
+        _ => return None,
+    }
+    Some(scene)
+}
+
+fn of_hooks(word: &str, route: &str, mut scene: Scene) -> Option<Scene> {
+    match word {
+        "post" if route.ends_with("/hooks") => {
+            scene.body = json!({ "type": "gitea", "config": { "url": "http://203.0.113.9/", "content_type": "json" } });
+        }
+        // Nothing to remove there, but who may would hear that.
+        "delete" if route.ends_with("/hooks/{id}") => {
+            scene.path = scene.path.replace("{id}", "999999").replace("{repo}", "open");
+        }
         _ => return None,
     }
     Some(scene)

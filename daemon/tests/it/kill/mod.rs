@@ -4,6 +4,7 @@
 //! `FARRIER_KILLS` says how often (15), `FARRIER_SEED` repeats the choices of a run.
 
 mod client;
+mod repositories;
 mod world;
 
 use std::{

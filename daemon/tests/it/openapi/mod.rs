@@ -18,6 +18,9 @@ use crate::{
 /// Below these stand other protocols.
 const OTHER_PROTOCOLS: [&str; 3] = ["/twirp", "/_blob/", "/{owner}/"];
 
+/// Answers 404 although its path has other methods: not built, so not described.
+const NOT_BUILT: (&str, &str) = ("post", "/api/v1/repos/{owner}/{repo}/forks");
+
 async fn description(daemon: &TestDaemon) -> Value {
     let answer = send(&daemon.tcp(), http::Method::GET, "/openapi.json", &[], String::new()).await;
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/json;charset=utf-8"));
@@ -74,7 +77,8 @@ async fn every_route_is_described_and_nothing_else() {
     let description = description(&daemon).await;
     let said: BTreeSet<(String, String)> =
         operations(&description).keys().map(|(method, path)| ((*method).to_owned(), (*path).to_owned())).collect();
-    let routes = ROUTES.iter().filter(|(_, path)| !OTHER_PROTOCOLS.iter().any(|other| path.starts_with(other)));
+    let other = |path: &str| OTHER_PROTOCOLS.iter().any(|other| path.starts_with(other));
+    let routes = ROUTES.iter().filter(|route| **route != NOT_BUILT && !other(route.1));
     let routes: BTreeSet<_> = routes.map(|(method, path)| ((*method).to_owned(), described(path))).collect();
     assert_eq!(said, routes);
 }

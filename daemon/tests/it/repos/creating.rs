@@ -119,3 +119,31 @@ async fn nothing_in_a_repository_is_null_and_times_are_whole_seconds() {
     assert_eq!(farrier.show("/api/v1/repositories/999").await.status, 404);
     assert_eq!(farrier.by("", Method::GET, "/api/v1/repositories/1", Value::Null).await.status, 401);
 }
+
+/// Check 8.
+#[tokio::test]
+async fn both_addresses_of_an_organisation_make_repositories_alike() {
+    let farrier = TestDaemon::start().await;
+    farrier.account("octo").await;
+    let org = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": "acme" })).await;
+    assert_eq!(org.status, 201, "{org:?}");
+    let mut made = Vec::new();
+    for (n, path) in ["/api/v1/org/acme/repos", "/api/v1/org/acme/repos/", "/api/v1/orgs/acme/repos"].iter().enumerate()
+    {
+        let name = format!("r{n}");
+        let answer = farrier.admin(Method::POST, path, json!({ "name": name })).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        let again = farrier.admin(Method::POST, path, json!({ "name": name })).await;
+        assert_eq!(again.status, 409, "{again:?}");
+        let refused = farrier.by("octo", Method::POST, path, json!({ "name": "x" })).await;
+        assert_eq!(refused.status, 403, "{refused:?}");
+        let unknown = farrier.admin(Method::POST, &path.replace("acme", "nobody"), json!({ "name": "x" })).await;
+        assert_eq!(unknown.status, 404, "{unknown:?}");
+        let mut shown: Value = serde_json::from_str(&answer.text().replace(&name, "NAME")).expect("JSON");
+        for differs in ["id", "created_at", "updated_at"] {
+            shown[differs] = Value::Null;
+        }
+        made.push(shown);
+    }
+    assert!(made.windows(2).all(|pair| pair[0] == pair[1]), "{made:#?}");
+}

@@ -116,3 +116,21 @@ async fn searches_find_order_and_refuse() {
     assert_eq!(order("newest").await, ["gamma-Tool", "alpha-tool", "Beta"]);
     assert_eq!(farrier.show("/api/v1/user/repos?order_by=odd").await.status, 422);
 }
+
+/// Check 11, for what a repository without a commit holds.
+#[tokio::test]
+async fn lists_of_an_empty_repository_are_lists() {
+    let farrier = TestDaemon::start().await;
+    farrier.make(json!({ "name": "void" })).await;
+    for list in ["branches", "tags", "forks", "collaborators", "releases", "stargazers", "subscribers", "contents"] {
+        let empty = farrier.show(&format!("/api/v1/repos/admin/void/{list}")).await;
+        assert_eq!((empty.status, empty.text().as_str()), (200, "[]\n"), "{list}");
+        if list != "contents" {
+            assert_eq!(empty.header("x-total-count"), "0", "{list}");
+        }
+    }
+    for (list, items) in [("artifacts", "artifacts"), ("runs", "workflow_runs"), ("tasks", "workflow_runs")] {
+        let empty = farrier.show(&format!("/api/v1/repos/admin/void/actions/{list}")).await.json();
+        assert_eq!((&empty["total_count"], &empty[items]), (&json!(0), &json!([])), "{list}");
+    }
+}

@@ -1,83 +1,16 @@
 //! Fetching repositories from elsewhere.
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::{path::PathBuf, sync::atomic::Ordering};
 
 use http::Method;
 use serde_json::{Value, json};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpListener,
-};
 
-use crate::support::{Answer, TestDaemon, eventually, send};
+use crate::support::{Answer, Source, TestDaemon, eventually, send};
 
 const MIGRATE: &str = "/api/v1/repos/migrate";
 
 async fn daemon() -> TestDaemon {
     TestDaemon::with(|config| config.migration.allowed_hosts = "loopback".into()).await
-}
-
-/// A server that answers whatever file of a directory is asked for: git's oldest protocol.
-/// `pause`: it sends nothing of objects before this is cancelled.
-struct Source {
-    address: String,
-    requests: Arc<AtomicUsize>,
-}
-
-impl Source {
-    async fn of(directory: PathBuf, slow: bool) -> Self {
-        Self::answering(move |path| {
-            if slow && path.contains("/objects/") {
-                return None;
-            }
-            Some(match std::fs::read(directory.join(path.trim_start_matches('/'))) {
-                Ok(body) => [
-                    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len())
-                        .into_bytes(),
-                    body,
-                ]
-                .concat(),
-                Err(_) => b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(),
-            })
-        })
-        .await
-    }
-
-    /// Answers each request with what `answer` says of its path; `None`: never.
-    async fn answering(answer: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address").to_string();
-        let requests = Arc::new(AtomicUsize::new(0));
-        let (count, answer) = (requests.clone(), Arc::new(answer));
-        #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
-        tokio::spawn(async move {
-            while let Ok((mut io, _)) = listener.accept().await {
-                count.fetch_add(1, Ordering::SeqCst);
-                let answer = answer.clone();
-                tokio::spawn(async move {
-                    let mut head = Vec::new();
-                    while !head.ends_with(b"\r\n\r\n") && io.read_buf(&mut head).await.is_ok_and(|read| read > 0) {}
-                    let head = String::from_utf8_lossy(&head).into_owned();
-                    let target = head.split(' ').nth(1).unwrap_or_default();
-                    match answer(target.split('?').next().unwrap_or_default()) {
-                        Some(bytes) => drop(io.write_all(&bytes).await),
-                        None => std::future::pending().await,
-                    }
-                });
-            }
-        });
-        Self { address, requests }
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("http://{}/{path}", self.address)
-    }
 }
 
 /// A repository with a commit, a branch and a tag, ready for plain file servers.
@@ -256,4 +189,95 @@ async fn a_migration_that_a_stop_cut_off_has_failed_and_can_be_asked_for_again()
     let source = Source::of(directory, false).await;
     let again = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await;
     assert_eq!(again.status, 201, "{again:?}");
+}
+
+/// Reads of a repository, and one write.
+const READS: [&str; 18] = [
+    "branches",
+    "branches/main",
+    "tags",
+    "tags/v1",
+    "commits",
+    "git/commits/main",
+    "git/trees/main",
+    "git/refs",
+    "git/refs/heads",
+    "git/blobs/1111111111111111111111111111111111111111",
+    "contents",
+    "contents/README.md",
+    "raw/README.md",
+    "archive/main.zip",
+    "tarball/main",
+    "compare/main...other",
+    "languages",
+    "releases",
+];
+
+/// What is told of a repository without content is told of `name`, too, and git hears `reason`.
+async fn reads_as_empty(farrier: &TestDaemon, name: &str, reason: &str) {
+    let admin = |method, path: String, body| async move { farrier.admin(method, &path, body).await };
+    assert_eq!(farrier.show(&format!("/api/v1/repos/admin/{name}")).await.json()["empty"], true);
+    for path in READS {
+        let ask = |name: &str| admin(Method::GET, format!("/api/v1/repos/admin/{name}/{path}"), Value::Null);
+        let (got, expected) = (ask(name).await, ask("void").await);
+        assert!(expected.status < 500, "{path}: {expected:?}");
+        let text = |answer: &Answer| match answer.status {
+            200 => answer.text(),
+            _ => answer.json()["message"].as_str().expect("text").to_owned(),
+        };
+        assert_eq!((got.status, text(&got)), (expected.status, text(&expected)), "{path}");
+    }
+    let api = format!("/api/v1/repos/admin/{name}");
+    let branch = admin(Method::POST, format!("{api}/branches"), json!({ "new_branch_name": "x" })).await;
+    assert!(branch.status == 409 && branch.text().contains(reason), "{branch:?}");
+    let edited = admin(Method::PATCH, api.clone(), json!({ "default_branch": "x" })).await;
+    assert_eq!(edited.status, 422, "{edited:?}");
+    let edited = admin(Method::PATCH, api, json!({ "description": "soon" })).await;
+    assert_eq!(edited.status, 200, "{edited:?}");
+    for service in ["git-upload-pack", "git-receive-pack"] {
+        let told = admin(Method::GET, format!("/admin/{name}.git/info/refs?service={service}"), Value::Null).await;
+        assert_eq!((told.status, told.header("content-type")), (403, "text/plain; charset=utf-8"), "{told:?}");
+        assert!(told.text().contains(reason), "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_being_migrated_or_has_failed_reads_as_empty() {
+    let farrier = daemon().await;
+    farrier.make(json!({ "name": "void" })).await;
+    let directory = original(&farrier).await;
+    let (slow, fast) = (Source::of(directory.clone(), true).await, Source::of(directory, false).await);
+    for (name, address) in [("slow", slow.url("")), ("gone", fast.url("nothing"))] {
+        let body = json!({ "clone_addr": address, "repo_name": name });
+        assert_eq!(migrate(&farrier, &[("prefer", "respond-async")], body).await.status, 202);
+    }
+    reads_as_empty(&farrier, "slow", "is being migrated").await;
+    let state =
+        || async { farrier.show("/api/v1/repos/admin/gone").await.json()["farrier_migration"]["state"].clone() };
+    eventually("it has failed", || async { state().await == "failed" }).await;
+    reads_as_empty(&farrier, "gone", "migration of the repository has failed").await;
+}
+
+#[tokio::test]
+async fn one_owner_does_not_take_all_of_them() {
+    let farrier = TestDaemon::with(|config| {
+        config.migration.allowed_hosts = "loopback".into();
+        config.migration.max_running_per_owner = 2;
+    })
+    .await;
+    farrier.account("octo").await;
+    let source = Source::of(original(&farrier).await, true).await;
+    let begin = async |name: &str, owner: &str| {
+        let body = json!({ "clone_addr": source.url(""), "repo_name": name, "repo_owner": owner });
+        migrate(&farrier, &[("prefer", "respond-async")], body).await
+    };
+    for name in ["one", "two"] {
+        assert_eq!(begin(name, "admin").await.status, 202);
+    }
+    let refused = begin("three", "admin").await;
+    assert!(refused.status == 422 && refused.text().contains("2 migrations run for this owner"), "{refused:?}");
+    assert_eq!(farrier.show("/api/v1/repos/admin/three").await.status, 404);
+    assert_eq!(begin("three", "octo").await.status, 202, "others have room");
+    assert_eq!(farrier.admin(Method::DELETE, "/api/v1/repos/admin/one", Value::Null).await.status, 204);
+    eventually("there is room again", || async { begin("three", "admin").await.status == 202 }).await;
 }

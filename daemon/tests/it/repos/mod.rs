@@ -1,9 +1,11 @@
 //! Repositories: making, changing, listing, deleting, fetching them from elsewhere.
 
 mod creating;
+mod deleting;
 mod editing;
 mod listing;
 mod migrating;
+mod moved;
 
 use http::Method;
 use serde_json::{Value, json};

@@ -76,7 +76,11 @@ impl TestDaemon {
 
     /// A daemon with the defaults that keeps its rows in `engine`.
     pub async fn over(engine: MemoryEngine) -> Self {
-        let store = Store::open(Arc::new(engine)).await.expect("a store");
+        Self::over_store(Store::open(Arc::new(engine)).await.expect("a store")).await
+    }
+
+    /// A daemon with the defaults over `store`, into which the test may look meanwhile.
+    pub async fn over_store(store: Store) -> Self {
         let mut daemon = Self::prepare(Clock::system(), Some(store), |_| {});
         daemon.launch().await;
         daemon
@@ -135,7 +139,8 @@ impl TestDaemon {
     async fn launch_program(&mut self, toml: String) {
         let (data, socket) = (self.data_dir(), self.socket());
         let listen = self.config.server.listen[0].to_string();
-        let program = Program::start(self.dir.path(), &data, &socket, &listen, &toml).await;
+        std::fs::write(process::config_file(self.dir.path()), &toml).expect("a file");
+        let program = Program::start(self.dir.path(), &data, &socket, &listen).await;
         self.listens_on(&program.address);
         self.running = Running::Child(Box::new(program), toml);
     }
@@ -197,6 +202,14 @@ impl TestDaemon {
         let store = Store::open(Arc::new(engine)).await.expect("the store");
         let done = work(&store).await;
         drop(store);
+        self.launch().await;
+        done
+    }
+
+    /// Stops the daemon, gives its configuration to `work`, and starts it again.
+    pub async fn halted<T>(&mut self, work: impl AsyncFnOnce(&Config) -> T) -> T {
+        self.stop().await;
+        let done = work(&self.config.clone()).await;
         self.launch().await;
         done
     }

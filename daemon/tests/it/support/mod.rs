@@ -8,10 +8,13 @@ mod daemon;
 pub mod git;
 mod gitdir;
 mod http;
+mod manager;
 pub mod process;
 mod proxy;
 mod random;
 mod raw;
+mod source;
+pub mod receiver;
 
 use std::time::Duration;
 
@@ -23,6 +26,8 @@ pub use self::{
     proxy::Proxy,
     random::Random,
     raw::Raw,
+    source::Source,
+    receiver::{Got, Receiver, Say},
 };
 
 /// Every wait of the tests ends here at the latest.

@@ -6,57 +6,97 @@
 use std::{
     ffi::OsStr,
     path::{Path, PathBuf},
-    process::{Output, Stdio},
+    process::{ExitStatus, Output, Stdio},
     time::Duration,
 };
 
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
-    process::{Child, Command},
+    process::{Child, ChildStdout, Command},
 };
 
-use super::{PATIENCE, daemon::in_time};
+use super::{PATIENCE, daemon::in_time, manager::Manager};
 
-/// The daemon's program as a child, on a free TCP port and a socket of its own.
+/// The daemon's program as a child. It keeps everything in the directory that it is given: its
+/// configuration in `farrierd.toml`, its log in `log.txt`.
 pub struct Program {
-    /// `ADDRESS:PORT` of its TCP listener.
+    /// `ADDRESS:PORT` of its TCP listener, once it is ready.
     pub address: String,
     child: Child,
 }
 
 impl Program {
-    /// Starts the program with the configuration `toml` and waits until it answers. Its log goes
-    /// to `log.txt` in `dir`; a log that is there is continued.
-    pub async fn start(dir: &Path, data: &Path, socket: &Path, listen: &str, toml: &str) -> Self {
-        let config = dir.join("farrierd.toml");
-        std::fs::write(&config, toml).expect("a file");
+    /// Starts the program in `dir` and waits until it answers. A log that is there is continued.
+    pub async fn start(dir: &Path, data: &Path, socket: &Path, listen: &str) -> Self {
+        Self::start_under(&Manager::default(), dir, data, socket, listen).await
+    }
+
+    /// The same under a service manager.
+    pub async fn start_under(manager: &Manager, dir: &Path, data: &Path, socket: &Path, listen: &str) -> Self {
+        let (mut program, output) = Self::spawn_under(manager, dir, data, socket, listen);
+        let mut lines = BufReader::new(output).lines();
+        let ready = in_time("the program is ready", async {
+            while let Some(line) = lines.next_line().await.expect("text") {
+                if let Some(address) = line.strip_prefix("farrierd listens on tcp ") {
+                    address.clone_into(&mut program.address);
+                }
+                if line.starts_with("data lies in ") {
+                    return true;
+                }
+            }
+            false
+        });
+        assert!(ready.await, "the program ended: {}", std::fs::read_to_string(log_file(dir)).unwrap_or_default());
+        program
+    }
+
+    /// Starts the program and does not wait for anything. What it prints can be read.
+    pub fn spawn(dir: &Path, data: &Path, socket: &Path, listen: &str) -> (Self, ChildStdout) {
+        Self::spawn_under(&Manager::default(), dir, data, socket, listen)
+    }
+
+    fn spawn_under(
+        manager: &Manager,
+        dir: &Path,
+        data: &Path,
+        socket: &Path,
+        listen: &str,
+    ) -> (Self, ChildStdout) {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(log_file(dir)).expect("a file");
-        let mut child = command(env!("CARGO_BIN_EXE_farrierd"))
+        let config = config_file(dir);
+        let mut child = manager
+            .program()
             .args([OsStr::new("--config"), config.as_os_str(), OsStr::new("--data-dir"), data.as_os_str()])
             .args([OsStr::new("--socket"), socket.as_os_str(), OsStr::new("--listen"), OsStr::new(listen)])
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()
             .expect("the program starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        let address = in_time("the program is ready", async {
-            while let Some(line) = lines.next_line().await.expect("text") {
-                if let Some(address) = line.strip_prefix("farrierd listens on tcp ") {
-                    return address.to_owned();
-                }
-            }
-            panic!("the program ended: {}", std::fs::read_to_string(log_file(dir)).unwrap_or_default())
-        });
-        let address = address.await;
-        Self { address, child }
+        let output = child.stdout.take().expect("a pipe");
+        (Self { address: String::new(), child }, output)
     }
 
     /// Sends SIGTERM and waits for an orderly end.
     pub async fn stop(mut self) {
-        let pid = i32::try_from(self.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a process");
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
-        let status = in_time("the program ends", self.child.wait()).await.expect("a status");
+        self.terminate();
+        let status = self.ended().await;
         assert!(status.success(), "{status}");
+    }
+
+    /// Asks it to end, and does not wait.
+    pub fn terminate(&self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = i32::try_from(self.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a process");
+        rustix::process::kill_process(pid, signal).expect("it runs");
+    }
+
+    /// Waits until it has ended by itself.
+    pub async fn ended(&mut self) -> ExitStatus {
+        in_time("the program ends", self.child.wait()).await.expect("a status")
     }
 
     /// Sends SIGKILL and waits until it is dead.
@@ -64,7 +104,8 @@ impl Program {
         self.child.kill().await.expect("it ran");
     }
 
-    fn id(&self) -> u32 {
+    /// Its number.
+    pub fn id(&self) -> u32 {
         self.child.id().expect("it runs")
     }
 
@@ -87,6 +128,11 @@ impl Program {
 /// Where a program that was started in `dir` logs to.
 pub fn log_file(dir: &Path) -> PathBuf {
     dir.join("log.txt")
+}
+
+/// Where it has its configuration.
+pub fn config_file(dir: &Path) -> PathBuf {
+    dir.join("farrierd.toml")
 }
 
 /// A command with nothing in its environment but where programs and the home directory are.

@@ -29,7 +29,7 @@ use crate::{
         Error,
         access::Action,
         browse::{self, Browse},
-        repositories,
+        migrations, repositories,
     },
 };
 
@@ -58,6 +58,9 @@ async fn scene_for(
 ) -> Result<Scene, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, owner, name, action).await?;
+    if let Some(reason) = migrations::pending(&found.repository).filter(|_| action != Action::Read) {
+        return Err(Error::Conflict { reason: reason.into() }.into());
+    }
     let path = found.path();
     Ok(Scene {
         api: format!("{}/api/v1/repos/{path}", app.root_url),

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// An organisation as `viewer` may see it.
-pub(in crate::http) fn organization(app: &App, viewer: &Identity, row: &Org) -> api::Organization {
+pub(crate) fn organization(app: &App, viewer: &Identity, row: &Org) -> api::Organization {
     api::Organization {
         id: number(row.id),
         name: row.name.clone(),
@@ -30,7 +30,7 @@ pub(in crate::http) fn organization(app: &App, viewer: &Identity, row: &Org) -> 
 }
 
 /// The one team of an organisation.
-pub(in crate::http) fn team(app: &App, viewer: &Identity, row: &Org) -> api::Team {
+pub(crate) fn team(app: &App, viewer: &Identity, row: &Org) -> api::Team {
     api::Team {
         id: number(row.id),
         name: "Owners".into(),
@@ -44,7 +44,7 @@ pub(in crate::http) fn team(app: &App, viewer: &Identity, row: &Org) -> api::Tea
 }
 
 /// What a user may do in an organisation.
-pub(in crate::http) fn permissions(found: Permissions) -> api::OrgPermissions {
+pub(crate) fn permissions(found: Permissions) -> api::OrgPermissions {
     api::OrgPermissions {
         is_owner: found.owner,
         is_admin: found.owner,
@@ -55,7 +55,7 @@ pub(in crate::http) fn permissions(found: Permissions) -> api::OrgPermissions {
 }
 
 /// A token; `clear` only in the answer that makes it.
-pub(in crate::http) async fn token(read: &impl Read, row: &Token, clear: &str) -> Result<api::AccessToken, Error> {
+pub(crate) async fn token(read: &impl Read, row: &Token, clear: &str) -> Result<api::AccessToken, Error> {
     let set = |ms| (ms != 0).then(|| time(ms));
     Ok(api::AccessToken {
         id: number(row.id),
@@ -71,7 +71,7 @@ pub(in crate::http) async fn token(read: &impl Read, row: &Token, clear: &str) -
 }
 
 /// The token of the request itself, used just `now`.
-pub(in crate::http) async fn current_token(
+pub(crate) async fn current_token(
     read: &impl Read,
     row: &Token,
     user: &User,

@@ -1,16 +1,30 @@
-//! Rows as the REST API shows them.
+//! Rows as the REST API shows them: in answers and in what hooks are told.
+//!
+//! Knows nothing of requests and status codes, and reads only what a row does not say itself.
 
+mod deliveries;
+mod event;
+mod hooks;
 mod owners;
 
 use farrier_common::api;
-use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Run, User};
+use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Repository, Run, User};
 
-pub(super) use self::owners::{current_token, organization, permissions, team, token};
+pub(crate) use self::{
+    deliveries::{delivery, delivery_detail},
+    event::event,
+    hooks::{hook, hook_event, hook_type},
+    owners::{current_token, organization, permissions, team, token},
+};
 use crate::{
     app::App,
     clock::Millis,
     model::identity::Identity,
-    service::{access::Action, accounts, artifacts, ci, repositories::Found},
+    service::{
+        access::{Action, Standing},
+        accounts, artifacts, ci,
+        repositories::Found,
+    },
     store::owners::Owner,
 };
 
@@ -21,7 +35,7 @@ const EPOCH: &str = "1970-01-01T00:00:00Z";
 const EVENT: &str = "workflow_dispatch";
 
 /// RFC 3339 in UTC, whole seconds; the zero time for a time that is not set.
-pub(super) fn time(ms: Millis) -> String {
+pub(crate) fn time(ms: Millis) -> String {
     if ms == 0 {
         return ZERO_TIME.to_owned();
     }
@@ -30,18 +44,18 @@ pub(super) fn time(ms: Millis) -> String {
 }
 
 /// A time as headers write it, seconds since the epoch.
-pub(super) fn http_date(seconds: i64) -> String {
+pub(crate) fn http_date(seconds: i64) -> String {
     let instant = jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     instant.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
 /// A number as the API writes it.
-pub(super) fn number(id: u64) -> i64 {
+pub(crate) fn number(id: u64) -> i64 {
     i64::try_from(id).unwrap_or(i64::MAX)
 }
 
 /// An account as `viewer` may see it.
-pub(super) fn user(app: &App, viewer: &Identity, row: &User) -> api::User {
+pub(crate) fn user(app: &App, viewer: &Identity, row: &User) -> api::User {
     let root = &app.root_url;
     let inside = viewer.is_admin() || viewer.user_id() == row.id;
     let hidden = || format!("{}@noreply.{}", row.name.to_lowercase(), host(root));
@@ -78,7 +92,7 @@ fn host(root_url: &str) -> &str {
 }
 
 /// An owner as `viewer` may see it. Organisations have an account's shape here.
-pub(super) fn owner(app: &App, viewer: &Identity, owner: &Owner) -> api::User {
+pub(crate) fn owner(app: &App, viewer: &Identity, owner: &Owner) -> api::User {
     match owner {
         Owner::User(row) => user(app, viewer, row),
         Owner::Org(org) => api::User {
@@ -101,15 +115,25 @@ pub(super) fn owner(app: &App, viewer: &Identity, owner: &Owner) -> api::User {
 }
 
 /// A repository as `viewer` may see it.
-pub(super) fn repository(app: &App, viewer: &Identity, found: &Found) -> api::Repository {
+pub(crate) fn repository(app: &App, viewer: &Identity, found: &Found) -> api::Repository {
+    repository_of(app, viewer, &found.owner, &found.repository, found.standing)
+}
+
+/// A repository of `owner` as `viewer` may see it.
+pub(crate) fn repository_of(
+    app: &App,
+    viewer: &Identity,
+    owner: &Owner,
+    row: &Repository,
+    standing: Standing,
+) -> api::Repository {
     let root = &app.root_url;
-    let row = &found.repository;
-    let path = found.path();
+    let path = format!("{}/{}", owner.name(), row.name);
     let api = format!("{root}/api/v1/repos/{path}");
-    let may = |action| found.standing.allows(action);
+    let may = |action| standing.allows(action);
     api::Repository {
         id: number(row.id),
-        owner: owner(app, viewer, &found.owner),
+        owner: self::owner(app, viewer, owner),
         name: row.name.clone(),
         full_name: path.clone(),
         description: row.description.clone(),
@@ -162,12 +186,12 @@ fn migration(app: &App, id: u64, row: &Migration) -> api::MigrationProgress {
 }
 
 /// Absolute address of a repository's actions.
-pub(super) fn actions_url(app: &App, path: &str) -> String {
+pub(crate) fn actions_url(app: &App, path: &str) -> String {
     format!("{}/api/v1/repos/{path}/actions", app.root_url)
 }
 
 /// A run of the repository `path` (`owner/name`).
-pub(super) fn run(app: &App, path: &str, row: &Run) -> api::Run {
+pub(crate) fn run(app: &App, path: &str, row: &Run) -> api::Run {
     api::Run {
         id: number(row.id),
         url: format!("{}/runs/{}", actions_url(app, path), row.id),
@@ -188,7 +212,7 @@ pub(super) fn run(app: &App, path: &str, row: &Run) -> api::Run {
 }
 
 /// A job of `run`.
-pub(super) fn job(app: &App, path: &str, run: &Run, row: &Job) -> api::Job {
+pub(crate) fn job(app: &App, path: &str, run: &Run, row: &Job) -> api::Job {
     let actions = actions_url(app, path);
     api::Job {
         id: number(row.id),
@@ -210,7 +234,7 @@ pub(super) fn job(app: &App, path: &str, run: &Run, row: &Job) -> api::Job {
 }
 
 /// A run in the older shape of tasks.
-pub(super) fn task(app: &App, path: &str, row: &Run) -> api::Task {
+pub(crate) fn task(app: &App, path: &str, row: &Run) -> api::Task {
     let shown = run(app, path, row);
     let status = if shown.conclusion.is_empty() { "running".to_owned() } else { shown.conclusion };
     api::Task {
@@ -231,7 +255,7 @@ pub(super) fn task(app: &App, path: &str, row: &Run) -> api::Task {
 }
 
 /// A finalized or expired artifact of `run`.
-pub(super) fn artifact(app: &App, path: &str, row: &Artifact, run: &Run) -> api::Artifact {
+pub(crate) fn artifact(app: &App, path: &str, row: &Artifact, run: &Run) -> api::Artifact {
     let url = format!("{}/artifacts/{}", actions_url(app, path), row.id);
     let content = row.content.clone().unwrap_or_default();
     let expired = row.state() == ArtifactState::Expired || row.expires_ms <= app.now_ms();

@@ -1,0 +1,126 @@
+//! Deliveries of webhooks, in GitHub's words where it has one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// One event for one hook.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct Delivery {
+    /// Number of the delivery.
+    pub id: i64,
+    /// The identifier that receivers see; the same for every attempt.
+    pub guid: String,
+    /// Number of the hook.
+    pub hook_id: i64,
+    /// The last attempt; absent before the first.
+    pub delivered_at: Option<String>,
+    /// Whether the last attempt was asked for by somebody.
+    pub redelivery: bool,
+    /// Length of the last attempt, seconds.
+    pub duration: f64,
+    /// `OK`, or what went wrong, in a word.
+    pub status: String,
+    /// Status of the last answer; 0: there was none.
+    pub status_code: u32,
+    /// Name of the event.
+    pub event: String,
+    /// What happened to the thing, where the event has several.
+    pub action: Option<String>,
+    /// Always absent.
+    pub installation_id: Option<i64>,
+    /// The repository that it is about.
+    pub repository_id: Option<i64>,
+    /// Always absent.
+    pub throttled_at: Option<String>,
+    /// `pending`, `success`, `failed`, `cancelled`.
+    pub state: String,
+    /// How it came to be: `event` or `test`.
+    pub trigger: String,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// When the next attempt is due; absent: none is, or it waits in line.
+    pub next_attempt_at: Option<String>,
+    /// When it was made.
+    pub created_at: String,
+}
+
+/// A delivery with what was sent and answered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct DeliveryDetail {
+    /// What lists show.
+    #[serde(flatten)]
+    pub delivery: Delivery,
+    /// Where the last attempt went.
+    pub url: String,
+    /// The last request.
+    pub request: DeliveryRequest,
+    /// The last answer.
+    pub response: DeliveryResponse,
+    /// Every attempt that is remembered, the first one first.
+    pub history: Vec<DeliveryAttempt>,
+}
+
+/// What was sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct DeliveryRequest {
+    /// Headers; secrets are masked.
+    pub headers: BTreeMap<String, String>,
+    /// The event, as native hooks get it; null when it is forgotten or too large to be shown.
+    pub payload: Value,
+}
+
+/// What was answered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct DeliveryResponse {
+    /// Headers; secrets are masked.
+    pub headers: BTreeMap<String, String>,
+    /// The body, or its beginning.
+    pub payload: String,
+    /// Whether the body was longer.
+    pub truncated: bool,
+}
+
+/// One attempt.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct DeliveryAttempt {
+    /// From 1.
+    pub number: u32,
+    /// `event`, `retry`, `manual`, `test`.
+    pub trigger: String,
+    /// When it began.
+    pub started_at: String,
+    /// How long it took, seconds.
+    pub duration: f64,
+    /// Status of the answer; 0: there was none.
+    pub status_code: u32,
+    /// `dns`, `connect`, `tls`, `timeout`, `blocked`, `redirect`, `http`, `settings`; empty: it arrived.
+    pub error_class: String,
+    /// What went wrong, in a sentence.
+    pub error: String,
+    /// Where it went.
+    pub url: String,
+}
+
+/// Since when failed deliveries are to be sent again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct RecoverDeliveries {
+    /// RFC 3339; absent: all that are remembered.
+    pub since: Option<String>,
+}
+
+/// What a recovery has put into line.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct RecoveredDeliveries {
+    /// How many.
+    pub count: i64,
+}

@@ -1,0 +1,21 @@
+//! Branches.
+
+use super::{Client, ClientError, Pages, RepositoryPath, answer, path::segment};
+use crate::api::CreateBranch;
+
+impl Client {
+    /// The branches of a repository, by name.
+    pub fn branches(&self, repo: &RepositoryPath) -> Pages<'_> {
+        Pages::new(self, format!("{}/branches", repo.api()))
+    }
+
+    /// Makes a branch.
+    pub async fn create_branch(&self, repo: &RepositoryPath, wanted: &CreateBranch) -> Result<(), ClientError> {
+        answer::drain(self.post_any(&format!("{}/branches", repo.api()), wanted).await?).await
+    }
+
+    /// Deletes a branch.
+    pub async fn delete_branch(&self, repo: &RepositoryPath, name: &str) -> Result<(), ClientError> {
+        self.delete(&format!("{}/branches/{}", repo.api(), segment(name))).await
+    }
+}

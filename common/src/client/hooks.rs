@@ -1,0 +1,180 @@
+//! Webhooks, and what happens.
+
+use bytes::{Bytes, BytesMut};
+use http::{Method, header};
+
+use super::{Call, Chunks, Client, ClientError, Pages, RepositoryPath, answer, path::segment};
+use crate::api::{AppliedHook, ApplyHook, CreateHook, EditHook, Event, Events, Hook};
+
+/// Longest line of a stream of events; a daemon that sends more is none.
+const LINE_MAX_BYTES: usize = 1 << 20;
+
+/// Where hooks belong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HookPlace {
+    /// System and default hooks.
+    Admin,
+    /// A repository.
+    Repository(RepositoryPath),
+    /// An organisation.
+    Org(String),
+    /// The caller's own.
+    User,
+}
+
+impl HookPlace {
+    fn api(&self) -> String {
+        match self {
+            Self::Admin => "/api/v1/admin/hooks".to_owned(),
+            Self::Repository(path) => format!("{}/hooks", path.api()),
+            Self::Org(name) => format!("/api/v1/orgs/{}/hooks", segment(name)),
+            Self::User => "/api/v1/user/hooks".to_owned(),
+        }
+    }
+}
+
+/// Which events are wanted; what is empty or absent restricts nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventFilter {
+    /// Of this repository.
+    pub repository: Option<RepositoryPath>,
+    /// Of these kinds.
+    pub kinds: Vec<String>,
+    /// Behind the event with this number.
+    pub after: Option<i64>,
+}
+
+impl EventFilter {
+    fn query(&self, more: &[(&str, String)]) -> String {
+        let mut pairs: Vec<String> = more.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        pairs.extend(self.repository.iter().map(|path| format!("repository={}", segment(&path.to_string()))));
+        pairs.extend(self.kinds.iter().map(|kind| format!("kind={}", segment(kind))));
+        pairs.extend(self.after.iter().map(|after| format!("after={after}")));
+        if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
+    }
+}
+
+impl Client {
+    /// Lists the hooks of a place; `kind` of administrators' hooks is `system`, `default` or `all`.
+    pub fn hooks(&self, place: &HookPlace, kind: &str) -> Pages<'_> {
+        let query = if *place == HookPlace::Admin { format!("?type={}", segment(kind)) } else { String::new() };
+        Pages::new(self, format!("{}{query}", place.api()))
+    }
+
+    /// Shows a hook.
+    pub async fn hook(&self, place: &HookPlace, id: i64) -> Result<Hook, ClientError> {
+        self.get(&format!("{}/{id}", place.api())).await
+    }
+
+    /// Makes a hook.
+    pub async fn create_hook(&self, place: &HookPlace, wanted: &CreateHook) -> Result<Hook, ClientError> {
+        self.post(&place.api(), wanted).await
+    }
+
+    /// Changes what `wanted` names.
+    pub async fn edit_hook(&self, place: &HookPlace, id: i64, wanted: &EditHook) -> Result<Hook, ClientError> {
+        self.patch(&format!("{}/{id}", place.api()), wanted).await
+    }
+
+    /// Deletes a hook.
+    pub async fn delete_hook(&self, place: &HookPlace, id: i64) -> Result<(), ClientError> {
+        self.delete(&format!("{}/{id}", place.api())).await
+    }
+
+    /// Has a hook sent something; gives the delivery's identifier as far as the daemon names it.
+    pub async fn test_hook(&self, place: &HookPlace, id: i64) -> Result<String, ClientError> {
+        let target = format!("{}/{id}/tests", place.api());
+        let reply = self.post_any(&target, &serde_json::json!({})).await?;
+        let named = reply.headers().get("x-farrier-delivery").and_then(|value| value.to_str().ok());
+        let delivery = named.unwrap_or_default().to_owned();
+        answer::drain(reply).await?;
+        Ok(delivery)
+    }
+
+    /// Copies a default hook into some of the repositories behind `after` that have no copy.
+    pub async fn apply_hook(&self, id: i64, after: i64) -> Result<AppliedHook, ClientError> {
+        self.post(&format!("/api/v1/admin/hooks/{id}/apply"), &ApplyHook { after }).await
+    }
+
+    /// A page of events, oldest first.
+    pub async fn events(&self, filter: &EventFilter, limit: usize) -> Result<Events, ClientError> {
+        let target = format!("/api/farrier/v1/events{}", filter.query(&[("limit", limit.to_string())]));
+        let accepts = header::HeaderValue::from_static("application/json");
+        let call = Call::new(Method::GET, target).header(header::ACCEPT, accepts);
+        answer::json(self.send(call).await?).await
+    }
+
+    /// Follows events, from now on or behind `filter.after`. The daemon ends a stream from time to
+    /// time: whoever wants more begins again behind the last event.
+    pub async fn follow(&self, filter: &EventFilter) -> Result<EventStream, ClientError> {
+        let accepts = header::HeaderValue::from_static("text/event-stream");
+        let target = format!("/api/farrier/v1/events{}", filter.query(&[]));
+        let reply = self.send(Call::new(Method::GET, target).header(header::ACCEPT, accepts)).await?;
+        Ok(EventStream { chunks: Chunks::new(reply.into_body()), read: BytesMut::new() })
+    }
+}
+
+/// Something out of a stream of events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// Something happened.
+    Event(Box<Event>),
+    /// Events behind the one that was named are forgotten.
+    Gap,
+}
+
+/// Events as they happen.
+#[derive(Debug)]
+pub struct EventStream {
+    chunks: Chunks,
+    read: BytesMut,
+}
+
+impl EventStream {
+    /// The next event; `None` when the daemon ended the stream.
+    pub async fn next(&mut self) -> Result<Option<Followed>, ClientError> {
+        let mut gap = false;
+        loop {
+            while let Some(line) = self.line() {
+                if line.as_ref() == b"event: gap" {
+                    gap = true;
+                } else if let Some(json) = line.strip_prefix(b"data: ") {
+                    if gap {
+                        return Ok(Some(Followed::Gap));
+                    }
+                    let event = serde_json::from_slice(json).map_err(|source| ClientError::Decode { source })?;
+                    return Ok(Some(Followed::Event(Box::new(event))));
+                }
+            }
+            match self.chunks.next().await {
+                Some(chunk) => self.read.extend_from_slice(&chunk?),
+                None => return Ok(None),
+            }
+            if self.read.len() > LINE_MAX_BYTES {
+                return Err(ClientError::Answer { what: "it is far too long" });
+            }
+        }
+    }
+
+    /// A whole line that has come, without its end.
+    fn line(&mut self) -> Option<Bytes> {
+        let end = self.read.iter().position(|byte| *byte == b'\n')?;
+        let line = self.read.split_to(end + 1).freeze();
+        Some(line.slice(..end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_and_filters_become_addresses() {
+        let repository: RepositoryPath = "octo/tool".parse().expect("a path");
+        assert_eq!(HookPlace::Repository(repository.clone()).api(), "/api/v1/repos/octo/tool/hooks");
+        assert_eq!(HookPlace::Org("a/b".into()).api(), "/api/v1/orgs/a%2Fb/hooks");
+        let filter = EventFilter { repository: Some(repository), kinds: vec!["push".into()], after: Some(7) };
+        assert_eq!(filter.query(&[]), "?repository=octo%2Ftool&kind=push&after=7");
+        assert_eq!(EventFilter::default().query(&[]), "");
+    }
+}

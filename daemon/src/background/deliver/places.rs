@@ -1,0 +1,64 @@
+//! How many requests are on their way at once, so that slow receivers do not keep others waiting.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// A request without an answer for so long waits for a slow receiver.
+const SLOW_AFTER: Duration = Duration::from_millis(300);
+/// Slow requests for each quick one: they cost a connection and no work.
+const SLOW_SHARE: usize = 16;
+
+/// Places for requests. Those to receivers that fail or are slow have their own.
+#[derive(Debug)]
+pub(super) struct Places {
+    quick: Arc<Semaphore>,
+    slow: Arc<Semaphore>,
+}
+
+impl Places {
+    pub(super) fn new(quick: usize) -> Self {
+        let quick = quick.min(Semaphore::MAX_PERMITS / SLOW_SHARE);
+        Self { quick: Arc::new(Semaphore::new(quick)), slow: Arc::new(Semaphore::new(quick * SLOW_SHARE)) }
+    }
+
+    /// Waits for a place; one for receivers that have failed before, where `doubtful`.
+    pub(super) async fn take(&self, doubtful: bool) -> OwnedSemaphorePermit {
+        let kind = if doubtful { &self.slow } else { &self.quick };
+        Arc::clone(kind).acquire_owned().await.expect("places are never closed")
+    }
+
+    /// Runs `work` in `place`; gives the place to others while `work` only waits.
+    pub(super) async fn run<T>(&self, place: OwnedSemaphorePermit, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = tokio::time::sleep(SLOW_AFTER) => {}
+        }
+        let place = Arc::clone(&self.slow).try_acquire_owned().unwrap_or(place);
+        let done = work.await;
+        drop(place);
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_request_makes_room_for_others() {
+        let places = Places::new(1);
+        let place = places.take(false).await;
+        let slow = places.run(place, tokio::time::sleep(Duration::from_secs(5)));
+        let other = async {
+            drop(places.take(false).await);
+            tokio::time::Instant::now()
+        };
+        let began = tokio::time::Instant::now();
+        let ((), got) = tokio::join!(slow, other);
+        assert_eq!(got - began, SLOW_AFTER);
+        assert_eq!((places.quick.available_permits(), places.slow.available_permits()), (1, SLOW_SHARE));
+    }
+}

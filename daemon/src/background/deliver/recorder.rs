@@ -1,0 +1,70 @@
+//! Makes results durable, those of all workers together.
+
+use std::{error::Error as StdError, sync::Arc, time::Duration};
+
+use tokio::sync::mpsc;
+
+use super::seat::Seat;
+use crate::{
+    app::App,
+    store::{
+        StoreError, Tx,
+        deliveries::{self, Outcome, Then},
+    },
+};
+
+/// Results of one transaction.
+const BATCH_MAX: usize = 512;
+/// Pause after the store failed.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(500);
+
+/// What came of a delivery, and whose hands it is in.
+pub(super) struct Report {
+    pub(super) outcome: Outcome,
+    pub(super) seat: Arc<Seat>,
+}
+
+/// Records until the last worker is gone.
+pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
+    let mut batch = Vec::with_capacity(BATCH_MAX);
+    while inbox.recv_many(&mut batch, BATCH_MAX).await > 0 {
+        let (outcomes, seats): (Vec<_>, Vec<_>) =
+            batch.drain(..).map(|Report { outcome, seat }| (outcome, seat)).unzip();
+        write(&app, &outcomes).await;
+        for (outcome, seat) in outcomes.iter().zip(seats) {
+            if let Then::Again { at_ms } = outcome.then {
+                app.retries.due_at(at_ms);
+            }
+            if app.history.attempted(outcome.hook) {
+                app.sweep.now();
+            }
+            seat.recorded(outcome.delivery);
+        }
+    }
+}
+
+/// Writes a batch. A failed commit may have been one: results are recorded again then, which changes
+/// nothing but counts a failure of a hook twice.
+async fn write(app: &App, outcomes: &[Outcome]) {
+    let disable_after_ms = i64::try_from(app.config.webhook.disable_after.as_millis()).unwrap_or(i64::MAX);
+    loop {
+        let now = app.now_ms();
+        let written = app.store.write(async |tx: Tx| deliveries::record(&tx, outcomes, now, disable_after_ms).await);
+        match written.await {
+            Ok(disabled) => {
+                for (hook, reason) in disabled {
+                    tracing::warn!(hook, reason, "a hook was switched off");
+                }
+                return;
+            }
+            Err(error) => {
+                failed(&error);
+                tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+            }
+        }
+    }
+}
+
+fn failed(error: &StoreError) {
+    tracing::error!(error = error as &dyn StdError, "recording deliveries failed and will be tried again");
+}

@@ -1,0 +1,153 @@
+//! Artifacts: rows against lists of blocks, and lists against files.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use farrier_proto::store::{Artifact, ArtifactState, Block};
+use futures_util::TryStreamExt as _;
+
+use super::{Check, CheckError, Class};
+use crate::{
+    blob::{BlobStore as _, Place},
+    store::{Store, StoreError, Tx, artifacts as rows},
+};
+
+/// Rows that are read at a time.
+const PAGE: usize = 200;
+
+/// Looks at every artifact and every place on disk; gives the highest number of a block file.
+pub(super) async fn check(check: &mut Check) -> Result<u64, CheckError> {
+    let mut after = None;
+    loop {
+        let (page, next) = rows::piece(&check.store.read().await?, after.as_deref(), PAGE).await?;
+        for row in page {
+            check.report.artifacts += 1;
+            one(check, &row).await?;
+        }
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    lists(check).await?;
+    places(check).await
+}
+
+async fn one(check: &mut Check, row: &Artifact) -> Result<(), CheckError> {
+    if let Some(content) = row.content.as_ref().filter(|_| row.state() == ArtifactState::Final) {
+        let place = Place { artifact: row.id, generation: content.generation };
+        let list = rows::list(&check.store.read().await?, place.artifact, place.generation).await?;
+        let size: u64 = list.iter().map(|block| block.size).sum();
+        if list.len() as u64 != u64::from(content.blocks) || size != content.size {
+            let message = format!(
+                "its list has {} blocks with {size} bytes, its row {} with {}",
+                list.len(),
+                content.blocks,
+                content.size
+            );
+            check.tell(Class::Damage, subject(row), message);
+        }
+        files(check, row, place, &list).await?;
+    }
+    if let Some(upload) = &row.upload {
+        let place = Place { artifact: row.id, generation: upload.generation };
+        let snapshot = check.store.read().await?;
+        let mut list = rows::list(&snapshot, place.artifact, place.generation).await?;
+        let uploaded = rows::all_blocks(&snapshot, place.artifact, place.generation, usize::MAX).await?;
+        drop(snapshot);
+        list.extend(uploaded.into_iter().map(|(_, block)| block));
+        files(check, row, place, &list).await?;
+    }
+    Ok(())
+}
+
+fn subject(row: &Artifact) -> String {
+    format!("artifact {} ({})", row.id, row.name)
+}
+
+/// Every block that is named has its file, of the right size, and no other file is there.
+async fn files(check: &mut Check, row: &Artifact, place: Place, list: &[Block]) -> Result<(), CheckError> {
+    let mut found: BTreeMap<u64, u64> =
+        check.blobs.files(place).map_ok(|block| (block.file, block.size)).try_collect().await?;
+    let named: BTreeMap<u64, u64> = list.iter().map(|block| (block.file, block.size)).collect();
+    for (file, size) in named {
+        match found.remove(&file) {
+            Some(is) if is == size => {}
+            Some(is) => {
+                check.tell(Class::Damage, subject(row), format!("block {file} has {is} bytes and should have {size}"));
+            }
+            None => check.tell(Class::Damage, subject(row), format!("block {file} is missing")),
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{} files are in no list of its blocks", found.len());
+    let uploading = row.upload.as_ref().is_some_and(|upload| upload.generation == place.generation);
+    if uploading || rows::is_trimmed(&check.store.read().await?, place.artifact, place.generation).await? {
+        check.tell(Class::Unfinished, subject(row), message);
+    } else {
+        let store = check.store.clone();
+        check.mend((Class::Waste, subject(row), message), trim(&store, place)).await;
+    }
+    Ok(())
+}
+
+/// Has the daemon drop the files that no list names.
+async fn trim(store: &Store, place: Place) -> Result<(), StoreError> {
+    store
+        .write(async |tx: Tx| {
+            rows::mark_trim(&tx, place.artifact, place.generation, 0);
+            Ok(())
+        })
+        .await
+}
+
+/// Has the daemon reclaim a place.
+async fn reclaim(store: &Store, place: Place) -> Result<(), StoreError> {
+    store
+        .write(async |tx: Tx| {
+            rows::discard(&tx, place.artifact, place.generation, 0);
+            Ok(())
+        })
+        .await
+}
+
+/// Every list of blocks belongs to an artifact.
+async fn lists(check: &mut Check) -> Result<(), CheckError> {
+    for kind in [rows::Lists::Uploaded, rows::Lists::Committed] {
+        let mut after = None;
+        loop {
+            let next = rows::next_place(&check.store.read().await?, kind, after).await?;
+            let Some((artifact, generation)) = next else { break };
+            after = next;
+            unknown(check, Place { artifact, generation }, "rows of blocks that no artifact knows").await?;
+        }
+    }
+    Ok(())
+}
+
+/// Every place on disk belongs to an artifact.
+async fn places(check: &mut Check) -> Result<u64, CheckError> {
+    let places: BTreeSet<Place> = check.blobs.places().try_collect().await?;
+    let mut highest = 0;
+    for place in places {
+        let files: Vec<u64> = check.blobs.files(place).map_ok(|block| block.file).try_collect().await?;
+        highest = files.into_iter().fold(highest, u64::max);
+        unknown(check, place, "bytes that no artifact knows").await?;
+    }
+    Ok(highest)
+}
+
+/// Reports a place that no artifact has and that does not wait to be reclaimed.
+async fn unknown(check: &mut Check, place: Place, message: &str) -> Result<(), CheckError> {
+    let snapshot = check.store.read().await?;
+    let row = rows::get(&snapshot, place.artifact).await?;
+    let live = row.is_some_and(|row| rows::live_generations(&row).any(|kept| kept == place.generation));
+    let waits = rows::is_garbage(&snapshot, place.artifact, place.generation).await?;
+    drop(snapshot);
+    if !live && !waits {
+        let store = check.store.clone();
+        check.mend((Class::Waste, place.to_string(), message.to_owned()), reclaim(&store, place)).await;
+    }
+    Ok(())
+}

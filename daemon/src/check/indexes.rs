@@ -1,0 +1,50 @@
+//! The store against itself: index entries against rows, ids against sequences.
+
+use super::{Check, CheckError, Class, Finding, Mending};
+use crate::store::check::{self as store, Problem};
+
+/// Walks every table of the store.
+pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
+    for table in store::TABLES {
+        let mut after = None;
+        loop {
+            let snapshot = check.store.read().await?;
+            let page = store::page(&snapshot, table, after.as_deref()).await?;
+            drop(snapshot);
+            check.report.keys += page.keys as u64;
+            if check.options.repair {
+                let fixes: Vec<_> = page.found.iter().filter_map(|found| found.fix.clone()).collect();
+                store::apply(&check.store, &fixes).await?;
+            }
+            for found in page.found {
+                check.report.add(Finding {
+                    class: if found.problem == Problem::LeadsNowhere { Class::Waste } else { Class::Damage },
+                    subject: format!("key {}", store::show(&found.key)),
+                    message: found.problem.sentence().to_owned(),
+                    mending: match found.fix {
+                        Some(_) if check.options.repair => Mending::Done,
+                        Some(_) => Mending::Possible,
+                        None => Mending::None,
+                    },
+                });
+            }
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Looks for ids that would be given twice.
+pub(super) async fn check_sequences(check: &mut Check, highest_file: u64) -> Result<(), CheckError> {
+    let behind = store::behind(&check.store.read().await?, highest_file).await?;
+    for behind in behind {
+        let subject = format!("ids of kind {}", behind.kind.word());
+        let message = format!("the next one would be below {}, which is in use", behind.used);
+        let rows = check.store.clone();
+        check.mend((Class::Damage, subject, message), store::raise(&rows, behind)).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! Repositories: rows against directories, recorded refs against refs on disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use farrier_proto::store::{MigrationState, PushMark, Repository};
+
+use super::{Check, CheckError, Class};
+use crate::store::{StoreError, Tx, owners, refs, repositories};
+
+/// Rows that are read at a time.
+const PAGE: usize = 200;
+
+/// Looks at every repository and every directory.
+pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
+    let marked: BTreeSet<u64> = refs::marks(&check.store.read().await?).await?.into_iter().map(|mark| mark.0).collect();
+    let on_disk: BTreeSet<u64> = check.git.found_at_start().iter().copied().collect();
+    let (mut after, mut unknown) = (None, on_disk.clone());
+    loop {
+        let (page, next) = repositories::piece(&check.store.read().await?, after.as_deref(), PAGE).await?;
+        for row in page {
+            unknown.remove(&row.id);
+            check.report.repositories += 1;
+            one(check, &row, on_disk.contains(&row.id), marked.contains(&row.id)).await?;
+        }
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    for id in unknown {
+        let about = (Class::Waste, directory(id), "no row knows it; --repair moves it to set-aside".to_owned());
+        let git = check.git.clone();
+        check.mend(about, git.set_aside(id)).await;
+    }
+    match check.git.partial().await {
+        Ok(names) => {
+            for name in names {
+                check.tell(
+                    Class::Unfinished,
+                    format!("directory repositories/{name}"),
+                    "it was half made or half deleted",
+                );
+            }
+        }
+        Err(error) => check.tell(Class::Damage, "directory repositories", error.to_string()),
+    }
+    Ok(())
+}
+
+fn directory(id: u64) -> String {
+    format!("directory repositories/{id}.git")
+}
+
+async fn one(check: &mut Check, row: &Repository, on_disk: bool, marked: bool) -> Result<(), CheckError> {
+    let subject = format!("repository {} ({})", row.id, row.name);
+    if row.deleted {
+        check.tell(Class::Unfinished, subject, "it is deleted, and its files go when the daemon starts");
+        return Ok(());
+    }
+    match row.migration.as_ref().map(farrier_proto::store::Migration::state) {
+        Some(MigrationState::Running) => {
+            check.tell(Class::Unfinished, subject, "its migration was cut off and fails when the daemon starts");
+            return Ok(());
+        }
+        Some(MigrationState::Failed) if on_disk => {
+            let about = (Class::Waste, directory(row.id), "it is of a migration that has failed".to_owned());
+            let git = check.git.clone();
+            check.mend(about, git.set_aside(row.id)).await;
+            return Ok(());
+        }
+        Some(MigrationState::Failed) => return Ok(()),
+        _ => {}
+    }
+    visibility(check, row, &subject).await?;
+    if !on_disk {
+        check.tell(Class::Damage, subject, "its directory is missing");
+        return Ok(());
+    }
+    head(check, row, &subject).await;
+    if marked {
+        check.tell(
+            Class::Unfinished,
+            &subject,
+            "a push was cut off; what it changed is recorded when the daemon starts",
+        );
+    } else {
+        tips(check, row, &subject).await?;
+    }
+    if check.options.git {
+        match check.git.fsck(row.id).await {
+            Ok(None) => {}
+            Ok(Some(said)) => check.tell(Class::Damage, subject, format!("git says of its objects: {said}")),
+            Err(error) => check.tell(Class::Damage, subject, format!("its objects cannot be checked: {error}")),
+        }
+    }
+    Ok(())
+}
+
+/// Lists have it where its owner's visibility and its own put it.
+async fn visibility(check: &mut Check, row: &Repository, subject: &str) -> Result<(), CheckError> {
+    let owner = owners::owner(&check.store.read().await?, row.owner_kind(), row.owner_id).await?;
+    // That the owner is missing is told where rows are walked.
+    let Some(owner) = owner else { return Ok(()) };
+    let class = repositories::class(owner.visibility(), row.private);
+    if row.listed() != class {
+        let about =
+            (Class::Damage, subject.to_owned(), "lists have it in another class of visibility than its own".to_owned());
+        let (store, id, before) = (check.store.clone(), row.id, row);
+        let relisted = store.write(async |tx: Tx| {
+            let before = repositories::get(&tx, id).await?.unwrap_or_else(|| before.clone());
+            repositories::put(&tx, Some(&before), &Repository { listed: class.into(), ..before.clone() });
+            Ok::<_, StoreError>(())
+        });
+        check.mend(about, relisted).await;
+    }
+    Ok(())
+}
+
+/// `HEAD` names the default branch.
+async fn head(check: &mut Check, row: &Repository, subject: &str) {
+    let git = check.git.clone();
+    match git.head(row.id).await {
+        Ok(Some(head)) if head == row.default_branch => {}
+        Ok(_) => {
+            let message = format!("HEAD does not name the default branch {}", row.default_branch);
+            check.mend((Class::Damage, subject.to_owned(), message), git.set_head(row.id, &row.default_branch)).await;
+        }
+        Err(error) => check.tell(Class::Damage, subject, error.to_string()),
+    }
+}
+
+/// Branches and tags on disk are those that were recorded.
+async fn tips(check: &mut Check, row: &Repository, subject: &str) -> Result<(), CheckError> {
+    let known = refs::all(&check.store.read().await?, row.id).await?;
+    let found: BTreeMap<String, String> = match check.git.all_tips(row.id).await {
+        Ok(found) => found.into_iter().collect(),
+        Err(error) => {
+            check.tell(Class::Damage, subject, format!("its refs cannot be read: {error}"));
+            return Ok(());
+        }
+    };
+    for (name, id) in known.iter().filter(|(name, _)| !found.contains_key(*name)) {
+        let message = format!("{name} was recorded at {id} and is not on disk");
+        let git = check.git.clone();
+        check.mend((Class::Damage, subject.to_owned(), message), git.restore_ref(row.id, name, id)).await;
+    }
+    let unrecorded = found.iter().filter(|(name, id)| known.get(*name) != Some(id)).map(|(name, _)| name.as_str());
+    let unrecorded: Vec<&str> = unrecorded.collect();
+    if !unrecorded.is_empty() {
+        // The daemon then records and tells what it finds, as after a push that was cut off.
+        let message = format!("moved past the daemon, to be recorded when it starts: {}", unrecorded.join(", "));
+        let (store, id) = (check.store.clone(), row.id);
+        let marked = store.write(async |tx: Tx| {
+            refs::mark(&tx, id, id, &PushMark::default());
+            Ok::<_, StoreError>(())
+        });
+        check.mend((Class::Damage, subject.to_owned(), message), marked).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! What must hold for what git clients send.
+
+use std::path::{Component, Path};
+
+use bytes::BytesMut;
+
+use crate::{
+    git::{
+        commands::{Commands, CommandsError, Parser},
+        pkt::{self, Packet},
+        ref_name::{self, HEADS, TAGS},
+    },
+    store::{engine::KEY_MAX_BYTES, keys},
+};
+
+/// Longer lists are not read again piece by piece: that takes the square of the time.
+const PIECES_MAX_BYTES: usize = 4_096;
+
+/// A packet line: what is read is read again from how we write it, and nothing behind it counts.
+pub fn pkt_line(input: &[u8]) {
+    let Ok(Some((packet, length))) = pkt::first(input) else { return };
+    assert!((4..=input.len()).contains(&length), "{length} of {} bytes", input.len());
+    assert_eq!(pkt::first(&input[..length]), Ok(Some((packet, length))));
+    assert_eq!(pkt::first(&input[..length - 1]), Ok(None), "a packet that is cut off is awaited");
+    let mut written = BytesMut::new();
+    match packet {
+        Packet::Flush => pkt::put_flush(&mut written),
+        Packet::Data(payload) => {
+            assert_eq!(payload, &input[4..length]);
+            pkt::put(&mut written, payload);
+        }
+    }
+    assert_eq!(pkt::first(&written), Ok(Some((packet, length))));
+}
+
+/// The name of a ref: a good one is a path that stays where it is put, and finds its key again.
+pub fn ref_name(input: &[u8]) {
+    let Ok(name) = std::str::from_utf8(input) else { return };
+    for prefix in [HEADS, TAGS] {
+        let full = format!("{prefix}{name}");
+        let fits = full.len() <= ref_name::NAME_MAX_BYTES;
+        assert_eq!(ref_name::is_valid(&full), ref_name::is_valid_short(name) && fits, "{name:?}");
+    }
+    if !ref_name::is_valid(name) {
+        return;
+    }
+    let parts = Path::new(name).components();
+    assert!(parts.clone().all(|part| matches!(part, Component::Normal(_))), "{name:?} leads somewhere else");
+    assert_eq!(parts.count(), name.split('/').count(), "{name:?} has two spellings");
+    assert!(!name.contains(['\0', '\n', '\r', ' ', ':', '\\']) && !name.contains("..") && !name.contains("@{"));
+    assert!(!name.split('/').any(|part| part.ends_with(".lock") || part.starts_with('.')), "{name:?}");
+    let key = keys::ref_tip(7, name);
+    assert!(key.len() <= KEY_MAX_BYTES, "{name:?}");
+    assert_eq!(keys::ref_tip_name(&key), Some(name));
+}
+
+/// The begin of a push: it reads the same in one piece and in many, and again from how it is
+/// written.
+pub fn push_commands(input: &[u8]) {
+    let whole = read(input, input.len().max(1));
+    if input.len() <= PIECES_MAX_BYTES {
+        assert_eq!(read(input, 1), whole, "in pieces");
+    }
+    let Ok(Some(commands)) = whole else { return };
+    for update in &commands.updates {
+        assert!(ref_name::is_object_id(&update.old) && ref_name::is_object_id(&update.new), "{update:?}");
+        assert!(!update.name.contains('\0'), "{update:?}");
+    }
+    if let Some(written) = written(&commands) {
+        assert_eq!(read(&written, written.len()), Ok(Some(commands)), "{}", written.escape_ascii());
+    }
+}
+
+/// Reads a list that arrives `step` bytes at a time; `None`: it is not there as a whole.
+fn read(input: &[u8], step: usize) -> Result<Option<Commands>, CommandsError> {
+    let mut parser = Parser::default();
+    let mut arrived = 0;
+    loop {
+        arrived = (arrived + step).min(input.len());
+        if parser.advance(&input[..arrived])? {
+            return Ok(Some(parser.finish()));
+        }
+        if arrived == input.len() {
+            return Ok(None);
+        }
+    }
+}
+
+/// The list as a client would send it; `None`: a text has grown too long for a packet.
+fn written(commands: &Commands) -> Option<Vec<u8>> {
+    let mut lines = Vec::new();
+    if !commands.capabilities.is_empty() {
+        // Capabilities may stand behind the first line, whatever that is.
+        lines.push(format!("shallow {}\0{}", "0".repeat(40), commands.capabilities.join(" ")));
+    }
+    lines.extend(commands.updates.iter().map(|update| format!("{} {} {}", update.old, update.new, update.name)));
+    let mut out = BytesMut::new();
+    let mut put = |lines: &[String]| {
+        for line in lines {
+            if line.len() > pkt::PAYLOAD_MAX_BYTES {
+                return None;
+            }
+            pkt::put(&mut out, line.as_bytes());
+        }
+        pkt::put_flush(&mut out);
+        Some(())
+    };
+    put(&lines)?;
+    if commands.has("push-options") {
+        put(&commands.options)?;
+    }
+    Some(out.to_vec())
+}

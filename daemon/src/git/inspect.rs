@@ -1,0 +1,67 @@
+//! Looking at repositories that no daemon serves, and mending what is safe to mend.
+
+use std::{fs, io, time::Duration};
+
+use super::{Git, GitError, ref_name::is_valid, repository};
+use crate::tasks;
+
+/// Checking all objects of a large repository takes its time.
+const FSCK_TIMEOUT: Duration = Duration::from_secs(6 * 3_600);
+/// What is wrong with many objects is said of some.
+const FSCK_MAX_BYTES: usize = 64 << 20;
+
+impl Git {
+    /// Names of directories that are half made or half deleted.
+    pub async fn partial(&self) -> Result<Vec<String>, GitError> {
+        let root = self.0.root.clone();
+        let listed = tasks::blocking(move || repository::list(&root)).await;
+        let partial = listed.map_err(GitError::io("listing repositories"))?.partial;
+        let names = partial.iter().filter_map(|path| path.file_name());
+        Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())
+    }
+
+    /// The branch that `HEAD` names; `None`: it names none.
+    pub async fn head(&self, repository: u64) -> Result<Option<String>, GitError> {
+        let head = self.directory(repository).join("HEAD");
+        let text = tasks::blocking(move || fs::read_to_string(head)).await;
+        let text = text.map_err(GitError::io("reading HEAD"))?;
+        Ok(text.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned))
+    }
+
+    /// Makes a ref that is not there name an object that is.
+    pub async fn restore_ref(&self, repository: u64, name: &str, object_id: &str) -> Result<(), GitError> {
+        if !is_valid(name) {
+            return Err(GitError::Argument { command: "update-ref".into() });
+        }
+        // An empty old value: the ref must not be there.
+        self.call(repository, ["update-ref"]).operands([name, object_id, ""]).run().await.map(drop)
+    }
+
+    /// Moves a repository that nothing knows out of the way, to `set-aside` beside the repositories.
+    pub async fn set_aside(&self, repository: u64) -> Result<(), GitError> {
+        let from = self.directory(repository);
+        let to = self.0.root.with_file_name("set-aside");
+        let moved = tasks::blocking(move || {
+            repository::make_dir(&to)?;
+            let target = to.join(from.file_name().unwrap_or_default());
+            if target.try_exists()? {
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something of that number is there"));
+            }
+            fs::rename(&from, target)
+        });
+        moved.await.map_err(GitError::io("setting a repository aside"))
+    }
+
+    /// Has git check all objects; gives what it says is wrong, the first words of it.
+    pub async fn fsck(&self, repository: u64) -> Result<Option<String>, GitError> {
+        let call = self.call(repository, ["fsck", "--full", "--no-dangling", "--no-progress"]);
+        match call.timeout(FSCK_TIMEOUT).output_max_bytes(FSCK_MAX_BYTES).run().await {
+            Ok(_) => Ok(None),
+            Err(GitError::Failed { stderr, status: Some(_), .. }) if stderr.is_empty() => {
+                Ok(Some("git fsck found something".into()))
+            }
+            Err(GitError::Failed { stderr, status: Some(_), .. }) => Ok(Some(stderr)),
+            Err(error) => Err(error),
+        }
+    }
+}

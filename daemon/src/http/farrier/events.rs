@@ -1,0 +1,226 @@
+//! What happens, as it happens: server-sent events, or a page of them as JSON.
+
+use std::{convert::Infallible, fmt::Write as _, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::{RawQuery, State},
+    response::{IntoResponse as _, Response},
+};
+use bytes::Bytes;
+use farrier_common::api;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use tokio::{
+    sync::{OwnedSemaphorePermit, watch},
+    time::Instant,
+};
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfRepository, SignedIn},
+        error::ApiError,
+        extract::ok,
+        openapi::parameters::{LastEvent, WhichEvents},
+        query, show,
+    },
+    model::identity::Identity,
+    service::{
+        Error,
+        access::Action,
+        events::{self, Filter},
+        repositories,
+    },
+};
+
+/// Events of a page when the request names no number, and most of them.
+const PAGE: usize = 100;
+const PAGE_MAX: usize = 1_000;
+/// A comment goes out when nothing else did for so long: the client sees that somebody is there.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// A stream ends after so long and the client goes on where it was: a right that was taken away
+/// ends with it.
+const LIFE: Duration = Duration::from_secs(600);
+/// Where a client that lost its stream was.
+const LAST: HeaderName = HeaderName::from_static("last-event-id");
+
+/// What happens: a stream of server-sent events, or, to who accepts only JSON, a page.
+#[utoipa::path(
+    get, path = "/events",
+    operation_id = "farrierListEvents", tag = "farrier",
+    params(WhichEvents, LastEvent),
+    security(("account" = [])),
+    responses(
+        (status = 200, content((api::Events = "application/json"), (String = "text/event-stream"))),
+    ),
+)]
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    caller: Caller<SignedIn<OfRepository>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = query.as_deref();
+    let filter = filter(&app, &caller.identity, query).await?;
+    let wants_page = headers.get(header::ACCEPT).is_some_and(|value| value.as_bytes() == b"application/json");
+    let after = after(query, &headers)?;
+    if wants_page {
+        let limit = number(query, "limit")?.map_or(PAGE, |limit| usize::try_from(limit).unwrap_or(PAGE_MAX));
+        let limit = limit.clamp(1, PAGE_MAX);
+        let page = events::page(&app, &caller.identity, &filter, after.unwrap_or(0), limit).await?;
+        return Ok(ok(api::Events {
+            events: page.events.iter().map(show::event).collect(),
+            next: show::number(page.next),
+            more: page.more,
+            gap: page.gap,
+        })
+        .into_response());
+    }
+    let seat = app.event_streams.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
+    let stream = Stream {
+        heard: app.events.listen(),
+        after: after.unwrap_or_else(|| events::present(&app)),
+        app,
+        identity: caller.identity,
+        filter,
+        ends: Instant::now() + LIFE,
+        begun: false,
+        _seat: seat,
+    };
+    let pieces = futures_util::stream::unfold(stream, async |mut stream| {
+        let piece = stream.next().await?;
+        Some((Ok::<_, Infallible>(piece), stream))
+    });
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    ];
+    Ok((headers, Body::from_stream(pieces)).into_response())
+}
+
+async fn filter(app: &App, identity: &Identity, query: Option<&str>) -> Result<Filter, ApiError> {
+    let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    let kinds = pairs.filter(|(name, _)| name == "kind").flat_map(|(_, value)| {
+        value.split(',').map(str::trim).filter(|kind| !kind.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    });
+    let kinds = kinds.collect();
+    let Some(path) = query::value(query, "repository") else { return Ok(Filter { repository: None, kinds }) };
+    let (owner, name) = path
+        .split_once('/')
+        .ok_or_else(|| ApiError::unprocessable("repository", "[repository]: must be OWNER/NAME"))?;
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let found = repositories::find(&snapshot, identity, owner, name, Action::Read).await?;
+    Ok(Filter { repository: Some(found.repository.id), kinds })
+}
+
+/// Where to go on: the header is what clients send by themselves when they come back.
+fn after(query: Option<&str>, headers: &HeaderMap) -> Result<Option<u64>, ApiError> {
+    match headers.get(LAST) {
+        Some(value) => {
+            let number = value.to_str().ok().and_then(|text| text.trim().parse().ok());
+            let refused = || ApiError::unprocessable("last-event-id", "[last-event-id]: must be a number");
+            number.map(Some).ok_or_else(refused)
+        }
+        None => number(query, "after"),
+    }
+}
+
+fn number(query: Option<&str>, name: &str) -> Result<Option<u64>, ApiError> {
+    let Some(text) = query::value(query, name) else { return Ok(None) };
+    match text.parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(ApiError::unprocessable(name, format!("[{name}]: must be a number"))),
+    }
+}
+
+/// A stream of one client. It reads from the store what the client has taken, and holds nothing
+/// beside.
+struct Stream {
+    app: App,
+    identity: Identity,
+    filter: Filter,
+    after: u64,
+    heard: watch::Receiver<()>,
+    ends: Instant,
+    begun: bool,
+    _seat: OwnedSemaphorePermit,
+}
+
+impl Stream {
+    /// What goes out next; `None`: the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        if !self.begun {
+            self.begun = true;
+            // The head reaches the client with this.
+            return Some(Bytes::from_static(b": farrier\n\n"));
+        }
+        let quiet = Instant::now() + HEARTBEAT;
+        loop {
+            if Instant::now() >= self.ends || self.app.tasks.stop().is_cancelled() {
+                return None;
+            }
+            // Marked before the look: what settles after it is heard.
+            self.heard.mark_unchanged();
+            let page = events::page(&self.app, &self.identity, &self.filter, self.after, PAGE).await;
+            let page =
+                page.inspect_err(|error| tracing::warn!(error = error as &dyn std::error::Error, "events")).ok()?;
+            self.after = page.next;
+            let text = text(&page);
+            if !text.is_empty() {
+                return Some(text.into());
+            }
+            if page.more {
+                continue;
+            }
+            let stop = self.app.tasks.stop().clone();
+            tokio::select! {
+                heard = self.heard.changed() => heard.ok()?,
+                () = tokio::time::sleep_until(quiet) => return Some(Bytes::from_static(b": quiet\n\n")),
+                () = tokio::time::sleep_until(self.ends) => {}
+                () = stop.cancelled() => {}
+            }
+        }
+    }
+}
+
+/// A page in the words of server-sent events.
+fn text(page: &events::Page) -> String {
+    let mut text = String::new();
+    if page.gap {
+        text.push_str("event: gap\ndata: {}\n\n");
+    }
+    for event in &page.events {
+        let json = serde_json::to_string(&show::event(event)).expect("bodies are plain data");
+        let _ = write!(text, "id: {}\nevent: {}\ndata: {json}\n\n", event.id, event.kind);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use farrier_proto::store::Event;
+
+    use super::*;
+
+    #[test]
+    fn events_are_written_one_line_each_and_gaps_are_said() {
+        let event = Event { id: 7, kind: "push".into(), repository_path: "a/b\n".into(), ..Event::default() };
+        let page = events::Page { events: vec![event], gap: true, ..events::Page::default() };
+        let text = text(&page);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..5], ["event: gap", "data: {}", "", "id: 7", "event: push"]);
+        assert!(lines[5].starts_with("data: {\"id\":7,") && lines[6].is_empty(), "{text}");
+    }
+
+    #[test]
+    fn the_header_comes_before_the_query() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(after(Some("after=3"), &headers).expect("a number"), Some(3));
+        headers.insert(LAST, HeaderValue::from_static("9"));
+        assert_eq!(after(Some("after=3"), &headers).expect("a number"), Some(9));
+        assert_eq!(
+            after(Some("after=x"), &HeaderMap::new()).expect_err("no number").message(),
+            "[after]: must be a number"
+        );
+    }
+}

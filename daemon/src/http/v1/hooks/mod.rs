@@ -1,0 +1,85 @@
+//! Webhooks of administrators, repositories, organisations and accounts. One set of steps for all;
+//! the places differ only in who may manage their hooks.
+
+pub(in crate::http) mod admin;
+pub(in crate::http) mod orgs;
+pub(in crate::http) mod repositories;
+pub(in crate::http) mod user;
+
+use axum::response::{IntoResponse as _, Response};
+use farrier_common::api;
+use farrier_proto::store::HookScope;
+use http::{HeaderName, HeaderValue, StatusCode};
+
+use crate::{
+    app::App,
+    http::{
+        error::ApiError,
+        extract::{Output, created, ok},
+        page::Page,
+        show,
+    },
+    service::{
+        Error,
+        hooks::{self, Place, Saved},
+    },
+    store::Read,
+};
+
+/// Names of events in the request that mean nothing here.
+const IGNORED: HeaderName = HeaderName::from_static("x-farrier-ignored-events");
+/// Most of them that are named.
+const IGNORED_MAX_BYTES: usize = 512;
+
+/// The number in a path; one that is none names no hook.
+fn number(text: &str) -> u64 {
+    text.parse().unwrap_or(0)
+}
+
+async fn list(
+    app: &App,
+    read: &impl Read,
+    scopes: &[HookScope],
+    target: u64,
+    path: &str,
+    query: Option<&str>,
+) -> Result<Response, ApiError> {
+    let page = Page::of(query);
+    let (found, total) = page.cut(hooks::list(read, scopes, target).await.map_err(Error::from)?);
+    let shown: Vec<_> = found.iter().map(|found| show::hook(app, found)).collect();
+    Ok(page.answer(app, path, query, total, shown))
+}
+
+async fn get(app: &App, read: &impl Read, place: Place, id: &str) -> Result<Output<api::Hook>, ApiError> {
+    Ok(ok(show::hook(app, &hooks::get(read, place, number(id)).await?)))
+}
+
+async fn create(app: &App, place: Place, input: api::CreateHook) -> Result<Response, ApiError> {
+    let saved = hooks::create(app, place, input).await?;
+    Ok(answer(created(show::hook(app, &saved.found)), &saved))
+}
+
+async fn edit(app: &App, place: Place, id: &str, input: &api::EditHook) -> Result<Response, ApiError> {
+    let saved = hooks::edit(app, place, number(id), input).await?;
+    Ok(answer(ok(show::hook(app, &saved.found)), &saved))
+}
+
+async fn delete(app: &App, place: Place, id: &str) -> Result<StatusCode, ApiError> {
+    hooks::delete(app, place, number(id)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Says in a header which names were ignored, as far as a header can hold them.
+fn answer(output: Output<api::Hook>, saved: &Saved) -> Response {
+    let mut response = output.into_response();
+    let plain = |c: char| if c.is_ascii_graphic() && c != ',' { c } else { '?' };
+    let names: Vec<String> = saved.ignored.iter().map(|name| name.chars().map(plain).collect()).collect();
+    let text = names.join(", ");
+    let text = text.get(..IGNORED_MAX_BYTES).unwrap_or(&text);
+    if let Ok(value) = HeaderValue::from_str(text)
+        && !text.is_empty()
+    {
+        response.headers_mut().insert(IGNORED, value);
+    }
+    response
+}

@@ -1,0 +1,120 @@
+//! Hooks of an organisation: they hear of all its repositories.
+
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::Response,
+};
+use farrier_common::api;
+use http::StatusCode;
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfOrganization, SignedIn},
+        error::ApiError,
+        extract::{Input, Output},
+        openapi::parameters::Paging,
+    },
+    service::{Error, hooks::Place},
+    store::Snapshot,
+};
+
+type Who = Caller<SignedIn<OfOrganization>>;
+
+/// The place, if the caller may manage its hooks, and the snapshot that says so.
+async fn scene(app: &App, caller: &Who, name: &str) -> Result<(Snapshot, Place), ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let place = Place::of_org(app, &snapshot, &caller.identity, name).await?;
+    Ok((snapshot, place))
+}
+
+/// Hooks of an organisation.
+#[utoipa::path(
+    get, path = "/orgs/{org}/hooks",
+    operation_id = "orgListHooks", tag = "organization",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Hook>)),
+)]
+pub(in crate::http) async fn list(
+    State(app): State<App>,
+    caller: Who,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let (snapshot, place) = scene(&app, &caller, &name).await?;
+    let path = format!("/api/v1/orgs/{name}/hooks");
+    super::list(&app, &snapshot, &[place.scope()], place.target(), &path, query.as_deref()).await
+}
+
+/// Makes a hook of an organisation.
+#[utoipa::path(
+    post, path = "/orgs/{org}/hooks",
+    operation_id = "orgCreateHook", tag = "organization",
+    request_body = api::CreateHook,
+    responses(
+        (status = 201, body = api::Hook),
+        (status = 409, description = "The place has as many hooks as it can."),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
+pub(in crate::http) async fn create(
+    State(app): State<App>,
+    caller: Who,
+    Path(name): Path<String>,
+    Input(input): Input<api::CreateHook>,
+) -> Result<Response, ApiError> {
+    let (_, place) = scene(&app, &caller, &name).await?;
+    super::create(&app, place, input).await
+}
+
+/// A hook of an organisation.
+#[utoipa::path(
+    get, path = "/orgs/{org}/hooks/{id}",
+    operation_id = "orgGetHook", tag = "organization",
+    security(("account" = [])),
+    responses((status = 200, body = api::Hook)),
+)]
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    caller: Who,
+    Path((name, id)): Path<(String, String)>,
+) -> Result<Output<api::Hook>, ApiError> {
+    let (snapshot, place) = scene(&app, &caller, &name).await?;
+    super::get(&app, &snapshot, place, &id).await
+}
+
+/// Changes a hook of an organisation.
+#[utoipa::path(
+    patch, path = "/orgs/{org}/hooks/{id}",
+    operation_id = "orgEditHook", tag = "organization",
+    request_body = api::EditHook,
+    responses(
+        (status = 200, body = api::Hook),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
+pub(in crate::http) async fn edit(
+    State(app): State<App>,
+    caller: Who,
+    Path((name, id)): Path<(String, String)>,
+    Input(input): Input<api::EditHook>,
+) -> Result<Response, ApiError> {
+    let (_, place) = scene(&app, &caller, &name).await?;
+    super::edit(&app, place, &id, &input).await
+}
+
+/// Removes a hook of an organisation.
+#[utoipa::path(
+    delete, path = "/orgs/{org}/hooks/{id}",
+    operation_id = "orgDeleteHook", tag = "organization",
+    responses((status = 204)),
+)]
+pub(in crate::http) async fn delete(
+    State(app): State<App>,
+    caller: Who,
+    Path((name, id)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    let (_, place) = scene(&app, &caller, &name).await?;
+    super::delete(&app, place, &id).await
+}

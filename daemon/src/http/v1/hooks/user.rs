@@ -1,0 +1,108 @@
+//! The caller's own hooks: they hear of all the caller's repositories.
+
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::Response,
+};
+use farrier_common::api;
+use http::StatusCode;
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfUser, SignedIn},
+        error::ApiError,
+        extract::{Input, Output},
+        openapi::parameters::Paging,
+    },
+    service::{Error, hooks::Place},
+};
+
+type Who = Caller<SignedIn<OfUser>>;
+
+/// Hooks of the caller.
+#[utoipa::path(
+    get, path = "/user/hooks",
+    operation_id = "userListHooks", tag = "user",
+    params(Paging),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Hook>)),
+)]
+pub(in crate::http) async fn list(
+    State(app): State<App>,
+    caller: Who,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let place = Place::of_caller(&app, &caller.identity)?;
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    super::list(&app, &snapshot, &[place.scope()], place.target(), "/api/v1/user/hooks", query.as_deref()).await
+}
+
+/// Makes a hook of the caller.
+#[utoipa::path(
+    post, path = "/user/hooks",
+    operation_id = "userCreateHook", tag = "user",
+    request_body = api::CreateHook,
+    responses(
+        (status = 201, body = api::Hook),
+        (status = 409, description = "The place has as many hooks as it can."),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
+pub(in crate::http) async fn create(
+    State(app): State<App>,
+    caller: Who,
+    Input(input): Input<api::CreateHook>,
+) -> Result<Response, ApiError> {
+    super::create(&app, Place::of_caller(&app, &caller.identity)?, input).await
+}
+
+/// A hook of the caller.
+#[utoipa::path(
+    get, path = "/user/hooks/{id}",
+    operation_id = "userGetHook", tag = "user",
+    security(("account" = [])),
+    responses((status = 200, body = api::Hook)),
+)]
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    caller: Who,
+    Path(id): Path<String>,
+) -> Result<Output<api::Hook>, ApiError> {
+    let place = Place::of_caller(&app, &caller.identity)?;
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    super::get(&app, &snapshot, place, &id).await
+}
+
+/// Changes a hook of the caller.
+#[utoipa::path(
+    patch, path = "/user/hooks/{id}",
+    operation_id = "userEditHook", tag = "user",
+    request_body = api::EditHook,
+    responses(
+        (status = 200, body = api::Hook),
+        (status = 400, description = "A channel cannot be called so."),
+    ),
+)]
+pub(in crate::http) async fn edit(
+    State(app): State<App>,
+    caller: Who,
+    Path(id): Path<String>,
+    Input(input): Input<api::EditHook>,
+) -> Result<Response, ApiError> {
+    super::edit(&app, Place::of_caller(&app, &caller.identity)?, &id, &input).await
+}
+
+/// Removes a hook of the caller.
+#[utoipa::path(
+    delete, path = "/user/hooks/{id}",
+    operation_id = "userDeleteHook", tag = "user",
+    responses((status = 204)),
+)]
+pub(in crate::http) async fn delete(
+    State(app): State<App>,
+    caller: Who,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    super::delete(&app, Place::of_caller(&app, &caller.identity)?, &id).await
+}

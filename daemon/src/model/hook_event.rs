@@ -1,0 +1,158 @@
+//! The one table of events that hooks can ask for: their names on the way in, on the way out and in
+//! the headers of deliveries, and which of them this service ever sends.
+
+/// An event as a hook stores it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HookEvent {
+    /// Its name in answers, and in headers the fine one.
+    pub name: &'static str,
+    /// The name that means it alone on the way in: some names mean a whole group there.
+    pub exact: &'static str,
+    /// Its fine and its coarse name in the headers of deliveries; reviews come in three kinds.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// Whether this service can ever send it. The others are kept for who asks for them, since
+    /// clients ask for all at once.
+    pub sent: bool,
+    /// What it tells of.
+    pub about: &'static str,
+}
+
+macro_rules! events {
+    ($($name:literal $(exact $exact:literal)? as [$(($fine:literal, $coarse:literal)),*], $sent:expr, $about:literal;)*) => {
+        /// Every event, in the order of answers.
+        pub const EVENTS: &[HookEvent] = &[$(HookEvent {
+            name: $name,
+            exact: events!(@exact $name $($exact)?),
+            headers: &[$(($fine, $coarse)),*],
+            sent: $sent,
+            about: $about,
+        }),*];
+    };
+    (@exact $name:literal $exact:literal) => { $exact };
+    (@exact $name:literal) => { $name };
+}
+
+events! {
+    "create" as [("create", "create")], true, "a branch or a tag was made";
+    "delete" as [("delete", "delete")], true, "a branch or a tag was removed";
+    "fork" as [("fork", "fork")], false, "a repository was forked";
+    "push" as [("push", "push")], true, "a branch or a tag moved";
+    "issues" exact "issues_only" as [("issues", "issues")], false, "an issue changed";
+    "issue_assign" as [("issue_assign", "issues")], false, "an issue was assigned";
+    "issue_label" as [("issue_label", "issues")], false, "labels of an issue changed";
+    "issue_milestone" as [("issue_milestone", "issues")], false, "the milestone of an issue changed";
+    "issue_comment" as [("issue_comment", "issue_comment")], false, "a comment on an issue";
+    "pull_request" exact "pull_request_only" as [("pull_request", "pull_request")], false, "a pull request changed";
+    "pull_request_assign" as [("pull_request_assign", "pull_request")], false, "a pull request was assigned";
+    "pull_request_label" as [("pull_request_label", "pull_request")], false, "labels of a pull request changed";
+    "pull_request_milestone" as [("pull_request_milestone", "pull_request")], false, "its milestone changed";
+    "pull_request_comment" as [("pull_request_comment", "issue_comment")], false, "a comment on a pull request";
+    "pull_request_review" as [
+        ("pull_request_review_approved", "pull_request_approved"),
+        ("pull_request_review_rejected", "pull_request_rejected"),
+        ("pull_request_review_comment", "pull_request_comment")
+    ], false, "a review of a pull request";
+    "pull_request_sync" as [("pull_request_sync", "pull_request")], false, "commits of a pull request changed";
+    "wiki" as [("wiki", "wiki")], false, "a page of a wiki changed";
+    "repository" as [("repository", "repository")], true, "a repository was made, changed, renamed or removed";
+    "release" as [("release", "release")], false, "a release changed";
+    "package" as [("package", "package")], false, "a package was published or removed";
+    "pull_request_review_request" as [("pull_request_review_request", "pull_request")], false, "a review was asked for";
+    "status" as [("status", "status")], false, "the status of a commit changed";
+    "workflow_run" as [("workflow_run", "workflow_run")], true, "a run began or ended";
+    "workflow_job" as [("workflow_job", "workflow_job")], true, "a job began or ended";
+}
+
+/// The default when a hook names no events.
+pub const DEFAULT: &str = "push";
+
+/// The event with this name in answers.
+pub fn by_name(name: &str) -> Option<&'static HookEvent> {
+    EVENTS.iter().find(|event| event.name == name)
+}
+
+/// What a list of names on the way in comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Names as they are stored, in the order of the table.
+    pub events: Vec<String>,
+    /// Names that mean nothing here.
+    pub ignored: Vec<String>,
+}
+
+/// Reads names as the API family means them, in any case: `issues` and `pull_request` stand for
+/// their groups.
+pub fn read<S: AsRef<str>>(names: &[S]) -> Asked {
+    read_as(names, means)
+}
+
+/// Reads names that each mean one event: as `events_exact` of an answer has them.
+pub fn read_exact<S: AsRef<str>>(names: &[S]) -> Asked {
+    read_as(names, |name, event| name == event.exact)
+}
+
+fn read_as<S: AsRef<str>>(names: &[S], means: impl Fn(&str, &HookEvent) -> bool) -> Asked {
+    let lower: Vec<String> = names.iter().map(|name| name.as_ref().trim().to_lowercase()).collect();
+    let asked = |event: &&HookEvent| lower.iter().any(|name| means(name, event));
+    let known = |name: &str| EVENTS.iter().any(|event| means(name, event));
+    let given = names.iter().map(AsRef::as_ref).zip(&lower);
+    Asked {
+        events: EVENTS.iter().filter(asked).map(|event| event.name.to_owned()).collect(),
+        ignored: given.filter(|(_, name)| !known(name)).map(|(given, _)| given.to_owned()).collect(),
+    }
+}
+
+/// Whether the name on the way in asks for the event.
+fn means(name: &str, event: &HookEvent) -> bool {
+    match name {
+        "issues" => event.name == "issues" || event.name.starts_with("issue_"),
+        "pull_request" => event.name.starts_with("pull_request"),
+        name => name == event.exact,
+    }
+}
+
+/// The names of an answer's `events_exact`.
+pub fn exact<S: AsRef<str>>(events: &[S]) -> Vec<String> {
+    let exact = |name: &str| by_name(name).map_or_else(|| name.to_owned(), |event| event.exact.to_owned());
+    events.iter().map(|name| exact(name.as_ref())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn check_8_groups_and_single_events_in_any_case() {
+        let issues = ["issues", "issue_assign", "issue_label", "issue_milestone", "issue_comment"];
+        assert_eq!(read(&["Issues"]).events, issues);
+        assert_eq!(read(&["issues_only"]).events, ["issues"]);
+        assert_eq!(read(&["PULL_REQUEST_REVIEW"]).events, ["pull_request_review"]);
+        assert_eq!(read(&["pull_request"]).events.len(), 8);
+        assert_eq!(read(&["push", "create", "push"]).events, ["create", "push"]);
+        let asked = read(&["*", "workflow_job", "Nothing"]);
+        assert_eq!((asked.events, asked.ignored), (vec!["workflow_job".into()], vec!["*".into(), "Nothing".into()]));
+    }
+
+    #[test]
+    fn check_13_exact_names_come_back_as_they_went() {
+        for event in EVENTS {
+            let out = exact(&[event.name]);
+            assert_eq!(read_exact(&out).events, [event.name], "{}", event.name);
+            assert_eq!(read(&out).events, [event.name], "{}", event.name);
+        }
+        let all: Vec<&str> = EVENTS.iter().map(|event| event.name).collect();
+        assert_eq!(read_exact(&exact(&all)).events, all);
+    }
+
+    #[test]
+    fn check_27_headers_have_a_fine_and_a_coarse_name() {
+        let header = |name: &str| by_name(name).expect(name).headers[0].1;
+        assert_eq!(header("issue_label"), "issues");
+        assert_eq!(header("pull_request_comment"), "issue_comment");
+        let fine = by_name("pull_request_review").expect("known").headers;
+        assert_eq!(fine[2], ("pull_request_review_comment", "pull_request_comment"));
+        for event in EVENTS.iter().filter(|event| event.sent) {
+            assert_eq!(event.headers, [(event.name, event.name)]);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What was delivered, and asking for it again.
+
+use bytes::Bytes;
+use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger};
+use uuid::Uuid;
+
+use crate::{
+    app::App,
+    clock::Millis,
+    service::{Error, hooks, hooks::Place},
+    store::{
+        Read, Tx,
+        deliveries::{self, Wanted},
+    },
+};
+
+const MISSING: Error = Error::NotFound { what: "the delivery" };
+/// Payloads that are larger are not shown.
+const SHOWN_MAX_BYTES: usize = 1 << 20;
+/// Deliveries that one transaction puts into line.
+const RECOVER_BATCH: usize = 200;
+
+/// Whose deliveries are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// Those of all hooks, deleted ones too: for administrators.
+    All,
+    /// Those of one hook that is there.
+    Hook(u64),
+}
+
+impl Of {
+    /// Those of the hook with number `id` at `place`.
+    pub async fn hook(read: &impl Read, place: Place, id: u64) -> Result<Self, Error> {
+        Ok(Self::Hook(hooks::get(read, place, id).await?.hook.id))
+    }
+
+    /// Those of the hook with number `id`, wherever it belongs: for administrators.
+    pub async fn any_hook(read: &impl Read, id: u64) -> Result<Self, Error> {
+        let row = crate::store::hooks::get(read, id).await?.filter(|row| row.retired_ms == 0);
+        row.map(|row| Self::Hook(row.id)).ok_or(Error::NotFound { what: "the hook" })
+    }
+
+    fn holds(self, row: &Delivery) -> bool {
+        match self {
+            Self::All => true,
+            Self::Hook(id) => row.hook_id == id,
+        }
+    }
+}
+
+/// A delivery and all that is remembered of it.
+#[derive(Clone, Debug)]
+pub struct Detail {
+    /// The delivery.
+    pub row: Delivery,
+    /// Its attempts, the first one first.
+    pub attempts: Vec<Attempt>,
+    /// What the event says; empty when it is forgotten.
+    pub json: Bytes,
+}
+
+/// A page of deliveries.
+#[derive(Clone, Debug)]
+pub struct PageOf {
+    /// The deliveries, newest first.
+    pub rows: Vec<Delivery>,
+    /// The one behind which the next page begins; 0: there is none.
+    pub next: u64,
+    /// How many there are, where that was counted.
+    pub total: Option<u64>,
+}
+
+/// A page, newest first.
+pub async fn list(read: &impl Read, of: Of, mut wanted: Wanted) -> Result<PageOf, Error> {
+    if let Of::Hook(id) = of {
+        wanted.hook = Some(id);
+    }
+    let total = if wanted.before == 0 { deliveries::total(read, &wanted).await? } else { None };
+    let (rows, next) = deliveries::page(read, &wanted).await?;
+    Ok(PageOf { rows, next, total })
+}
+
+/// The delivery that `text` names: its identifier or its number.
+async fn find(read: &impl Read, of: Of, text: &str) -> Result<Delivery, Error> {
+    let row = if let Ok(id) = text.parse() {
+        deliveries::get(read, id).await?
+    } else {
+        let uuid = Uuid::parse_str(text).map_err(|_| MISSING)?;
+        deliveries::by_uuid(read, *uuid.as_bytes()).await?
+    };
+    row.filter(|row| of.holds(row)).ok_or(MISSING)
+}
+
+/// One delivery with its attempts.
+pub async fn get(read: &impl Read, of: Of, text: &str) -> Result<Detail, Error> {
+    let row = find(read, of, text).await?;
+    let attempts = deliveries::attempts(read, row.id).await?;
+    let said = deliveries::payload(read, row.event_id).await?;
+    let json = said.map(|(json, _)| json).filter(|json| json.len() <= SHOWN_MAX_BYTES).unwrap_or_default();
+    Ok(Detail { row, attempts, json })
+}
+
+/// Asks for another attempt, before all that waits in line. The same bytes go out under the same
+/// identifier, signed with the hook's secret of then.
+pub async fn redeliver(app: &App, of: Of, text: &str) -> Result<Delivery, Error> {
+    let row = app
+        .store
+        .write(async |tx: Tx| {
+            let row = find(&tx, of, text).await?;
+            if crate::store::hooks::get(&tx, row.hook_id).await?.is_none() {
+                return Err(Error::Conflict { reason: "the hook of this delivery is gone".into() });
+            }
+            if deliveries::payload(&tx, row.event_id).await?.is_none() {
+                return Err(Error::Conflict { reason: "what this delivery said is forgotten".into() });
+            }
+            deliveries::ask_again(&tx, &row, DeliveryTrigger::Manual, true);
+            deliveries::get(&tx, row.id).await?.ok_or(MISSING)
+        })
+        .await?;
+    app.outbox.urge(row.hook_id);
+    Ok(row)
+}
+
+/// Puts what a hook has missed since `since_ms` into its line once more; how many deliveries.
+pub async fn recover(app: &App, of: Of, since_ms: Millis) -> Result<u64, Error> {
+    let Of::Hook(hook) = of else { return Err(Error::NotFound { what: "the hook" }) };
+    let (mut before, mut count) = (0, 0);
+    loop {
+        let step = async |tx: Tx| recover_some(&tx, hook, before, since_ms).await;
+        let (recovered, last) = app.store.write(step).await?;
+        count += recovered;
+        if count > 0 {
+            app.outbox.urge(hook);
+        }
+        match last {
+            Some(last) => before = last,
+            None => return Ok(count),
+        }
+    }
+}
+
+/// Recovers the next failures behind `before`; how many, and behind which to go on.
+async fn recover_some(tx: &Tx, hook: u64, before: u64, since_ms: Millis) -> Result<(u64, Option<u64>), Error> {
+    let rows = deliveries::failures(tx, hook, before, RECOVER_BATCH).await?;
+    let last = rows.last().map(|row| row.id).filter(|_| rows.len() == RECOVER_BATCH);
+    let mut count = 0;
+    for row in rows.iter().filter(|row| row.created_ms >= since_ms && row.state() != DeliveryState::Pending) {
+        deliveries::ask_again(tx, row, DeliveryTrigger::Manual, false);
+        count += 1;
+    }
+    let over = rows.last().is_some_and(|row| row.created_ms < since_ms);
+    Ok((count, last.filter(|_| !over)))
+}

@@ -1,0 +1,7 @@
+//! Deliveries of webhooks: making attempts, looking at them, asking for them again.
+
+pub mod attempt;
+mod complete;
+pub mod history;
+pub mod sweep;
+pub mod test;

@@ -1,0 +1,42 @@
+//! Forgets deliveries that are too old, too many or too large.
+
+use crate::{
+    app::App,
+    clock::Millis,
+    service::Error,
+    store::{Tx, deliveries},
+};
+
+/// Deliveries of one transaction.
+const BATCH: usize = 250;
+/// What cannot be forgotten yet is not looked at again before.
+const PAUSE_MS: Millis = 3_600_000;
+
+/// Forgets what is to be forgotten and says when the next delivery will be too old.
+pub async fn sweep(app: &App) -> Result<Option<Millis>, Error> {
+    let limits = &app.config.webhook;
+    let keep_ms = i64::try_from(limits.keep.as_millis()).unwrap_or(i64::MAX);
+    let before_ms = app.now_ms().saturating_sub(keep_ms);
+    for hook in app.history.grown() {
+        loop {
+            let surplus = deliveries::surplus(&app.store.read().await?, hook, limits.keep_per_hook, BATCH).await?;
+            let gone = app.store.write(async |tx: Tx| deliveries::prune(&tx, &surplus).await).await?;
+            // What waits stays, so a whole batch of it is no reason to go on.
+            if surplus.len() < BATCH || gone == 0 {
+                break;
+            }
+        }
+    }
+    let mut behind = None;
+    loop {
+        let prune = async |tx: Tx| deliveries::prune_oldest(&tx, behind, before_ms, limits.keep_bytes, BATCH).await;
+        behind = app.store.write(prune).await?;
+        if behind.is_none() {
+            break;
+        }
+    }
+    let oldest = deliveries::oldest(&app.store.read().await?).await?;
+    // One that still waits may be older than all that is remembered.
+    let not_before = app.now_ms().saturating_add(PAUSE_MS.min(keep_ms));
+    Ok(oldest.map(|row| row.created_ms.saturating_add(keep_ms).max(not_before)))
+}

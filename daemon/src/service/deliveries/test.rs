@@ -1,0 +1,139 @@
+//! Deliveries that people ask for to see whether a hook works.
+
+use std::time::Duration;
+
+use farrier_proto::store::{Delivery, DeliveryState, DeliveryTrigger, HookScope, Payload, RefChange, Repository};
+use serde_json::json;
+
+use super::history::Of;
+use crate::{
+    app::App,
+    git::ref_name::HEADS,
+    model::{identity::Identity, secret},
+    service::{
+        Error,
+        access::{self, Action},
+        browse::Browse,
+        events::{self, Actor, Subject},
+        hooks::{self, Found, Place},
+        repositories,
+    },
+    show,
+    store::{Read, Tx, deliveries, ids::Kind, keys, owners, repositories as rows},
+};
+
+/// Repositories that are looked at for one with a commit.
+const LOOK_MAX: usize = 100;
+/// How often a caller that waits looks whether the delivery has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(25);
+
+/// What is to be tested with.
+#[derive(Clone, Debug, Default)]
+pub struct With {
+    /// Branch, tag or commit; empty: the default branch.
+    pub revision: String,
+    /// `owner/name` of the repository, for hooks that belong to none; empty: one with a commit.
+    pub repository: String,
+}
+
+/// Sends a push that did not happen to a hook, whatever it asks for and whether or not it is active.
+pub async fn test(app: &App, identity: &Identity, place: Place, id: u64, with: &With) -> Result<Delivery, Error> {
+    let snapshot = app.store.read().await?;
+    let found = hooks::get(&snapshot, place, id).await?;
+    let repository = repository(&snapshot, identity, place, &with.repository).await?;
+    let owner = owners::owner(&snapshot, repository.owner_kind(), repository.owner_id).await?;
+    let owner = owner.ok_or(Error::NotFound { what: "the repository" })?;
+    drop(snapshot);
+    let seen = access::Standing::Owner;
+    let browse = Browse::new(app, repositories::Found { repository: repository.clone(), owner, standing: seen });
+    if browse.git.is_empty().await? {
+        return Err(EMPTY);
+    }
+    let commit = browse.resolve(&with.revision).await?;
+    let revision = if with.revision.is_empty() { &repository.default_branch } else { &with.revision };
+    let name = if revision.starts_with("refs/") { revision.clone() } else { format!("{HEADS}{revision}") };
+    let change = RefChange { r#ref: name, before: commit.clone(), after: commit };
+    let actor = Actor::of(identity);
+    let subject = Subject { repository: &repository, owner: &browse.found.owner, actor: &actor };
+    let payload = events::test_payload(app, subject, &change);
+    insert(app, &found, "push", repository.id, &payload).await
+}
+
+const EMPTY: Error = Error::NotFound { what: "a commit to test with" };
+
+/// Sends a greeting that says which hook it is.
+pub async fn ping(app: &App, identity: &Identity, place: Place, id: u64) -> Result<Delivery, Error> {
+    let account = access::require_account(identity)?;
+    let found = hooks::get(&app.store.read().await?, place, id).await?;
+    let body = json!({
+        "zen": "A hook that answers is a hook that holds.",
+        "hook_id": show::number(id),
+        "hook": show::hook(app, &found),
+        "sender": show::user(app, &Identity::Anonymous, &account.user),
+    });
+    let repository = if place.scope() == HookScope::Repository { place.target() } else { 0 };
+    let payload = Payload { json: body.to_string().into(), ..Payload::default() };
+    insert(app, &found, "ping", repository, &payload).await
+}
+
+async fn insert(app: &App, found: &Found, event: &str, repository: u64, payload: &Payload) -> Result<Delivery, Error> {
+    // The number of an event, which it is not: nobody hears of it but this hook.
+    let number = app.store.next_id(Kind::Event).await?;
+    let id = deliveries::number(number, 0);
+    let row = Delivery {
+        id,
+        uuid: deliveries::uuid(id, secret::random_bytes()).to_vec(),
+        hook_id: found.hook.id,
+        event_id: number,
+        event: event.to_owned(),
+        repository_id: repository,
+        trigger: DeliveryTrigger::Test.into(),
+        next_trigger: DeliveryTrigger::Test.into(),
+        state: DeliveryState::Pending.into(),
+        created_ms: app.now_ms(),
+        ..Delivery::default()
+    };
+    app.store
+        .write(async |tx: Tx| {
+            tx.put(keys::payload(number), payload);
+            deliveries::insert_urgent(&tx, &row);
+            Ok::<_, Error>(())
+        })
+        .await?;
+    app.outbox.urge(found.hook.id);
+    Ok(row)
+}
+
+/// Waits until a delivery has ended, at most as long as an attempt takes.
+pub async fn wait(app: &App, of: Of, row: &Delivery) -> Result<super::history::Detail, Error> {
+    let text = row.id.to_string();
+    let longest = Duration::from_secs(crate::config::file::TIMEOUT_SECS_MAX + 1);
+    let ended = async {
+        loop {
+            let detail = super::history::get(&app.store.read().await?, of, &text).await?;
+            if detail.row.state() != DeliveryState::Pending {
+                return Ok::<_, Error>(detail);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    match tokio::time::timeout(longest, ended).await {
+        Ok(detail) => detail,
+        Err(_) => super::history::get(&app.store.read().await?, of, &text).await,
+    }
+}
+
+/// The repository that a test pretends to be pushed to.
+async fn repository(read: &impl Read, identity: &Identity, place: Place, named: &str) -> Result<Repository, Error> {
+    const MISSING: Error = Error::NotFound { what: "the repository" };
+    if place.scope() == HookScope::Repository {
+        return rows::get(read, place.target()).await?.ok_or(MISSING);
+    }
+    if let Some((owner, name)) = named.split_once('/') {
+        let found = repositories::find(read, identity, owner, name, Action::Read).await?;
+        let holds = place.is_admin() || found.repository.owner_id == place.target();
+        return if holds { Ok(found.repository) } else { Err(MISSING) };
+    }
+    let candidates = rows::newest(read, (!place.is_admin()).then(|| place.target()), LOOK_MAX).await?;
+    candidates.into_iter().find(|row| !row.empty && !row.deleted).ok_or(EMPTY)
+}

@@ -1,0 +1,236 @@
+//! What hooks are told: the JSON of an event, complete but for what only git knows.
+//!
+//! Everything is shown as to somebody who has not signed in, and as it was when it happened: what is
+//! deleted or renamed later stays readable here.
+
+use farrier_common::api;
+use farrier_proto::store::{Job, Payload, RefChange, Run};
+use serde::Serialize;
+
+use super::{Actor, News, Subject, news::ref_type};
+use crate::{
+    app::App, git::ref_name, model::identity::Identity, service::access::Standing, show, store::owners::Owner,
+};
+
+/// What everything is shown to.
+const READER: &Identity = &Identity::Anonymous;
+/// Who is named when the account is gone, as the API family does.
+const GHOST: &str = "Ghost";
+/// Who is named for a local CI agent.
+const AGENT: &str = "ci-agent";
+
+#[derive(Serialize)]
+struct RepositoryBody {
+    action: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<serde_json::Map<String, serde_json::Value>>,
+    repository: api::Repository,
+    organization: api::User,
+    sender: api::User,
+}
+
+#[derive(Serialize)]
+struct CreateBody<'a> {
+    sha: &'a str,
+    /// The full name: what a type of hook makes of it is decided when it is sent.
+    r#ref: &'a str,
+    ref_type: &'static str,
+    repository: api::Repository,
+    sender: api::User,
+}
+
+#[derive(Serialize)]
+struct DeleteBody<'a> {
+    r#ref: &'a str,
+    ref_type: &'static str,
+    pusher_type: &'static str,
+    repository: api::Repository,
+    sender: api::User,
+}
+
+#[derive(Serialize)]
+struct PushBody<'a> {
+    r#ref: &'a str,
+    before: &'a str,
+    after: &'a str,
+    #[serde(flatten)]
+    nothing: Option<NoCommits>,
+    created: bool,
+    deleted: bool,
+    repository: api::Repository,
+    pusher: api::User,
+    sender: api::User,
+}
+
+/// What a push that took something away says of commits: nobody need ask git.
+#[derive(Serialize)]
+struct NoCommits {
+    compare_url: String,
+    commits: [(); 0],
+    total_commits: u32,
+    head_commit: Option<()>,
+}
+
+#[derive(Serialize)]
+struct RunBody {
+    action: &'static str,
+    workflow: WorkflowBody,
+    workflow_run: RunAndMore,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    organization: Option<api::Organization>,
+    repository: api::Repository,
+    sender: api::User,
+}
+
+/// A run in an event has more than one in a list.
+#[derive(Serialize)]
+struct RunAndMore {
+    #[serde(flatten)]
+    run: api::Run,
+    previous_attempt_url: Option<()>,
+    pull_requests: [(); 0],
+    actor: api::User,
+}
+
+#[derive(Serialize)]
+struct WorkflowBody {
+    id: String,
+    name: String,
+    path: String,
+    state: &'static str,
+    url: String,
+    html_url: String,
+}
+
+#[derive(Serialize)]
+struct JobBody {
+    action: &'static str,
+    workflow_job: api::Job,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    organization: Option<api::Organization>,
+    repository: api::Repository,
+    sender: api::User,
+}
+
+/// The payload of `news`.
+pub(super) fn of(app: &App, subject: Subject<'_>, news: &News<'_>) -> Payload {
+    match news {
+        News::Repository { action, before } => about_repository(app, subject, action, before),
+        News::Collaborator { action } => about_repository(app, subject, action, &[]),
+        News::Ref { kind, change } => about_ref(app, subject, kind, change),
+        News::Run { action, run } => about_run(app, subject, action, run),
+        News::Job { action, job, run } => about_job(app, subject, action, job, run),
+    }
+}
+
+fn about_repository(app: &App, subject: Subject<'_>, action: &'static str, before: &[(&str, String)]) -> Payload {
+    let from = |(field, value): &(&str, String)| ((*field).to_owned(), serde_json::json!({ "from": value }));
+    written(&RepositoryBody {
+        action,
+        changes: (!before.is_empty()).then(|| before.iter().map(from).collect()),
+        repository: repository(app, subject),
+        organization: show::owner(app, READER, subject.owner),
+        sender: sender(app, subject),
+    })
+}
+
+fn about_ref(app: &App, subject: Subject<'_>, kind: &str, change: &RefChange) -> Payload {
+    let (name, ref_type) = (change.r#ref.as_str(), ref_type(&change.r#ref));
+    let (repository, sender) = (repository(app, subject), sender(app, subject));
+    match kind {
+        "create" => written(&CreateBody { sha: &change.after, r#ref: name, ref_type, repository, sender }),
+        "delete" => written(&DeleteBody { r#ref: name, ref_type, pusher_type: "user", repository, sender }),
+        _ => {
+            let deleted = ref_name::is_zero(&change.after);
+            let body = PushBody {
+                r#ref: name,
+                before: &change.before,
+                after: &change.after,
+                nothing: deleted.then(|| NoCommits::of(app)),
+                created: ref_name::is_zero(&change.before),
+                deleted,
+                repository,
+                pusher: sender.clone(),
+                sender,
+            };
+            Payload { incomplete: !deleted, ..written(&body) }
+        }
+    }
+}
+
+impl NoCommits {
+    fn of(app: &App) -> Self {
+        Self { compare_url: format!("{}/", app.root_url), commits: [], total_commits: 0, head_commit: None }
+    }
+}
+
+fn about_run(app: &App, subject: Subject<'_>, action: &'static str, run: &Run) -> Payload {
+    let (repository, sender) = (repository(app, subject), sender(app, subject));
+    let path = &repository.full_name;
+    let shown = show::run(app, path, run);
+    written(&RunBody {
+        action,
+        workflow: workflow(app, path, &shown),
+        workflow_run: RunAndMore { run: shown, previous_attempt_url: None, pull_requests: [], actor: sender.clone() },
+        organization: organization(app, subject),
+        repository,
+        sender,
+    })
+}
+
+fn about_job(app: &App, subject: Subject<'_>, action: &'static str, job: &Job, run: &Run) -> Payload {
+    let repository = repository(app, subject);
+    written(&JobBody {
+        action,
+        workflow_job: show::job(app, &repository.full_name, run, job),
+        organization: organization(app, subject),
+        repository,
+        sender: sender(app, subject),
+    })
+}
+
+fn repository(app: &App, subject: Subject<'_>) -> api::Repository {
+    show::repository_of(app, READER, subject.owner, subject.repository, Standing::Hidden)
+}
+
+fn organization(app: &App, subject: Subject<'_>) -> Option<api::Organization> {
+    match subject.owner {
+        Owner::Org(org) => Some(show::organization(app, READER, org)),
+        Owner::User(_) => None,
+    }
+}
+
+/// Agents name a workflow by a text; nothing else is known of it.
+fn workflow(app: &App, path: &str, run: &api::Run) -> WorkflowBody {
+    let actions = show::actions_url(app, path);
+    WorkflowBody {
+        id: run.path.clone(),
+        name: run.display_title.clone(),
+        path: run.path.clone(),
+        state: "active",
+        url: format!("{actions}/runs"),
+        html_url: format!("{}/{path}/actions", app.root_url),
+    }
+}
+
+fn sender(app: &App, subject: Subject<'_>) -> api::User {
+    let named = |id: i64, name: &str| api::User {
+        id,
+        login: name.to_owned(),
+        username: name.to_owned(),
+        full_name: name.to_owned(),
+        last_login: show::time(0),
+        created: show::time(0),
+        visibility: "public".into(),
+        ..api::User::default()
+    };
+    match subject.actor {
+        Actor::User(user) => show::user(app, READER, user),
+        Actor::Agent => named(0, AGENT),
+        Actor::Gone(_) => named(-1, GHOST),
+    }
+}
+
+fn written(body: &impl Serialize) -> Payload {
+    Payload { json: serde_json::to_vec(body).expect("bodies are plain data"), ..Payload::default() }
+}

@@ -1,0 +1,151 @@
+//! Reading events in order: what a caller may see of them, without losing one that is committed
+//! after a later one.
+
+use std::collections::HashMap;
+
+use farrier_proto::store::Event;
+
+use crate::{
+    app::App,
+    clock::Millis,
+    model::identity::Identity,
+    service::{
+        Error,
+        access::{self, Action},
+    },
+    store::{Read, Snapshot, StoreError, Tx, events, owners, repositories},
+};
+
+/// Rows that are read at a time.
+const PIECE: usize = 256;
+/// Rows that one page passes over: a caller who may see little gets an empty page and goes on.
+const PASSED_MAX: usize = 4_096;
+/// Events that one step of the sweep forgets.
+const SWEEP_MAX: usize = 1_000;
+/// Old events are forgotten together, not each in its own moment.
+const SWEEP_EVERY_MS: Millis = 3_600 * 1_000;
+
+/// Which events are wanted; empty: all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Of this repository.
+    pub repository: Option<u64>,
+    /// Of these kinds.
+    pub kinds: Vec<String>,
+}
+
+/// Some events in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// Those that are wanted and may be seen.
+    pub events: Vec<Event>,
+    /// Where the next page begins.
+    pub next: u64,
+    /// Whether there were more.
+    pub more: bool,
+    /// Events behind the beginning of this page are forgotten.
+    pub gap: bool,
+}
+
+/// Where the present is: a reader that begins here misses nothing that comes.
+pub fn present(app: &App) -> u64 {
+    app.events.unsettled().saturating_sub(1)
+}
+
+/// At most `limit` events behind the one with number `after`.
+pub async fn page(app: &App, identity: &Identity, filter: &Filter, after: u64, limit: usize) -> Result<Page, Error> {
+    access::require_account(identity)?;
+    // Before the snapshot: what is settled now is in it.
+    let end = app.events.unsettled();
+    let snapshot = app.store.read().await?;
+    let forgotten = events::forgotten(&snapshot).await?;
+    let mut page = Page { next: after.max(forgotten), gap: after < forgotten, ..Page::default() };
+    let mut eyes = Eyes { identity, seen: HashMap::new() };
+    let mut passed = 0;
+    loop {
+        let rows = events::after(&snapshot, page.next, PIECE).await?;
+        let whole = rows.len() == PIECE;
+        for row in rows.into_iter().filter(|row| row.id < end) {
+            if page.events.len() == limit || passed == PASSED_MAX {
+                page.more = true;
+                return Ok(page);
+            }
+            passed += 1;
+            page.next = row.id;
+            if filter.passes(&row) && eyes.see(&snapshot, &row).await? {
+                page.events.push(row);
+            }
+        }
+        if !whole || page.next.saturating_add(1) >= end {
+            return Ok(page);
+        }
+    }
+}
+
+impl Filter {
+    fn passes(&self, event: &Event) -> bool {
+        self.repository.is_none_or(|wanted| event.repository_id == wanted)
+            && (self.kinds.is_empty() || self.kinds.contains(&event.kind))
+    }
+}
+
+/// What a caller may see, found once for each repository of a page.
+struct Eyes<'a> {
+    identity: &'a Identity,
+    seen: HashMap<u64, bool>,
+}
+
+impl Eyes<'_> {
+    async fn see(&mut self, snapshot: &Snapshot, event: &Event) -> Result<bool, StoreError> {
+        if let Some(seen) = self.seen.get(&event.repository_id) {
+            return Ok(*seen);
+        }
+        let seen = sees(snapshot, self.identity, event.repository_id).await?;
+        self.seen.insert(event.repository_id, seen);
+        Ok(seen)
+    }
+}
+
+/// Who may read a repository sees its events; those of one that is gone are for administrators.
+async fn sees(read: &impl Read, identity: &Identity, id: u64) -> Result<bool, StoreError> {
+    let whole = identity.token().is_none_or(|token| token.repositories.is_empty() && !token.scopes.public_only());
+    if identity.is_admin() && whole {
+        return Ok(true);
+    }
+    let Some(row) = repositories::get(read, id).await?.filter(|row| !row.deleted) else { return Ok(false) };
+    let Some(owner) = owners::owner(read, row.owner_kind(), row.owner_id).await? else { return Ok(false) };
+    Ok(access::standing(read, identity, &owner, &row).await?.allows(Action::Read))
+}
+
+/// Forgets events whose time is over, a step at a time; `true` when there may be more.
+pub async fn sweep(app: &App) -> Result<bool, Error> {
+    let until = app.now_ms().saturating_sub(keep_ms(app));
+    let rows = events::after(&app.store.read().await?, 0, SWEEP_MAX).await?;
+    let old = &rows.into_iter().take_while(|row| row.at_ms <= until).collect::<Vec<_>>();
+    if old.is_empty() {
+        return Ok(false);
+    }
+    app.store
+        .write(async |tx: Tx| {
+            events::forget(&tx, old);
+            Ok::<_, Error>(())
+        })
+        .await?;
+    Ok(old.len() == SWEEP_MAX)
+}
+
+/// When the next event's time is over.
+pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
+    let first = events::after(&app.store.read().await?, 0, 1).await?;
+    let due = |event: &Event| event.at_ms.saturating_add(keep_ms(app)).saturating_add(SWEEP_EVERY_MS);
+    Ok(first.first().map(due))
+}
+
+/// Sees to it that what is recorded now is forgotten one day.
+pub(super) fn remember(app: &App, now: Millis) {
+    app.sweep.due_at(now.saturating_add(keep_ms(app)).saturating_add(SWEEP_EVERY_MS));
+}
+
+fn keep_ms(app: &App) -> Millis {
+    Millis::try_from(app.config.events.keep.as_millis()).unwrap_or(Millis::MAX)
+}

@@ -1,0 +1,71 @@
+//! Making a hook: checked in the order of the API family.
+
+use farrier_common::api::CreateHook;
+use farrier_proto::store::{Hook, HookScope, HookState};
+
+use super::{Found, Place, Saved, check};
+use crate::{
+    app::App,
+    model::hook_config,
+    service::Error,
+    store::{Tx, hooks, ids::Kind},
+};
+
+/// Makes a hook at `place`.
+pub async fn create(app: &App, place: Place, input: CreateHook) -> Result<Saved, Error> {
+    if input.r#type.is_empty() {
+        return Err(Error::invalid("type", "Required"));
+    }
+    let config = input.config.as_ref().ok_or_else(|| Error::invalid("config", "Required"))?;
+    check::branch_filter(&input.branch_filter)?;
+    let name = check::name(&input.name)?;
+    let unknown = || Error::Unusable { reason: format!("Invalid hook type: {}", input.r#type) };
+    let kind = hook_config::by_name(&input.r#type).ok_or_else(unknown)?;
+    let config = hook_config::check(kind, config)?;
+    check::authorization(&input.authorization_header)?;
+    let events = check::events(&input.events, &input.events_exact)?;
+    let scope = match place.scope() {
+        HookScope::System if config.system != Some(true) => HookScope::Default,
+        scope => scope,
+    };
+    let now = app.now_ms();
+    let row = Hook {
+        id: app.store.next_id(Kind::Hook).await?,
+        scope: scope.into(),
+        target_id: place.target(),
+        r#type: kind.name.to_owned(),
+        name,
+        url: config.url,
+        form: config.form,
+        secret: config.secret,
+        authorization: Some(input.authorization_header)
+            .filter(|value| !value.is_empty())
+            .or(config.authorization)
+            .unwrap_or_default(),
+        events: events.events,
+        branch_filter: input.branch_filter,
+        active: input.active,
+        created_ms: now,
+        updated_ms: now,
+        settings: config.settings.into_iter().collect(),
+        ..Hook::default()
+    };
+    let inserted = &row;
+    app.store
+        .write(async |tx: Tx| {
+            room(&tx, scope, inserted.target_id).await?;
+            hooks::insert(&tx, inserted);
+            Ok::<_, Error>(())
+        })
+        .await?;
+    Ok(Saved { found: Found { hook: row, state: HookState::default() }, ignored: events.ignored })
+}
+
+/// Refuses a hook that would be one too many.
+pub(super) async fn room(tx: &Tx, scope: HookScope, target: u64) -> Result<(), Error> {
+    let most = hooks::PER_PLACE_MAX;
+    if hooks::ids_of(tx, scope, target).await?.len() < most {
+        return Ok(());
+    }
+    Err(Error::Conflict { reason: format!("there are {most} hooks already, which is the most") })
+}

@@ -1,0 +1,183 @@
+//! Changing a hook: what is absent stays, what is there and empty is reset. Secrets are never shown,
+//! so an empty one comes from a client that sends back what it got, and stays what it was.
+
+use std::collections::BTreeMap;
+
+use farrier_common::api::EditHook;
+use farrier_proto::store::{Hook, HookScope, HookState};
+
+use super::{Found, Place, Saved, check, create::room, in_place};
+use crate::{
+    app::App,
+    clock::Millis,
+    model::hook_config::{self, Checked, HookType},
+    service::Error,
+    store::{Tx, hooks, keys},
+};
+
+/// How long a replaced secret signs beside the new one.
+const ROTATION_MS: Millis = 24 * 3_600 * 1_000;
+
+/// Changes the hook with number `id` at `place`.
+pub async fn edit(app: &App, place: Place, id: u64, input: &EditHook) -> Result<Saved, Error> {
+    let now = app.now_ms();
+    let saved = app
+        .store
+        .write(async |tx: Tx| {
+            let before = in_place(&tx, place, id).await?;
+            let (row, ignored) = changed(&before, input, now)?;
+            if row.scope != before.scope {
+                room(&tx, row.scope(), row.target_id).await?;
+            }
+            hooks::update(&tx, &before, &row);
+            let mut state = hooks::state(&tx, id).await?;
+            let elsewhere = row.url != before.url || row.settings != before.settings;
+            if row.active && (!before.active || elsewhere) {
+                // It begins anew, or its first failure would switch it off again.
+                state = HookState { failures: 0, failing_since_ms: 0, ..state };
+                tx.put(keys::hook_state(id), &state);
+            }
+            Ok::<_, Error>(Saved { found: Found { hook: row, state }, ignored })
+        })
+        .await?;
+    app.outbox.urge(id);
+    Ok(saved)
+}
+
+/// The row as `input` wants it, and names of events that mean nothing.
+fn changed(before: &Hook, input: &EditHook, now: Millis) -> Result<(Hook, Vec<String>), Error> {
+    let mut row = Hook { updated_ms: now, ..before.clone() };
+    let mut ignored = Vec::new();
+    if let Some(filter) = &input.branch_filter {
+        check::branch_filter(filter)?;
+        row.branch_filter.clone_from(filter);
+    }
+    if let Some(name) = &input.name {
+        row.name = check::name(name)?;
+    }
+    if let Some(config) = &input.config {
+        configure(&mut row, config, now)?;
+    }
+    if let Some(value) = input.authorization_header.as_ref().filter(|value| !value.is_empty()) {
+        check::authorization(value)?;
+        row.authorization.clone_from(value);
+    }
+    if input.events.is_some() || input.events_exact.is_some() {
+        let lists = [&input.events, &input.events_exact].map(|list| list.as_deref().unwrap_or_default());
+        let asked = check::events(lists[0], lists[1])?;
+        row.events = asked.events;
+        ignored = asked.ignored;
+    }
+    if let Some(active) = input.active {
+        row.active = active;
+        row.disabled_reason.clear();
+    }
+    for what in &input.clear {
+        match what.as_str() {
+            "secret" => {
+                row.secret.clear();
+                row.old_secret.clear();
+                row.old_secret_until_ms = 0;
+            }
+            "authorization_header" => row.authorization.clear(),
+            _ => return Err(Error::invalid("clear", "only secret and authorization_header can be cleared")),
+        }
+    }
+    Ok((row, ignored))
+}
+
+/// Lays `config` over what the hook has and checks the whole.
+fn configure(row: &mut Hook, config: &BTreeMap<String, String>, now: Millis) -> Result<(), Error> {
+    let unknown = || Error::Unusable { reason: format!("Invalid hook type: {}", row.r#type) };
+    let kind = hook_config::by_name(&row.r#type).ok_or_else(unknown)?;
+    let checked = hook_config::check(kind, &merged(kind, row, config))?;
+    let Checked { url, authorization, form, secret, system, settings } = checked;
+    if secret != row.secret {
+        // Receivers learn the new one before or after us; both are good for a while.
+        row.old_secret_until_ms = if row.secret.is_empty() { 0 } else { now.saturating_add(ROTATION_MS) };
+        row.old_secret = std::mem::replace(&mut row.secret, secret);
+    }
+    row.url = url;
+    if let Some(authorization) = authorization {
+        row.authorization = authorization;
+    }
+    row.form = form;
+    row.settings = settings.into_iter().collect();
+    let wanted = system.map(|system| if system { HookScope::System } else { HookScope::Default });
+    if let Some(scope) = wanted.filter(|_| matches!(row.scope(), HookScope::System | HookScope::Default)) {
+        row.set_scope(scope);
+    }
+    Ok(())
+}
+
+fn merged(kind: &HookType, row: &Hook, config: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut all: BTreeMap<String, String> = row.settings.clone().into_iter().collect();
+    let content_type = if row.form { "form" } else { "json" };
+    let own = [
+        (hook_config::URL, row.url.as_str()),
+        (hook_config::CONTENT_TYPE, content_type),
+        (hook_config::SECRET, row.secret.as_str()),
+    ];
+    all.extend(own.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let given = config.iter().filter(|(name, value)| !(value.is_empty() && kind.is_secret(name)));
+    all.extend(given.map(|(name, value)| (name.clone(), value.clone())));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hook() -> Hook {
+        Hook {
+            r#type: "gitea".into(),
+            scope: HookScope::System.into(),
+            url: "http://h/".into(),
+            secret: "one".into(),
+            authorization: "Bearer x".into(),
+            events: vec!["issues".into()],
+            branch_filter: "main".into(),
+            ..Hook::default()
+        }
+    }
+
+    fn edited(before: &Hook, json: serde_json::Value) -> Hook {
+        let input = serde_json::from_value(json).expect("an edit");
+        changed(before, &input, 5).expect("a good edit").0
+    }
+
+    #[test]
+    fn check_11_what_is_absent_stays() {
+        let before = hook();
+        let after = edited(&before, serde_json::json!({ "active": true }));
+        assert_eq!(after, Hook { active: true, updated_ms: 5, ..before });
+    }
+
+    #[test]
+    fn what_is_there_and_empty_is_reset_but_for_secrets() {
+        let empty = serde_json::json!({
+            "events": [], "branch_filter": "", "authorization_header": "", "config": { "secret": "" },
+        });
+        let after = edited(&hook(), empty);
+        assert_eq!((after.events.as_slice(), after.branch_filter.as_str()), (&["push".to_owned()][..], ""));
+        assert_eq!((after.secret.as_str(), after.authorization.as_str()), ("one", "Bearer x"));
+        let cleared = edited(&hook(), serde_json::json!({ "clear": ["secret", "authorization_header"] }));
+        assert_eq!((cleared.secret.as_str(), cleared.authorization.as_str()), ("", ""));
+    }
+
+    #[test]
+    fn check_34_a_replaced_secret_signs_for_a_while() {
+        let after = edited(&hook(), serde_json::json!({ "config": { "secret": "two" } }));
+        assert_eq!((after.secret.as_str(), after.old_secret.as_str()), ("two", "one"));
+        assert_eq!(after.old_secret_until_ms, 5 + ROTATION_MS);
+        let first = edited(&Hook { secret: String::new(), ..hook() }, serde_json::json!({ "config": {"secret": "a"} }));
+        assert_eq!((first.old_secret.as_str(), first.old_secret_until_ms), ("", 0));
+    }
+
+    #[test]
+    fn administrators_hooks_change_their_kind() {
+        let change = |flag: serde_json::Value| edited(&hook(), serde_json::json!({ "config": flag })).scope();
+        assert_eq!(change(serde_json::json!({ "is_system_webhook": false })), HookScope::Default);
+        assert_eq!(change(serde_json::json!({ "is_system_webhook": "" })), HookScope::System);
+    }
+}

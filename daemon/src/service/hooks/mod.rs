@@ -1,0 +1,93 @@
+//! Webhooks: who manages them, what they may be told, their copies in new repositories.
+//!
+//! Nothing is sent here. A hook that changes is announced to the sender, which looks at it again.
+
+mod apply;
+mod check;
+mod copies;
+mod create;
+mod edit;
+mod place;
+mod sweep;
+
+use farrier_proto::store::{Hook, HookScope, HookState};
+
+pub use self::{
+    apply::{Applied, apply},
+    copies::Copies,
+    create::create,
+    edit::edit,
+    place::Place,
+    sweep::{next_due_ms, sweep},
+};
+use super::Error;
+use crate::{
+    app::App,
+    store::{Read, StoreError, Tx, hooks},
+};
+
+const MISSING: Error = Error::NotFound { what: "the hook" };
+
+/// A hook, and how its deliveries go.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The hook.
+    pub hook: Hook,
+    /// How its deliveries go.
+    pub state: HookState,
+}
+
+/// A hook that was made or changed.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// The hook as it is now.
+    pub found: Found,
+    /// Names of events that mean nothing here.
+    pub ignored: Vec<String>,
+}
+
+/// The hook with number `id` at `place`.
+pub async fn get(read: &impl Read, place: Place, id: u64) -> Result<Found, Error> {
+    let hook = in_place(read, place, id).await?;
+    let state = hooks::state(read, id).await?;
+    Ok(Found { hook, state })
+}
+
+/// All hooks of these kinds at a place, by number.
+pub async fn list(read: &impl Read, scopes: &[HookScope], target: u64) -> Result<Vec<Found>, StoreError> {
+    let mut found = Vec::new();
+    for scope in scopes {
+        for hook in hooks::of(read, *scope, target).await? {
+            let state = hooks::state(read, hook.id).await?;
+            found.push(Found { hook, state });
+        }
+    }
+    found.sort_by_key(|found| found.hook.id);
+    Ok(found)
+}
+
+/// Removes a hook. What waits for it is not sent any more.
+pub async fn delete(app: &App, place: Place, id: u64) -> Result<(), Error> {
+    app.store
+        .write(async |tx: Tx| {
+            let row = in_place(&tx, place, id).await?;
+            hooks::delete(&tx, &row);
+            Ok::<_, Error>(())
+        })
+        .await?;
+    app.outbox.announce(&[id]);
+    Ok(())
+}
+
+/// Removes all hooks of a user or an organisation that goes.
+pub async fn delete_of_owner(tx: &Tx, owner: u64) -> Result<(), StoreError> {
+    for row in hooks::of(tx, HookScope::User, owner).await? {
+        hooks::delete(tx, &row);
+    }
+    Ok(())
+}
+
+async fn in_place(read: &impl Read, place: Place, id: u64) -> Result<Hook, Error> {
+    let row = hooks::get(read, id).await?.filter(|row| row.retired_ms == 0 && place.holds(row));
+    row.ok_or(MISSING)
+}

@@ -1,0 +1,106 @@
+//! Where a hook belongs, and who may manage the hooks of that place.
+
+use farrier_proto::store::{Hook, HookScope};
+
+use crate::{
+    app::App,
+    model::identity::Identity,
+    service::{
+        Error,
+        access::{self, Action},
+        repositories,
+    },
+    store::{Read, owners, owners::Owner},
+};
+
+/// Where a hook belongs. Having one means that the caller may manage its hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Kind of the place; for administrators' hooks either of their two kinds.
+    scope: HookScope,
+    /// The repository, organisation or user; 0 for administrators' hooks.
+    target: u64,
+}
+
+impl Place {
+    /// System and default hooks.
+    pub fn of_admin(identity: &Identity) -> Result<Self, Error> {
+        access::require_site_admin(identity)?;
+        Ok(Self { scope: HookScope::System, target: 0 })
+    }
+
+    /// The hooks of a repository.
+    pub async fn of_repository(
+        app: &App,
+        read: &impl Read,
+        identity: &Identity,
+        owner: &str,
+        name: &str,
+    ) -> Result<Self, Error> {
+        access::require_account(identity)?;
+        let found = repositories::find(read, identity, owner, name, Action::Administer).await;
+        let found = found.map_err(|error| match error {
+            Error::Forbidden { .. } => Error::Forbidden {
+                reason: "user should be an owner or a collaborator with admin write of a repository".into(),
+            },
+            other => other,
+        })?;
+        enabled(app)?;
+        Ok(Self { scope: HookScope::Repository, target: found.repository.id })
+    }
+
+    /// The hooks of an organisation.
+    pub async fn of_org(app: &App, read: &impl Read, identity: &Identity, name: &str) -> Result<Self, Error> {
+        access::require_account(identity)?;
+        let missing = Error::NotFound { what: "the organisation" };
+        let org = match owners::owner_by_name(read, name).await? {
+            Some(org @ Owner::Org(_)) => org,
+            Some(Owner::User(_)) => return Err(missing),
+            None => return Err(crate::service::viewer::find(read, identity, name).await.err().unwrap_or(missing)),
+        };
+        if !access::owns(read, identity, &org).await? {
+            return Err(Error::Forbidden { reason: "Must be an organization owner".into() });
+        }
+        enabled(app)?;
+        Ok(Self { scope: HookScope::Org, target: org.id() })
+    }
+
+    /// The caller's own hooks.
+    pub fn of_caller(app: &App, identity: &Identity) -> Result<Self, Error> {
+        let account = access::require_account(identity)?;
+        access::require_more_than_public(identity)?;
+        enabled(app)?;
+        Ok(Self { scope: HookScope::User, target: account.user.id })
+    }
+
+    /// Whether these are hooks of administrators.
+    pub fn is_admin(self) -> bool {
+        self.scope == HookScope::System
+    }
+
+    /// The repository, organisation or user.
+    pub fn target(self) -> u64 {
+        self.target
+    }
+
+    /// Kind of the place; for administrators' hooks `System`.
+    pub fn scope(self) -> HookScope {
+        self.scope
+    }
+
+    /// Whether a hook belongs here.
+    pub fn holds(self, row: &Hook) -> bool {
+        if self.is_admin() {
+            return matches!(row.scope(), HookScope::System | HookScope::Default);
+        }
+        row.scope() == self.scope && row.target_id == self.target
+    }
+}
+
+/// Only administrators manage hooks while none are sent.
+fn enabled(app: &App) -> Result<(), Error> {
+    if app.config.webhook.enabled {
+        return Ok(());
+    }
+    Err(Error::Forbidden { reason: "webhooks disabled by administrator".into() })
+}

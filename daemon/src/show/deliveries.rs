@@ -1,0 +1,103 @@
+//! Deliveries as the REST API shows them. Secrets were masked before they were recorded.
+
+use std::collections::BTreeMap;
+
+use farrier_common::api;
+use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Header};
+
+use super::{number, time};
+use crate::{clock::Millis, service::deliveries::history::Detail, webhook::request::uuid_text};
+
+/// A delivery in a list.
+pub(crate) fn delivery(row: &Delivery) -> api::Delivery {
+    let pending = row.state() == DeliveryState::Pending;
+    api::Delivery {
+        id: number(row.id),
+        guid: uuid_text(&row.uuid),
+        hook_id: number(row.hook_id),
+        delivered_at: set(row.delivered_ms),
+        redelivery: row.last_trigger() == DeliveryTrigger::Manual,
+        duration: seconds(row.duration_ms),
+        status: status(row),
+        status_code: row.status_code,
+        event: row.event.clone(),
+        action: Some(row.action.clone()).filter(|action| !action.is_empty()),
+        repository_id: (row.repository_id != 0).then(|| number(row.repository_id)),
+        state: state(row.state()).to_owned(),
+        trigger: trigger(row.trigger()).to_owned(),
+        attempts: row.attempts,
+        next_attempt_at: set(row.next_attempt_ms).filter(|_| pending),
+        created_at: time(row.created_ms),
+        ..api::Delivery::default()
+    }
+}
+
+/// A delivery with its attempts.
+pub(crate) fn delivery_detail(detail: &Detail) -> api::DeliveryDetail {
+    let last = detail.attempts.last().cloned().unwrap_or_default();
+    api::DeliveryDetail {
+        delivery: delivery(&detail.row),
+        url: last.url.clone(),
+        request: api::DeliveryRequest {
+            headers: headers(&last.request_headers),
+            payload: serde_json::from_slice(&detail.json).unwrap_or_default(),
+        },
+        response: api::DeliveryResponse {
+            headers: headers(&last.response_headers),
+            payload: String::from_utf8_lossy(&last.response_body).into_owned(),
+            truncated: last.response_cut,
+        },
+        history: detail.attempts.iter().map(attempt).collect(),
+    }
+}
+
+fn attempt(row: &Attempt) -> api::DeliveryAttempt {
+    api::DeliveryAttempt {
+        number: row.number,
+        trigger: trigger(row.trigger()).to_owned(),
+        started_at: time(row.started_ms),
+        duration: seconds(row.duration_ms),
+        status_code: row.status_code,
+        error_class: row.error_class.clone(),
+        error: row.error.clone(),
+        url: row.url.clone(),
+    }
+}
+
+fn headers(all: &[Header]) -> BTreeMap<String, String> {
+    all.iter().map(|header| (header.name.clone(), header.value.clone())).collect()
+}
+
+fn set(ms: Millis) -> Option<String> {
+    (ms != 0).then(|| time(ms))
+}
+
+fn seconds(ms: u32) -> f64 {
+    f64::from(ms) / 1_000.0
+}
+
+fn status(row: &Delivery) -> String {
+    match row.error_class.as_str() {
+        "" if row.attempts == 0 => "pending".to_owned(),
+        "" => "OK".to_owned(),
+        class => class.to_owned(),
+    }
+}
+
+fn state(state: DeliveryState) -> &'static str {
+    match state {
+        DeliveryState::Unspecified | DeliveryState::Pending => "pending",
+        DeliveryState::Success => "success",
+        DeliveryState::Failed => "failed",
+        DeliveryState::Cancelled => "cancelled",
+    }
+}
+
+fn trigger(trigger: DeliveryTrigger) -> &'static str {
+    match trigger {
+        DeliveryTrigger::Unspecified | DeliveryTrigger::Event => "event",
+        DeliveryTrigger::Retry => "retry",
+        DeliveryTrigger::Manual => "manual",
+        DeliveryTrigger::Test => "test",
+    }
+}

@@ -1,0 +1,75 @@
+//! Whether ids that are in use could be given again.
+
+use farrier_proto::store::Sequence;
+
+use super::super::{
+    Read, Store, StoreError, Tx,
+    engine::{Range, Scan},
+    ids::Kind,
+    keys,
+};
+
+/// Keys that are read at a time where ids are not in order.
+const PAGE: usize = 1_000;
+
+/// A sequence that would give an id that is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behind {
+    /// What it counts.
+    pub kind: Kind,
+    /// The highest id that is in use.
+    pub used: u64,
+}
+
+/// The sequences that are behind, but for that of block files, which `files` says the highest of.
+pub async fn behind(read: &impl Read, files: u64) -> Result<Vec<Behind>, StoreError> {
+    let owners = last_id(read, "u").await?.max(last_id(read, "o").await?);
+    let used = [
+        (Kind::Owner, owners),
+        (Kind::Token, highest_token(read).await?),
+        (Kind::Repository, last_id(read, "r").await?),
+        (Kind::Run, last_id(read, "j").await?),
+        (Kind::Job, last_id(read, "ji").await?),
+        (Kind::Artifact, last_id(read, "a").await?),
+        (Kind::Event, last_id(read, "e").await?),
+        (Kind::BlockFile, files),
+    ];
+    let mut found = Vec::new();
+    for (kind, used) in used {
+        let next = read.get::<Sequence>(&keys::sequence(kind)).await?.map_or(1, |sequence| sequence.next);
+        if used >= next {
+            found.push(Behind { kind, used });
+        }
+    }
+    Ok(found)
+}
+
+/// Lets a sequence go on behind what is in use.
+pub async fn raise(store: &Store, behind: Behind) -> Result<(), StoreError> {
+    store
+        .write(async |tx: Tx| {
+            tx.put(keys::sequence(behind.kind), &Sequence { next: behind.used + 1 });
+            Ok(())
+        })
+        .await
+}
+
+/// The highest id of keys that end with it and are sorted by it; 0 when there is none.
+async fn last_id(read: &impl Read, tag: &str) -> Result<u64, StoreError> {
+    let scan = Scan { range: Range::prefix(keys::tag(tag)), reverse: true, skip: 0, limit: 1 };
+    let last = read.scan_bytes(&scan).await?.pop();
+    Ok(last.and_then(|(key, _)| keys::trailing_id(&key)).unwrap_or(0))
+}
+
+/// Tokens are listed by account.
+async fn highest_token(read: &impl Read) -> Result<u64, StoreError> {
+    let (mut range, mut highest) = (Range::prefix(keys::tag("tu")), 0);
+    loop {
+        let pairs = read.scan_bytes(&Scan::of(range.clone(), PAGE)).await?;
+        highest = pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).fold(highest, u64::max);
+        match pairs.last() {
+            Some((last, _)) if pairs.len() == PAGE => range = range.after(last),
+            _ => return Ok(highest),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Keys as people read them: `rn/1/demo` in place of bytes.
+
+/// What a key of some tag is made of: `i` an id, `n` an id newest first, `m` a time, `b` a byte, `3`
+/// three characters, `t` a text, `h` the rest as hexadecimal digits.
+fn layout(tag: &str) -> &'static str {
+    match tag {
+        "u" | "o" | "r" | "rx" | "ry" | "j" | "ji" | "a" | "e" => "i",
+        "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "gp" | "jj" | "xb" | "xt" => "ii",
+        "jr" | "ar" | "aj" => "in",
+        "jx" | "ax" | "ux" => "mi",
+        "ow" | "ue" | "wr" => "t",
+        "rn" | "rr" | "rf" => "it",
+        "an" => "iit",
+        "rg" => "3i",
+        "rl" => "ibbh",
+        "t" => "h",
+        _ => "",
+    }
+}
+
+/// `key` in the spelling of the table of keys; what does not fit that is escaped.
+pub fn show(key: &[u8]) -> String {
+    let tag_end = key.iter().position(|byte| *byte == 0).unwrap_or(key.len());
+    let tag = String::from_utf8_lossy(&key[..tag_end]);
+    let mut rest = key.get(tag_end + 1..).unwrap_or_default();
+    let mut shown = tag.to_string();
+    for component in layout(&tag).chars() {
+        let Some((text, length)) = part(component, rest) else { break };
+        shown += "/";
+        shown += &text;
+        rest = &rest[length..];
+    }
+    if !rest.is_empty() {
+        shown += "/";
+        shown += &rest.escape_ascii().to_string();
+    }
+    shown
+}
+
+/// The first component of some bytes, and how long it is.
+fn part(component: char, rest: &[u8]) -> Option<(String, usize)> {
+    let number = || rest.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
+    match component {
+        'i' => Some((number()?.to_string(), 8)),
+        'n' => Some(((!number()?).to_string(), 8)),
+        'm' => Some(((number()? ^ (1 << 63)).cast_signed().to_string(), 8)),
+        'b' => Some((rest.first()?.to_string(), 1)),
+        '3' => Some((rest.get(..3)?.escape_ascii().to_string(), 3)),
+        't' => {
+            let end = rest.iter().position(|byte| *byte == 0)?;
+            Some((std::str::from_utf8(&rest[..end]).ok()?.escape_debug().to_string(), end + 1))
+        }
+        _ => Some((hex::encode(rest), rest.len())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::keys;
+
+    #[test]
+    fn keys_are_spelled_as_in_the_table() {
+        for (key, expected) in [
+            (keys::repository(7), "r/7"),
+            (keys::repository_name(1, "Demo"), "rn/1/demo"),
+            (keys::repository_run(1, 9), "jr/1/9"),
+            (keys::artifact_expiry(-5, 2), "ax/-5/2"),
+            (keys::artifact_name(1, 2, "a b"), "an/1/2/a b"),
+            (keys::trigram(*b"dem", 3), "rg/dem/3"),
+            (keys::token(&[0xab; 32]), &format!("t/{}", "ab".repeat(32))),
+            (b"rn\0short".to_vec(), "rn/short"),
+            (b"zz\0\x01".to_vec(), "zz/\\x01"),
+            (Vec::new(), ""),
+        ] {
+            assert_eq!(show(&key), expected);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Which addresses a delivery may connect to: resolved once, checked, and nothing else is connected to.
+
+use std::net::SocketAddr;
+
+use url::{Host, Url};
+
+use super::client::Failure;
+use crate::model::address_policy::AddressPolicy;
+
+/// Why an address is not connected to, in words that name the remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(pub String);
+
+/// Host and port of `url`, the host without brackets.
+pub(super) fn target(url: &Url) -> Result<(String, u16), Failure> {
+    let host = match url.host() {
+        Some(Host::Ipv4(address)) => address.to_string(),
+        Some(Host::Ipv6(address)) => address.to_string(),
+        Some(Host::Domain(name)) => name.to_owned(),
+        None => return Err(Failure::new("settings", "the address has no host")),
+    };
+    let port = url.port_or_known_default().ok_or_else(|| Failure::new("settings", "the address has no port"))?;
+    Ok((host, port))
+}
+
+/// The addresses of a host.
+pub(super) async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
+    let found = tokio::net::lookup_host((host, port)).await;
+    let found = found.map_err(|error| Failure::new("dns", format!("the host {host} cannot be resolved: {error}")))?;
+    let found: Vec<SocketAddr> = found.collect();
+    if found.is_empty() {
+        return Err(Failure::new("dns", format!("the host {host} has no address")));
+    }
+    Ok(found)
+}
+
+/// Those of `found` that may be connected to.
+pub(super) fn allowed(policy: &AddressPolicy, host: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
+    let (good, bad): (Vec<_>, Vec<_>) = found.into_iter().partition(|address| policy.allows(host, address.ip()));
+    match bad.first() {
+        Some(denied) if good.is_empty() => Err(Refusal(refusal(host, *denied))),
+        _ => Ok(good),
+    }
+}
+
+fn refusal(host: &str, denied: SocketAddr) -> String {
+    let remedy = if denied.ip().to_canonical().is_loopback() {
+        r#"allowed_hosts = "external, loopback""#.to_owned()
+    } else {
+        format!("allowed_hosts = \"external, {}\"", denied.ip())
+    };
+    format!(
+        "webhook can only call allowed HTTP servers (check your webhook.allowed_hosts setting), deny '{host}({denied})'; to allow it write {remedy} in the section [webhook]"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(policy: &str, host: &str, found: &[&str]) -> Result<Vec<String>, Refusal> {
+        let policy = AddressPolicy::parse(policy).expect("a policy");
+        let found = found.iter().map(|address| address.parse().expect("an address")).collect();
+        allowed(&policy, host, found).map(|good| good.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn only_checked_addresses_are_left() {
+        assert_eq!(check("external", "h", &["8.8.8.8:80", "10.0.0.1:80"]).expect("one"), ["8.8.8.8:80"]);
+        let refused = check("external", "h", &["[::ffff:127.0.0.1]:80"]).expect_err("loopback");
+        assert!(refused.0.contains("webhook.allowed_hosts") && refused.0.contains("deny 'h([::ffff:127.0.0.1]:80)'"));
+        assert!(refused.0.contains(r#"allowed_hosts = "external, loopback""#), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn the_default_refuses_everything_that_is_not_the_internet() {
+        let policy = AddressPolicy::parse("external").expect("a policy");
+        for host in [
+            "127.0.0.1",
+            "[::1]",
+            "10.0.0.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "[::ffff:127.0.0.1]",
+            "0.0.0.0",
+            "[2002:7f00:1::]",
+            "[64:ff9b::7f00:1]",
+            "localhost",
+            "0x7f.1",
+        ] {
+            let url = Url::parse(&format!("http://{host}:8080/x")).expect("an address");
+            let (host, port) = target(&url).expect("a host");
+            let found = resolve(&host, port).await.expect("an address");
+            assert!(allowed(&policy, &host, found).is_err(), "{host}");
+        }
+    }
+}

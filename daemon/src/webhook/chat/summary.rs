@@ -1,0 +1,112 @@
+//! An event in a few words, whoever they are for.
+
+use serde_json::Value;
+
+use crate::webhook::request::short_ref;
+
+/// Colours of messages.
+const GREEN: u32 = 0x1a_c600;
+const YELLOW: u32 = 0xff_d930;
+const RED: u32 = 0xff_3232;
+const PURPLE: u32 = 0x72_89da;
+const GREY: u32 = 0x4f_545c;
+/// Commits of a push that are named.
+const COMMITS_MAX: usize = 20;
+/// Digits of a commit's id.
+const SHORT_ID: usize = 10;
+
+/// An event in a few words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Summary {
+    pub(super) title: String,
+    /// Where the title leads; may be empty.
+    pub(super) url: String,
+    pub(super) lines: Vec<Line>,
+    pub(super) color: u32,
+    pub(super) repository: String,
+    pub(super) sender: String,
+    pub(super) sender_url: String,
+    pub(super) avatar: String,
+}
+
+/// A line and where it leads; may be nowhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) text: String,
+    pub(super) url: String,
+}
+
+fn text<'a>(value: &'a Value, path: &str) -> &'a str {
+    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
+}
+
+impl Summary {
+    /// What the event `kind` with this payload says.
+    pub(super) fn of(kind: &str, event: &Value) -> Self {
+        let repository = text(event, "/repository/full_name");
+        let sender = text(event, "/sender/login");
+        let base = Self {
+            repository: repository.to_owned(),
+            sender: sender.to_owned(),
+            sender_url: text(event, "/sender/html_url").to_owned(),
+            avatar: text(event, "/sender/avatar_url").to_owned(),
+            url: text(event, "/repository/html_url").to_owned(),
+            ..Self::default()
+        };
+        let (name, action) = (short_ref(text(event, "/ref")), text(event, "/action"));
+        let ref_type = text(event, "/ref_type");
+        match kind {
+            "push" => base.push(event, name),
+            "create" => base.with(GREEN, format!("[{repository}] {ref_type} {name} created by {sender}")),
+            "delete" => base.with(RED, format!("[{repository}] {ref_type} {name} deleted by {sender}")),
+            "repository" => {
+                let color = if action == "deleted" { RED } else { GREEN };
+                base.with(color, format!("[{repository}] Repository {action} by {sender}"))
+            }
+            "workflow_run" | "workflow_job" => base.workflow(kind, event),
+            kind => {
+                let gap = if action.is_empty() { "" } else { " " };
+                base.with(GREY, format!("[{repository}] {kind}{gap}{action} by {sender}"))
+            }
+        }
+    }
+
+    fn with(self, color: u32, title: String) -> Self {
+        Self { title, color, ..self }
+    }
+
+    fn push(self, event: &Value, branch: &str) -> Self {
+        let commits = event["commits"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let total = event["total_commits"].as_u64().unwrap_or(commits.len() as u64);
+        let noun = if total == 1 { "commit" } else { "commits" };
+        let line = |commit: &Value| {
+            let id = text(commit, "/id");
+            let id = id.get(..SHORT_ID).unwrap_or(id);
+            let subject = text(commit, "/message").lines().next().unwrap_or_default();
+            let text_of = format!("{id} {subject} - {}", text(commit, "/author/name"));
+            Line { text: text_of, url: text(commit, "/url").to_owned() }
+        };
+        let lines = commits.iter().take(COMMITS_MAX).map(line).collect();
+        let title = format!("[{}:{branch}] {total} new {noun} by {}", self.repository, self.sender);
+        let url = if commits.len() == 1 { text(&commits[0], "/url") } else { text(event, "/compare_url") };
+        Self { title, url: url.to_owned(), lines, color: PURPLE, ..self }
+    }
+
+    fn workflow(self, kind: &str, event: &Value) -> Self {
+        let thing = &event[kind];
+        let conclusion = text(thing, "/conclusion");
+        let color = match conclusion {
+            "success" => GREEN,
+            "failure" => RED,
+            "" => YELLOW,
+            _ => GREY,
+        };
+        let names = ["/name", "/display_title", "/path"].map(|path| text(thing, path));
+        let named = names.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+        let noun = if kind == "workflow_run" { "Run" } else { "Job" };
+        let state = if conclusion.is_empty() { text(event, "/action") } else { conclusion };
+        let title = format!("[{}] {noun} {named}: {state}", self.repository);
+        let url = Some(text(thing, "/html_url")).filter(|url| !url.is_empty()).unwrap_or(&self.url).to_owned();
+        Self { title, url, color, ..self }
+    }
+}

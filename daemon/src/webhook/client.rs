@@ -1,0 +1,268 @@
+//! The outgoing client: one request to a receiver within its time, its answer within a bound.
+
+use std::time::Duration;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use url::Url;
+
+use super::{
+    address::{self, Refusal},
+    link::{self, Link, Wire},
+    request::Outgoing,
+    tls::{SystemTrust, Trust},
+};
+use crate::{config, model::address_policy::AddressPolicy};
+
+/// Redirects that are followed where a hook wants that.
+const REDIRECTS_MAX: usize = 5;
+
+/// What came back from a receiver.
+#[derive(Debug, Default)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, or its beginning.
+    pub body: Vec<u8>,
+    /// Whether the body was longer.
+    pub cut: bool,
+}
+
+/// Why no answer came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// One of the words of [`super::retry::Ended::class`].
+    pub class: &'static str,
+    /// A sentence.
+    pub reason: String,
+}
+
+impl Failure {
+    pub(super) fn new(class: &'static str, reason: impl Into<String>) -> Self {
+        Self { class, reason: reason.into() }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::new("blocked", refusal.0)
+    }
+}
+
+/// What one request may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Longest time, from the resolution of the name to the last byte of the answer.
+    pub timeout: Duration,
+    /// How much of the answer's body is kept.
+    pub response_bytes: usize,
+    /// Whether 307 and 308 are followed.
+    pub follow_redirects: bool,
+}
+
+/// Sends requests to receivers, through the address policy and, where one is configured, a proxy.
+pub struct Client {
+    policy: AddressPolicy,
+    proxy: Option<Proxy>,
+    system: SystemTrust,
+}
+
+struct Proxy {
+    url: Url,
+    hosts: AddressPolicy,
+    authorization: Option<String>,
+}
+
+impl Client {
+    /// A client for what is configured.
+    pub fn new(config: &config::Webhook) -> Self {
+        // Both lists were parsed when the configuration was read.
+        let list = |text: &str| AddressPolicy::parse(text).unwrap_or_default();
+        let proxy = config.proxy_url.clone().map(|mut url| {
+            let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+            let (user, password) = (decoded(url.username()), decoded(url.password().unwrap_or_default()));
+            let authorization =
+                (!user.is_empty()).then(|| format!("Basic {}", BASE64.encode(format!("{user}:{password}"))));
+            let _ = url.set_username("").and_then(|()| url.set_password(None));
+            Proxy { url, hosts: list(&config.proxy_hosts), authorization }
+        });
+        Self { policy: list(&config.allowed_hosts), proxy, system: SystemTrust::default() }
+    }
+
+    /// Why a delivery to `url` would be refused as things are now; `None` when it would not, or when
+    /// that cannot be said because the name is unknown.
+    pub async fn refusal(&self, url: &Url) -> Option<String> {
+        let (host, port) = address::target(url).ok()?;
+        if self.proxy_for(&host).is_some() {
+            return self.check_literal(&host).err().map(|failure| failure.reason);
+        }
+        let found = address::resolve(&host, port).await.ok()?;
+        address::allowed(&self.policy, &host, found).err().map(|refusal| refusal.0)
+    }
+
+    /// Sends `outgoing` on the connection in `link`, or on a new one, which is left there for the next.
+    pub async fn send(
+        &self,
+        link: &mut Option<Link>,
+        outgoing: &Outgoing,
+        trust: &Trust,
+        limits: Limits,
+    ) -> Result<Answer, Failure> {
+        let answered = tokio::time::timeout(limits.timeout, self.follow(link, outgoing, trust, limits)).await;
+        answered.unwrap_or_else(|_| {
+            *link = None; // the answer may still come on it
+            let secs = limits.timeout.as_secs();
+            Err(Failure::new("timeout", format!("no complete answer within {secs} s")))
+        })
+    }
+
+    async fn follow(
+        &self,
+        link: &mut Option<Link>,
+        outgoing: &Outgoing,
+        trust: &Trust,
+        limits: Limits,
+    ) -> Result<Answer, Failure> {
+        let mut url = outgoing.url.clone();
+        for _ in 0..=REDIRECTS_MAX {
+            let answer = self.exchange(link, outgoing, &url, trust, limits.response_bytes).await?;
+            if !limits.follow_redirects || !matches!(answer.status, 307 | 308) {
+                return Ok(answer);
+            }
+            let location = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
+            match location.and_then(|location| url.join(location).ok()) {
+                Some(next) if matches!(next.scheme(), "http" | "https") => url = next,
+                _ => return Ok(answer),
+            }
+        }
+        Err(Failure::new("redirect", format!("more than {REDIRECTS_MAX} redirects")))
+    }
+
+    /// One request and its answer. A kept connection may have been closed by the receiver in this very
+    /// moment: then the request is sent once more on a new one.
+    async fn exchange(
+        &self,
+        kept: &mut Option<Link>,
+        outgoing: &Outgoing,
+        url: &Url,
+        trust: &Trust,
+        most: usize,
+    ) -> Result<Answer, Failure> {
+        let (host, port) = address::target(url)?;
+        let key = format!("{}://{host}:{port} {} {}", url.scheme(), trust.fingerprint, trust.ca_pem);
+        loop {
+            let mut link = match kept.take().filter(|link| link.key == key && link.is_open()) {
+                Some(link) => link,
+                None => Link::open(self.connect(url, &host, port, trust).await?, key.clone()).await?,
+            };
+            let request = self.request(outgoing, url, &host)?;
+            match link.send(request).await {
+                Ok(response) => {
+                    let (answer, whole) = collect(&mut link, response, most).await?;
+                    if whole && link.is_open() {
+                        link.used = true;
+                        *kept = Some(link);
+                    }
+                    return Ok(answer);
+                }
+                Err(_) if link.used => {}
+                Err(error) => return Err(broken(&error)),
+            }
+        }
+    }
+
+    async fn connect(&self, url: &Url, host: &str, port: u16, trust: &Trust) -> Result<Wire, Failure> {
+        let secure = url.scheme() == "https";
+        let stream = if let Some(proxy) = self.proxy_for(host) {
+            self.check_literal(host)?;
+            let (proxy_host, proxy_port) = address::target(&proxy.url)?;
+            let stream = link::connect(&address::resolve(&proxy_host, proxy_port).await?).await?;
+            if !secure {
+                return Ok(Wire::Plain(stream));
+            }
+            link::tunnel(stream, host, port, proxy.authorization.as_deref()).await?
+        } else {
+            let found = address::resolve(host, port).await?;
+            link::connect(&address::allowed(&self.policy, host, found)?).await?
+        };
+        if !secure {
+            return Ok(Wire::Plain(stream));
+        }
+        let config = self.system.config(trust).map_err(|reason| Failure::new("tls", reason))?;
+        link::secure(stream, host, config).await
+    }
+
+    fn proxy_for(&self, host: &str) -> Option<&Proxy> {
+        // A name is not resolved here; a pattern or `*` decides, or the address that it is.
+        let unknown = std::net::Ipv4Addr::UNSPECIFIED.into();
+        self.proxy.as_ref().filter(|proxy| proxy.hosts.allows(host, host.parse().unwrap_or(unknown)))
+    }
+
+    /// Behind a proxy only what is an address, or this machine's own name, can be judged here.
+    fn check_literal(&self, host: &str) -> Result<(), Failure> {
+        let own = host == "localhost" || host.ends_with(".localhost");
+        let literal: Option<std::net::IpAddr> =
+            if own { Some(std::net::Ipv4Addr::LOCALHOST.into()) } else { host.parse().ok() };
+        match literal {
+            Some(address) => Ok(address::allowed(&self.policy, host, vec![(address, 0).into()]).map(|_| ())?),
+            None => Ok(()),
+        }
+    }
+
+    fn request(&self, outgoing: &Outgoing, url: &Url, host: &str) -> Result<Request<Full<Bytes>>, Failure> {
+        let bad = |error: http::Error| Failure::new("settings", format!("the request cannot be built: {error}"));
+        let proxied = if url.scheme() == "http" { self.proxy_for(host) } else { None };
+        let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
+        let target = if proxied.is_some() { &url[..url::Position::AfterQuery] } else { path };
+        let target: Uri = target.parse().map_err(|error: http::uri::InvalidUri| bad(error.into()))?;
+        let mut request = Request::builder().method(outgoing.method.clone()).uri(target);
+        request = request.header(header::HOST, &url[url::Position::BeforeHost..url::Position::AfterPort]);
+        for (name, value) in &outgoing.headers {
+            request = request.header(name.clone(), value);
+        }
+        if outgoing.method == Method::POST || outgoing.method == Method::PUT {
+            request = request.header(header::CONTENT_LENGTH, outgoing.body.len());
+        }
+        if let Some(value) = proxied.and_then(|proxy| proxy.authorization.as_deref()) {
+            request =
+                request.header(header::PROXY_AUTHORIZATION, HeaderValue::from_str(value).map_err(|e| bad(e.into()))?);
+        }
+        request.body(Full::new(outgoing.body.clone())).map_err(bad)
+    }
+}
+
+/// Reads an answer up to `most` bytes of its body; whether that was all of it.
+async fn collect(link: &mut Link, response: Response<Incoming>, most: usize) -> Result<(Answer, bool), Failure> {
+    let (parts, mut body) = response.into_parts();
+    let mut answer = Answer { status: parts.status.as_u16(), headers: parts.headers, ..Answer::default() };
+    let whole = link
+        .while_driven(async {
+            while let Some(frame) = body.frame().await {
+                let Ok(data) = frame?.into_data() else { continue };
+                let room = most - answer.body.len();
+                answer.body.extend_from_slice(&data[..data.len().min(room)]);
+                if data.len() > room {
+                    answer.cut = true;
+                    return Ok(false);
+                }
+            }
+            Ok::<_, hyper::Error>(true)
+        })
+        .await;
+    // The status has come: a body that breaks off afterwards changes nothing of it.
+    let whole = whole.unwrap_or_else(|_| {
+        answer.cut = true;
+        false
+    });
+    Ok((answer, whole))
+}
+
+fn broken(error: &hyper::Error) -> Failure {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    Failure::new("http", format!("the receiver gave no proper answer: {error}{cause}"))
+}

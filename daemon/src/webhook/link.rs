@@ -1,0 +1,199 @@
+//! One connection to a receiver, kept for its next delivery.
+
+use std::{io, net::SocketAddr, pin::Pin, sync::Arc};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::{
+    body::Incoming,
+    client::conn::http1::{Builder, Connection, SendRequest},
+};
+use hyper_util::rt::TokioIo;
+use rustls::{ClientConfig, pki_types::ServerName};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::TcpStream,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use super::client::Failure;
+
+/// Longest answer of a proxy to `CONNECT`.
+const CONNECT_HEAD_MAX: usize = 8 << 10;
+/// Most that is buffered of an answer's head.
+const HEAD_MAX: usize = 64 << 10;
+
+/// An open connection. It is driven by whoever uses it: nothing runs beside.
+pub struct Link {
+    /// Scheme, host and port, and the trust it was made with.
+    pub(super) key: String,
+    sender: SendRequest<Full<Bytes>>,
+    /// `None` once it has ended: it must not be driven any further.
+    connection: Option<Driver>,
+    /// Whether a request has been answered on it.
+    pub(super) used: bool,
+}
+
+type Driver = Pin<Box<Connection<TokioIo<Wire>, Full<Bytes>>>>;
+
+/// What a connection runs on.
+pub(super) enum Wire {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Link {
+    /// Makes a connection speak HTTP.
+    pub(super) async fn open(wire: Wire, key: String) -> Result<Self, Failure> {
+        let (sender, connection) = Builder::new()
+            .title_case_headers(true)
+            .max_buf_size(HEAD_MAX)
+            .handshake(TokioIo::new(wire))
+            .await
+            .map_err(|error| Failure::new("connect", format!("the connection failed: {error}")))?;
+        Ok(Self { key, sender, connection: Some(Box::pin(connection)), used: false })
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    pub(super) async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, hyper::Error> {
+        let Self { sender, connection, .. } = self;
+        let exchange = async {
+            sender.ready().await?;
+            sender.send_request(request).await
+        };
+        drive(connection, exchange).await
+    }
+
+    /// Runs `work` while the connection is driven.
+    pub(super) async fn while_driven<T>(&mut self, work: impl Future<Output = T>) -> T {
+        drive(&mut self.connection, work).await
+    }
+
+    /// Whether the next request can be sent on it.
+    pub(super) fn is_open(&self) -> bool {
+        self.connection.is_some() && !self.sender.is_closed()
+    }
+
+    /// Ends when the receiver closes the connection.
+    pub async fn closed(&mut self) {
+        if let Some(open) = &mut self.connection {
+            let _ = open.as_mut().await; // how it ended does not matter
+        }
+        self.connection = None;
+    }
+}
+
+/// Runs `work` to its end and, meanwhile, the connection.
+async fn drive<T>(connection: &mut Option<Driver>, work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    if let Some(open) = connection {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            // The work hears of the end by itself.
+            _ = open.as_mut() => *connection = None,
+        }
+    }
+    work.await
+}
+
+/// Connects to the first of `addresses` that answers.
+pub(super) async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, Failure> {
+    let mut last = None;
+    for address in addresses {
+        match TcpStream::connect(address).await {
+            Ok(stream) => {
+                let _ = stream.set_nodelay(true); // only slower without
+                return Ok(stream);
+            }
+            Err(error) => last = Some((address, error)),
+        }
+    }
+    let text = last.map_or_else(|| "no address".to_owned(), |(address, error)| format!("{address}: {error}"));
+    Err(Failure::new("connect", format!("the connection failed: {text}")))
+}
+
+/// Asks a proxy for a tunnel to `host:port`.
+pub(super) async fn tunnel(
+    mut stream: TcpStream,
+    host: &str,
+    port: u16,
+    authorization: Option<&str>,
+) -> Result<TcpStream, Failure> {
+    let failed = |text: String| Failure::new("connect", format!("the proxy gave no tunnel: {text}"));
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    let credentials = authorization.map(|value| format!("Proxy-Authorization: {value}\r\n")).unwrap_or_default();
+    let head = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{credentials}\r\n");
+    stream.write_all(head.as_bytes()).await.map_err(|error| failed(error.to_string()))?;
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        if answer.len() == CONNECT_HEAD_MAX {
+            return Err(failed("its answer is too long".to_owned()));
+        }
+        // One byte at a time: what follows belongs to the tunnel.
+        answer.push(stream.read_u8().await.map_err(|error| failed(error.to_string()))?);
+    }
+    let line = String::from_utf8_lossy(answer.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
+    if line.split(' ').nth(1) == Some("200") { Ok(stream) } else { Err(failed(line)) }
+}
+
+/// Secures a connection to `host`.
+pub(super) async fn secure(stream: TcpStream, host: &str, config: Arc<ClientConfig>) -> Result<Wire, Failure> {
+    let failed = |text: String| Failure::new("tls", format!("the secure connection failed: {text}"));
+    let name = ServerName::try_from(host.to_owned()).map_err(|error| failed(error.to_string()))?;
+    let secured = TlsConnector::from(config).connect(name, stream).await;
+    secured.map(|stream| Wire::Tls(Box::new(stream))).map_err(|error| failed(error.to_string()))
+}
+
+macro_rules! each {
+    ($wire:expr, $stream:ident => $call:expr) => {
+        match $wire.get_mut() {
+            Wire::Plain($stream) => $call,
+            Wire::Tls($stream) => $call,
+        }
+    };
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+        buffer: &mut tokio::io::ReadBuf<'_>,
+    ) -> std::task::Poll<io::Result<()>> {
+        each!(self, stream => Pin::new(stream).poll_read(context, buffer))
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+        bytes: &[u8],
+    ) -> std::task::Poll<io::Result<usize>> {
+        each!(self, stream => Pin::new(stream).poll_write(context, bytes))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> std::task::Poll<io::Result<()>> {
+        each!(self, stream => Pin::new(stream).poll_flush(context))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> std::task::Poll<io::Result<()>> {
+        each!(self, stream => Pin::new(stream).poll_shutdown(context))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> std::task::Poll<io::Result<usize>> {
+        each!(self, stream => Pin::new(stream).poll_write_vectored(context, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => stream.is_write_vectored(),
+        }
+    }
+}

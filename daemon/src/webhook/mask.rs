@@ -1,0 +1,69 @@
+//! Keeps secrets out of what is recorded of an attempt.
+
+use farrier_proto::store::Hook;
+
+/// What stands where a secret stood.
+pub(super) const MASKED: &str = "******";
+/// Shorter secrets are not looked for in texts: they would be found everywhere.
+const SHORTEST: usize = 4;
+/// Settings of hooks that are secrets.
+const SECRET_SETTINGS: [&str; 2] = ["bot_token", "access_token"];
+
+/// The secrets of one hook.
+pub struct Mask {
+    secrets: Vec<String>,
+}
+
+impl Mask {
+    /// What must not be seen of `hook`.
+    pub fn of(hook: &Hook) -> Self {
+        let settings = SECRET_SETTINGS.iter().filter_map(|key| hook.settings.get(*key).cloned());
+        let mut secrets = vec![hook.secret.clone(), hook.old_secret.clone(), hook.authorization.clone()];
+        // Receivers echo the token without its scheme, too.
+        secrets.extend(hook.authorization.split_once(' ').map(|(_, token)| token.trim().to_owned()));
+        secrets.extend(settings);
+        secrets.retain(|secret| secret.len() >= SHORTEST);
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self { secrets }
+    }
+
+    /// `text` without the secrets.
+    pub fn text(&self, text: &str) -> String {
+        let hide = |text: String, secret: &String| {
+            if text.contains(secret.as_str()) { text.replace(secret.as_str(), MASKED) } else { text }
+        };
+        self.secrets.iter().fold(text.to_owned(), hide)
+    }
+
+    /// `bytes` without the secrets.
+    pub fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let has = |secret: &String| bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        if self.secrets.iter().any(has) { self.text(&String::from_utf8_lossy(&bytes)).into_bytes() } else { bytes }
+    }
+
+    /// The value of a header. Credentials are hidden whatever they are.
+    pub fn header(&self, name: &str, value: &str) -> String {
+        let credentials = ["authorization", "proxy-authorization", "cookie", "set-cookie"];
+        if credentials.iter().any(|secret| name.eq_ignore_ascii_case(secret)) {
+            return MASKED.to_owned();
+        }
+        self.text(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_hidden_wherever_they_stand() {
+        let settings = [("bot_token".to_owned(), "12:bot".to_owned())].into();
+        let hook = Hook { secret: "s3cr3t".into(), authorization: "Bearer abcdef".into(), settings, ..Hook::default() };
+        let mask = Mask::of(&hook);
+        assert_eq!(mask.text("https://x/12:bot/s3cr3t"), "https://x/******/******");
+        assert_eq!(mask.bytes(b"you sent Bearer abcdef or abcdef".to_vec()), b"you sent ****** or ******");
+        assert_eq!(mask.bytes(vec![0xff, 1]), [0xff, 1]);
+        assert_eq!(mask.header("AUTHORIZATION", "x"), MASKED);
+        assert_eq!(Mask::of(&Hook { secret: "a".into(), ..Hook::default() }).text("banana"), "banana");
+    }
+}

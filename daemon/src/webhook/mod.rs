@@ -1,0 +1,24 @@
+//! Webhooks as receivers see them: what is sent, where it may go, what came back, what comes next.
+//!
+//! Pure but for [`Client`], which opens the connections: bodies, headers, signatures and the decision
+//! about another attempt are functions of rows. Knows no store and starts nothing.
+
+mod address;
+mod chat;
+mod client;
+mod headers;
+mod link;
+mod mask;
+pub mod push;
+pub mod request;
+pub mod retry;
+mod sign;
+pub mod tls;
+
+pub use self::{
+    address::Refusal,
+    client::{Answer, Client, Failure, Limits},
+    link::Link,
+    mask::Mask,
+    request::{Outgoing, Sending, Unsendable},
+};

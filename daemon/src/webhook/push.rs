@@ -1,0 +1,188 @@
+//! What only git knows about a push or a new tag, put into the event's JSON.
+
+use bytes::Bytes;
+use jiff::{Timestamp, tz};
+use serde_json::{Map, Value, json};
+
+use crate::git::read::{
+    commit::{Commit, Person},
+    history::Changes,
+};
+
+/// What git says about a push.
+#[derive(Clone, Debug, Default)]
+pub struct Pushed {
+    /// The commits that came, newest first, with what each changed.
+    pub commits: Vec<(Commit, Option<Changes>)>,
+    /// How many came on all.
+    pub total: u64,
+    /// The commit at which the ref is now; absent when it is gone.
+    pub head: Option<(Commit, Option<Changes>)>,
+    /// The two ends of the comparison; absent when there is nothing to compare.
+    pub compared: Option<(String, String)>,
+}
+
+/// Bounds of a payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Paths of one commit.
+    pub files: usize,
+    /// All of it.
+    pub bytes: usize,
+}
+
+/// The accounts that stand behind addresses: a name, or nothing.
+pub trait People {
+    /// The name of the account with this address.
+    fn name(&self, email: &str) -> &str;
+}
+
+/// Fills `event`, the JSON of a push. `root` is the base address of the service.
+pub fn fill(event: &mut Map<String, Value>, pushed: &Pushed, people: &impl People, root: &str, bounds: Bounds) {
+    let html = event.get("repository").and_then(|r| r["html_url"].as_str()).unwrap_or_default().to_owned();
+    let mut cut = false;
+    let mut shown = |(commit, changes): &(Commit, Option<Changes>)| {
+        let (value, all) = commit_json(commit, changes.as_ref(), people, &html, bounds.files);
+        cut |= !all;
+        value
+    };
+    let commits: Vec<Value> = pushed.commits.iter().map(&mut shown).collect();
+    let head = pushed.head.as_ref().map_or(Value::Null, &mut shown);
+    let compare = match &pushed.compared {
+        Some((from, to)) => format!("{html}/compare/{from}...{to}"),
+        None => format!("{root}/"),
+    };
+    event.insert("compare_url".into(), compare.into());
+    event.insert("total_commits".into(), pushed.total.into());
+    event.insert("head_commit".into(), head);
+    let rest = serde_json::to_vec(event).map_or(0, |bytes| bytes.len());
+    let mut room = bounds.bytes.saturating_sub(rest);
+    let mut kept = Vec::with_capacity(commits.len());
+    for commit in commits {
+        let size = commit.to_string().len() + 1;
+        if size > room {
+            cut = true;
+            break;
+        }
+        room -= size;
+        kept.push(commit);
+    }
+    event.insert("commits".into(), kept.into());
+    if cut {
+        event.insert("truncated".into(), true.into());
+    }
+}
+
+/// A commit as payloads have it; whether all its paths are in it.
+pub fn commit_json(
+    commit: &Commit,
+    changes: Option<&Changes>,
+    people: &impl People,
+    html: &str,
+    files: usize,
+) -> (Value, bool) {
+    let person =
+        |person: &Person| json!({ "name": person.name, "email": person.email, "username": people.name(&person.email) });
+    let (mut added, mut removed, mut modified) = (Vec::new(), Vec::new(), Vec::new());
+    let all = changes.map(|changes| changes.files.as_slice()).unwrap_or_default();
+    for (path, letter) in all.iter().take(files) {
+        match letter {
+            'A' => added.push(path.as_str()),
+            'D' => removed.push(path.as_str()),
+            _ => modified.push(path.as_str()),
+        }
+    }
+    let value = json!({
+        "id": commit.id,
+        "message": commit.message,
+        "url": format!("{html}/commit/{}", commit.id),
+        "author": person(&commit.author),
+        "committer": person(&commit.committer),
+        "verification": null,
+        "timestamp": own_time(&commit.author),
+        "added": added,
+        "removed": removed,
+        "modified": modified,
+    });
+    (value, all.len() <= files)
+}
+
+/// RFC 3339 with the person's own offset, whole seconds.
+fn own_time(person: &Person) -> String {
+    let offset = tz::Offset::from_seconds(person.offset_minutes.saturating_mul(60)).unwrap_or(tz::Offset::UTC);
+    let instant = Timestamp::from_second(person.seconds).unwrap_or(Timestamp::UNIX_EPOCH);
+    if offset == tz::Offset::UTC {
+        return instant.to_string();
+    }
+    instant.to_zoned(tz::TimeZone::fixed(offset)).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// The JSON of an event as an object; nothing for what is none.
+pub fn object(json: &[u8]) -> Option<Map<String, Value>> {
+    serde_json::from_slice(json).ok()
+}
+
+/// The bytes of an event.
+pub fn bytes(event: &Map<String, Value>) -> Bytes {
+    serde_json::to_vec(event).expect("JSON is JSON").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Ann;
+
+    impl People for Ann {
+        fn name(&self, email: &str) -> &str {
+            if email == "ann@x" { "ann" } else { "" }
+        }
+    }
+
+    fn commit(id: &str, files: usize) -> (Commit, Option<Changes>) {
+        let person = Person { name: "A".into(), email: "ann@x".into(), seconds: 1_767_323_045, offset_minutes: 60 };
+        let commit = Commit { id: id.into(), author: person, message: "m\n".into(), ..Commit::default() };
+        let files = (0..files).map(|n| (format!("f{n}"), ['A', 'D', 'M'][n % 3])).collect();
+        (commit, Some(Changes { files, ..Changes::default() }))
+    }
+
+    fn filled(pushed: &Pushed, bounds: Bounds) -> Value {
+        let mut event = object(br#"{"ref":"refs/heads/main","repository":{"html_url":"http://h/o/r"}}"#).expect("JSON");
+        fill(&mut event, pushed, &Ann, "http://h", bounds);
+        Value::Object(event)
+    }
+
+    #[test]
+    fn check_44_commits_come_in_full_and_the_total_is_true() {
+        let pushed = Pushed {
+            commits: vec![commit("b", 4), commit("a", 0)],
+            total: 60,
+            head: Some(commit("b", 4)),
+            compared: Some(("x".into(), "b".into())),
+        };
+        let event = filled(&pushed, Bounds { files: 9, bytes: 1 << 20 });
+        assert_eq!(
+            (&event["total_commits"], &event["compare_url"]),
+            (&60.into(), &"http://h/o/r/compare/x...b".into())
+        );
+        let expected = json!({
+            "id": "b", "message": "m\n", "url": "http://h/o/r/commit/b",
+            "author": { "name": "A", "email": "ann@x", "username": "ann" },
+            "committer": { "name": "", "email": "", "username": "" },
+            "verification": null, "timestamp": "2026-01-02T04:04:05+01:00",
+            "added": ["f0", "f3"], "removed": ["f1"], "modified": ["f2"],
+        });
+        assert_eq!((&event["commits"][0], &event["head_commit"]), (&expected, &expected));
+        assert_eq!(event.get("truncated"), None);
+    }
+
+    #[test]
+    fn check_45_what_is_too_large_is_cut_and_says_so() {
+        let pushed = Pushed { commits: vec![commit("b", 2), commit("a", 2)], total: 2, ..Pushed::default() };
+        let event = filled(&pushed, Bounds { files: 1, bytes: 1 << 20 });
+        assert_eq!((&event["commits"][0]["removed"], &event["truncated"]), (&json!([]), &true.into()));
+        let event = filled(&pushed, Bounds { files: 9, bytes: 500 });
+        assert_eq!((event["commits"].as_array().map(Vec::len), &event["truncated"]), (Some(1), &true.into()));
+        assert_eq!((&event["total_commits"], &event["compare_url"]), (&2.into(), &"http://h/".into()));
+    }
+}

@@ -1,0 +1,230 @@
+//! The request of one attempt: from a hook, a delivery and the event's JSON to bytes.
+
+use bytes::Bytes;
+use farrier_proto::store::{Delivery, Hook};
+use http::{Method, header, header::HeaderName};
+use serde_json::Value;
+use url::{Url, form_urlencoded};
+use uuid::Uuid;
+
+use super::{chat, headers, headers::Header};
+use crate::{
+    clock::Millis,
+    git::ref_name::{self, RefKind},
+    model::hook_config,
+};
+
+/// Who sends.
+const USER_AGENT: &str = concat!("farrier/", env!("CARGO_PKG_VERSION"));
+
+/// Marks every delivery, so that a farrier that gets one knows that it is none of its business.
+pub const ATTEMPT: HeaderName = HeaderName::from_static("x-farrier-attempt");
+
+/// One attempt that is to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Sending<'a> {
+    /// The delivery.
+    pub delivery: &'a Delivery,
+    /// Its number, from 1.
+    pub attempt: u32,
+    /// The present time.
+    pub now_ms: Millis,
+}
+
+impl Sending<'_> {
+    /// The identifier that all attempts of the delivery share.
+    pub(super) fn uuid(&self) -> String {
+        uuid_text(&self.delivery.uuid)
+    }
+}
+
+/// The identifier of a delivery as it is written.
+pub fn uuid_text(bytes: &[u8]) -> String {
+    Uuid::from_slice(bytes).unwrap_or_default().to_string()
+}
+
+/// A request to a receiver.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// The method.
+    pub method: Method,
+    /// Where to.
+    pub url: Url,
+    /// Headers but for `Host` and the length.
+    pub headers: Vec<Header>,
+    /// The body.
+    pub body: Bytes,
+}
+
+/// Why there is no request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unsendable {
+    /// Receivers of this type do not get such an event.
+    Unwanted,
+    /// The hook's settings or the event make no request.
+    Invalid(String),
+}
+
+/// The request of an attempt. `json` is the event as native hooks get it.
+pub fn build(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, Unsendable> {
+    let kind = hook_config::by_name(&hook.r#type);
+    let mut outgoing = match kind {
+        Some(kind) if kind.native => native(hook, sending, json)?,
+        Some(_) => chat::message(hook, sending, json)?,
+        None => return Err(Unsendable::Invalid(format!("the type {:?} is unknown", hook.r#type))),
+    };
+    outgoing.headers.push((ATTEMPT, sending.attempt.to_string()));
+    outgoing.headers.push((header::USER_AGENT, USER_AGENT.to_owned()));
+    outgoing.headers.push((header::ACCEPT, "*/*".to_owned()));
+    if !hook.authorization.is_empty() && !has(&outgoing.headers, &header::AUTHORIZATION) {
+        outgoing.headers.push((header::AUTHORIZATION, hook.authorization.clone()));
+    }
+    Ok(outgoing)
+}
+
+fn has(headers: &[Header], name: &HeaderName) -> bool {
+    headers.iter().any(|(known, _)| known == name)
+}
+
+fn native(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, Unsendable> {
+    let text = with_ref_of_type(hook, sending, json);
+    let (content_type, body) = if hook.form {
+        let form = form_urlencoded::Serializer::new(String::new())
+            .append_pair("payload", &String::from_utf8_lossy(&text))
+            .finish();
+        ("application/x-www-form-urlencoded", Bytes::from(form))
+    } else {
+        ("application/json", text.clone())
+    };
+    let mut headers = headers::identity(hook, sending);
+    headers.extend(headers::signatures(hook, sending, &text, &body));
+    headers.push((header::CONTENT_TYPE, content_type.to_owned()));
+    Ok(Outgoing { method: Method::POST, url: address(&hook.url)?, headers, body })
+}
+
+/// Receivers of the type `gitea` get short names of refs that are made and removed, others full ones,
+/// as the event has them.
+fn with_ref_of_type(hook: &Hook, sending: &Sending, json: &Bytes) -> Bytes {
+    if hook.r#type != "gitea" || !matches!(sending.delivery.event.as_str(), "create" | "delete") {
+        return json.clone();
+    }
+    let Ok(mut value) = serde_json::from_slice::<Value>(json) else { return json.clone() };
+    if let Some(Value::String(name)) = value.get_mut("ref") {
+        *name = short_ref(name).to_owned();
+    }
+    serde_json::to_vec(&value).map_or_else(|_| json.clone(), Bytes::from)
+}
+
+/// The name that people use for a ref.
+pub(super) fn short_ref(name: &str) -> &str {
+    match ref_name::kind(name) {
+        RefKind::Branch(short) | RefKind::Tag(short) => short,
+        RefKind::Other => name,
+    }
+}
+
+/// The address of a receiver, which was checked when it was given.
+pub(super) fn address(text: &str) -> Result<Url, Unsendable> {
+    Url::parse(text).map_err(|error| Unsendable::Invalid(format!("the address cannot be used: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: &[u8] = b"{\n  \"ref\": \"refs/heads/main\",\n  \"total_commits\": 0\n}";
+
+    fn hook(kind: &str) -> Hook {
+        Hook {
+            id: 7,
+            r#type: kind.into(),
+            url: "http://h:81/a?b=c".into(),
+            secret: "s3cr3t".into(),
+            authorization: "Bearer x".into(),
+            ..Hook::default()
+        }
+    }
+
+    fn built(hook: &Hook, event: &str) -> Outgoing {
+        let delivery = Delivery { uuid: vec![0x11; 16], event: event.into(), ..Delivery::default() };
+        let sending = Sending { delivery: &delivery, attempt: 2, now_ms: 1_700_000_000_500 };
+        build(hook, &sending, &Bytes::from_static(BODY)).expect("a request")
+    }
+
+    fn value<'a>(outgoing: &'a Outgoing, name: &str) -> Option<&'a str> {
+        outgoing.headers.iter().find(|(known, _)| known.as_str() == name).map(|(_, value)| value.as_str())
+    }
+
+    #[test]
+    fn check_29_a_native_delivery_is_the_payload_as_it_is() {
+        let sent = built(&hook("gitea"), "push");
+        assert_eq!(sent.body, BODY);
+        assert_eq!(value(&sent, "content-type"), Some("application/json"));
+        let uuid = "11111111-1111-1111-1111-111111111111";
+        for family in ["gitea", "gogs", "github", "forgejo"] {
+            assert_eq!(value(&sent, &format!("x-{family}-delivery")), Some(uuid));
+            assert_eq!(value(&sent, &format!("x-{family}-event")), Some("push"));
+        }
+        assert_eq!((value(&sent, "x-gitea-hook-id"), value(&sent, "x-farrier-attempt")), (Some("7"), Some("2")));
+        assert_eq!(value(&sent, "authorization"), Some("Bearer x"));
+        let signature = "5b06496e108dcc0ef1bddd11d0b4a1a7b966a410abc458fb06e13efea8302b36";
+        assert_eq!(value(&sent, "x-gitea-signature"), Some(signature));
+        assert_eq!(value(&sent, "x-hub-signature-256"), Some(format!("sha256={signature}").as_str()));
+        assert_eq!(value(&sent, "x-hub-signature"), Some("sha1=5480fe4a0a2ba1beb4ca90f989d7685f735a0bfb"));
+        assert_eq!(value(&sent, "webhook-signature"), None);
+    }
+
+    #[test]
+    fn check_30_a_form_is_signed_over_its_json() {
+        let sent = built(&Hook { form: true, ..hook("gogs") }, "push");
+        let form = "payload=%7B%0A++%22ref%22%3A+%22refs%2Fheads%2Fmain%22%2C%0A++%22total_commits%22%3A+0%0A%7D";
+        assert_eq!(sent.body, form);
+        assert_eq!(value(&sent, "content-type"), Some("application/x-www-form-urlencoded"));
+        assert_eq!(value(&sent, "x-gitea-signature"), value(&built(&hook("gogs"), "push"), "x-gitea-signature"));
+    }
+
+    #[test]
+    fn check_31_without_a_secret_there_is_no_signature_at_all() {
+        let sent = built(&Hook { secret: String::new(), ..hook("gitea") }, "push");
+        assert!(sent.headers.iter().all(|(name, _)| !name.as_str().contains("signature")), "{:?}", sent.headers);
+    }
+
+    #[test]
+    fn check_34_both_secrets_sign_during_the_grace_time() {
+        let hook = Hook {
+            secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".into(),
+            old_secret: "whsec_AAAA".into(),
+            old_secret_until_ms: 1_700_000_000_501,
+            ..hook("gitea")
+        };
+        let both = built(&hook, "push");
+        assert_eq!(value(&both, "webhook-signature").expect("signed").split(' ').count(), 2);
+        let after = built(&Hook { old_secret_until_ms: 1_700_000_000_500, ..hook }, "push");
+        let one = value(&after, "webhook-signature").expect("signed");
+        assert!(value(&both, "webhook-signature").expect("signed").starts_with(one) && !one.contains(' '));
+        assert_eq!(value(&after, "webhook-timestamp"), Some("1700000000"));
+    }
+
+    #[test]
+    fn check_28_the_type_decides_how_a_new_ref_is_named() {
+        for (kind, event, expected) in [
+            ("gitea", "create", "main"),
+            ("forgejo", "create", "refs/heads/main"),
+            ("gitea", "push", "refs/heads/main"),
+        ] {
+            let json: Value = serde_json::from_slice(&built(&hook(kind), event).body).expect("JSON");
+            assert_eq!(json["ref"], expected, "{kind} {event}");
+        }
+    }
+
+    #[test]
+    fn check_46_no_header_tells_the_secret() {
+        use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+        for secret in ["s3cr3t", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
+            let sent = built(&Hook { secret: secret.into(), ..hook("gitea") }, "push");
+            for form in [secret.to_owned(), hex::encode(secret), BASE64.encode(secret)] {
+                assert!(sent.headers.iter().all(|(_, value)| !value.contains(&form)), "{:?}", sent.headers);
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! TLS towards receivers: the system's authorities, or what a hook names in their place.
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::{
+    ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
+};
+
+use crate::model::secret;
+
+/// What a hook says about its receiver's certificate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trust {
+    /// Certificates in PEM that sign the receiver's; empty: those of the system.
+    pub ca_pem: String,
+    /// SHA-256 of the receiver's own certificate, hexadecimal, colons allowed; empty: none is pinned.
+    pub fingerprint: String,
+}
+
+/// The configuration for receivers that hooks say nothing about; read once from the system.
+#[derive(Debug, Default)]
+pub(super) struct SystemTrust(OnceLock<Arc<ClientConfig>>);
+
+impl SystemTrust {
+    /// The configuration for `trust`, or why there is none.
+    pub(super) fn config(&self, trust: &Trust) -> Result<Arc<ClientConfig>, String> {
+        if !trust.fingerprint.is_empty() {
+            return pinned(&trust.fingerprint).map(Arc::new);
+        }
+        if !trust.ca_pem.is_empty() {
+            return with_roots(authorities(&trust.ca_pem)?).map(Arc::new);
+        }
+        if let Some(known) = self.0.get() {
+            return Ok(Arc::clone(known));
+        }
+        let found = rustls_native_certs::load_native_certs();
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(found.certs);
+        if roots.is_empty() {
+            return Err("the system has no certificates of authorities".to_owned());
+        }
+        let made = Arc::new(with_roots(roots)?);
+        Ok(Arc::clone(self.0.get_or_init(|| made)))
+    }
+}
+
+fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, String> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    builder.with_safe_default_protocol_versions().map_err(|error| error.to_string())
+}
+
+fn with_roots(roots: RootCertStore) -> Result<ClientConfig, String> {
+    Ok(builder()?.with_root_certificates(roots).with_no_client_auth())
+}
+
+fn authorities(pem: &str) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+        let certificate = certificate.map_err(|error| format!("ca_pem cannot be read: {error}"))?;
+        roots.add(certificate).map_err(|error| format!("ca_pem holds a certificate that cannot be used: {error}"))?;
+    }
+    if roots.is_empty() { Err("ca_pem holds no certificate".to_owned()) } else { Ok(roots) }
+}
+
+fn pinned(fingerprint: &str) -> Result<ClientConfig, String> {
+    let digits: String = fingerprint.chars().filter(|c| !matches!(c, ':' | ' ')).collect();
+    let mut wanted = [0; 32];
+    hex::decode_to_slice(&digits, &mut wanted)
+        .map_err(|_| "the pinned fingerprint must be the 64 digits of a SHA-256".to_owned())?;
+    let verifier = Arc::new(Pinned { wanted, provider: ring::default_provider() });
+    Ok(builder()?.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+}
+
+/// Accepts one certificate, whoever signed it and whatever name it has.
+#[derive(Debug)]
+struct Pinned {
+    wanted: [u8; 32],
+    provider: CryptoProvider,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if secret::equal(&secret::sha256(end_entity), &self.wanted) {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(Error::General("the receiver has another certificate than the pinned one".into()))
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signed, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_trusted_is_said() {
+        let system = SystemTrust::default();
+        let trust = |ca_pem: &str, fingerprint: &str| Trust { ca_pem: ca_pem.into(), fingerprint: fingerprint.into() };
+        assert_eq!(system.config(&trust("x", "")).expect_err("no PEM"), "ca_pem holds no certificate");
+        assert!(system.config(&trust("", "ab:cd")).expect_err("too short").contains("64 digits"));
+        assert!(system.config(&trust("", &"AB:".repeat(32))).is_ok());
+    }
+}

@@ -1,0 +1,74 @@
+//! Every address that can be read, in every spelling, with HEAD, and over the Unix socket: the answer
+//! is the same (checks 14, 15 and 50).
+
+use farrierd::http::ROUTES;
+use http::{HeaderMap, Method};
+use serde_json::Value;
+
+use super::{Stage, WHO, scene};
+use crate::support::{Answer, Over, send};
+
+/// Counts what goes on; is signed as it is spelled.
+const EXCEPT: [&str; 2] = ["/api/farrier/v1/status", "/_blob/{artifact}/{generation}/{file}"];
+/// Leads to an address below the host that was asked.
+const BY_HOST: &str = "/api/v1/repos/{owner}/{repo}/actions/artifacts/{id}/zip";
+
+/// What may differ between two answers to one question.
+fn lasting(answer: &Answer) -> (u16, HeaderMap, Vec<u8>) {
+    let mut headers = answer.headers.clone();
+    for name in ["date", "x-request-id"] {
+        headers.remove(name);
+    }
+    let mut body = answer.body.to_vec();
+    if let Ok(Value::Object(mut error)) = serde_json::from_slice(&body)
+        && error.remove("request_id").is_some()
+    {
+        body = Value::Object(error).to_string().into_bytes();
+        headers.remove("content-length");
+    }
+    (answer.status, headers, body)
+}
+
+/// HEAD does not know the size of what is streamed.
+fn without_sizes((status, mut headers, _): (u16, HeaderMap, Vec<u8>)) -> (u16, HeaderMap) {
+    for name in ["content-length", "transfer-encoding"] {
+        headers.remove(name);
+    }
+    (status, headers)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_address_answers_alike_in_every_spelling_and_on_every_listener() {
+    let stage = Stage::new().await;
+    let authorization = format!("token {}", stage.tokens.last().expect("tokens"));
+    let headers = [("authorization", authorization.as_str())];
+    let (tcp, unix) = (stage.world.farrier.tcp(), stage.world.farrier.unix());
+    let ask = async |over: &Over, method, path: &str| lasting(&send(over, method, path, &headers, "").await);
+    let mut wrong = Vec::new();
+    for (word, path) in ROUTES {
+        if *word != "get" || EXCEPT.contains(path) {
+            continue;
+        }
+        let address = stage.fill(&scene(word, path, WHO.len() - 1).path);
+        let (place, query) = address.split_once('?').unwrap_or((&address, ""));
+        let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+        let whole = ask(&tcp, Method::GET, &address).await;
+        let mut compare = |what: &str, same: bool| {
+            if !same {
+                wrong.push(format!("{path} with {what}"));
+            }
+        };
+        compare("no error of the server", whole.0 < 500);
+        compare("the Unix socket", *path == BY_HOST || ask(&unix, Method::GET, &address).await == whole);
+        compare("a slash at the end", ask(&tcp, Method::GET, &format!("{place}/{query}")).await == whole);
+        let doubled = format!("{}{query}", place.replace('/', "//"));
+        compare("doubled slashes", ask(&tcp, Method::GET, &doubled).await == whole);
+        if query.is_empty() {
+            compare("a bare question mark", ask(&tcp, Method::GET, &format!("{place}?")).await == whole);
+        }
+        let head = ask(&tcp, Method::HEAD, &address).await;
+        compare("HEAD, which has no body", head.2.is_empty());
+        compare("HEAD", without_sizes(head) == without_sizes(whole));
+    }
+    assert!(wrong.is_empty(), "other answers: {wrong:#?}");
+}

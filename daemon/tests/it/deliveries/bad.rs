@@ -1,0 +1,84 @@
+//! Receivers that do not speak HTTP as they should: each costs one attempt and nothing else.
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
+
+use super::*;
+
+/// What a bad receiver does once a request has come.
+const BAD: [(&str, &[u8], &str); 7] = [
+    ("closes at once", b"", "http"),
+    ("answers nonsense", b"\x00\xff nonsense \r\n\r\n", "http"),
+    ("speaks another protocol", b"SSH-2.0-x\r\n", "http"),
+    ("breaks off in the head", b"HTTP/1.1 200 OK\r\nx: y", "http"),
+    ("has no such status", b"HTTP/1.1 999999 OK\r\n\r\n", "http"),
+    ("promises two lengths", b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\na", "http"),
+    // The status came: it has taken the delivery.
+    ("breaks off in the body", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc", "OK"),
+];
+
+async fn receiver(answer: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 8_192]).await;
+            let _ = stream.write_all(answer).await;
+        }
+    });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_receivers_cost_one_attempt_each() {
+    let farrier = farrier().await;
+    for (what, answer, status) in BAD {
+        let id = hook(&farrier, &receiver(answer).await, &["repository"], json!({})).await;
+        let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
+        assert_eq!((&tested["status"], &tested["attempts"]), (&json!(status), &json!(1)), "{what}: {tested}");
+    }
+    let nobody = hook(&farrier, "http://nobody.invalid/", &["repository"], json!({})).await;
+    let tested = at_hook(&farrier, Method::POST, nobody, "/pings?wait=1", Value::Null).await.json();
+    assert_eq!(tested["status"], "dns", "{tested}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receiver_that_drips_ends_at_the_timeout() {
+    let farrier = farrier().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+        while stream.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    });
+    let id = hook(&farrier, &url, &["repository"], json!({ "timeout_secs": "1" })).await;
+    let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
+    assert_eq!((&tested["status"], &tested["state"]), (&json!("timeout"), &json!("failed")), "{tested}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kept_connection_that_the_receiver_closes_costs_no_attempt() {
+    let farrier = farrier().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("an address"));
+    #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
+    tokio::spawn(async move {
+        // Each connection answers one request, promises to stay, and goes.
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 8_192]).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+        }
+    });
+    let id = hook(&farrier, &url, &["repository"], json!({})).await;
+    for _ in 0..5 {
+        let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
+        assert_eq!((&tested["state"], &tested["attempts"]), (&json!("success"), &json!(1)), "{tested}");
+    }
+}

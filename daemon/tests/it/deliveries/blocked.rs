@@ -1,0 +1,92 @@
+//! Targets that are not connected to, and receivers that are not trusted.
+
+use std::sync::Arc;
+
+use rcgen::{CertificateParams, KeyPair};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+};
+use tokio_rustls::{TlsAcceptor, rustls};
+
+use super::*;
+use crate::support::Receiver;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_47_50_what_is_not_allowed_is_never_connected_to() {
+    let farrier = TestDaemon::start().await;
+    let receiver = Receiver::start().await;
+    let named = receiver.url.replace("127.0.0.1", "localhost");
+    let mapped = receiver.url.replace("127.0.0.1", "[::ffff:127.0.0.1]");
+    for url in [receiver.url.as_str(), &named, &mapped, "http://169.254.169.254/latest", "http://100.64.0.1/"] {
+        let id = hook(&farrier, url, &["repository"], json!({})).await;
+        let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
+        assert_eq!((&tested["status"], &tested["state"]), (&json!("blocked"), &json!("failed")), "{url} {tested}");
+        let error = tested["history"][0]["error"].as_str().expect("text");
+        assert!(error.contains("webhook.allowed_hosts") && error.contains("deny '"), "{error}");
+    }
+    assert_eq!((receiver.got().len(), receiver.connections()), (0, 0));
+}
+
+/// A receiver that speaks TLS with a certificate for `localhost` that signs itself.
+async fn secure() -> (String, rcgen::Certificate) {
+    let key = KeyPair::generate().expect("a key");
+    let certificate =
+        CertificateParams::new(vec!["localhost".into()]).expect("a name").self_signed(&key).expect("a certificate");
+    let key = rustls::pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
+    let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key.into())
+        .expect("a certificate");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("https://localhost:{}/", listener.local_addr().expect("an address").port());
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else { continue };
+            let _ = stream.read(&mut [0; 16_384]).await;
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await;
+            let _ = stream.shutdown().await;
+        }
+    });
+    (url, certificate)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_42_a_self_signed_receiver_needs_the_hooks_trust() {
+    let farrier = farrier().await;
+    let (url, certificate) = secure().await;
+    let digest: [u8; 32] =
+        sha2::Digest::finalize(sha2::Digest::chain_update(<sha2::Sha256 as sha2::Digest>::new(), certificate.der()))
+            .into();
+    for (config, state, status) in [
+        (json!({}), "failed", "tls"),
+        (json!({ "ca_pem": certificate.pem() }), "success", "OK"),
+        (json!({ "certificate_sha256": hex::encode(digest) }), "success", "OK"),
+        (json!({ "certificate_sha256": "ab".repeat(32) }), "failed", "tls"),
+    ] {
+        let id = hook(&farrier, &url, &["repository"], config.clone()).await;
+        let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
+        assert_eq!((&tested["state"], &tested["status"]), (&json!(state), &json!(status)), "{config} {tested}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_is_asked_in_place_of_the_receiver() {
+    let proxy = Receiver::start().await;
+    let address = proxy.url.trim_end_matches("/hook").replace("http://", "http://me:pw@");
+    let farrier = farrier_with(|config| {
+        config.webhook.proxy_url = Some(address.parse().expect("an address"));
+        config.webhook.proxy_hosts = "*.example.org".into();
+    })
+    .await;
+    let id = hook(&farrier, "http://ci.example.org/x?y=z", &["repository"], json!({})).await;
+    let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
+    assert_eq!(tested["state"], "success", "{tested}");
+    let got = &proxy.got()[0];
+    assert_eq!((got.uri.to_string().as_str(), got.header("host")), ("http://ci.example.org/x?y=z", "ci.example.org"));
+    assert_eq!(got.header("proxy-authorization"), "Basic bWU6cHc=");
+}

@@ -1,0 +1,94 @@
+//! Kills at any moment, receivers that fail by chance: every acknowledged event arrives.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+
+use super::*;
+use crate::support::{Over, Random, Receiver, Say, try_send};
+
+const CONFIG: &str = "[webhook]\nallowed_hosts = \"loopback\"\nretry_schedule_secs = [0, 0, 1, 1, 1, 1, 1, 1, 1, 1]\n";
+/// Rounds of the usual run; more with this variable.
+const ROUNDS: u64 = 4;
+const MORE: &str = "FARRIER_KILL_ROUNDS";
+
+/// Changes the description again and again until `stop`; the changes that were acknowledged.
+async fn change(over: Over, round: u64, stop: Arc<AtomicBool>) -> Vec<String> {
+    let mut done = Vec::new();
+    for n in 0.. {
+        let name = format!("{round}-{n}");
+        let body = json!({ "description": name }).to_string();
+        let headers = [("content-type", "application/json")];
+        let edit = try_send(&over, Method::PATCH, "/api/v1/repos/admin/demo", &headers, body).await;
+        match edit {
+            Ok(answer) if answer.status == 200 => done.push(name),
+            _ => break,
+        }
+        if stop.load(Ordering::SeqCst) {
+            break;
+        }
+    }
+    done
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_acknowledged_event_reaches_every_hook_at_least_once() {
+    let rounds = std::env::var(MORE).ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS);
+    let seed = Random::seed("FARRIER_KILL_SEED");
+    println!("seed {seed}");
+    let mut random = Random::new(seed);
+    let mut farrier = TestDaemon::program(CONFIG).await;
+    let receivers = [Receiver::start().await, Receiver::start().await];
+    for receiver in &receivers {
+        hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    }
+    farrier.repository("demo").await;
+    let mut acknowledged = BTreeSet::new();
+    for round in 0..rounds {
+        for receiver in &receivers {
+            let bad = [Say::Status(500), Say::With(503, "retry-after", "0".into(), Bytes::new()), Say::Status(200)];
+            // Fewer failures in a row than make the sender wait for its next probe.
+            receiver.say((0..random.below(8)).map(|_| bad[random.below(3)].clone()));
+            receiver.say([Say::Status(200)]);
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
+        let changing = tokio::spawn(change(farrier.unix(), round, Arc::clone(&stop)));
+        tokio::time::sleep(Duration::from_millis(50 + random.next() % 300)).await;
+        stop.store(true, Ordering::SeqCst);
+        farrier.kill_and_start().await;
+        acknowledged.extend(changing.await.expect("no panic"));
+    }
+    for n in 0..5 {
+        let name = format!("last-{n}");
+        touch(&farrier, "demo", &name).await;
+        acknowledged.insert(name);
+    }
+    eventually("nothing waits any more", async || {
+        let pending = farrier.admin(Method::GET, "/api/farrier/v1/deliveries?status=pending", Value::Null).await;
+        pending.json() == json!([])
+    })
+    .await;
+    for receiver in &receivers {
+        let mut arrived: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for got in receiver.got() {
+            let name = got.json()["repository"]["description"].as_str().unwrap_or_default().to_owned();
+            arrived.entry(name).or_default().insert(got.id());
+        }
+        let missing: Vec<_> = acknowledged.iter().filter(|name| !arrived.contains_key(*name)).collect();
+        assert!(missing.is_empty(), "never arrived: {missing:?}");
+        let doubled: Vec<_> = arrived.iter().filter(|(_, ids)| ids.len() != 1).collect();
+        assert!(doubled.is_empty(), "one event, one identifier: {doubled:?}");
+    }
+    let failed = farrier.admin(Method::GET, "/api/farrier/v1/deliveries?status=failed", Value::Null).await.json();
+    assert_eq!(failed, json!([]), "each has succeeded in the end");
+    let requests: usize = receivers.iter().map(|receiver| receiver.got().len()).sum();
+    println!("{} events, {requests} requests to two receivers", acknowledged.len());
+}

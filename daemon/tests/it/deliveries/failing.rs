@@ -1,0 +1,142 @@
+//! Receivers that fail: what is tried again, when, and when it ends.
+
+use bytes::Bytes;
+use farrierd::clock::Clock;
+
+use super::*;
+use crate::support::{Receiver, Say};
+
+const NOW: i64 = 1_767_323_045_000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_35_two_failures_and_a_success_are_three_attempts_of_one_delivery() {
+    let clock = Clock::manual(NOW);
+    let farrier = farrier_at(clock.clone(), |config| config.webhook.retry_schedule_secs = vec![10, 100]).await;
+    let receiver = Receiver::start().await;
+    receiver.say([Say::Status(500), Say::Status(500)]);
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    for (attempt, pause_ms) in [(1, 10_000), (2, 100_000)] {
+        let detail = newest(&farrier, id, tried(attempt)).await;
+        assert_eq!((&detail["state"], &detail["status_code"]), (&json!("pending"), &json!(500)), "{detail}");
+        clock.advance_ms(pause_ms * 8 / 10 - 1);
+        touch_nothing(&farrier).await;
+        assert_eq!(receiver.got().len(), usize::try_from(attempt).expect("small"), "not before its time");
+        clock.advance_ms(pause_ms * 4 / 10 + 1);
+        receiver.wait(usize::try_from(attempt).expect("small") + 1).await;
+    }
+    let detail = newest(&farrier, id, is("success")).await;
+    let got = receiver.got();
+    let numbers: Vec<&str> = got.iter().map(|got| got.header("x-farrier-attempt")).collect();
+    assert_eq!(numbers, ["1", "2", "3"]);
+    assert!(got.iter().all(|one| one.id() == got[0].id() && one.body == got[0].body));
+    let triggers: Vec<_> = detail["history"].as_array().expect("a list").iter().map(|a| a["trigger"].clone()).collect();
+    assert_eq!(triggers, ["event", "retry", "retry"]);
+    assert_eq!(detail["guid"], json!(got[0].id()));
+}
+
+/// Gives the sender a chance to do what it must not do.
+async fn touch_nothing(farrier: &TestDaemon) {
+    for _ in 0..20 {
+        farrier.admin(Method::GET, "/api/v1/version", Value::Null).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_37_410_switches_the_hook_off_and_a_wish_for_a_pause_is_kept() {
+    let clock = Clock::manual(NOW);
+    let farrier = farrier_at(clock.clone(), |config| config.webhook.retry_schedule_secs = vec![1, 1]).await;
+    let receiver = Receiver::start().await;
+    receiver.say([Say::With(429, "retry-after", "30".into(), Bytes::new()), Say::Status(410)]);
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    newest(&farrier, id, tried(1)).await;
+    clock.advance_ms(29_999);
+    touch_nothing(&farrier).await;
+    assert_eq!(receiver.got().len(), 1);
+    clock.advance_ms(1);
+    let detail = newest(&farrier, id, is("failed")).await;
+    assert_eq!((&detail["attempts"], &detail["status_code"]), (&json!(2), &json!(410)));
+    let hook = at_hook(&farrier, Method::GET, id, "", Value::Null).await.json();
+    assert_eq!(hook["active"], false);
+    assert!(hook["disabled_reason"].as_str().expect("text").contains("410"), "{hook}");
+    touch(&farrier, "demo", "x").await;
+    clock.advance_ms(1_000_000);
+    touch_nothing(&farrier).await;
+    assert_eq!(receiver.got().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_38_redirects_are_followed_only_where_a_hook_wants_that() {
+    let farrier = farrier().await;
+    let (from, to) = (Receiver::start().await, Receiver::start().await);
+    from.always(Say::With(307, "location", to.url.clone(), Bytes::new()));
+    let plain = hook(&farrier, &from.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    let detail = newest(&farrier, plain, tried(1)).await;
+    assert_eq!((&detail["status"], &detail["status_code"]), (&json!("redirect"), &json!(307)));
+    assert!(detail["history"][0]["error"].as_str().expect("text").contains(&to.url), "{detail}");
+    assert_eq!(to.got().len(), 0);
+    let config = json!({ "config": { "follow_redirects": "true" } });
+    assert_eq!(at_hook(&farrier, Method::PATCH, plain, "", config).await.status, 200);
+    touch(&farrier, "demo", "x").await;
+    newest(&farrier, plain, is("success")).await;
+    let got = to.wait(1).await;
+    assert_eq!((&got[0].method, got[0].event()), (&Method::POST, "repository edited".into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_40_an_endless_answer_is_cut() {
+    let farrier = farrier_with(|config| config.webhook.response_bytes = 1_000).await;
+    let receiver = Receiver::start().await;
+    receiver.say([Say::With(200, "x-a", "b".into(), Bytes::from(vec![b'x'; 8 << 20]))]);
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    let detail = newest(&farrier, id, is("success")).await;
+    assert_eq!(detail["response"]["payload"].as_str().expect("text").len(), 1_000);
+    assert_eq!(detail["response"]["truncated"], true);
+    touch(&farrier, "demo", "x").await;
+    receiver.wait(2).await;
+    assert_eq!(receiver.connections(), 2, "the rest of the answer was not read");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_43_a_hook_that_only_fails_is_probed_and_then_switched_off() {
+    let clock = Clock::manual(NOW);
+    let farrier = farrier_at(clock.clone(), |config| {
+        config.webhook.retry_schedule_secs = vec![];
+        config.webhook.disable_after = std::time::Duration::from_secs(600);
+    })
+    .await;
+    let receiver = Receiver::start().await;
+    receiver.always(Say::Status(500));
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    for n in 0..30 {
+        touch(&farrier, "demo", &n.to_string()).await;
+    }
+    receiver.wait(10).await;
+    eventually("ten failures are recorded", async || sent(&farrier, id, "?status=failed").await.len() == 10).await;
+    touch_nothing(&farrier).await;
+    assert_eq!(receiver.got().len(), 10, "the others wait");
+    for probe in 11..=20 {
+        clock.advance_ms(60_000);
+        receiver.wait(probe).await;
+        eventually("the probe is recorded", async || {
+            sent(&farrier, id, "?status=failed&limit=50").await.len() == probe
+        })
+        .await;
+    }
+    eventually("the hook is switched off", async || {
+        at_hook(&farrier, Method::GET, id, "", Value::Null).await.json()["active"] == false
+    })
+    .await;
+    eventually("what waited is closed", async || sent(&farrier, id, "?status=pending").await.is_empty()).await;
+    assert_eq!((receiver.got().len(), sent(&farrier, id, "?status=cancelled").await.len()), (20, 11));
+
+    receiver.always(Say::Status(200));
+    assert_eq!(at_hook(&farrier, Method::PATCH, id, "", json!({ "active": true })).await.status, 200);
+    let recovered = at_hook(&farrier, Method::POST, id, "/recover", Value::Null).await;
+    assert_eq!((recovered.status, &recovered.json()["count"]), (202, &json!(31)));
+    receiver.wait(20 + 31).await;
+}

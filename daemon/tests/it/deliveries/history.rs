@@ -1,0 +1,226 @@
+//! What operators see of deliveries, and what they ask for again.
+
+use super::*;
+use crate::support::{Receiver, Say, git::Client, send};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_51_history_is_paged_filtered_and_complete() {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    for n in 0..11 {
+        touch(&farrier, "demo", &n.to_string()).await;
+    }
+    receiver.wait(12).await;
+    newest(&farrier, id, is("success")).await;
+    let all = sent(&farrier, id, "?limit=50").await;
+    let ids: Vec<i64> = all.iter().map(|row| row["id"].as_i64().expect("a number")).collect();
+    assert!(ids.len() == 12 && ids.windows(2).all(|pair| pair[0] > pair[1]), "newest first: {ids:?}");
+    // Every page by cursor, and by number.
+    for first in ["/deliveries?limit=5", "/deliveries?limit=5&event=repository"] {
+        let (mut seen, mut path) = (Vec::new(), Some(first.to_owned()));
+        while let Some(next) = path {
+            let page = at_hook(&farrier, Method::GET, id, &next, Value::Null).await;
+            seen.extend(
+                page.json().as_array().expect("a list").iter().map(|row| row["id"].as_i64().expect("a number")),
+            );
+            let link = page.header("link").to_owned();
+            path = link
+                .split_once("/deliveries?")
+                .map(|(_, rest)| format!("/deliveries?{}", rest.split('>').next().expect("an address")));
+        }
+        assert_eq!(seen, ids, "{first}");
+    }
+    let page = at_hook(&farrier, Method::GET, id, "/deliveries?limit=5&page=3", Value::Null).await;
+    assert_eq!((page.json().as_array().expect("a list").len(), page.header("x-total-count")), (2, "12"));
+    for (query, count) in [
+        ("?status=success", 12),
+        ("?status=failure", 0),
+        ("?status=pending", 0),
+        ("?event=push", 0),
+        ("?since=2000-01-01T00:00:00Z", 12),
+        ("?since=2999-01-01T00:00:00Z", 0),
+        ("?until=2000-01-01T00:00:00Z", 0),
+    ] {
+        assert_eq!(sent(&farrier, id, query).await.len(), count, "{query}");
+    }
+    let row = &all[0];
+    assert_eq!((&row["status"], &row["status_code"], &row["action"]), (&json!("OK"), &json!(200), &json!("edited")));
+    for name in [row["guid"].as_str().expect("text").to_owned(), row["id"].to_string()] {
+        let detail = at_hook(&farrier, Method::GET, id, &format!("/deliveries/{name}"), Value::Null).await.json();
+        assert_eq!(detail["request"]["payload"]["repository"]["description"], "10");
+        assert_eq!(detail["history"].as_array().map(Vec::len), Some(1));
+    }
+    for unknown in ["00000000-0000-4000-8000-000000000000", "0", "x", "-1"] {
+        let path = format!("/deliveries/{unknown}");
+        assert_eq!(at_hook(&farrier, Method::GET, id, &path, Value::Null).await.status, 404, "{unknown}");
+    }
+    for bad in ["?status=odd", "?since=soon"] {
+        let path = format!("/deliveries{bad}");
+        assert_eq!(at_hook(&farrier, Method::GET, id, &path, Value::Null).await.status, 422, "{bad}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_51_each_place_sees_its_own_deliveries() {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    for name in ["octo", "eve"] {
+        farrier.user(name).await;
+    }
+    let octo = format!("token {}", farrier.token("octo", &["all"]).await);
+    let eve = format!("token {}", farrier.token("eve", &["all"]).await);
+    let ask = async |who: &str, method: Method, path: &str, body: Value| {
+        let headers = [("authorization", who), ("content-type", "application/json")];
+        send(&farrier.tcp(), method, &format!("/api/v1{path}"), &headers, body.to_string()).await
+    };
+    ask(&octo, Method::POST, "/user/repos", json!({ "name": "demo" })).await;
+    ask(&octo, Method::POST, "/orgs", json!({ "username": "acme" })).await;
+    ask(&octo, Method::POST, "/orgs/acme/repos", json!({ "name": "web" })).await;
+    for (place, subject) in [
+        ("/user/hooks", "/repos/octo/demo"),
+        ("/repos/octo/demo/hooks", "/repos/octo/demo"),
+        ("/orgs/acme/hooks", "/repos/acme/web"),
+    ] {
+        let config = json!({ "url": receiver.url, "content_type": "json" });
+        let body = json!({ "type": "gitea", "config": config, "events": ["repository"], "active": true });
+        let made = ask(&octo, Method::POST, place, body).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        let path = format!("{place}/{}", made.json()["id"]);
+        let edited = ask(&octo, Method::PATCH, subject, json!({ "description": place })).await;
+        assert_eq!(edited.status, 200, "{edited:?}");
+        eventually("it arrives", async || {
+            let list = ask(&octo, Method::GET, &format!("{path}/deliveries"), Value::Null).await;
+            list.status == 200 && list.json()[0]["state"] == "success"
+        })
+        .await;
+        let list = ask(&octo, Method::GET, &format!("{path}/deliveries"), Value::Null).await.json();
+        let one = format!("{path}/deliveries/{}", list[0]["id"]);
+        assert_eq!(ask(&octo, Method::GET, &one, Value::Null).await.status, 200);
+        assert_eq!(ask(&octo, Method::POST, &format!("{one}/attempts"), Value::Null).await.status, 202);
+        let refused = ask(&eve, Method::GET, &one, Value::Null).await.status;
+        assert!(matches!(refused, 403 | 404), "{place} {refused}");
+    }
+    let all = farrier.admin(Method::GET, "/api/farrier/v1/deliveries", Value::Null).await.json();
+    assert_eq!(all.as_array().map(Vec::len), Some(4), "two hooks hear of the second change: {all}");
+    assert_eq!(ask(&octo, Method::GET, "/../farrier/v1/deliveries", Value::Null).await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_52_a_redelivery_says_the_same_under_the_current_secret() {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({ "secret": "first" })).await;
+    farrier.repository("demo").await;
+    let first = newest(&farrier, id, is("success")).await;
+    let config = json!({ "config": { "secret": "second" } });
+    assert_eq!(at_hook(&farrier, Method::PATCH, id, "", config).await.status, 200);
+    let path = format!("/deliveries/{}/attempts", first["guid"].as_str().expect("text"));
+    let asked = at_hook(&farrier, Method::POST, id, &path, Value::Null).await;
+    assert_eq!((asked.status, &asked.json()["guid"]), (202, &first["guid"]));
+    let got = receiver.wait(2).await;
+    assert_eq!((&got[0].body, got[0].id()), (&got[1].body, got[1].id()));
+    assert_ne!(got[0].header("x-gitea-signature"), got[1].header("x-gitea-signature"));
+    assert_eq!(got[1].header("x-farrier-attempt"), "2");
+    let again = newest(&farrier, id, tried(2)).await;
+    assert_eq!((&again["redelivery"], &again["history"][1]["trigger"]), (&json!(true), &json!("manual")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_53_a_recovery_sends_what_failed_once_and_nothing_else() {
+    let farrier = farrier_with(|config| config.webhook.retry_schedule_secs = vec![]).await;
+    let receiver = Receiver::start().await;
+    receiver.say([200, 500, 500, 200].map(Say::Status));
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    for n in 0..3 {
+        touch(&farrier, "demo", &n.to_string()).await;
+    }
+    newest(&farrier, id, is("success")).await;
+    let failed = sent(&farrier, id, "?status=failure").await;
+    assert_eq!(failed.len(), 2);
+    for (since, count) in [("2999-01-01T00:00:00Z", 0), ("2000-01-01T00:00:00Z", 2), ("2000-01-01T00:00:00Z", 0)] {
+        let recovered = at_hook(&farrier, Method::POST, id, "/recover", json!({ "since": since })).await;
+        assert_eq!((recovered.status, &recovered.json()["count"]), (202, &json!(count)), "{since}");
+        receiver.wait(if count == 0 { 4 } else { 6 }).await;
+        eventually("all is recorded", async || sent(&farrier, id, "?status=pending").await.is_empty()).await;
+    }
+    let got = receiver.got();
+    let mut again: Vec<String> = got[4..].iter().map(crate::support::Got::id).collect();
+    let mut wanted: Vec<String> = failed.iter().map(|row| row["guid"].as_str().expect("text").to_owned()).collect();
+    again.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(again, wanted);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_54_a_deleted_hook_gets_nothing_more_and_its_history_stays() {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    receiver.always(Say::Status(500));
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    let failed = newest(&farrier, id, tried(1)).await;
+    assert_eq!(failed["state"], "pending");
+    assert_eq!(at_hook(&farrier, Method::DELETE, id, "", Value::Null).await.status, 204);
+    let path = format!("/api/farrier/v1/deliveries/{}", failed["guid"].as_str().expect("text"));
+    let history = farrier.admin(Method::GET, &path, Value::Null).await;
+    assert_eq!((history.status, &history.json()["history"][0]["status_code"]), (200, &json!(500)));
+    assert_eq!(at_hook(&farrier, Method::GET, id, "/deliveries", Value::Null).await.status, 404);
+    let again = farrier.admin(Method::POST, &format!("{path}/attempts"), Value::Null).await;
+    assert_eq!(again.status, 409, "{again:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_55_retention_holds_without_a_restart() {
+    let clock = Clock::manual(1_767_323_045_000);
+    let farrier = farrier_at(clock.clone(), |config| config.webhook.keep_per_hook = 50).await;
+    let receiver = Receiver::start().await;
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    for n in 0..250 {
+        touch(&farrier, "demo", &n.to_string()).await;
+    }
+    receiver.wait(251).await;
+    let total = async || {
+        let list = at_hook(&farrier, Method::GET, id, "/deliveries", Value::Null).await;
+        list.header("x-total-count").parse::<u64>().expect("a number")
+    };
+    eventually("only so many are remembered", async || total().await <= 101).await;
+    clock.advance_ms(7 * 86_400_000 + 1);
+    eventually("the old ones are forgotten", async || total().await == 0).await;
+    let all = farrier.admin(Method::GET, "/api/farrier/v1/deliveries", Value::Null).await.json();
+    assert_eq!(all, json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_56_a_test_reaches_any_hook_exactly_once() {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    farrier.repository("demo").await;
+    let id = hook(&farrier, &receiver.url, &["delete"], json!({})).await;
+    let body = json!({ "active": false, "branch_filter": "nothing-like-this" });
+    assert_eq!(at_hook(&farrier, Method::PATCH, id, "", body).await.status, 200);
+    let test = async |query: &str| at_hook(&farrier, Method::POST, id, &format!("/tests{query}"), Value::Null).await;
+    assert_eq!(test("").await.status, 404, "nothing was ever pushed");
+    assert_eq!(test("?repo=admin/demo").await.status, 404);
+    let token = farrier.token("admin", &["all"]).await;
+    let work = Client::init(farrier.scratch().join("work"));
+    let tip = work.commit("a", "a");
+    work.done(&["push", "-q", &farrier.remote("admin/demo", &token), "main"]);
+    let sent = test("").await;
+    assert_eq!(sent.status, 204, "{sent:?}");
+    let got = receiver.wait(1).await;
+    assert_eq!((got[0].event(), sent.header("x-farrier-delivery").to_owned()), ("push".into(), got[0].id()));
+    let json = got[0].json();
+    assert_eq!((&json["before"], &json["after"]), (&json!(tip), &json!(tip)));
+    assert_eq!((&json["total_commits"], &json["commits"][0]["id"]), (&json!(1), &json!(tip)));
+    assert_eq!((test("?ref=nowhere").await.status, test("?repo=admin/none").await.status), (404, 404));
+    let waited = test("?ref=main&wait=1").await;
+    assert_eq!((waited.status, &waited.json()["state"]), (200, &json!("success")));
+    receiver.say([Say::Status(500)]);
+    let ping = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
+    assert_eq!((&ping["state"], &ping["event"], &ping["trigger"]), (&json!("failed"), &json!("ping"), &json!("test")));
+    assert_eq!(receiver.got().len(), 3);
+}

@@ -1,0 +1,97 @@
+//! Deliveries as receivers and operators see them (checks of hooks, section 10).
+
+mod bad;
+mod blocked;
+mod clients;
+mod crash;
+mod failing;
+mod history;
+mod pushes;
+mod restarting;
+mod sending;
+
+use farrierd::{clock::Clock, config::Config};
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, TestDaemon, eventually};
+
+/// A daemon that may send to this machine.
+async fn farrier() -> TestDaemon {
+    farrier_with(|_| {}).await
+}
+
+/// The same with a change to its configuration.
+async fn farrier_with(change: impl FnOnce(&mut Config)) -> TestDaemon {
+    farrier_at(Clock::system(), change).await
+}
+
+/// The same with a clock.
+async fn farrier_at(clock: Clock, change: impl FnOnce(&mut Config)) -> TestDaemon {
+    TestDaemon::with_clock(clock, |config| {
+        config.webhook.allowed_hosts = "external, loopback".into();
+        change(config);
+    })
+    .await
+}
+
+/// Makes a system hook for `events`; `config` is laid over what every hook needs. Gives its number.
+async fn hook(farrier: &TestDaemon, url: &str, events: &[&str], config: Value) -> i64 {
+    hook_of(farrier, "gitea", url, events, config).await
+}
+
+/// The same of another type.
+async fn hook_of(farrier: &TestDaemon, kind: &str, url: &str, events: &[&str], config: Value) -> i64 {
+    let mut all = json!({ "url": url, "content_type": "json", "is_system_webhook": true });
+    for (key, value) in config.as_object().into_iter().flatten() {
+        all[key] = value.clone();
+    }
+    let body = json!({ "type": kind, "config": all, "events": events, "active": true,
+        "authorization_header": "Bearer t0ps3cret" });
+    let made = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    made.json()["id"].as_i64().expect("a number")
+}
+
+/// Changes the description of `admin/REPO`: one event.
+async fn touch(farrier: &TestDaemon, repo: &str, description: &str) {
+    let path = format!("/api/v1/repos/admin/{repo}");
+    let edited = farrier.admin(Method::PATCH, &path, json!({ "description": description })).await;
+    assert_eq!(edited.status, 200, "{edited:?}");
+}
+
+/// A request about an administrators' hook: `path` stands behind its number.
+async fn at_hook(farrier: &TestDaemon, method: Method, hook: i64, path: &str, body: Value) -> Answer {
+    farrier.admin(method, &format!("/api/v1/admin/hooks/{hook}{path}"), body).await
+}
+
+/// What a hook was sent, newest first.
+async fn sent(farrier: &TestDaemon, hook: i64, query: &str) -> Vec<Value> {
+    let list = at_hook(farrier, Method::GET, hook, &format!("/deliveries{query}"), Value::Null).await;
+    assert_eq!(list.status, 200, "{list:?}");
+    list.json().as_array().expect("a list").clone()
+}
+
+/// The newest delivery of a hook once it has ended, or has made `attempts`.
+async fn newest(farrier: &TestDaemon, hook: i64, ready: impl Fn(&Value) -> bool) -> Value {
+    let mut last = Value::Null;
+    eventually("the newest delivery is as it should be", async || {
+        sent(farrier, hook, "?limit=1").await.first().is_some_and(&ready)
+    })
+    .await;
+    if let Some(first) = sent(farrier, hook, "?limit=1").await.first() {
+        let path = format!("/deliveries/{}", first["guid"].as_str().expect("text"));
+        last = at_hook(farrier, Method::GET, hook, &path, Value::Null).await.json();
+    }
+    last
+}
+
+/// Whether a delivery is in the state.
+fn is(state: &str) -> impl Fn(&Value) -> bool + '_ {
+    move |row| row["state"] == state
+}
+
+/// Whether a delivery has made so many attempts.
+fn tried(attempts: u64) -> impl Fn(&Value) -> bool {
+    move |row| row["attempts"] == attempts
+}

@@ -1,0 +1,115 @@
+//! Pushes as receivers hear of them.
+
+use super::*;
+use crate::support::{Got, Receiver, git::Client};
+
+/// A daemon with the repository `admin/demo`, a receiver for everything about refs, a working copy.
+async fn scene(kind: &str) -> (TestDaemon, Receiver, Client, String) {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    farrier.repository("demo").await;
+    hook_of(&farrier, kind, &receiver.url, &["push", "create", "delete"], json!({})).await;
+    let token = farrier.token("admin", &["all"]).await;
+    let remote = farrier.remote("admin/demo", &token);
+    let work = Client::init(farrier.scratch().join("work"));
+    (farrier, receiver, work, remote)
+}
+
+/// `event ref before after`, with the first digits of the ids.
+fn line(got: &Got) -> String {
+    let json = got.json();
+    let text = |key: &str| json[key].as_str().unwrap_or("-").to_owned();
+    let short = |key: &str| text(key).chars().take(7).collect::<String>();
+    format!("{} {} {} {}", got.header("x-gitea-event"), text("ref"), short("before"), short("after"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_16_17_28_each_ref_of_a_push_is_told_in_order() {
+    let (_farrier, receiver, work, remote) = scene("gitea").await;
+    let one = work.commit("a", "a")[..7].to_owned();
+    work.done(&["tag", "-a", "-m", "first", "v1"]);
+    let tag = work.done(&["rev-parse", "v1"]);
+    work.done(&["push", "-q", &remote, "main", "main:side", "v1"]);
+    let got = receiver.wait(6).await;
+    let lines: Vec<String> = got.iter().map(line).collect();
+    let tag7 = &tag[..7];
+    let mut expected = vec![
+        "create main - -".to_owned(),
+        format!("push refs/heads/main 0000000 {one}"),
+        "create side - -".to_owned(),
+        format!("push refs/heads/side 0000000 {one}"),
+        format!("push refs/tags/v1 0000000 {tag7}"),
+        "create v1 - -".to_owned(),
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(got[5].json()["sha"], json!(tag));
+    let pushed = got[4].json();
+    assert_eq!((&pushed["commits"], &pushed["total_commits"]), (&json!([]), &json!(0)));
+    assert!(pushed["head_commit"]["id"].as_str().expect("text").starts_with(&one));
+
+    let two = work.commit("b", "b")[..7].to_owned();
+    work.done(&["push", "-q", &remote, "main", ":side", ":v1"]);
+    let got = receiver.wait(10).await;
+    expected.extend([
+        format!("push refs/heads/main {one} {two}"),
+        "delete side - -".to_owned(),
+        format!("push refs/tags/v1 {tag7} 0000000"),
+        "delete v1 - -".to_owned(),
+    ]);
+    assert_eq!(got.iter().map(line).collect::<Vec<_>>(), expected);
+    let pushed = got[6].json();
+    assert_eq!(pushed["commits"][0]["added"], json!(["b"]));
+    assert_eq!((&pushed["commits"][0]["id"], &pushed["total_commits"]), (&pushed["head_commit"]["id"], &json!(1)));
+    let gone = got[8].json();
+    assert_eq!((&gone["commits"], &gone["head_commit"]), (&json!([]), &Value::Null));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_44_a_large_push_names_the_newest_commits_and_counts_all() {
+    let (_farrier, receiver, work, remote) = scene("forgejo").await;
+    work.commit("a", "0");
+    work.done(&["push", "-q", &remote, "main"]);
+    let first = work.done(&["rev-parse", "HEAD"]);
+    for n in 0..60 {
+        work.done(&["commit", "-q", "--allow-empty", "-m", &format!("commit {n}")]);
+    }
+    let last = work.done(&["rev-parse", "HEAD"]);
+    work.done(&["push", "-q", &remote, "main"]);
+    let got = receiver.wait(3).await;
+    assert_eq!(got[0].json()["ref"], "refs/heads/main", "full for this type");
+    let push = got[2].json();
+    assert_eq!((&push["before"], &push["after"]), (&json!(first), &json!(last)));
+    assert_eq!((&push["total_commits"], push["commits"].as_array().expect("a list").len()), (&json!(60), 50));
+    assert_eq!((&push["commits"][0]["message"], &push["head_commit"]["id"]), (&json!("commit 59\n"), &json!(last)));
+    assert!(push["compare_url"].as_str().expect("text").ends_with(&format!("/admin/demo/compare/{first}...{last}")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_41_quick_pushes_arrive_in_order() {
+    let (_farrier, receiver, work, remote) = scene("gitea").await;
+    let mut tips = Vec::new();
+    for n in 0..10 {
+        tips.push(work.commit("a", n.to_string()));
+        work.done(&["push", "-q", &remote, "main"]);
+    }
+    let got = receiver.wait(11).await;
+    let seen: Vec<Value> = got[1..].iter().map(|got| got.json()["after"].clone()).collect();
+    assert_eq!(seen, tips.into_iter().map(Value::from).collect::<Vec<_>>());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_26_a_chat_hears_of_commits_and_not_of_their_absence() {
+    let (farrier, receiver, work, remote) = scene("gitea").await;
+    let chat = Receiver::start().await;
+    let id = hook_of(&farrier, "slack", &chat.url, &["push"], json!({ "channel": "#dev" })).await;
+    work.commit("a", "a");
+    work.done(&["push", "-q", &remote, "main"]);
+    work.done(&["tag", "v1"]);
+    work.done(&["push", "-q", &remote, "v1"]);
+    receiver.wait(4).await;
+    let tag = newest(&farrier, id, |row| row["state"] != "pending").await;
+    assert_eq!((&tag["state"], &tag["status"]), (&json!("cancelled"), &json!("unwanted")), "{tag}");
+    let got = chat.wait(1).await;
+    assert_eq!((got.len(), &got[0].json()["channel"]), (1, &json!("#dev")));
+    assert!(got[0].json()["text"].as_str().expect("text").contains("[admin/demo:main] 1 new commit by admin"));
+}

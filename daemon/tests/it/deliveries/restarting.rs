@@ -1,0 +1,56 @@
+//! What stops and kills of the daemon do to deliveries.
+
+use super::*;
+use crate::support::{Receiver, Say};
+
+const CONFIG: &str =
+    "[webhook]\nallowed_hosts = \"loopback\"\nretry_schedule_secs = [1, 1, 1]\n[server]\ndrain_grace_secs = 1\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_36_what_a_kill_interrupts_is_delivered_after_the_start() {
+    let mut farrier = TestDaemon::program(CONFIG).await;
+    let receiver = Receiver::start().await;
+    receiver.say([Say::Nothing]);
+    hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    receiver.wait(1).await;
+    touch(&farrier, "demo", "while it waits").await;
+    farrier.kill_and_start().await;
+    let got = receiver.wait(3).await;
+    assert_eq!((got[0].id(), &got[0].body), (got[1].id(), &got[1].body), "the same delivery once more");
+    assert_eq!(got[2].event(), "repository edited");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_36_a_receiver_that_comes_back_is_told() {
+    let farrier = farrier_with(|config| config.webhook.retry_schedule_secs = vec![1, 1, 1, 1]).await;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let id = hook(&farrier, &format!("http://{address}/hook"), &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    let down = newest(&farrier, id, tried(1)).await;
+    assert_eq!(down["status"], "connect", "{down}");
+    let receiver = Receiver::on(tokio::net::TcpListener::bind(address).await.expect("the port"));
+    receiver.wait(1).await;
+    newest(&farrier, id, is("success")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_58_a_stop_ends_in_time_and_loses_nothing() {
+    let mut farrier = farrier_with(|config| config.server.drain_grace = std::time::Duration::from_secs(1)).await;
+    let (silent, quick) = (Receiver::start().await, Receiver::start().await);
+    silent.say([Say::Nothing]);
+    let slow = hook(&farrier, &silent.url, &["repository"], json!({ "timeout_secs": "60" })).await;
+    let fine = hook(&farrier, &quick.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    silent.wait(1).await;
+    quick.wait(1).await;
+    farrier.restart().await;
+    let got = silent.wait(2).await;
+    assert_eq!(got[0].id(), got[1].id());
+    let detail = newest(&farrier, slow, is("success")).await;
+    assert_eq!(detail["attempts"], 1, "what was cut off was no attempt: {detail}");
+    assert_eq!(newest(&farrier, fine, is("success")).await["attempts"], 1);
+    assert_eq!(quick.got().len(), 1, "what was recorded is not sent again");
+}

@@ -1,0 +1,124 @@
+//! What a receiver gets, and when.
+
+use super::*;
+use crate::support::{Receiver, Say, send};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_29_an_event_reaches_its_receiver_and_those_after_it_in_order() {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    hook(&farrier, &receiver.url, &["repository"], json!({ "secret": "s3cr3t" })).await;
+    farrier.repository("demo").await;
+    let got = receiver.wait(1).await;
+    assert_eq!((got[0].event(), got[0].uri.path()), ("repository created".into(), "/hook"));
+    assert_eq!(got[0].header("content-type"), "application/json");
+    assert_eq!(got[0].json()["repository"]["full_name"], "admin/demo");
+    for n in 0..20 {
+        touch(&farrier, "demo", &n.to_string()).await;
+    }
+    let got = receiver.wait(21).await;
+    let seen: Vec<_> = got[1..].iter().map(|got| got.json()["repository"]["description"].clone()).collect();
+    assert_eq!(seen, (0..20).map(|n| json!(n.to_string())).collect::<Vec<_>>());
+    assert_eq!(receiver.connections(), 1, "one connection is kept");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_30_a_form_holds_the_payload_and_every_name_of_the_delivery_is_one() {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    hook(&farrier, &receiver.url, &["repository"], json!({ "content_type": "form", "secret": "s3cr3t" })).await;
+    farrier.repository("demo").await;
+    let got = &receiver.wait(1).await[0];
+    let text = String::from_utf8_lossy(&got.body).into_owned();
+    let (name, payload) = url::form_urlencoded::parse(text.as_bytes()).next().expect("a field");
+    let json: Value = serde_json::from_str(&payload).expect("JSON");
+    assert_eq!((name.as_ref(), &json["action"]), ("payload", &"created".into()));
+    let id = got.id();
+    assert_eq!(uuid::Uuid::parse_str(&id).expect("a UUID").get_version_num(), 4);
+    for family in ["gitea", "gogs", "github", "forgejo"] {
+        assert_eq!(got.header(&format!("x-{family}-delivery")), id);
+        assert_eq!(got.header(&format!("x-{family}-event-type")), "repository");
+    }
+    assert_eq!(got.header("x-gitea-hook-installation-target-type"), "system");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_32_the_authorization_arrives_and_is_masked_in_the_record() {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    let echo = Say::With(200, "x-echo", "Bearer t0ps3cret".into(), "you sent t0ps3cret and s3cr3t".into());
+    receiver.always(echo);
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({ "secret": "s3cr3t" })).await;
+    farrier.repository("demo").await;
+    assert_eq!(receiver.wait(1).await[0].header("authorization"), "Bearer t0ps3cret");
+    let detail = newest(&farrier, id, is("success")).await;
+    assert_eq!(detail["request"]["headers"]["authorization"], "******");
+    assert_eq!(detail["response"]["payload"], "you sent ****** and ******");
+    let text = detail.to_string();
+    assert!(!text.contains("t0ps3cret") && !text.contains("s3cr3t"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_39_a_silent_receiver_keeps_nobody_else_waiting() {
+    let farrier = farrier_with(|config| config.webhook.max_concurrent = 1).await;
+    let (silent, healthy) = (Receiver::start().await, Receiver::start().await);
+    silent.always(Say::Nothing);
+    let dead = hook(&farrier, &silent.url, &["repository"], json!({ "timeout_secs": "1" })).await;
+    hook(&farrier, &healthy.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    for n in 0..100 {
+        touch(&farrier, "demo", &n.to_string()).await;
+    }
+    healthy.wait(101).await;
+    let detail = newest(&farrier, dead, |_| true).await;
+    assert_eq!(detail["state"], "pending", "{detail}");
+    let first = sent(&farrier, dead, "?limit=50&page=3").await.pop().expect("the first one");
+    eventually("the first attempt has timed out", async || {
+        let path = format!("/deliveries/{}", first["id"]);
+        at_hook(&farrier, Method::GET, dead, &path, Value::Null).await.json()["status"] == "timeout"
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_57_a_hook_that_calls_its_own_daemon_ends() {
+    let mut farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    farrier.repository("demo").await;
+    let own = format!("{}/api/v1/user/repos", farrier.url);
+    let id = hook(&farrier, &own, &["repository"], json!({})).await;
+    hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    touch(&farrier, "demo", "once").await;
+    let detail = newest(&farrier, id, tried(1)).await;
+    assert_eq!((&detail["status_code"], &detail["status"]), (&json!(508), &json!("http")), "{detail}");
+    receiver.wait(1).await;
+    farrier.stop().await;
+    assert_eq!(receiver.got().len(), 1, "nothing came of it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_60_history_is_the_same_over_tcp_and_the_socket() {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    newest(&farrier, id, is("success")).await;
+    let token = format!("token {}", farrier.token("admin", &["all"]).await);
+    for path in [
+        format!("/api/v1/admin/hooks/{id}/deliveries"),
+        format!("/api/v1/admin/hooks/{id}/deliveries/nonsense"),
+        "/api/farrier/v1/deliveries?status=success".to_owned(),
+        "/api/farrier/v1/deliveries?status=odd".to_owned(),
+    ] {
+        let ask = async |over| send(over, Method::GET, &path, &[("authorization", token.as_str())], "").await;
+        let (tcp, unix) = (ask(&farrier.tcp()).await, ask(&farrier.unix()).await);
+        let plain = |answer: &Answer| {
+            let mut json = answer.json();
+            if let Some(object) = json.as_object_mut() {
+                object.remove("request_id");
+            }
+            (answer.status, json)
+        };
+        assert_eq!(plain(&tcp), plain(&unix), "{path}");
+    }
+}

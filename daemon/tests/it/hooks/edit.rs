@@ -1,0 +1,111 @@
+//! Changing hooks, and what never comes out of them (checks 9, 11 to 13).
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{hook_with, made};
+use crate::{accounts::world::World, support::TestDaemon};
+
+const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const AUTHORIZATION: &str = "Bearer hush-hush-hush";
+
+fn full() -> Value {
+    hook_with(
+        &["issues_only", "pull_request_only", "push"],
+        json!({
+            "branch_filter": "main", "authorization_header": AUTHORIZATION, "name": " ci ",
+            "config": { "secret": SECRET },
+        }),
+    )
+}
+
+/// What a hook keeps to itself, straight from its row.
+async fn inside(farrier: &mut TestDaemon, id: i64) -> farrier_proto::store::Hook {
+    let id = id.unsigned_abs();
+    let read = async |store: &farrierd::store::Store| {
+        let snapshot = store.read().await.expect("a snapshot");
+        farrierd::store::hooks::get(&snapshot, id).await.expect("a row").expect("a hook")
+    };
+    farrier.with_store(read).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_11_and_13_an_edit_keeps_what_it_does_not_name() {
+    let mut world = World::new().await;
+    let id = made(&world, "/user/hooks", full()).await;
+    let path = format!("/user/hooks/{id}");
+    let before = inside(&mut world.farrier, id).await;
+    assert_eq!(
+        (before.secret.as_str(), before.authorization.as_str(), before.name.as_str()),
+        (SECRET, AUTHORIZATION, "ci")
+    );
+
+    world.admin("patch", &path, json!({ "active": true }), 200).await;
+    let shown = world.admin("get", &path, Value::Null, 200).await;
+    assert_eq!(shown["events"], json!(["push", "issues", "pull_request"]));
+    assert_eq!(shown["events_exact"], json!(["push", "issues_only", "pull_request_only"]));
+    world.admin("patch", &path, shown, 200).await;
+    let after = inside(&mut world.farrier, id).await;
+    assert_eq!(after, farrier_proto::store::Hook { updated_ms: after.updated_ms, ..before.clone() });
+
+    let change = json!({ "config": { "secret": "other" }, "events": ["push"], "authorization_header": "Basic x" });
+    let shown = world.admin("patch", &path, change, 200).await;
+    let after = inside(&mut world.farrier, id).await;
+    assert_eq!((after.secret.as_str(), after.old_secret.as_str()), ("other", SECRET));
+    assert_eq!((after.authorization.as_str(), &shown["events"]), ("Basic x", &json!(["push"])));
+    let shown = world.admin("patch", &path, json!({ "clear": ["secret", "authorization_header"] }), 200).await;
+    assert_eq!((&shown["has_secret"], &shown["has_authorization_header"]), (&json!(false), &json!(false)));
+    world.admin("patch", &path, json!({ "clear": ["everything"] }), 422).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_12_an_edit_with_two_problems_names_the_first() {
+    let world = World::new().await;
+    let id = made(&world, "/admin/hooks", full()).await;
+    let path = format!("/admin/hooks/{id}");
+    let before = world.admin("get", &path, Value::Null, 200).await;
+    let two = json!({ "config": { "content_type": "xml", "url": "nope" }, "branch_filter": "{", "active": false });
+    let refused = world.admin("patch", &path, two, 422).await;
+    assert_eq!(refused["message"], "[BranchFilter]: a { has no }");
+    for (config, expected) in [
+        (json!({ "content_type": "xml", "url": "nope" }), "Invalid content type"),
+        (json!({ "url": "" }), "Invalid url"),
+        (json!({ "is_system_webhook": "x" }), "Invalid is_system_webhook value"),
+    ] {
+        let refused = world.admin("patch", &path, json!({ "config": config, "active": false }), 422).await;
+        assert_eq!(refused["message"], expected);
+    }
+    assert_eq!(world.admin("get", &path, Value::Null, 200).await, before);
+    let kind = world.admin("patch", &path, json!({ "config": { "is_system_webhook": true }, "type": "slack" }), 200);
+    let kind = kind.await;
+    assert_eq!((&kind["scope"], &kind["type"]), (&json!("system"), &json!("gitea")));
+    assert_eq!(world.admin("get", "/admin/hooks?type=default", Value::Null, 200).await, json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_9_no_answer_and_no_log_line_has_a_secret() {
+    let farrier = TestDaemon::program("[log]\nfilter = \"trace\"\n").await;
+    let telegram = json!({
+        "type": "telegram", "active": true,
+        "config": { "content_type": "json", "bot_token": "77:TELEGRAM-HUSH", "chat_id": "5" },
+    });
+    let mut said = String::new();
+    let named = hook_with(&["push"], json!({ "config": { "url": "https://me:URL-HUSH@203.0.113.9/x" } }));
+    for body in [full(), telegram, named] {
+        let made = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        said += &made.text();
+        let path = format!("/api/v1/admin/hooks/{}", made.json()["id"]);
+        said += &farrier.admin(Method::GET, &path, Value::Null).await.text();
+        said += &farrier.admin(Method::PATCH, &path, json!({ "config": { "secret": SECRET } })).await.text();
+        said += &farrier.admin(Method::PATCH, &path, json!({ "config": { "url": 7 } })).await.text();
+    }
+    said += &farrier.admin(Method::GET, "/api/v1/admin/hooks?type=all", Value::Null).await.text();
+    farrier.repository("demo").await;
+    said += &farrier.admin(Method::GET, "/api/v1/repos/admin/demo/hooks", Value::Null).await.text();
+    said += &farrier.log();
+    for secret in [SECRET, "hush-hush", "TELEGRAM-HUSH", "URL-HUSH"] {
+        assert!(!said.contains(secret), "{secret} is in {said}");
+    }
+    assert!(said.contains("\"has_secret\":true") && said.contains("\"has_authorization_header\":true"));
+}

@@ -1,0 +1,266 @@
+//! Which events reach which hooks (checks 6, 16 to 18, 22, 23, 25, 59).
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use farrierd::store::{
+    Store,
+    engine::{Lost, MemoryEngine},
+};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{Told, hook, hook_with, lines, made, read, told};
+use crate::{
+    accounts::world::World,
+    support::{Job, TestDaemon, git::Client},
+};
+
+const EVERYTHING: &[&str] = &["create", "delete", "push", "repository", "workflow_run", "workflow_job"];
+
+fn system(events: &[&str]) -> Value {
+    hook_with(events, json!({ "config": { "is_system_webhook": true } }))
+}
+
+/// `event ref before after` of events about refs, with the first digits of the ids.
+fn refs(told: &[Told]) -> Vec<String> {
+    let text = |told: &Told, key: &str| told.says[key].as_str().unwrap_or_default().to_owned();
+    let short = |id: String| id.chars().take(7).collect::<String>();
+    let line = |told: &Told| {
+        let (before, after) = (short(text(told, "before")), short(text(told, "after")));
+        format!("{} {} {before} {after}", told.row.event, text(told, "ref")).trim_end().to_owned()
+    };
+    told.iter().filter(|told| told.says["ref"].is_string()).map(line).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_16_and_17_each_ref_of_a_push_is_told_in_its_order() {
+    let mut world = World::new().await;
+    made(&world, "/admin/hooks", system(&["create", "delete", "push"])).await;
+    world.farrier.repository("demo").await;
+    let token = world.farrier.token("admin", &["all"]).await;
+    let remote = world.farrier.remote("admin/demo", &token);
+    let work = Client::init(world.farrier.scratch().join("work"));
+    let one = work.commit("a", "a")[..7].to_owned();
+    work.done(&["tag", "v1"]);
+    work.done(&["push", "-q", &remote, "main", "main:side", "v1", "main:refs/notes/x"]);
+    let zero = "0000000";
+    let two = work.commit("a", "b")[..7].to_owned();
+    work.done(&["push", "-q", &remote, "main"]);
+    work.done(&["push", "-q", &remote, ":side", ":v1"]);
+    let expected = [
+        "create refs/heads/main".to_owned(),
+        format!("push refs/heads/main {zero} {one}"),
+        "create refs/heads/side".to_owned(),
+        format!("push refs/heads/side {zero} {one}"),
+        format!("push refs/tags/v1 {zero} {one}"),
+        "create refs/tags/v1".to_owned(),
+        format!("push refs/heads/main {one} {two}"),
+        "delete refs/heads/side".to_owned(),
+        format!("push refs/tags/v1 {one} {zero}"),
+        "delete refs/tags/v1".to_owned(),
+    ];
+    assert_eq!(refs(&told(&mut world.farrier).await), expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn branches_and_tags_made_over_the_api_are_told_like_pushes() {
+    let mut world = World::new().await;
+    made(&world, "/admin/hooks", system(&["create", "delete", "push"])).await;
+    let body = json!({ "name": "demo", "auto_init": true });
+    world.admin("post", "/user/repos", body, 201).await;
+    let demo = "/repos/admin/demo";
+    world.admin("post", &format!("{demo}/branches"), json!({ "new_branch_name": "a/b" }), 201).await;
+    world.admin("post", &format!("{demo}/tags"), json!({ "tag_name": "t", "message": "m" }), 201).await;
+    world.admin("delete", &format!("{demo}/branches/a/b"), Value::Null, 204).await;
+    let told = told(&mut world.farrier).await;
+    let lines: Vec<String> =
+        refs(&told).iter().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let expected = [
+        "create refs/heads/a/b",
+        "push refs/heads/a/b",
+        "push refs/tags/t",
+        "create refs/tags/t",
+        "delete refs/heads/a/b",
+    ];
+    assert_eq!(lines, expected, "and nothing of the first commit of a new repository");
+    assert_eq!(told[3].says["sha"], told[2].says["after"], "an annotated tag is its own object");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_18_and_22_repository_then_owner_then_system() {
+    let mut world = World::new().await;
+    world.user("octo").await;
+    world.admin("post", "/orgs", json!({ "username": "acme" }), 201).await;
+    let on = made(&world, "/admin/hooks", system(&["repository"])).await;
+    made(&world, "/admin/hooks", hook_with(&["repository"], json!({ "name": "default" }))).await;
+    made(&world, "/admin/hooks", system(&["push"])).await;
+    let off = hook_with(&["repository"], json!({ "active": false, "config": { "is_system_webhook": true } }));
+    made(&world, "/admin/hooks", off).await;
+    let org = made(&world, "/orgs/acme/hooks", hook(&["repository"])).await;
+    world.admin("post", "/orgs/acme/repos", json!({ "name": "one" }), 201).await;
+    world.admin("post", "/admin/users/octo/repos", json!({ "name": "two" }), 201).await;
+
+    let copy = world.admin("get", "/repos/acme/one/hooks", Value::Null, 200).await[0]["id"].clone();
+    let other = world.admin("get", "/repos/octo/two/hooks", Value::Null, 200).await[0]["id"].clone();
+    let told = told(&mut world.farrier).await;
+    let expected = [copy.to_string(), org.to_string(), on.to_string(), other.to_string(), on.to_string()];
+    assert_eq!(lines(&told), expected.map(|hook| format!("{hook} repository created")));
+    let uuids: BTreeSet<_> = told.iter().map(|told| told.row.uuid.clone()).collect();
+    assert_eq!(uuids.len(), told.len(), "each delivery has its own identifier");
+    assert_eq!(told[0].row.event_id, told[2].row.event_id);
+    let about = |n: usize| (&told[n].says["repository"]["full_name"], &told[n].says["organization"]["login"]);
+    assert_eq!(about(0), (&json!("acme/one"), &json!("acme")));
+    assert_eq!(about(4), (&json!("octo/two"), &json!("octo")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_23_the_last_event_reaches_the_hooks_of_what_is_gone() {
+    let mut world = World::new().await;
+    world.farrier.repository("demo").await;
+    let own = made(&world, "/repos/admin/demo/hooks", hook(&["repository"])).await;
+    world.admin("delete", "/repos/admin/demo", Value::Null, 204).await;
+    world.farrier.repository("demo").await;
+    assert_eq!(world.admin("get", "/repos/admin/demo/hooks", Value::Null, 200).await, json!([]));
+    let told = told(&mut world.farrier).await;
+    assert_eq!(lines(&told), [format!("{own} repository deleted")]);
+    assert_eq!(told[0].says["repository"]["full_name"], "admin/demo");
+    let kept = async |store: &Store| {
+        let snapshot = store.read().await.expect("a snapshot");
+        farrierd::store::hooks::get(&snapshot, own.unsigned_abs()).await.expect("a row").expect("a hook")
+    };
+    assert!(world.farrier.with_store(kept).await.active, "it still has something to deliver");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_change_of_a_repository_is_told_with_what_was_before() {
+    let mut world = World::new().await;
+    world.farrier.repository("demo").await;
+    made(&world, "/user/hooks", hook(EVERYTHING)).await;
+    let change = json!({ "description": "new", "website": "http://h/" });
+    world.admin("patch", "/repos/admin/demo", change.clone(), 200).await;
+    world.admin("patch", "/repos/admin/demo", change, 200).await;
+    world.admin("patch", "/repos/admin/demo", json!({ "archived": true }), 200).await;
+    world.admin("patch", "/repos/admin/demo", json!({ "archived": false, "private": true }), 200).await;
+    world.admin("patch", "/repos/admin/demo", json!({ "name": "other" }), 200).await;
+    let told = told(&mut world.farrier).await;
+    let actions: Vec<_> = told.iter().map(|told| told.row.action.as_str()).collect();
+    assert_eq!(actions, ["edited", "archived", "unarchived", "privatized", "renamed"], "no change tells nothing");
+    assert_eq!(told[0].says["changes"], json!({ "description": { "from": "" }, "website": { "from": "" } }));
+    assert_eq!(told[4].says["changes"], json!({ "name": { "from": "demo" } }));
+    assert_eq!(told[4].says["repository"]["full_name"], "admin/other");
+    assert!(told[1].says.get("changes").is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_and_jobs_are_told_as_they_begin_and_end() {
+    let mut world = World::new().await;
+    world.farrier.repository("demo").await;
+    made(&world, "/repos/admin/demo/hooks", hook(EVERYTHING)).await;
+    let first = world.farrier.begin("demo", None).await;
+    let second: Job = world.farrier.begin("demo", Some(first.run_id)).await;
+    world.farrier.end(&first).await;
+    world.farrier.end(&first).await;
+    world.farrier.end(&second).await;
+    let told = told(&mut world.farrier).await;
+    let line = |told: &Told| format!("{} {}", told.row.event, told.row.action);
+    let expected = [
+        "workflow_run in_progress",
+        "workflow_job in_progress",
+        "workflow_job in_progress",
+        "workflow_job completed",
+        "workflow_job completed",
+        "workflow_run completed",
+    ];
+    assert_eq!(told.iter().map(line).collect::<Vec<_>>(), expected);
+    let run = &told[5].says["workflow_run"];
+    assert_eq!((&run["id"], &run["conclusion"]), (&json!(first.run_id), &json!("success")));
+    assert_eq!(told[3].says["workflow_job"]["run_id"], first.run_id);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_25_only_changes_of_refs_are_filtered() {
+    let mut world = World::new().await;
+    let body = json!({ "name": "demo", "auto_init": true });
+    world.admin("post", "/user/repos", body, 201).await;
+    let filtered = hook_with(EVERYTHING, json!({ "branch_filter": "{main,release/*}" }));
+    made(&world, "/repos/admin/demo/hooks", filtered).await;
+    let branches = "/repos/admin/demo/branches";
+    for branch in ["side", "release/1"] {
+        world.admin("post", branches, json!({ "new_branch_name": branch }), 201).await;
+        world.admin("delete", &format!("{branches}/{branch}"), Value::Null, 204).await;
+    }
+    world.admin("post", "/repos/admin/demo/tags", json!({ "tag_name": "main2" }), 201).await;
+    world.admin("patch", "/repos/admin/demo", json!({ "description": "x" }), 200).await;
+    let told = told(&mut world.farrier).await;
+    let events: Vec<_> = told.iter().map(|told| told.row.event.as_str()).collect();
+    assert_eq!(events, ["create", "push", "delete", "repository"]);
+    assert!(told[..3].iter().all(|told| told.says["ref"] == "refs/heads/release/1"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_59_nothing_is_told_while_hooks_are_off() {
+    let mut world = World::with(|config| config.webhook.enabled = false).await;
+    let on = made(&world, "/admin/hooks", system(EVERYTHING)).await;
+    world.farrier.repository("demo").await;
+    world.admin("patch", &format!("/admin/hooks/{on}"), json!({ "active": true }), 200).await;
+    world.admin("post", "/orgs", json!({ "username": "acme" }), 201).await;
+    for path in ["/repos/admin/demo/hooks", "/orgs/acme/hooks", "/user/hooks"] {
+        for word in [Method::GET, Method::POST] {
+            let refused = world.farrier.admin(word, &format!("/api/v1{path}"), hook(&["push"])).await;
+            let message = refused.json()["message"].clone();
+            assert_eq!((refused.status, message), (403, json!("webhooks disabled by administrator")), "{path}");
+        }
+    }
+    assert_eq!(lines(&told(&mut world.farrier).await), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renamed_default_branch_is_told_as_what_it_is() {
+    let mut world = World::new().await;
+    world.admin("post", "/user/repos", json!({ "name": "demo", "auto_init": true }), 201).await;
+    made(&world, "/repos/admin/demo/hooks", hook(EVERYTHING)).await;
+    world.admin("patch", "/repos/admin/demo/branches/main", json!({ "name": "trunk" }), 204).await;
+    let told = told(&mut world.farrier).await;
+    let events: Vec<_> = told.iter().map(|told| told.row.event.as_str()).collect();
+    assert_eq!(events, ["create", "push", "repository", "delete"]);
+    assert_eq!(told[2].says["changes"], json!({ "default_branch": { "from": "main" } }));
+    assert_eq!(told[2].says["repository"]["default_branch"], "trunk");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_twice_is_told_once_and_what_is_not_written_is_not_told() {
+    let engine = MemoryEngine::new();
+    let faults = engine.faults();
+    let store = Store::open(Arc::new(engine)).await.expect("a store");
+    let world = World { farrier: TestDaemon::over_store(store.clone()).await };
+    faults.rerun(true);
+    let system = made(&world, "/admin/hooks", system(&["repository"])).await;
+    made(&world, "/admin/hooks", hook(&["repository"])).await;
+    world.farrier.repository("demo").await;
+    let copies = world.admin("get", "/repos/admin/demo/hooks", Value::Null, 200).await;
+    let copy = copies[0]["id"].clone();
+    assert_eq!(copies.as_array().map(Vec::len), Some(1));
+    let expected = vec![format!("{copy} repository created"), format!("{system} repository created")];
+    assert_eq!(lines(&read(&store).await), expected);
+
+    faults.rerun(false);
+    for lost in [Lost::Dropped, Lost::Applied] {
+        // The lost answer may be one to something in the background: then it is tried again.
+        for attempt in 0..50 {
+            let before = read(&store).await.len();
+            faults.lose_answers(lost, 1);
+            let description = format!("{lost:?} {attempt}");
+            let body = json!({ "description": description });
+            let answer = world.farrier.admin(Method::PATCH, "/api/v1/repos/admin/demo", body).await;
+            let told = read(&store).await.len() - before;
+            let shown = world.admin("get", "/repos/admin/demo", Value::Null, 200).await;
+            assert_eq!(told == 2, shown["description"] == description, "both or neither");
+            if answer.status == 503 {
+                assert_eq!(told == 2, lost == Lost::Applied, "{answer:?}");
+                break;
+            }
+            assert_eq!((answer.status, told), (200, 2), "{answer:?}");
+            assert!(attempt < 49, "the fault never met the request");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Hooks that nobody means well.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{NOWHERE, hook, hook_with};
+use crate::{accounts::world::World, support::send};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_input_is_refused_and_leaves_nothing() {
+    let world = World::new().await;
+    let deep = "{".repeat(300);
+    let many: Vec<String> = (0..5_000).map(|n| format!("no-{n}\r\nx: y")).collect();
+    let cases = [
+        hook_with(&["push"], json!({ "branch_filter": deep })),
+        hook_with(&["push"], json!({ "branch_filter": "*a".repeat(5_000) })),
+        hook_with(&["push"], json!({ "authorization_header": "x\r\nHost: y" })),
+        hook_with(&["push"], json!({ "authorization_header": "ä" })),
+        hook_with(&["push"], json!({ "events": many })),
+        hook_with(&["push"], json!({ "config": { "url": "http://h/\r\nx" } })),
+        hook_with(&["push"], json!({ "config": { "url": format!("http://h/{}", "a".repeat(3_000)) } })),
+        hook_with(&["push"], json!({ "config": { "secret": "s".repeat(100_000) } })),
+        hook_with(&["push"], json!({ "config": { "ca_pem": "nonsense" } })),
+        hook_with(&["push"], json!({ "type": "x".repeat(10_000) })),
+        json!({ "type": { "a": 1 }, "config": {} }),
+    ];
+    for case in cases {
+        let text = case.to_string();
+        let refused = world.farrier.admin(Method::POST, "/api/v1/admin/hooks", case).await;
+        assert_eq!(refused.status, 422, "{}: {refused:?}", text.chars().take(100).collect::<String>());
+    }
+    for raw in ["{", "[]", "{\"config\":", "nonsense"] {
+        let headers = [("content-type", "application/json")];
+        let refused = send(&world.farrier.unix(), Method::POST, "/api/v1/admin/hooks", &headers, raw).await;
+        assert_eq!(refused.status, 422, "{raw}");
+    }
+    let large = hook_with(&["push"], json!({ "name": "n".repeat(2 << 20) }));
+    assert_eq!(world.farrier.admin(Method::POST, "/api/v1/admin/hooks", large).await.status, 413);
+    assert_eq!(world.admin("get", "/admin/hooks?type=all", Value::Null, 200).await, json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ignored_names_cannot_break_out_of_their_header() {
+    let world = World::new().await;
+    let mut events = vec!["push".to_owned(), "a\r\nx-evil: 1".to_owned(), "ä,b".to_owned()];
+    events.extend((0..500).map(|n| format!("name-{n}")));
+    let body = json!({ "type": "gitea", "events": events, "config": { "url": NOWHERE, "content_type": "json" } });
+    let made = world.farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
+    assert_eq!((made.status, made.header("x-evil")), (201, ""));
+    let ignored = made.header("x-farrier-ignored-events");
+    assert!(ignored.starts_with("a??x-evil:?1, ??b, name-0") && ignored.len() <= 512, "{ignored}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_place_has_room_for_so_many_hooks() {
+    let world = World::new().await;
+    let made = async |path: &str| world.farrier.admin(Method::POST, path, hook(&["push"])).await;
+    for _ in 0..256 {
+        assert_eq!(made("/api/v1/user/hooks").await.status, 201);
+    }
+    let refused = made("/api/v1/user/hooks").await;
+    assert_eq!(refused.status, 409, "{refused:?}");
+    assert_eq!(made("/api/v1/admin/hooks").await.status, 201, "other places have room of their own");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_47_a_target_that_is_not_allowed_comes_with_a_warning() {
+    let world = World::new().await;
+    let body = hook_with(&["push"], json!({ "config": { "url": "http://169.254.169.254/latest" } }));
+    let made = world.admin("post", "/user/hooks", body, 201).await;
+    let warning = made["warning"].as_str().expect("a warning");
+    assert!(warning.contains("webhook.allowed_hosts") && warning.contains("169.254.169.254"), "{warning}");
+    let fine = hook_with(&["push"], json!({ "config": { "url": "https://8.8.8.8/" } }));
+    assert!(world.admin("post", "/user/hooks", fine, 201).await.get("warning").is_none());
+}

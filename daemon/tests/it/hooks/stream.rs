@@ -1,0 +1,210 @@
+//! Following what happens.
+
+use http::Method;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+};
+
+use crate::{
+    accounts::world::World,
+    support::{TestDaemon, in_time, send},
+};
+
+/// A client that follows events.
+struct Follower {
+    socket: TcpStream,
+    read: String,
+}
+
+impl Follower {
+    async fn begin(farrier: &TestDaemon, token: &str, query: &str, headers: &str) -> Self {
+        let address = farrier.url.trim_start_matches("http://");
+        let mut socket = TcpStream::connect(address).await.expect("the daemon listens");
+        let head = format!(
+            "GET /api/farrier/v1/events{query} HTTP/1.1\r\nhost: x\r\nauthorization: token {token}\r\n{headers}\r\n"
+        );
+        socket.write_all(head.as_bytes()).await.expect("taken");
+        let mut follower = Self { socket, read: String::new() };
+        follower.until(": farrier\n").await;
+        assert!(follower.read.starts_with("HTTP/1.1 200"), "{}", follower.read);
+        assert!(follower.read.contains("content-type: text/event-stream"));
+        follower
+    }
+
+    /// Reads until `text` has come; `false` when the stream ended first.
+    async fn until(&mut self, text: &str) -> bool {
+        in_time(&format!("{text:?} comes"), async {
+            while !self.read.contains(text) {
+                let mut bytes = [0; 4096];
+                match self.socket.read(&mut bytes).await {
+                    Ok(0) | Err(_) => return false,
+                    Ok(length) => self.read += &String::from_utf8_lossy(&bytes[..length]),
+                }
+            }
+            true
+        })
+        .await
+    }
+
+    /// What has come so far, in order.
+    fn events(&self) -> Vec<Value> {
+        let lines = self.read.lines().filter_map(|line| line.strip_prefix("data: "));
+        lines.filter(|line| *line != "{}").map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+}
+
+/// `kind action repository` of events.
+fn lines(events: &[Value]) -> Vec<String> {
+    let text = |event: &Value, key: &str| event[key].as_str().unwrap_or_default().to_owned();
+    events.iter().map(|e| format!("{} {} {}", text(e, "kind"), text(e, "action"), text(e, "repository"))).collect()
+}
+
+fn ids(events: &[Value]) -> Vec<i64> {
+    events.iter().map(|event| event["id"].as_i64().expect("a number")).collect()
+}
+
+async fn page(farrier: &TestDaemon, query: &str) -> Value {
+    let path = format!("/api/farrier/v1/events{query}");
+    let answer = send(&farrier.unix(), Method::GET, &path, &[("accept", "application/json")], "").await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_tells_what_happens_and_goes_on_where_it_was() {
+    let world = World::new().await;
+    let token = world.farrier.token("admin", &["all"]).await;
+    world.farrier.repository("before").await;
+    let mut live = Follower::begin(&world.farrier, &token, "", "").await;
+    world.farrier.repository("one").await;
+    world.admin("patch", "/repos/admin/one", json!({ "description": "x" }), 200).await;
+    assert!(live.until("edited").await);
+    let seen = live.events();
+    assert_eq!(lines(&seen), ["repository created admin/one", "repository edited admin/one"]);
+    assert_eq!((&seen[0]["actor"], &seen[0]["actor_id"]), (&json!("admin"), &json!(1)));
+    drop(live);
+
+    world.farrier.repository("two").await;
+    let last = format!("last-event-id: {}\r\n", seen[0]["id"]);
+    let mut again = Follower::begin(&world.farrier, &token, "?kind=push,repository", &last).await;
+    assert!(again.until("admin/two").await);
+    assert_eq!(lines(&again.events()), ["repository edited admin/one", "repository created admin/two"]);
+
+    let mut filtered =
+        Follower::begin(&world.farrier, &token, "?after=0&repository=admin/two&kind=repository", "").await;
+    assert!(filtered.until("admin/two").await);
+    assert_eq!(filtered.events().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_misses_nothing_and_repeats_nothing_while_many_write() {
+    let world = World::new().await;
+    let token = world.farrier.token("admin", &["all"]).await;
+    for n in 0..8 {
+        world.farrier.repository(&format!("r{n}")).await;
+    }
+    let start = page(&world.farrier, "").await["next"].clone();
+    let mut live = Follower::begin(&world.farrier, &token, &format!("?after={start}"), "").await;
+    let write = async |n: usize| {
+        for round in 0..25 {
+            let body = json!({ "description": format!("{round}") });
+            world.admin("patch", &format!("/repos/admin/r{n}"), body, 200).await;
+        }
+    };
+    let writing = futures_util::future::join_all((0..8).map(write));
+    let interrupted = async {
+        assert!(live.until("\nevent: repository").await);
+        let seen = live.events();
+        let last = format!("last-event-id: {}\r\n", seen.last().expect("one")["id"]);
+        (seen, Follower::begin(&world.farrier, &token, "", &last).await)
+    };
+    let (_, (mut seen, mut rest)) = tokio::join!(writing, interrupted);
+    world.farrier.repository("last").await;
+    assert!(rest.until("admin/last").await);
+    seen.append(&mut rest.events());
+    let ids = ids(&seen);
+    assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
+    assert_eq!(ids.len(), 8 * 25 + 1);
+    let listed = page(&world.farrier, &format!("?after={start}&limit=1000")).await;
+    assert_eq!(listed["events"], json!(seen));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everybody_sees_what_they_may_see() {
+    let world = World::new().await;
+    world.user("octo").await;
+    world.user("eve").await;
+    for (name, private) in [("open", false), ("hidden", true), ("gone", false)] {
+        let body = json!({ "name": name, "private": private });
+        world.admin("post", "/admin/users/octo/repos", body, 201).await;
+    }
+    world.admin("delete", "/repos/octo/gone", Value::Null, 204).await;
+    let seen = async |user: &str| {
+        let token = world.token(user, &["read:repository"]).await;
+        let headers = [("authorization", format!("token {token}")), ("accept", "application/json".to_owned())];
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let answer = send(&world.farrier.tcp(), Method::GET, "/api/farrier/v1/events", &headers, "").await.json();
+        lines(answer["events"].as_array().expect("a list"))
+    };
+    let (open, hidden) = ("repository created octo/open".to_owned(), "repository created octo/hidden".to_owned());
+    assert_eq!(seen("eve").await, std::slice::from_ref(&open));
+    assert_eq!(seen("octo").await, [open, hidden]);
+    assert_eq!(seen("admin").await.len(), 4);
+    let token = format!("token {}", world.token("eve", &["all"]).await);
+    let path = "/api/farrier/v1/events?repository=octo/hidden";
+    assert_eq!(send(&world.farrier.tcp(), Method::GET, path, &[("authorization", &token)], "").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_go_on_and_nonsense_is_refused() {
+    let world = World::new().await;
+    for n in 0..5 {
+        world.farrier.repository(&format!("r{n}")).await;
+    }
+    let first = page(&world.farrier, "?limit=2").await;
+    assert_eq!((ids(first["events"].as_array().expect("a list")).len(), &first["more"]), (2, &json!(true)));
+    let rest = page(&world.farrier, &format!("?after={}", first["next"])).await;
+    assert_eq!((rest["events"].as_array().map(Vec::len), &rest["more"]), (Some(3), &json!(false)));
+    assert_eq!(rest["gap"], false);
+    for query in ["?after=x", "?after=-1", "?limit=x", "?repository=nothing"] {
+        let path = format!("/api/farrier/v1/events{query}");
+        let answer = send(&world.farrier.unix(), Method::GET, &path, &[("accept", "application/json")], "").await;
+        assert_eq!(answer.status, 422, "{query} {answer:?}");
+    }
+    let far = page(&world.farrier, &format!("?after={}", u64::MAX)).await;
+    assert_eq!(far["events"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_that_stops_ends_its_streams_and_there_are_so_many_seats() {
+    let mut world = World::new().await;
+    let token = world.farrier.token("admin", &["all"]).await;
+    let mut seats = Vec::new();
+    for _ in 0..64 {
+        seats.push(Follower::begin(&world.farrier, &token, "", "").await);
+    }
+    let headers = [("authorization", &*format!("token {token}"))];
+    let refused = send(&world.farrier.tcp(), Method::GET, "/api/farrier/v1/events", &headers, "").await;
+    assert_eq!(refused.status, 503);
+    world.farrier.stop().await;
+    for mut seat in seats {
+        assert!(!seat.until("never").await, "the stream ends");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_old_is_forgotten_and_a_reader_that_was_away_hears_so() {
+    use farrierd::clock::Clock;
+    let clock = Clock::manual(1_767_323_045_000);
+    let world = World::with_clock(clock.clone()).await;
+    world.farrier.repository("old").await;
+    clock.advance_ms(20 * 86_400_000);
+    world.farrier.repository("new").await;
+    clock.advance_ms(11 * 86_400_000);
+    let listed = async || page(&world.farrier, "").await;
+    crate::support::eventually("the old event is forgotten", async || listed().await["gap"] == true).await;
+    let page = listed().await;
+    assert_eq!(lines(page["events"].as_array().expect("a list")), ["repository created admin/new"]);
+}

@@ -1,0 +1,145 @@
+//! What deletions leave: nothing, also when something is made meanwhile.
+
+use farrierd::{
+    check::{self, Options, Report},
+    config::Config,
+};
+use futures_util::future::join_all;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{TestDaemon, eventually, send};
+
+async fn checked(config: &Config) -> Report {
+    check::run(config, Options::default()).await.expect("checked")
+}
+
+#[tokio::test]
+async fn runs_jobs_and_artifacts_go_with_their_repository() {
+    let mut farrier = TestDaemon::start().await;
+    farrier.repository("kept").await;
+    let kept = farrier.begin("kept", None).await;
+    farrier.upload(&kept, "log", b"kept").await;
+    let before = farrier.halted(checked).await;
+    assert_eq!(before.findings, []);
+
+    farrier.repository("demo").await;
+    let first = farrier.begin("demo", None).await;
+    let second = farrier.begin("demo", Some(first.run_id)).await;
+    let third = farrier.begin("demo", None).await;
+    farrier.upload(&first, "log", b"some bytes").await;
+    farrier.upload(&third, "log", b"other bytes").await;
+    let address = farrier.create(&second, "open").await;
+    let put = send(&farrier.tcp(), Method::PUT, &format!("{address}&comp=block&blockid=YQ"), &[], "block").await;
+    assert_eq!(put.status, 201, "{put:?}");
+    farrier.end(&third).await;
+    let deleted = farrier.admin(Method::DELETE, "/api/v1/repos/admin/demo", Value::Null).await;
+    assert_eq!(deleted.status, 204, "{deleted:?}");
+    let files = || std::fs::read_dir(farrier.data_dir().join("artifacts")).expect("a directory").count();
+    eventually("only what is kept is on disk", || async { files() == 1 }).await;
+    let late = farrier.call(&first, "CreateArtifact", json!({ "name": "late", "version": 4 })).await;
+    assert_eq!(late.status, 401, "the token ends with its job: {late:?}");
+    let after = farrier.halted(checked).await;
+    assert_eq!(after.findings, [], "{after}");
+    assert_eq!((after.artifacts, after.repositories), (1, 1), "{after}");
+    // All rows and index entries are those of before.
+    assert_eq!(after.keys, before.keys, "{after}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_made_for_an_owner_that_goes() {
+    let mut farrier = TestDaemon::start().await;
+    for round in 0..12 {
+        let org = format!("org{round}");
+        let made = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": org })).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        let (repos, path) = (format!("/api/v1/orgs/{org}/repos"), format!("/api/v1/orgs/{org}"));
+        let make = farrier.admin(Method::POST, &repos, json!({ "name": "x", "auto_init": round % 2 == 0 }));
+        let (method, body) = match round % 3 {
+            0 => (Method::PATCH, json!({ "visibility": "private" })),
+            _ => (Method::DELETE, Value::Null),
+        };
+        let change = async {
+            tokio::time::sleep(std::time::Duration::from_millis(round * 3)).await;
+            farrier.admin(method, &path, body).await
+        };
+        let (made, changed) = tokio::join!(make, change);
+        let expected: &[(u16, u16)] = if round % 3 == 0 { &[(201, 200)] } else { &[(201, 409), (404, 204)] };
+        assert!(expected.contains(&(made.status, changed.status)), "{made:?} {changed:?}");
+    }
+    let report = farrier.halted(checked).await;
+    assert_eq!(report.damage, 0, "no repository without an owner, none listed for others:\n{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_begun_in_a_repository_that_goes() {
+    let mut farrier = TestDaemon::start().await;
+    for round in 0..10_u64 {
+        let name = format!("repo{round}");
+        farrier.repository(&name).await;
+        let job = farrier.begin(&name, None).await;
+        let body = json!({ "repo": format!("admin/{name}") });
+        let path = format!("/api/v1/repos/admin/{name}");
+        let pause = std::time::Duration::from_millis(round % 4);
+        let delete = async {
+            tokio::time::sleep(pause).await;
+            farrier.admin(Method::DELETE, &path, Value::Null).await
+        };
+        let (farrier, job) = (&farrier, &job);
+        let creates = join_all((0..12).map(|n| async move {
+            let message = json!({ "name": format!("late{n}"), "version": 4 });
+            farrier.call(job, "CreateArtifact", message).await
+        }));
+        let begins = join_all((0..4).map(|_| farrier.admin(Method::POST, "/api/farrier/v1/jobs", body.clone())));
+        let (begun, created, deleted) = tokio::join!(begins, creates, delete);
+        assert!(begun.iter().all(|answer| [201, 404].contains(&answer.status)), "{begun:?}");
+        assert!(created.iter().all(|answer| [200, 401, 404].contains(&answer.status)), "{created:?}");
+        assert_eq!(deleted.status, 204, "{deleted:?}");
+    }
+    eventually("directories are gone", || async { farrier.directories().is_empty() }).await;
+    let report = farrier.halted(checked).await;
+    assert_eq!((report.damage, report.artifacts), (0, 0), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_given_to_an_account_that_goes() {
+    let mut farrier = TestDaemon::start().await;
+    farrier.repository("demo").await;
+    for round in 0..12_u64 {
+        let name = format!("user{round}");
+        farrier.user(&name).await;
+        let pause = std::time::Duration::from_micros(round * 250);
+        let delete = async {
+            tokio::time::sleep(pause).await;
+            farrier.admin(Method::DELETE, &format!("/api/v1/admin/users/{name}?purge=true"), Value::Null).await
+        };
+        let given = join_all((0..16).map(|n| {
+            let (method, path, body) = match n % 3 {
+                0 => (
+                    Method::POST,
+                    format!("/api/v1/users/{name}/tokens"),
+                    json!({ "name": n.to_string(), "scopes": ["all"] }),
+                ),
+                1 => (
+                    Method::POST,
+                    format!("/api/v1/admin/users/{name}/orgs"),
+                    json!({ "username": format!("org{round}-{n}") }),
+                ),
+                _ => (
+                    Method::PUT,
+                    format!("/api/v1/repos/admin/demo/collaborators/{name}"),
+                    json!({ "permission": "write" }),
+                ),
+            };
+            let farrier = &farrier;
+            async move { farrier.admin(method, &path, body).await }
+        }));
+        let (given, deleted) = tokio::join!(given, delete);
+        for answer in given {
+            assert!([201, 204, 404, 422].contains(&answer.status), "{answer:?}");
+        }
+        assert_eq!(deleted.status, 204, "{deleted:?}");
+    }
+    let report = farrier.halted(checked).await;
+    assert_eq!(report.damage, 0, "no token, organisation or right without its account:\n{report}");
+}

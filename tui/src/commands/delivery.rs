@@ -1,0 +1,153 @@
+//! `farrier delivery …`
+
+use std::fmt::Write as _;
+
+use farrier_common::{
+    api::{Delivery as Row, DeliveryDetail},
+    client::{Client, DeliveryFilter},
+};
+use jiff::{SpanRelativeTo, Timestamp, civil, tz::TimeZone};
+use serde::Serialize;
+
+use super::list;
+use crate::{
+    args::{Delivery, ListDeliveries},
+    clock,
+    exit::Failure,
+    output::{Output, Table},
+};
+
+#[derive(Serialize)]
+struct Deliveries {
+    total_count: usize,
+    deliveries: Vec<Row>,
+}
+
+pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> Result<(), Failure> {
+    match command {
+        Delivery::List(args) => list_of(args, client, output).await,
+        Delivery::Show { delivery, request, response, body } => {
+            let detail = client.delivery(&delivery).await.map_err(Failure::call("showing the delivery"))?;
+            if body {
+                return output.text(&pretty(&detail.request.payload));
+            }
+            let text = || shown(&detail, request, response);
+            output.object(&detail, &detail.delivery.guid, text)
+        }
+        Delivery::Redeliver { deliveries } => {
+            for delivery in deliveries {
+                let again = client.redeliver(&delivery).await;
+                let again = again.map_err(Failure::call(format!("sending {delivery} again")))?;
+                output.object(&again, &again.guid, || format!("{} goes out again", again.guid))?;
+            }
+            Ok(())
+        }
+        Delivery::Recover { hook, since, yes } => {
+            if !yes {
+                return Err(Failure::Usage("sending again all that a hook has missed needs --yes".into()));
+            }
+            let since = since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
+            let recovered = client.recover(hook, since.as_deref()).await;
+            let recovered = recovered.map_err(Failure::call(format!("recovering hook {hook}")))?;
+            let count = recovered.count;
+            output.object(&recovered, &count.to_string(), || format!("{count} deliveries go out again"))
+        }
+    }
+}
+
+async fn list_of(args: ListDeliveries, client: &Client, output: &Output) -> Result<(), Failure> {
+    let since = args.since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
+    let failed = args.failed.then(|| "failure".to_owned());
+    let filter = DeliveryFilter {
+        status: args.status.or(failed).unwrap_or_default(),
+        event: args.event.unwrap_or_default(),
+        hook: args.hook,
+        since: since.unwrap_or_default(),
+    };
+    let mut pages = client.deliveries(&filter);
+    let mut all = Vec::new();
+    while all.len() < args.limit {
+        let page = pages.next(|page: Vec<Row>| (0, page), |row| row.id).await;
+        let Some(mut page) = page.map_err(Failure::call("listing deliveries"))? else { break };
+        all.append(&mut page);
+    }
+    all.truncate(args.limit);
+    list::show(output, all, |row| row.id, table, |total_count, deliveries| Deliveries { total_count, deliveries })
+}
+
+fn table(all: &[Row]) -> String {
+    let mut table = Table::new(["DELIVERY", "HOOK", "EVENT", "STATE", "STATUS", "TRIES", "CREATED", "NEXT"]);
+    for row in all {
+        let action = row.action.as_ref().map(|action| format!(" {action}")).unwrap_or_default();
+        let code = if row.status_code == 0 { String::new() } else { format!(" {}", row.status_code) };
+        table.row([
+            row.guid.clone(),
+            row.hook_id.to_string(),
+            format!("{}{action}", row.event),
+            row.state.clone(),
+            format!("{}{code}", row.status),
+            row.attempts.to_string(),
+            row.created_at.clone(),
+            row.next_attempt_at.clone().unwrap_or_default(),
+        ]);
+    }
+    table.render()
+}
+
+fn shown(detail: &DeliveryDetail, request: bool, response: bool) -> String {
+    let mut text = table(std::slice::from_ref(&detail.delivery));
+    for attempt in &detail.history {
+        let error = if attempt.error.is_empty() { "arrived" } else { &attempt.error };
+        let took = format!("{:.3} s", attempt.duration);
+        let _ = writeln!(text, "\n{}. {} {} {took}: {error}", attempt.number, attempt.started_at, attempt.trigger);
+    }
+    let headers = |all: &std::collections::BTreeMap<String, String>| {
+        all.iter().fold(String::new(), |text, (name, value)| text + name + ": " + value + "\n")
+    };
+    if request {
+        let payload = pretty(&detail.request.payload);
+        let _ = write!(text, "\nPOST {}\n{}\n{payload}\n", detail.url, headers(&detail.request.headers));
+    }
+    if response {
+        let answer = &detail.response;
+        let rest = if answer.truncated { "\n(the answer was longer)" } else { "" };
+        let _ =
+            write!(text, "\n{}\n{}\n{}{rest}\n", detail.delivery.status_code, headers(&answer.headers), answer.payload);
+    }
+    text
+}
+
+fn pretty(payload: &serde_json::Value) -> String {
+    serde_json::to_string_pretty(payload).unwrap_or_default()
+}
+
+/// `2030-01-02T03:04:05Z`, `2030-01-02`, or how long ago: `1h`.
+fn instant(text: &str, now: Timestamp) -> Result<String, Failure> {
+    let ago = || {
+        let span: jiff::Span = text.parse().ok()?;
+        now.checked_sub(span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?).ok()
+    };
+    let date = || text.parse::<civil::Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
+    let instant: Option<Timestamp> = text.parse().ok().or_else(date).or_else(ago);
+    let unknown = || Failure::Usage(format!("--since: {text:?} is no time; write 2030-01-02T03:04:05Z or 1h"));
+    instant.map(|instant| instant.to_string()).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_an_instant_a_day_or_how_long_ago() {
+        let now: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
+        for (text, expected) in [
+            ("2025-01-02T03:04:05Z", "2025-01-02T03:04:05Z"),
+            ("2025-01-02", "2025-01-02T00:00:00Z"),
+            ("1h", "2026-01-02T02:04:05Z"),
+            ("2d", "2025-12-31T03:04:05Z"),
+        ] {
+            assert_eq!(instant(text, now).unwrap(), expected, "{text}");
+        }
+        assert_eq!(instant("soon", now).unwrap_err().code(), crate::exit::USAGE);
+    }
+}

@@ -1,0 +1,98 @@
+//! `farrier events`
+
+use std::time::Duration;
+
+use farrier_common::{
+    api::Event,
+    client::{Client, ClientError, EventFilter, Followed},
+};
+
+use crate::{
+    args::Events,
+    exit::Failure,
+    output::{Output, clean_line},
+};
+
+/// Events of one page.
+const PAGE: usize = 500;
+/// Pause before a stream that ended is begun again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+pub(super) async fn run(args: Events, client: &Client, output: &Output) -> Result<(), Failure> {
+    let mut filter = EventFilter { repository: args.repo, kinds: args.kind, after: args.after };
+    if args.follow {
+        return follow(&mut filter, client, output).await;
+    }
+    let mut left = args.limit;
+    while left > 0 {
+        let page = client.events(&filter, left.min(PAGE)).await.map_err(Failure::call("listing events"))?;
+        if page.gap {
+            gap(output);
+        }
+        left = left.saturating_sub(page.events.len());
+        for event in &page.events {
+            show(event, output)?;
+        }
+        filter.after = Some(page.next);
+        if !page.more {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Goes on where a stream ended, until the daemon refuses or is away.
+async fn follow(filter: &mut EventFilter, client: &Client, output: &Output) -> Result<(), Failure> {
+    let failed = |error: ClientError| Failure::call("following events")(error);
+    loop {
+        let mut stream = client.follow(filter).await.map_err(failed)?;
+        while let Some(followed) = stream.next().await.map_err(failed)? {
+            match followed {
+                Followed::Event(event) => {
+                    filter.after = Some(event.id);
+                    show(&event, output)?;
+                }
+                Followed::Gap => gap(output),
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn gap(output: &Output) {
+    let _ = output.note("farrier: older events have been forgotten"); // a message may get lost
+}
+
+/// One line an event, in every form.
+fn show(event: &Event, output: &Output) -> Result<(), Failure> {
+    output.object(event, &event.id.to_string(), || line(event))
+}
+
+fn line(event: &Event) -> String {
+    let conclusion = if event.conclusion.is_empty() { &event.action } else { &event.conclusion };
+    let number = event.job_id.or(event.run_id).map(|id| id.to_string()).unwrap_or_default();
+    let who = if event.actor.is_empty() { "-" } else { &event.actor };
+    let words = [&event.at, &event.kind, &event.repository, who, conclusion, &number, &event.r#ref];
+    let told: Vec<_> = words.iter().filter(|word| !word.is_empty()).map(|word| clean_line(word)).collect();
+    told.join("  ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line() {
+        let event = Event {
+            at: "2026-01-02T03:04:05Z".into(),
+            kind: "push".into(),
+            repository: "o/n".into(),
+            actor: "octo".into(),
+            r#ref: "refs/heads/a\u{1b}[31m".into(),
+            ..Event::default()
+        };
+        let line = line(&event);
+        assert!(line.starts_with("2026-01-02T03:04:05Z  push  o/n  octo  refs/heads/a"), "{line}");
+        assert!(!line.contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,122 @@
+//! Making and changing hooks. Secrets come from standard input or are made here: on the command line
+//! everybody on the machine would see them.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use farrier_common::{
+    api::{self, Hook},
+    client::Client,
+};
+use serde::Serialize;
+
+use super::edited;
+use crate::{
+    args::{Change, CreateHook, EditHook},
+    commands::user::read_password,
+    exit::Failure,
+    output::Output,
+};
+
+/// Bytes of a secret that is made here.
+const SECRET_BYTES: usize = 32;
+
+/// A hook, with what its deliveries are signed with where that was made here.
+#[derive(Serialize)]
+struct Made<'a> {
+    #[serde(flatten)]
+    hook: &'a Hook,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<&'a str>,
+}
+
+/// What was read or made besides the words of the command line.
+struct Secrets {
+    secret: Option<String>,
+    authorization: Option<String>,
+    /// To be shown, once.
+    made: Option<String>,
+}
+
+pub(super) async fn create(args: CreateHook, client: &Client, output: &Output) -> Result<(), Failure> {
+    let secrets = secrets(&args.change).await?;
+    let mut config = config(&args.change, args.target, secrets.secret);
+    config.entry("content_type".to_owned()).or_insert_with(|| "json".to_owned());
+    if args.kind.system {
+        config.insert("is_system_webhook".to_owned(), "true".to_owned());
+    }
+    let wanted = api::CreateHook {
+        r#type: args.kind_of_receiver,
+        config: Some(config),
+        events: args.change.events.unwrap_or_default(),
+        events_exact: Vec::new(),
+        branch_filter: args.change.branch_filter.unwrap_or_default(),
+        authorization_header: secrets.authorization.unwrap_or_default(),
+        active: !args.inactive,
+        name: args.change.name.unwrap_or_default(),
+    };
+    let hook = client.create_hook(&args.place.api(), &wanted).await.map_err(Failure::call("making a hook"))?;
+    tell(&hook, "made", secrets.made.as_deref(), output)
+}
+
+pub(super) async fn edit(args: EditHook, client: &Client, output: &Output) -> Result<(), Failure> {
+    let secrets = secrets(&args.change).await?;
+    let config = config(&args.change, args.target, secrets.secret);
+    let whole = |what: String| if what == "authorization" { "authorization_header".to_owned() } else { what };
+    let wanted = api::EditHook {
+        config: (!config.is_empty()).then_some(config),
+        events: args.change.events,
+        branch_filter: args.change.branch_filter,
+        authorization_header: secrets.authorization,
+        name: args.change.name,
+        clear: args.clear.into_iter().map(whole).collect(),
+        ..api::EditHook::default()
+    };
+    let hook = edited(client, &args.place.api(), args.id, &wanted).await?;
+    tell(&hook, "changed", secrets.made.as_deref(), output)
+}
+
+fn tell(hook: &Hook, done: &str, secret: Option<&str>, output: &Output) -> Result<(), Failure> {
+    if let Some(warning) = &hook.warning {
+        let _ = output.note(&format!("farrier: {warning}")); // a message may get lost
+    }
+    let id = hook.id.to_string();
+    output.object(&Made { hook, secret }, &id, || match secret {
+        Some(secret) => format!("{done} hook {id}; its secret, shown only now:\n{secret}"),
+        None => format!("{done} hook {id}"),
+    })
+}
+
+async fn secrets(change: &Change) -> Result<Secrets, Failure> {
+    let made = if change.generate_secret { Some(generated()?) } else { None };
+    let read = if change.secret_stdin || change.authorization_stdin { Some(read_password().await?) } else { None };
+    let (secret, authorization) = if change.authorization_stdin { (None, read) } else { (read, None) };
+    Ok(Secrets { secret: secret.or_else(|| made.clone()), authorization, made })
+}
+
+/// In the form of Standard Webhooks, so that their libraries verify deliveries.
+fn generated() -> Result<String, Failure> {
+    let mut bytes = [0; SECRET_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| Failure::Other(format!("no random bytes: {error}")))?;
+    Ok(format!("whsec_{}", base64::engine::general_purpose::STANDARD.encode(bytes)))
+}
+
+fn config(change: &Change, target: Option<String>, secret: Option<String>) -> BTreeMap<String, String> {
+    let mut config: BTreeMap<String, String> = change.set.iter().cloned().collect();
+    let named = [("url", target), ("secret", secret), ("content_type", change.content_type.clone())];
+    config.extend(named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+    config
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_that_are_made_are_those_of_standard_webhooks() {
+        let (one, other) = (generated().unwrap(), generated().unwrap());
+        let decoded = base64::engine::general_purpose::STANDARD.decode(one.strip_prefix("whsec_").unwrap()).unwrap();
+        assert_eq!(decoded.len(), SECRET_BYTES);
+        assert_ne!(one, other);
+    }
+}

@@ -1,0 +1,146 @@
+//! `farrier hook …`
+
+mod change;
+mod transfer;
+
+use farrier_common::{
+    api::{AppliedHook, EditHook, Hook as Row},
+    client::{Client, HookPlace},
+};
+use serde::Serialize;
+
+use super::list;
+use crate::{
+    args::{Hook, Kind, Place},
+    exit::{self, Failure},
+    output::{Output, Table, fields},
+};
+
+#[derive(Serialize)]
+struct Hooks {
+    total_count: usize,
+    hooks: Vec<Row>,
+}
+
+pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Result<u8, Failure> {
+    match command {
+        Hook::List { place, kind } => {
+            let all = all(&place, kind, client).await?;
+            list::show(output, all, |hook| hook.id, table, |total_count, hooks| Hooks { total_count, hooks })?;
+        }
+        Hook::Show { id, place } => {
+            let hook = client.hook(&place.api(), id).await.map_err(Failure::call(format!("asking for hook {id}")))?;
+            output.object(&hook, &id.to_string(), || page(&hook))?;
+        }
+        Hook::Create(args) => change::create(args, client, output).await?,
+        Hook::Edit(args) => change::edit(args, client, output).await?,
+        Hook::On { id, place } => switch(id, &place, true, client, output).await?,
+        Hook::Off { id, place } => switch(id, &place, false, client, output).await?,
+        Hook::Test { id, place } => {
+            let sent = client.test_hook(&place.api(), id).await;
+            let delivery = sent.map_err(Failure::call(format!("testing hook {id}")))?;
+            let told = serde_json::json!({ "hook": id, "delivery": delivery });
+            output.object(&told, &delivery, || format!("delivery {delivery} is on its way"))?;
+        }
+        Hook::Apply { id } => apply(id, client, output).await?,
+        Hook::Delete { id, place, yes } => {
+            list::agreed(&format!("hook {id}"), yes)?;
+            client.delete_hook(&place.api(), id).await.map_err(Failure::call(format!("deleting hook {id}")))?;
+            output.object(&serde_json::json!({ "deleted": id }), &id.to_string(), || format!("deleted hook {id}"))?;
+        }
+        Hook::Export { place, kind } => transfer::export(&all(&place, kind, client).await?, output)?,
+        Hook::Import { file, place } => return transfer::import(&file, &place.api(), client, output).await,
+    }
+    Ok(exit::OK)
+}
+
+/// All hooks of a place; of administrators' hooks both kinds unless one is named.
+async fn all(place: &Place, kind: Kind, client: &Client) -> Result<Vec<Row>, Failure> {
+    let word = match (kind.system, kind.default) {
+        (true, _) => "system",
+        (_, true) => "default",
+        _ => "all",
+    };
+    let all = list::collect(client.hooks(&place.api(), word), |page: Vec<Row>| page, |hook| hook.id).await;
+    all.map_err(Failure::call("listing hooks"))
+}
+
+async fn switch(id: i64, place: &Place, active: bool, client: &Client, output: &Output) -> Result<(), Failure> {
+    let wanted = EditHook { active: Some(active), ..EditHook::default() };
+    let hook = edited(client, &place.api(), id, &wanted).await?;
+    let word = if active { "on" } else { "off" };
+    output.object(&hook, &id.to_string(), || format!("hook {id} is {word}"))
+}
+
+async fn edited(client: &Client, place: &HookPlace, id: i64, wanted: &EditHook) -> Result<Row, Failure> {
+    client.edit_hook(place, id, wanted).await.map_err(Failure::call(format!("changing hook {id}")))
+}
+
+/// Each call looks at so many repositories; this goes on until there are no more.
+async fn apply(id: i64, client: &Client, output: &Output) -> Result<(), Failure> {
+    let mut total = AppliedHook::default();
+    let mut after = 0;
+    loop {
+        let applied = client.apply_hook(id, after).await;
+        let applied = applied.map_err(Failure::call(format!("applying hook {id}")))?;
+        total.copied += applied.copied;
+        total.skipped += applied.skipped;
+        match applied.next {
+            Some(next) if next > after => after = next,
+            _ => break,
+        }
+    }
+    let text = || format!("{} repositories have a copy now, {} had one or have no room", total.copied, total.skipped);
+    output.object(&total, &total.copied.to_string(), text)
+}
+
+fn table(all: &[Row]) -> String {
+    let mut table = Table::new(["ID", "KIND", "ON", "TYPE", "LAST", "FAILS", "EVENTS", "TARGET", "NAME"]);
+    for hook in all {
+        table.row([
+            hook.id.to_string(),
+            hook.scope.clone(),
+            if hook.active { "on" } else { "off" }.to_owned(),
+            hook.r#type.clone(),
+            last(hook),
+            hook.failures.to_string(),
+            hook.events.join(","),
+            hook.url.clone(),
+            hook.name.clone(),
+        ]);
+    }
+    table.render()
+}
+
+fn last(hook: &Row) -> String {
+    match (&hook.last_delivery_at, hook.last_status) {
+        (None, _) => "-".to_owned(),
+        (Some(_), 0) => "no answer".to_owned(),
+        (Some(_), status) => status.to_string(),
+    }
+}
+
+fn page(hook: &Row) -> String {
+    let more = hook.config.iter().filter(|(key, _)| !matches!(key.as_str(), "url" | "content_type"));
+    let more: Vec<String> = more.map(|(key, value)| format!("{key}={value}")).collect();
+    let yes = |is: bool, word: &str| if is { word.to_owned() } else { String::new() };
+    fields(&[
+        ("hook", format!("{} {}", hook.id, hook.name)),
+        ("kind", hook.scope.clone()),
+        ("state", if hook.active { "on" } else { "off" }.to_owned()),
+        ("switched off", hook.disabled_reason.clone()),
+        ("type", format!("{}, {}", hook.r#type, hook.content_type)),
+        ("target", hook.url.clone()),
+        ("warning", hook.warning.clone().unwrap_or_default()),
+        ("more", more.join(" ")),
+        ("events", hook.events_exact.join(", ")),
+        ("branch filter", hook.branch_filter.clone()),
+        ("signed", yes(hook.has_secret, "yes")),
+        ("authorised", yes(hook.has_authorization_header, "yes")),
+        ("copied from", hook.copied_from.map(|id| id.to_string()).unwrap_or_default()),
+        ("last", last(hook)),
+        ("failures", hook.failures.to_string()),
+        ("made", hook.created_at.clone()),
+        ("changed", hook.updated_at.clone()),
+    ])
+}

@@ -1,0 +1,112 @@
+//! Hooks as a document: out of one place and into another. Secrets never leave the daemon, so a hook
+//! that had one comes in switched off and its operator gives it one.
+
+use std::{
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use farrier_common::{
+    api::{CreateHook, Hook},
+    client::{Client, HookPlace},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    blocking,
+    exit::{self, Failure},
+    output::Output,
+};
+
+/// Largest document.
+const DOCUMENT_MAX_BYTES: u64 = 64 << 20;
+
+#[derive(Deserialize, Serialize)]
+struct Document {
+    hooks: Vec<Exported>,
+}
+
+/// A hook without its number and without what it keeps to itself.
+#[derive(Deserialize, Serialize)]
+struct Exported {
+    #[serde(flatten)]
+    hook: CreateHook,
+    /// It was signed or authorised, with something that is not in here.
+    #[serde(default)]
+    had_secrets: bool,
+}
+
+pub(super) fn export(all: &[Hook], output: &Output) -> Result<(), Failure> {
+    let hooks = all.iter().map(exported).collect();
+    let document = Document { hooks };
+    let text = || serde_json::to_string_pretty(&document).unwrap_or_default();
+    output.object(&document, &text(), text)
+}
+
+fn exported(hook: &Hook) -> Exported {
+    Exported {
+        had_secrets: hook.has_secret || hook.has_authorization_header,
+        hook: CreateHook {
+            r#type: hook.r#type.clone(),
+            config: Some(hook.config.clone()),
+            events: hook.events.clone(),
+            events_exact: hook.events_exact.clone(),
+            branch_filter: hook.branch_filter.clone(),
+            authorization_header: String::new(),
+            active: hook.active,
+            name: hook.name.clone(),
+        },
+    }
+}
+
+pub(super) async fn import(file: &Path, place: &HookPlace, client: &Client, output: &Output) -> Result<u8, Failure> {
+    let text = read(file.to_owned()).await?;
+    let document: Document = serde_json::from_str(&text)
+        .map_err(|error| Failure::Usage(format!("{} holds no exported hooks: {error}", file.display())))?;
+    let mut done = 0;
+    let count = document.hooks.len();
+    for exported in document.hooks {
+        let mut wanted = exported.hook;
+        wanted.active &= !exported.had_secrets;
+        match client.create_hook(place, &wanted).await {
+            Ok(hook) => {
+                let id = hook.id.to_string();
+                output.object(&hook, &id, || told(&hook, exported.had_secrets))?;
+                done += 1;
+            }
+            Err(error) => output
+                .error(&Failure::call(format!("making the hook for {}", target(&wanted)))(error))
+                .unwrap_or_default(),
+        }
+    }
+    Ok(if done == count {
+        exit::OK
+    } else if done == 0 {
+        exit::FAILED
+    } else {
+        exit::PARTLY
+    })
+}
+
+fn told(hook: &Hook, had_secrets: bool) -> String {
+    let more = if had_secrets { "; it is off until it has its secret again" } else { "" };
+    format!("made hook {} for {}{more}", hook.id, hook.url)
+}
+
+fn target(wanted: &CreateHook) -> &str {
+    wanted.config.as_ref().and_then(|config| config.get("url")).map_or("", String::as_str)
+}
+
+async fn read(file: PathBuf) -> Result<String, Failure> {
+    blocking::run(move || {
+        let doing = format!("reading {}", file.display());
+        let mut text = String::new();
+        let read = if file == Path::new("-") {
+            std::io::stdin().take(DOCUMENT_MAX_BYTES).read_to_string(&mut text)
+        } else {
+            std::fs::File::open(&file).and_then(|open| open.take(DOCUMENT_MAX_BYTES).read_to_string(&mut text))
+        };
+        read.map(|_| text).map_err(|source| Failure::io(doing, source))
+    })
+    .await
+}

@@ -1,0 +1,202 @@
+//! From keys to actions.
+
+use std::time::Duration;
+
+use super::{App, Effect};
+use crate::ui::{
+    key::Key,
+    keymap::{self, Action, Binding, Scope},
+    layer::{
+        Help, Layer, Menu, Palette, Reader, Search, Step,
+        menu::{Item, Pick},
+    },
+    words,
+    world::{Link, Tone},
+};
+
+impl App {
+    pub(super) fn key(&mut self, key: Key) {
+        // An error stays until somebody has seen it.
+        if self.notice.as_ref().is_some_and(|(tone, ..)| *tone == Tone::Error) {
+            self.notice = None;
+        }
+        if key == Key::Ctrl('c') {
+            return self.quit();
+        }
+        if matches!(key, Key::Ctrl('l' | 'z')) {
+            return self.act(if key == Key::Ctrl('l') { Action::Repaint } else { Action::Suspend });
+        }
+        if let Some(layer) = self.layers.last_mut() {
+            let step = layer.key(key, &self.world);
+            return self.step(step);
+        }
+        let scopes = self.screen().scopes(&self.world);
+        match keymap::find(&scopes, key) {
+            Some(binding) => self.press(binding),
+            None => self.say(Tone::Plain, format!("no action on '{}' here, ? help", key.name())),
+        }
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        if let Some(layer) = self.layers.last_mut() {
+            let step = layer.paste(text);
+            self.step(step);
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Stay => {}
+            Step::Close => drop(self.layers.pop()),
+            Step::Then(cmds) => {
+                if let Some(Layer::Search(_)) = self.layers.pop() {
+                    self.filter("");
+                }
+                self.carry_out(cmds);
+            }
+            Step::Act(screen, action) => {
+                if let Some(Layer::Palette(palette)) = self.layers.pop() {
+                    self.commands.push(palette.typed().to_owned());
+                }
+                if let Some(id) = screen.filter(|id| *id != self.current) {
+                    self.go(id);
+                }
+                let scopes = self.screen().scopes(&self.world);
+                match keymap::of(&scopes).find(|binding| binding.action == action) {
+                    Some(binding) => self.press(binding),
+                    None => self.say(Tone::Plain, "that means nothing here".to_owned()),
+                }
+            }
+            Step::Sort(column) => {
+                self.layers.pop();
+                self.with(|screen, _| screen.sort(column));
+            }
+            Step::Filter(text) => self.filter(&text),
+            Step::Submit(ask) => {
+                let ticket = self.ask(ask);
+                if let Some(Layer::Form(form)) = self.layers.last_mut() {
+                    form.ticket = Some(ticket);
+                }
+            }
+        }
+    }
+
+    fn filter(&mut self, text: &str) {
+        let outcome = self.with(|screen, _| screen.filter(text));
+        if let Some(Layer::Search(search)) = self.layers.last_mut() {
+            search.error = outcome.err();
+        }
+    }
+
+    /// Why a binding cannot be used now.
+    fn off(&self, binding: &Binding) -> Option<String> {
+        let changes = binding.changes.then(|| self.world.no_changes()).flatten();
+        changes.or_else(|| self.screen().off(binding.action))
+    }
+
+    fn press(&mut self, binding: &'static Binding) {
+        match self.off(binding) {
+            Some(why) => self.say(Tone::Plain, format!("{}: {why}", binding.title)),
+            None => self.act(binding.action),
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        match action {
+            Action::Screen(id) => self.go(id),
+            Action::LastScreen => self.go(self.last),
+            Action::Palette => self.layers.push(Layer::Palette(Palette::new(self.commands.clone()))),
+            Action::Help => {
+                let scopes = self.screen().scopes(&self.world);
+                self.layers.push(Layer::Help(Help::new(self.screen().id().name(), &scopes)));
+            }
+            Action::Menu => self.menu(),
+            Action::Filter => self.layers.push(Layer::Search(Search::new(&self.screen().filter_text()))),
+            Action::Sort => self.sort_menu(),
+            Action::Refresh if matches!(self.world.link, Link::Down { .. }) => self.try_link_now(),
+            Action::Refresh => self.refresh(),
+            Action::Pause => {
+                self.world.paused = !self.world.paused;
+                self.poll_again();
+            }
+            Action::FullPane => self.world.full_pane = !self.world.full_pane,
+            Action::Messages => self.messages(),
+            Action::Details => self.details(),
+            Action::Repaint => self.effects.push(Effect::Repaint),
+            Action::Suspend => self.effects.push(Effect::Suspend),
+            Action::Quit => self.quit(),
+            Action::Leave => {
+                // The top level is where there is nothing left to go back from.
+                if !self.with(|screen, env| screen.act(Action::Back, env)) {
+                    self.quit();
+                }
+            }
+            action => {
+                self.with(|screen, env| screen.act(action, env));
+            }
+        }
+    }
+
+    /// Quits, but asks once when something would be lost.
+    fn quit(&mut self) {
+        let running = self.artifacts_running().filter(|_| self.world.now >= self.sure_until);
+        match running {
+            Some(what) => {
+                self.sure_until = self.world.now + Duration::from_secs(5);
+                self.say(Tone::Error, format!("{what}; once more quits"));
+            }
+            None => self.effects.push(Effect::Quit(0)),
+        }
+    }
+
+    fn artifacts_running(&self) -> Option<String> {
+        use crate::ui::screens::Screen as _;
+        self.artifacts.running()
+    }
+
+    fn menu(&mut self) {
+        let scopes = self.screen().scopes(&self.world);
+        let own = keymap::of(&scopes)
+            .filter(|binding| {
+                !matches!(binding.scope, Scope::Everywhere | Scope::List) || binding.action == Action::Refresh
+            })
+            .map(|binding| Item {
+                key: binding.keys.first().copied(),
+                title: binding.title.to_owned(),
+                off: self.off(binding),
+                pick: Pick::Act(binding.action),
+            });
+        let menu = Menu::new(format!("Actions: {}", self.screen().id().name()), own.collect());
+        self.layers.push(Layer::Menu(menu));
+    }
+
+    fn sort_menu(&mut self) {
+        let item = |(column, title): (usize, &str)| Item {
+            key: None,
+            title: title.to_lowercase(),
+            off: None,
+            pick: Pick::Sort(column),
+        };
+        let items: Vec<Item> = self.screen().sortable().into_iter().map(item).collect();
+        if !items.is_empty() {
+            self.layers.push(Layer::Menu(Menu::new("Sort by", items)));
+        }
+    }
+
+    fn messages(&mut self) {
+        let time = |wall: &jiff::Timestamp| words::clock(&wall.to_string());
+        let lines: Vec<String> =
+            self.messages.iter().rev().map(|(wall, text)| format!("{}  {text}", time(wall))).collect();
+        let text = if lines.is_empty() { "nothing was said yet".to_owned() } else { lines.join("\n") };
+        self.layers.push(Layer::Reader(Reader::new("Messages", text)));
+    }
+
+    fn details(&mut self) {
+        let problem = match &self.world.link {
+            Link::Down { problem, .. } => Some(problem),
+            _ => self.screen().problem(),
+        };
+        let text = problem.map_or_else(|| "nothing went wrong here".to_owned(), |problem| problem.text.clone());
+        self.layers.push(Layer::Reader(Reader::new("What went wrong", text)));
+    }
+}

@@ -1,0 +1,118 @@
+//! Answers, and the link that they come over.
+//!
+//! The program never ends because the daemon is away: it says so, tries again, and asks for what is
+//! seen once it is back.
+
+use std::time::Duration;
+
+use super::App;
+use crate::ui::{
+    layer::Layer,
+    net::{Answer, Ask, Kind, Page, Problem, Ticket},
+    world::{Env, Link, Tone},
+};
+
+/// Waits between tries, milliseconds; the last one repeats.
+const TRIES: [u64; 7] = [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000];
+
+fn is_part(answer: &Answer) -> bool {
+    fn open<T>(page: &Page<T>) -> bool {
+        !page.last
+    }
+    match answer {
+        Answer::Repositories(page) => open(page),
+        Answer::Branches(page) => open(page),
+        Answer::Progress { .. } => true,
+        _ => false,
+    }
+}
+
+impl App {
+    pub(super) fn answer(&mut self, ticket: Ticket, result: &Result<Answer, Problem>) {
+        let more = matches!(result, Ok(answer) if is_part(answer));
+        // An answer to what was cancelled comes too late.
+        let ask = if more { self.pending.get(&ticket).cloned() } else { self.pending.remove(&ticket) };
+        let Some(ask) = ask else { return };
+        self.judge_link(result);
+        if let Ok(Answer::Status(now)) = result {
+            self.world.status = Some(now.0.clone());
+        }
+        let formed = self.answer_form(ticket, result);
+        if let Err(problem) = result
+            && !formed
+            && changes(&ask)
+        {
+            self.say(Tone::Error, problem.line().to_owned());
+        }
+        let mut env = Env::new(&self.world);
+        let screens: [&mut dyn crate::ui::screens::Screen; 3] =
+            [&mut self.dashboard, &mut self.repositories, &mut self.artifacts];
+        for screen in screens {
+            screen.answered(&ask, result, &mut env);
+        }
+        let wants = env.wants;
+        self.carry_out(wants);
+        // What came may want to be followed more closely.
+        let soon = self.screen().pace().map(|pace| self.world.now + pace);
+        self.poll_at = self.poll_at.min(soon).or(soon);
+    }
+
+    /// A form that waits for this answer closes, or shows what is wrong.
+    fn answer_form(&mut self, ticket: Ticket, result: &Result<Answer, Problem>) -> bool {
+        let Some(at) = self.layers.iter().position(|layer| layer.ticket() == Some(ticket)) else { return false };
+        match (result, &mut self.layers[at]) {
+            (Err(problem), Layer::Form(form)) => form.refused(problem),
+            _ => {
+                self.layers.remove(at);
+            }
+        }
+        true
+    }
+
+    fn judge_link(&mut self, result: &Result<Answer, Problem>) {
+        let now = self.world.now;
+        match result {
+            Err(problem) if problem.kind == Kind::Unreachable => {
+                let (since, tries) = match &self.world.link {
+                    Link::Down { since, tries, again_at, .. } if *again_at > now => (*since, *tries),
+                    Link::Down { since, tries, .. } => (*since, tries + 1),
+                    _ => (now, 1),
+                };
+                let wait = TRIES[usize::try_from(tries - 1).unwrap_or(0).min(TRIES.len() - 1)];
+                // Programs that lost the daemon together must not come back together.
+                let jitter = u64::from(now.subsec_micros()) % (wait / 5);
+                let again_at = now + Duration::from_millis(wait + jitter);
+                self.world.link = Link::Down { since, tries, again_at, problem: problem.clone() };
+            }
+            Err(problem) if problem.kind == Kind::Unauthorised => self.world.link = Link::Refused,
+            _ => {
+                let before = std::mem::replace(&mut self.world.link, Link::Up);
+                if matches!(before, Link::Down { .. }) {
+                    self.say(Tone::Plain, "the daemon answers again".to_owned());
+                    self.refresh();
+                }
+            }
+        }
+    }
+
+    /// Asks again whether somebody is there, when it is time.
+    pub(super) fn try_link(&mut self) {
+        let Link::Down { again_at, .. } = &self.world.link else { return };
+        if self.world.now >= *again_at && !self.pending.values().any(|ask| *ask == Ask::Status) {
+            self.ask(Ask::Status);
+        }
+    }
+
+    /// Asks at once.
+    pub(super) fn try_link_now(&mut self) {
+        if let Link::Down { again_at, .. } = &mut self.world.link {
+            *again_at = self.world.now;
+        }
+        self.try_link();
+    }
+}
+
+/// Whether a failure is to be said aloud: who only looks sees it where the answer would be.
+fn changes(ask: &Ask) -> bool {
+    !matches!(ask, Ask::Status | Ask::Repositories | Ask::Branches(_) | Ask::Runs(_) | Ask::Download { .. })
+}

@@ -1,0 +1,275 @@
+//! The model: screens, layers, requests on their way, what was said.
+//!
+//! [`App::update`] takes what happened and answers what is to be done; it reads no clock, touches no
+//! terminal and waits for nothing, so that a test is a list of messages.
+
+mod keys;
+mod link;
+
+use std::{collections::HashMap, time::Duration};
+
+use farrier_common::client::RepositoryPath;
+use jiff::Timestamp;
+use ratatui::layout::Size;
+
+use super::{
+    caps::Look,
+    key::Key,
+    layer::Layer,
+    net::{Answer, Ask, Problem, Ticket},
+    screens::{Artifacts, Dashboard, Repositories, Screen, ScreenId},
+    world::{Cmd, Env, Link, Tone, World},
+};
+
+/// Something happened.
+#[derive(Debug)]
+pub(crate) enum Msg {
+    Key(Key),
+    Paste(String),
+    Resized(Size),
+    Answer(Ticket, Result<Answer, Problem>),
+    Place(String),
+    /// A signal that ends the program.
+    Signal(u8),
+    /// The program goes on after it was stopped.
+    Continued,
+    /// Time has passed.
+    Tick,
+}
+
+/// Something is to be done.
+#[derive(Clone, Debug)]
+pub(crate) enum Effect {
+    Ask(Ticket, Ask),
+    Cancel(Ticket),
+    Copy(String),
+    Repaint,
+    Suspend,
+    Quit(u8),
+}
+
+/// How long a notice stays.
+const NOTICE: Duration = Duration::from_secs(4);
+const MESSAGES_MAX: usize = 200;
+/// How often counted time is drawn.
+const COUNT_EVERY: Duration = Duration::from_millis(100);
+
+/// Everything.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) world: World,
+    pub(crate) current: ScreenId,
+    last: ScreenId,
+    pub(crate) layers: Vec<Layer>,
+    dashboard: Dashboard,
+    repositories: Repositories,
+    artifacts: Artifacts,
+    pending: HashMap<Ticket, Ask>,
+    tickets: Ticket,
+    notice: Option<(Tone, String, Duration)>,
+    messages: Vec<(Timestamp, String)>,
+    commands: Vec<String>,
+    /// When the visible screen is asked for again.
+    poll_at: Option<Duration>,
+    /// Until when a second wish to quit needs no reason.
+    sure_until: Duration,
+    effects: Vec<Effect>,
+}
+
+impl App {
+    pub(crate) fn new(size: Size, look: Look, read_only: bool, wall: Timestamp) -> Self {
+        Self {
+            world: World {
+                size,
+                look,
+                wall,
+                now: Duration::ZERO,
+                link: Link::Connecting,
+                place: "the daemon".to_owned(),
+                status: None,
+                read_only,
+                paused: false,
+                full_pane: false,
+            },
+            current: ScreenId::Dashboard,
+            last: ScreenId::Repositories,
+            layers: Vec::new(),
+            dashboard: Dashboard::default(),
+            repositories: Repositories::default(),
+            artifacts: Artifacts::default(),
+            pending: HashMap::new(),
+            tickets: 0,
+            notice: None,
+            messages: Vec::new(),
+            commands: Vec::new(),
+            poll_at: None,
+            sure_until: Duration::ZERO,
+            effects: Vec::new(),
+        }
+    }
+
+    /// What is to be done at the very beginning.
+    pub(crate) fn begin(&mut self) -> Vec<Effect> {
+        self.go(ScreenId::Repositories);
+        self.ask(Ask::Status);
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Takes what happened at a time. `wall` is the time of day, `now` only ever grows.
+    pub(crate) fn update(&mut self, msg: Msg, now: Duration, wall: Timestamp) -> Vec<Effect> {
+        (self.world.now, self.world.wall) = (now, wall);
+        match msg {
+            Msg::Key(key) => self.key(key),
+            Msg::Paste(text) => self.paste(&text),
+            Msg::Resized(size) => {
+                self.world.size = size;
+                self.effects.push(Effect::Repaint);
+            }
+            Msg::Answer(ticket, result) => self.answer(ticket, &result),
+            Msg::Place(place) => self.world.place = place,
+            Msg::Signal(number) => self.effects.push(Effect::Quit(128 + number)),
+            Msg::Continued => {
+                self.effects.push(Effect::Repaint);
+                self.refresh();
+            }
+            Msg::Tick => self.tick(),
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    pub(crate) fn screen(&self) -> &dyn Screen {
+        match self.current {
+            ScreenId::Dashboard => &self.dashboard,
+            ScreenId::Repositories => &self.repositories,
+            ScreenId::Artifacts => &self.artifacts,
+        }
+    }
+
+    /// Lets the visible screen do something and carries out what it wants.
+    fn with<T>(&mut self, act: impl FnOnce(&mut dyn Screen, &mut Env) -> T) -> T {
+        let mut env = Env::new(&self.world);
+        let screen: &mut dyn Screen = match self.current {
+            ScreenId::Dashboard => &mut self.dashboard,
+            ScreenId::Repositories => &mut self.repositories,
+            ScreenId::Artifacts => &mut self.artifacts,
+        };
+        let acted = act(screen, &mut env);
+        let wants = env.wants;
+        self.carry_out(wants);
+        acted
+    }
+
+    fn carry_out(&mut self, wants: Vec<Cmd>) {
+        for cmd in wants {
+            match cmd {
+                Cmd::Ask(ask) => {
+                    self.ask(ask);
+                }
+                Cmd::Cancel(ask) => self.cancel(&ask),
+                Cmd::Tell(tone, text) => self.say(tone, text),
+                Cmd::Open(layer) => self.layers.push(*layer),
+                Cmd::Artifacts(path) => self.show_artifacts(path),
+                Cmd::Copy(text, what) => {
+                    self.say(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));
+                    self.effects.push(Effect::Copy(text));
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, ask: Ask) -> Ticket {
+        self.tickets += 1;
+        self.pending.insert(self.tickets, ask.clone());
+        self.effects.push(Effect::Ask(self.tickets, ask));
+        self.tickets
+    }
+
+    fn cancel(&mut self, ask: &Ask) {
+        let tickets: Vec<Ticket> = self.pending.iter().filter(|(_, one)| *one == ask).map(|(at, _)| *at).collect();
+        for ticket in tickets {
+            self.pending.remove(&ticket);
+            self.effects.push(Effect::Cancel(ticket));
+        }
+    }
+
+    fn go(&mut self, id: ScreenId) {
+        if id != self.current {
+            (self.last, self.current) = (self.current, id);
+        }
+        self.with(|screen, env| screen.entered(env));
+        self.poll_again();
+    }
+
+    fn show_artifacts(&mut self, path: RepositoryPath) {
+        self.go(ScreenId::Artifacts);
+        let mut env = Env::new(&self.world);
+        self.artifacts.choose(path, &mut env);
+        let wants = env.wants;
+        self.carry_out(wants);
+    }
+
+    fn refresh(&mut self) {
+        self.with(|screen, env| screen.refresh(env));
+        self.poll_again();
+    }
+
+    fn poll_again(&mut self) {
+        self.poll_at = self.screen().pace().map(|pace| self.world.now + pace);
+    }
+
+    fn say(&mut self, tone: Tone, text: String) {
+        self.messages.push((self.world.wall, text.clone()));
+        let much = self.messages.len().saturating_sub(MESSAGES_MAX);
+        self.messages.drain(..much);
+        self.notice = Some((tone, text, self.world.now));
+    }
+
+    /// What was said last, while it is to be seen.
+    pub(crate) fn notice(&self) -> Option<(Tone, &str)> {
+        self.notice.as_ref().map(|(tone, text, _)| (*tone, text.as_str()))
+    }
+
+    /// The name of the server.
+    pub(crate) fn server(&self) -> &str {
+        let address = self.world.status.as_ref().map_or("", |status| status.root_url.as_str());
+        let host = address.split("://").last().unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
+        if host.is_empty() { "farrier" } else { host }
+    }
+
+    fn tick(&mut self) {
+        let now = self.world.now;
+        if let Some((Tone::Plain, _, since)) = &self.notice
+            && now >= *since + NOTICE
+        {
+            self.notice = None;
+        }
+        self.try_link();
+        let live = self.world.link == Link::Up && !self.world.paused;
+        let still = self.layers.last().is_some_and(Layer::holds_still);
+        if live && !still && self.poll_at.is_some_and(|at| now >= at) {
+            self.refresh();
+        }
+    }
+
+    /// When time must have passed for something to change by itself.
+    pub(crate) fn wake_at(&self) -> Option<Duration> {
+        let notice = self.notice.as_ref().filter(|(tone, ..)| *tone == Tone::Plain).map(|(.., since)| *since + NOTICE);
+        let counting = self.screen().is_loading().then_some(self.world.now + COUNT_EVERY);
+        let (link, poll) = match &self.world.link {
+            // The banner counts seconds.
+            Link::Down { again_at, .. } => {
+                let second = Duration::from_secs(self.world.now.as_secs() + 1);
+                (Some(second.min((*again_at).max(self.world.now))), None)
+            }
+            Link::Up if !self.world.paused => {
+                let still = self.layers.last().is_some_and(Layer::holds_still);
+                (None, self.poll_at.filter(|_| !still))
+            }
+            _ => (None, None),
+        };
+        [notice, counting, link, poll].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,5 @@
+//! What happens, as lists of messages; what is seen, as snapshots.
+
+mod pictures;
+mod story;
+mod updates;

@@ -1,0 +1,104 @@
+//! Every screen at four sizes, with and without colours and Unicode, and at all other sizes without
+//! a panic.
+
+use super::{super::*, story::*};
+use crate::ui::{
+    caps::{Colors, Glyphs},
+    view,
+};
+
+type Scene = (&'static str, fn(&mut Story));
+
+const SCENES: [Scene; 9] = [
+    ("repositories", |story| story.keys("jj ")),
+    ("repository", |story| story.keys("jj\n")),
+    ("delete", |story| story.keys("D")),
+    ("form", |story| story.keys("n")),
+    ("help", |story| story.keys("?")),
+    ("palette", |story| story.keys(":repo")),
+    ("dashboard", |story| {
+        story.keys("1");
+        story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    }),
+    ("artifacts", |story| {
+        story.keys("o");
+        story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
+        story.keys("jj");
+    }),
+    ("lost", |story| {
+        story.pass(Duration::from_secs(6));
+        story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    }),
+];
+
+fn scene(width: u16, height: u16, play: fn(&mut Story)) -> Story {
+    let mut story = Story::settled(width, height);
+    play(&mut story);
+    story
+}
+
+#[test]
+fn every_screen_at_every_size() {
+    for (name, play) in SCENES {
+        for (width, height) in [(40, 10), (80, 24), (120, 40), (200, 60)] {
+            let story = scene(width, height, play);
+            insta::assert_snapshot!(format!("{name}-{width}x{height}"), story.text());
+        }
+        let story = scene(80, 24, play);
+        insta::assert_snapshot!(format!("{name}-styles"), story.styles());
+    }
+}
+
+#[test]
+fn plain_terminals_get_plain_pictures() {
+    for (name, play) in SCENES {
+        let mut story = scene(80, 24, play);
+        story.app.world.look = Look { colors: Colors::Never, glyphs: Glyphs::Ascii };
+        let (text, styles) = (story.text(), story.styles());
+        assert!(text.is_ascii(), "{name}: {text}");
+        assert!(!styles.contains('c'), "{name}: {styles}");
+        assert_eq!(text.lines().count(), 24);
+    }
+    let mut story = scene(80, 24, SCENES[0].1);
+    story.app.world.look = Look { colors: Colors::Never, glyphs: Glyphs::Ascii };
+    insta::assert_snapshot!("repositories-plain", story.text());
+}
+
+#[test]
+fn the_cursors_row_is_marked_without_any_style() {
+    let story = scene(80, 24, SCENES[0].1);
+    let marked: Vec<String> = story.text().lines().filter(|line| line.starts_with('>')).map(str::to_owned).collect();
+    assert_eq!(marked.len(), 1);
+    let styles = story.styles();
+    let row = styles.lines().find(|line| line.starts_with('R')).unwrap();
+    assert!(row.chars().all(|c| c == 'R'), "within the cursor's row no cell has a colour: {row}");
+}
+
+#[test]
+fn no_size_is_too_odd() {
+    for (_, play) in SCENES {
+        let mut story = scene(120, 40, play);
+        for width in (1..=300).step_by(7) {
+            for height in [1, 2, 3, 5, 9, 10, 11, 13, 17, 24, 41, 77, 150, 300] {
+                story.app.world.size = Size::new(width, height);
+                let picture = story.picture();
+                assert_eq!(picture.area.width, width);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_that_steers_terminals_steers_nothing() {
+    let mut story = Story::settled(80, 24);
+    story.pass(Duration::from_secs(6));
+    let evil = ["a/\x1b]0;owned\x07", "b/\u{202e}gnp.exe", "c/line\nbreak"];
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&evil)));
+    let picture = story.picture();
+    for cell in &picture.content {
+        assert!(!cell.symbol().chars().any(|c| c.is_control() || c == '\u{202e}'), "{:?}", cell.symbol());
+    }
+    let mut buffer = ratatui::buffer::Buffer::empty(picture.area);
+    view::draw(&story.app, &mut buffer);
+    assert_eq!(buffer, picture, "drawing changes nothing");
+}

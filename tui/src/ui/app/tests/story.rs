@@ -1,0 +1,226 @@
+//! A person and a daemon, both played.
+
+use farrier_common::api::{Artifact, ArtifactRun, Health, Job, ListenerStatus, Repository, Run, Status};
+use jiff::Timestamp;
+use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
+
+use super::super::*;
+use crate::ui::{
+    caps::{Colors, Glyphs},
+    net::{Kind, Page, Tree},
+    view,
+};
+
+/// An application with what it wanted so far.
+pub(super) struct Story {
+    pub(super) app: App,
+    pub(super) now: Duration,
+    pub(super) effects: Vec<Effect>,
+}
+
+pub(super) const RICH: Look = Look { colors: Colors::Palette, glyphs: Glyphs::Unicode };
+
+fn wall(now: Duration) -> Timestamp {
+    let start: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+    start + now
+}
+
+impl Story {
+    pub(super) fn new(width: u16, height: u16) -> Self {
+        let mut app = App::new(Size::new(width, height), RICH, false, wall(Duration::ZERO));
+        let effects = app.begin();
+        Self { app, now: Duration::ZERO, effects }
+    }
+
+    /// With rows and a status.
+    pub(super) fn settled(width: u16, height: u16) -> Self {
+        let mut story = Self::new(width, height);
+        story.answer(|ask| matches!(ask, Ask::Status), Ok(status()));
+        story.answer(|ask| matches!(ask, Ask::Repositories), Ok(repositories(&NAMES)));
+        story
+    }
+
+    pub(super) fn tell(&mut self, msg: Msg) {
+        let effects = self.app.update(msg, self.now, wall(self.now));
+        self.effects.extend(effects);
+    }
+
+    pub(super) fn pass(&mut self, time: Duration) {
+        self.now += time;
+        self.tell(Msg::Tick);
+    }
+
+    pub(super) fn keys(&mut self, keys: &str) {
+        for key in keys.chars() {
+            self.press(match key {
+                '\n' => Key::Enter,
+                '\x1b' => Key::Esc,
+                '\t' => Key::Tab,
+                key => Key::Char(key),
+            });
+        }
+    }
+
+    pub(super) fn press(&mut self, key: Key) {
+        self.tell(Msg::Key(key));
+    }
+
+    /// Answers the newest question that `which` means.
+    #[track_caller]
+    pub(super) fn answer(&mut self, which: impl Fn(&Ask) -> bool, result: Result<Answer, Problem>) {
+        let found = self.effects.iter().rev().find_map(|effect| match effect {
+            Effect::Ask(ticket, ask) if which(ask) => Some(*ticket),
+            _ => None,
+        });
+        self.tell(Msg::Answer(found.expect("it was asked"), result));
+    }
+
+    /// What was asked since the last call.
+    pub(super) fn asked(&mut self) -> Vec<Ask> {
+        let effects = std::mem::take(&mut self.effects);
+        effects.into_iter().filter_map(|e| if let Effect::Ask(_, ask) = e { Some(ask) } else { None }).collect()
+    }
+
+    pub(super) fn quits(&self) -> Option<u8> {
+        self.effects.iter().find_map(|effect| if let Effect::Quit(code) = effect { Some(*code) } else { None })
+    }
+
+    pub(super) fn picture(&self) -> Buffer {
+        let size = self.app.world.size;
+        let mut buffer = Buffer::empty(Rect::new(0, 0, size.width, size.height));
+        view::draw(&self.app, &mut buffer);
+        buffer
+    }
+
+    /// The picture's text.
+    pub(super) fn text(&self) -> String {
+        rows(&self.picture(), |cell| cell.symbol().to_owned())
+    }
+
+    /// The picture's look: a letter a cell.
+    pub(super) fn styles(&self) -> String {
+        rows(&self.picture(), |cell| {
+            let sign = if cell.modifier.contains(Modifier::REVERSED) {
+                "R"
+            } else if cell.modifier.contains(Modifier::UNDERLINED) {
+                "U"
+            } else if cell.fg != ratatui::style::Color::Reset {
+                "c"
+            } else if cell.modifier.contains(Modifier::BOLD) {
+                "b"
+            } else if cell.modifier.contains(Modifier::DIM) {
+                "d"
+            } else {
+                "."
+            };
+            sign.to_owned()
+        })
+    }
+}
+
+fn rows(buffer: &Buffer, cell: impl Fn(&ratatui::buffer::Cell) -> String) -> String {
+    let width = usize::from(buffer.area.width);
+    let lines = buffer.content.chunks(width).map(|row| {
+        let mut line = String::new();
+        let mut skip = 0;
+        for one in row {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            skip = usize::from(view::width(one.symbol())).saturating_sub(1);
+            line.push_str(&cell(one));
+        }
+        line.trim_end().to_owned()
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+pub(super) const NAMES: [&str; 6] = ["infra/gateway", "data/lake", "web/site", "infra/auth", "ops/日本語", "tools/cli"];
+
+pub(super) fn repository(id: i64, name: &str) -> Repository {
+    Repository {
+        id,
+        full_name: name.to_owned(),
+        name: name.rsplit('/').next().unwrap().to_owned(),
+        private: id % 2 == 0,
+        empty: id == 3,
+        size: id * 1_500,
+        default_branch: "main".to_owned(),
+        description: "edge proxy for the CI farm".to_owned(),
+        clone_url: format!("http://forge01.lan/{name}.git"),
+        created_at: "2026-01-02T03:04:05Z".to_owned(),
+        updated_at: format!("2026-11-{:02}T11:00:00Z", 21 - id),
+        ..Repository::default()
+    }
+}
+
+pub(super) fn repositories(names: &[&str]) -> Answer {
+    let items = (1..).zip(names).map(|(id, name)| repository(id, name)).collect::<Vec<_>>();
+    Answer::Repositories(Page { total: i64::try_from(items.len()).ok(), items, last: true })
+}
+
+pub(super) fn status() -> Answer {
+    let status = Status {
+        version: "0.1.0".into(),
+        api_version: "1.24.0".into(),
+        root_url: "http://forge01.lan:3000".into(),
+        uptime_secs: 1_051_860,
+        listeners: vec![ListenerStatus { kind: "unix".into(), address: "/run/farrier/farrier.sock".into() }],
+        resident_bytes: 14 << 20,
+        disk: farrier_common::api::DiskStatus { free_bytes: 9 << 30, total_bytes: 100 << 30 },
+        connections: 3,
+        identity: "admin".into(),
+        ..Status::default()
+    };
+    let health = Health { status: "fail".into(), problems: vec!["the store is read-only".into()] };
+    Answer::Status(Box::new((status, health)))
+}
+
+pub(super) fn tree() -> Answer {
+    let run = |id: i64, conclusion: &str| Run {
+        id,
+        display_title: "ci".into(),
+        head_branch: "main".into(),
+        head_sha: "a1b2c3d4e5f6".into(),
+        status: "completed".into(),
+        conclusion: conclusion.into(),
+        started_at: "2026-11-21T11:58:00Z".into(),
+        completed_at: "2026-11-21T11:59:00Z".into(),
+        ..Run::default()
+    };
+    let job = |id: i64, run_id: i64| Job {
+        id,
+        run_id,
+        name: "build-linux".into(),
+        status: "completed".into(),
+        conclusion: "success".into(),
+        started_at: "2026-11-21T11:58:10Z".into(),
+        ..Job::default()
+    };
+    let artifact = |id: i64, run: i64, name: &str| Artifact {
+        id,
+        name: name.into(),
+        size_in_bytes: 1_500_000 * id,
+        digest: format!("sha256:{}", "3b1f".repeat(16)),
+        created_at: "2026-11-21T11:59:00Z".into(),
+        expires_at: "2099-02-19T11:59:00Z".into(),
+        workflow_run: ArtifactRun { id: run, ..ArtifactRun::default() },
+        ..Artifact::default()
+    };
+    Answer::Runs(Box::new(Tree {
+        runs: vec![run(9, "success"), run(8, "failure")],
+        jobs: vec![job(4, 9), job(3, 8)],
+        artifacts: vec![artifact(21, 9, "dist-linux.zip"), artifact(20, 9, "sbom.json"), artifact(7, 8, "junit.xml")],
+    }))
+}
+
+pub(super) fn unreachable() -> Problem {
+    let text =
+        "no farrier daemon answers; looked at:\n  /run/farrier/farrier.sock: No such file or directory\nstart one";
+    Problem { kind: Kind::Unreachable, text: text.into() }
+}
+
+pub(super) fn refusal(text: &str) -> Problem {
+    Problem { kind: Kind::Invalid, text: text.into() }
+}

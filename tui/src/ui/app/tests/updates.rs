@@ -1,0 +1,275 @@
+use farrier_common::api::MigrationProgress;
+
+use super::{super::*, story::*};
+use crate::ui::net::Page;
+
+#[test]
+fn the_first_thing_asked_is_what_is_shown_first() {
+    let mut story = Story::new(80, 24);
+    assert_eq!(story.asked(), [Ask::Repositories, Ask::Status]);
+    assert_eq!(story.app.server(), "farrier");
+    let story = Story::settled(80, 24);
+    assert_eq!((story.app.server(), &story.app.world.link), ("forge01.lan", &Link::Up));
+}
+
+#[test]
+fn nothing_is_deleted_by_enter_and_nothing_by_what_was_typed_ahead() {
+    let mut story = Story::settled(80, 24);
+    story.asked();
+    // Typed before the question could be read.
+    story.keys("Ddata/lake\n\t\n");
+    assert_eq!(story.asked(), []);
+    assert_eq!(story.app.layers.len(), 1);
+    story.pass(Duration::from_millis(300));
+    story.keys("data/lak\n\t\n");
+    assert_eq!(story.asked(), [], "the name is not complete");
+    story.tell(Msg::Paste("e".into()));
+    story.keys("\n");
+    assert_eq!(story.asked(), [], "a paste answers no question");
+    story.keys("\te\t\n");
+    assert_eq!(story.asked(), [Ask::DeleteRepository("data/lake".parse().unwrap())]);
+    assert!(story.app.layers.is_empty());
+}
+
+#[test]
+fn a_daemon_that_went_away_is_said_and_tried_again_and_rows_stay() {
+    let mut story = Story::settled(80, 24);
+    story.pass(Duration::from_secs(5));
+    story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    let text = story.text();
+    assert!(text.contains("!! No answer from") && text.contains("infra/gateway"), "{text}");
+    story.asked();
+    story.keys("D");
+    assert!(story.app.layers.is_empty(), "changes are off");
+    assert!(story.text().contains("off until the daemon answers"), "{}", story.text());
+    story.pass(Duration::from_millis(400));
+    assert_eq!(story.asked(), [Ask::Status]);
+    story.pass(Duration::from_secs(20));
+    assert_eq!(story.asked(), [], "one try at a time");
+    story.keys("jk/x");
+    assert!(story.text().contains("nothing matches x"), "{}", story.text());
+}
+
+#[test]
+fn a_daemon_that_came_back_is_asked_again() {
+    let mut story = Story::new(80, 24);
+    story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    assert!(story.text().contains("looked at"), "{}", story.text());
+    story.pass(Duration::from_secs(1));
+    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    assert_eq!(story.app.world.link, Link::Up);
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    assert!(story.text().contains("data/lake"));
+}
+
+#[test]
+fn the_cursor_is_on_a_repository_and_not_on_a_row() {
+    let mut story = Story::settled(80, 24);
+    story.keys("jj");
+    let under = |story: &Story| story.text().lines().find(|line| line.starts_with('>')).unwrap().to_owned();
+    assert!(under(&story).contains("infra/gateway"));
+    story.pass(Duration::from_secs(6));
+    let names = ["infra/gateway", "a/first", "a/second", "b/third"];
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&names)));
+    assert!(under(&story).contains("infra/gateway"));
+    story.pass(Duration::from_secs(6));
+    let rest = Page { items: vec![repository(2, "a/first"), repository(4, "b/third")], total: None, last: true };
+    story.answer(|ask| *ask == Ask::Repositories, Ok(Answer::Repositories(rest)));
+    assert!(story.text().contains("infra/gateway was removed"), "{}", story.text());
+    assert!(under(&story).contains("b/third"));
+}
+
+#[test]
+fn a_form_keeps_what_was_typed_when_the_daemon_refuses() {
+    let mut story = Story::settled(80, 24);
+    story.asked();
+    story.keys("n\t\n");
+    story.press(Key::Ctrl('s'));
+    assert_eq!(story.asked(), []);
+    assert!(story.text().contains("! needed"), "{}", story.text());
+    story.keys("tool");
+    story.press(Key::Ctrl('s'));
+    let asked = story.asked();
+    let [Ask::CreateRepository { owner, wanted }] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!((owner.as_str(), wanted.name.as_str(), wanted.private), ("admin", "tool", true));
+    story.press(Key::Ctrl('s'));
+    assert_eq!(story.asked(), [], "once is enough");
+    let ticket = story.app.layers[0].ticket().unwrap();
+    story.tell(Msg::Answer(ticket, Err(refusal("making admin/tool: [Name]: it is taken (409)"))));
+    let text = story.text();
+    assert!(text.contains("[tool") && text.contains("it is taken"), "{text}");
+    story.press(Key::Esc);
+    assert!(story.text().contains("discard what was typed?"));
+    story.keys("ny");
+    assert_eq!(story.app.layers.len(), 1);
+    story.press(Key::Esc);
+    story.keys("y");
+    assert!(story.app.layers.is_empty());
+}
+
+#[test]
+fn a_made_repository_is_under_the_cursor() {
+    let mut story = Story::settled(80, 24);
+    story.keys("n\ttool");
+    story.press(Key::Ctrl('s'));
+    let made = repository(77, "admin/tool");
+    story.answer(|ask| matches!(ask, Ask::CreateRepository { .. }), Ok(Answer::Repository(Box::new(made.clone()))));
+    assert!(story.app.layers.is_empty());
+    let items = vec![repository(1, "infra/gateway"), made, repository(2, "data/lake")];
+    let page = Page { items, total: None, last: true };
+    story.answer(|ask| *ask == Ask::Repositories, Ok(Answer::Repositories(page)));
+    let text = story.text();
+    assert!(text.lines().any(|line| line.starts_with('>') && line.contains("admin/tool")), "{text}");
+}
+
+#[test]
+fn a_migration_is_followed_closely_until_it_ends() {
+    let mut story = Story::settled(80, 24);
+    let mut going = repository(9, "data/lake2");
+    going.farrier_migration = Some(MigrationProgress {
+        state: "running".into(),
+        phase: "receiving objects".into(),
+        objects_received: 412_204,
+        ..MigrationProgress::default()
+    });
+    let page = Page { items: vec![going], total: None, last: true };
+    story.pass(Duration::from_secs(6));
+    story.answer(|ask| *ask == Ask::Repositories, Ok(Answer::Repositories(page)));
+    story.keys("\n");
+    let text = story.text();
+    assert!(text.contains("receiving objects") && text.contains("412 204 objects"), "{text}");
+    for seconds in [1, 1] {
+        story.asked();
+        story.pass(Duration::from_secs(seconds));
+        story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    }
+    story.asked();
+    story.pass(Duration::from_secs(4));
+    assert_eq!(story.asked(), [], "nothing is fetched any more, so there is time");
+}
+
+#[test]
+fn secrets_of_a_migration_are_never_drawn() {
+    let mut story = Story::settled(80, 24);
+    story.keys("M");
+    story.tell(Msg::Paste("https://h/a.git\n".into()));
+    story.keys("\t\tlake\t\t\t  \t");
+    story.press(Key::Up);
+    story.press(Key::Right);
+    for _ in 0..2 {
+        story.press(Key::Tab);
+    }
+    story.keys("s3cret");
+    let text = story.text();
+    assert!(!text.contains("s3cret") && text.contains("********"), "{text}");
+    assert!(!format!("{:?}", story.effects).contains("s3cret"));
+}
+
+#[test]
+fn artifacts_are_found_downloaded_and_deleted_in_bulk_by_number() {
+    let mut story = Story::settled(120, 40);
+    story.keys("o");
+    story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
+    let text = story.text();
+    assert!(text.contains("dist-linux.zip") && text.contains("job build-linux"), "{text}");
+    story.asked();
+    story.keys("jjd");
+    let asked = story.asked();
+    assert!(matches!(asked.as_slice(), [Ask::Download { id: 21, .. }]), "{asked:?}");
+    let part = Answer::Progress { have: 500, size: 1_000 };
+    story.effects.push(Effect::Ask(story.app.tickets, asked[0].clone()));
+    story.answer(|ask| matches!(ask, Ask::Download { .. }), Ok(part));
+    assert!(story.text().contains("50 %"), "{}", story.text());
+    story.press(Key::Ctrl('c'));
+    assert_eq!(story.quits(), None);
+    assert!(story.text().contains("once more quits"));
+    story.press(Key::Ctrl('c'));
+    assert_eq!(story.quits(), Some(0));
+    story.asked();
+    story.keys("*D");
+    story.pass(Duration::from_millis(300));
+    story.keys("3\t\n");
+    let asked = story.asked();
+    assert!(matches!(asked.as_slice(), [Ask::DeleteArtifacts(_, ids)] if ids.len() == 3), "{asked:?}");
+    let each = vec![(21, None), (20, Some("no".to_owned())), (7, None)];
+    story.effects.push(Effect::Ask(story.app.tickets, asked[0].clone()));
+    story.answer(|ask| matches!(ask, Ask::DeleteArtifacts(..)), Ok(Answer::Each(each)));
+    assert!(story.text().contains("2 deleted, 1 failed and stay marked: no"), "{}", story.text());
+}
+
+#[test]
+fn one_artifact_is_deleted_by_y_and_kept_by_enter() {
+    let mut story = Story::settled(120, 40);
+    story.keys("o");
+    story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
+    story.asked();
+    story.keys("D");
+    assert!(story.text().contains("no artifact here"), "a run is no artifact: {}", story.text());
+    story.keys("jjD");
+    story.pass(Duration::from_millis(300));
+    story.keys("\n");
+    assert!(story.app.layers.is_empty() && story.asked().is_empty());
+    story.keys("D");
+    story.pass(Duration::from_millis(300));
+    story.keys("y");
+    assert!(matches!(story.asked().as_slice(), [Ask::DeleteArtifacts(_, ids)] if ids == &[21]));
+}
+
+#[test]
+fn the_palette_goes_to_the_screen_of_the_command() {
+    let mut story = Story::settled(80, 24);
+    story.keys(":stat\n");
+    assert_eq!(story.app.current, ScreenId::Dashboard);
+    story.keys(":repo cr\n");
+    assert_eq!((story.app.current, story.app.layers.len()), (ScreenId::Repositories, 1));
+    assert!(story.text().contains("New repository"));
+    story.keys("\x1b-");
+    assert_eq!(story.app.current, ScreenId::Dashboard);
+}
+
+#[test]
+fn read_only_changes_nothing_and_says_why() {
+    let mut story = Story::settled(80, 24);
+    story.app.world.read_only = true;
+    story.asked();
+    story.keys("Dn");
+    assert!(story.app.layers.is_empty() && story.asked().is_empty());
+    assert!(story.text().contains("--read-only was given"));
+    story.keys("x");
+    assert!(story.text().contains("off: --read-only"), "{}", story.text());
+}
+
+#[test]
+fn nothing_wakes_the_program_when_nothing_is_live() {
+    let mut story = Story::settled(80, 24);
+    assert!(story.app.wake_at().is_some());
+    story.keys("p");
+    assert_eq!(story.app.wake_at(), None);
+    story.keys("Q");
+    assert_eq!(story.app.wake_at(), Some(Duration::from_secs(4)), "only the notice");
+    story.pass(Duration::from_secs(4));
+    assert_eq!(story.app.wake_at(), None);
+}
+
+#[test]
+fn a_paste_where_nothing_is_typed_does_nothing() {
+    let mut story = Story::settled(80, 24);
+    story.asked();
+    story.tell(Msg::Paste("D\nq\n".into()));
+    assert!(story.app.layers.is_empty() && story.asked().is_empty() && story.quits().is_none());
+    story.keys("/");
+    story.tell(Msg::Paste("data\n".into()));
+    assert!(story.text().contains("data/lake") && !story.text().contains("web/site"));
+}
+
+#[test]
+fn leaving_goes_back_before_it_quits() {
+    let mut story = Story::settled(80, 24);
+    story.keys("/data\n\nqq");
+    assert_eq!(story.quits(), None, "detail and filter went first: {}", story.text());
+    story.keys("q");
+    assert_eq!(story.quits(), Some(0));
+    let mut story = Story::settled(80, 24);
+    story.tell(Msg::Signal(15));
+    assert_eq!(story.quits(), Some(143));
+}

@@ -1,0 +1,143 @@
+//! How a form looks: one field a row, what is wrong directly below it.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
+
+use super::{Field, Form, Kind};
+use crate::ui::{
+    view::{Role, boxed, text, wrapped},
+    world::World,
+};
+
+const LABEL: u16 = 17;
+
+/// One row of a form.
+enum Row<'a> {
+    Field(usize, &'a Field),
+    Note(Role, String),
+    Blank,
+    Buttons,
+}
+
+impl Form {
+    pub(crate) fn draw(&self, world: &World, body: Rect, buf: &mut Buffer) -> Option<Position> {
+        let rows = self.rows(body.width.min(100).saturating_sub(4 + LABEL));
+        let high = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(2);
+        let inner = boxed(buf, body, 100, high, &self.title);
+        let focused = rows.iter().position(|row| match row {
+            Row::Field(at, _) => *at == self.focus,
+            Row::Buttons => self.focus >= self.fields.len(),
+            _ => false,
+        });
+        // The row below the focus holds what is wrong with it.
+        let top = (focused.unwrap_or(0) + 2).saturating_sub(usize::from(inner.height));
+        let mut cursor = None;
+        for (row, y) in rows.iter().skip(top).zip(inner.y..inner.bottom()) {
+            let line = Rect { y, height: 1, ..inner };
+            match row {
+                Row::Field(at, field) => cursor = self.field_row(*at, field, line, buf).or(cursor),
+                Row::Note(role, note) => {
+                    let at =
+                        Rect { x: line.x + LABEL.min(line.width), width: line.width.saturating_sub(LABEL), ..line };
+                    text(buf, at, note, *role);
+                }
+                Row::Blank => {}
+                Row::Buttons => self.buttons(world, line, buf),
+            }
+        }
+        cursor
+    }
+
+    fn rows(&self, room: u16) -> Vec<Row<'_>> {
+        let mut rows = Vec::new();
+        if let Some(refusal) = &self.refusal {
+            rows.extend(wrapped(refusal, room).into_iter().map(|line| Row::Note(Role::Error, line)));
+            rows.push(Row::Blank);
+        }
+        for (at, field) in self.fields.iter().enumerate() {
+            rows.push(Row::Field(at, field));
+            if let Some(error) = &field.error {
+                let lines = wrapped(&format!("! {error}"), room);
+                rows.extend(lines.into_iter().map(|line| Row::Note(Role::Error, line)));
+            } else if at == self.focus && !field.help.is_empty() {
+                rows.push(Row::Note(Role::Muted, field.help.to_owned()));
+            }
+        }
+        rows.push(Row::Blank);
+        rows.push(Row::Buttons);
+        rows
+    }
+
+    fn field_row(&self, at: usize, field: &Field, line: Rect, buf: &mut Buffer) -> Option<Position> {
+        let here = at == self.focus && self.ticket.is_none();
+        let sign = if field.is_required() { " *" } else { "" };
+        let label = format!("{}{}{sign}", if here { "> " } else { "  " }, field.label);
+        text(buf, Rect { width: LABEL.min(line.width), ..line }, &label, if here { Role::Key } else { Role::Text });
+        let place = Rect { x: line.x + LABEL.min(line.width), width: line.width.saturating_sub(LABEL), ..line };
+        let role = if here { Role::Key } else { Role::Text };
+        let room = place.width.saturating_sub(2);
+        match &field.kind {
+            Kind::Text(typed) => {
+                let (shown, cursor) = typed.window(room.saturating_sub(1));
+                bracketed(buf, place, &shown, role);
+                here.then_some(Position { x: place.x + 1 + cursor, y: place.y })
+            }
+            Kind::Secret(typed) => {
+                let stars = if typed.text().is_empty() { "" } else { "********" };
+                bracketed(buf, place, stars, role);
+                let end = u16::try_from(stars.len()).unwrap_or(0);
+                here.then_some(Position { x: place.x + 1 + end, y: place.y })
+            }
+            Kind::Toggle(on) => {
+                text(buf, place, if *on { "[x]" } else { "[ ]" }, role);
+                here.then_some(Position { x: place.x + 1, y: place.y })
+            }
+            Kind::Choice(words, chosen) => {
+                let mut rest = place;
+                for (word_at, word) in words.iter().enumerate() {
+                    let sign = if word_at == *chosen { "(o)" } else { "( )" };
+                    let used = text(buf, rest, &format!("{sign} {word}   "), role);
+                    rest = Rect { x: rest.x + used, width: rest.width - used, ..rest };
+                }
+                None
+            }
+        }
+    }
+
+    fn buttons(&self, world: &World, line: Rect, buf: &mut Buffer) {
+        let (cancel, submit) = (self.fields.len(), self.fields.len() + 1);
+        let button =
+            |at: usize, word: &str| if self.focus == at { format!("[>{word}<]") } else { format!("[ {word} ]") };
+        let note = if self.discarding {
+            "discard what was typed? y/N".to_owned()
+        } else if self.ticket.is_some() {
+            "asking the daemon …".to_owned()
+        } else if let Some(why) = world.no_changes() {
+            why
+        } else {
+            match self.errors() {
+                0 => String::new(),
+                1 => "1 error".to_owned(),
+                n => format!("{n} errors"),
+            }
+        };
+        let role = |at: usize| if self.focus == at { Role::Selected } else { Role::Text };
+        let mut rest = Rect { x: line.x + LABEL.min(line.width), width: line.width.saturating_sub(LABEL), ..line };
+        for (at, word) in [(cancel, "Cancel"), (submit, self.verb)] {
+            let used = text(buf, rest, &button(at, word), role(at)) + 2;
+            rest = Rect { x: rest.x + used.min(rest.width), width: rest.width.saturating_sub(used), ..rest };
+        }
+        text(buf, rest, &format!(" {note}"), if self.discarding { Role::Error } else { Role::Warn });
+    }
+}
+
+fn bracketed(buf: &mut Buffer, place: Rect, shown: &str, role: Role) {
+    if place.width < 3 {
+        return;
+    }
+    text(buf, place, "[", role);
+    text(buf, Rect { x: place.x + 1, width: place.width - 2, ..place }, shown, role);
+    text(buf, Rect { x: place.right() - 1, width: 1, ..place }, "]", role);
+}

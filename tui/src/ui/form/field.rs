@@ -1,0 +1,127 @@
+//! A field of a form.
+
+use crate::ui::{key::Key, line::Line};
+
+/// What is in a field.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    Text(Line),
+    /// Never shown, whatever its length.
+    Secret(Line),
+    Toggle(bool),
+    /// One of several: the words, and which.
+    Choice(Vec<&'static str>, usize),
+}
+
+/// Says what is wrong with a text.
+pub(crate) type Check = fn(&str) -> Option<String>;
+
+/// A field.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    /// As the API spells it.
+    pub(crate) name: &'static str,
+    pub(crate) label: &'static str,
+    pub(crate) kind: Kind,
+    required: bool,
+    check: Option<Check>,
+    /// Below the field while it has the focus.
+    pub(crate) help: &'static str,
+    pub(crate) error: Option<String>,
+}
+
+impl Field {
+    fn new(name: &'static str, label: &'static str, kind: Kind) -> Self {
+        Self { name, label, kind, required: false, check: None, help: "", error: None }
+    }
+
+    pub(crate) fn line(name: &'static str, label: &'static str, text: &str) -> Self {
+        Self::new(name, label, Kind::Text(Line::new(text)))
+    }
+
+    pub(crate) fn secret(name: &'static str, label: &'static str) -> Self {
+        Self::new(name, label, Kind::Secret(Line::default()))
+    }
+
+    pub(crate) fn toggle(name: &'static str, label: &'static str, on: bool) -> Self {
+        Self::new(name, label, Kind::Toggle(on))
+    }
+
+    pub(crate) fn choice(name: &'static str, label: &'static str, words: &[&'static str], at: usize) -> Self {
+        Self::new(name, label, Kind::Choice(words.to_vec(), at))
+    }
+
+    pub(crate) fn required(mut self) -> Self {
+        self.required = true;
+        self
+    }
+
+    pub(crate) fn checked(mut self, check: Check) -> Self {
+        self.check = Some(check);
+        self
+    }
+
+    pub(crate) fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
+    }
+
+    pub(crate) fn is_required(&self) -> bool {
+        self.required
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        match &self.kind {
+            Kind::Text(line) => line.text().trim(),
+            Kind::Secret(line) => line.text(),
+            Kind::Toggle(_) => "",
+            Kind::Choice(words, at) => words.get(*at).copied().unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        match &self.kind {
+            Kind::Toggle(on) => *on,
+            Kind::Choice(_, at) => *at > 0,
+            Kind::Text(_) | Kind::Secret(_) => !self.text().is_empty(),
+        }
+    }
+
+    /// Takes a key; false if it means nothing here.
+    pub(super) fn key(&mut self, key: Key) -> bool {
+        match &mut self.kind {
+            Kind::Text(line) | Kind::Secret(line) => line.key(key),
+            Kind::Toggle(on) => {
+                let switched = matches!(key, Key::Char(' ') | Key::Left | Key::Right);
+                *on ^= switched;
+                switched
+            }
+            Kind::Choice(words, at) => {
+                let many = words.len().max(1);
+                *at = match key {
+                    Key::Char(' ') | Key::Right => (*at + 1) % many,
+                    Key::Left => (*at + many - 1) % many,
+                    _ => return false,
+                };
+                true
+            }
+        }
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        if let Kind::Text(line) | Kind::Secret(line) = &mut self.kind {
+            line.paste(text);
+        }
+    }
+
+    pub(super) fn check(&mut self) {
+        let text = self.text();
+        self.error = if self.required && text.is_empty() {
+            Some("needed".to_owned())
+        } else if text.is_empty() {
+            None
+        } else {
+            self.check.and_then(|check| check(text))
+        };
+    }
+}

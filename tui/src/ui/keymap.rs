@@ -1,0 +1,202 @@
+//! The one table of keys.
+//!
+//! Dispatch, the hint line, help, the menu of actions and the palette all read it, so that they
+//! cannot say different things. What an action does is the business of whoever carries it out.
+
+use super::{key::Key, screens::ScreenId};
+
+/// What a key means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Up,
+    Down,
+    First,
+    Last,
+    PageUp,
+    PageDown,
+    HalfUp,
+    HalfDown,
+    Open,
+    Back,
+    OtherPane,
+    NextPart,
+    PreviousPart,
+    FullPane,
+    Filter,
+    Sort,
+    Reverse,
+    Mark,
+    MarkRange,
+    MarkAll,
+    Problems,
+    Copy,
+    Menu,
+    Palette,
+    Help,
+    Refresh,
+    Pause,
+    Messages,
+    Details,
+    Repaint,
+    Quit,
+    Leave,
+    Suspend,
+    Screen(ScreenId),
+    LastScreen,
+    New,
+    Migrate,
+    Edit,
+    Delete,
+    Artifacts,
+    Download,
+}
+
+/// Where a binding holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Everywhere,
+    List,
+    Dashboard,
+    Repositories,
+    Repository,
+    Branches,
+    ArtifactPlaces,
+    Artifacts,
+}
+
+/// Keys and what they mean.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    pub(crate) scope: Scope,
+    pub(crate) keys: &'static [Key],
+    pub(crate) action: Action,
+    /// For help and menus.
+    pub(crate) title: &'static str,
+    /// For the hint line; empty: not there.
+    pub(crate) hint: &'static str,
+    /// What to type in the palette; empty: not there.
+    pub(crate) words: &'static str,
+    /// Whether it changes something on the daemon.
+    pub(crate) changes: bool,
+}
+
+const fn bind(scope: Scope, keys: &'static [Key], action: Action, title: &'static str, hint: &'static str) -> Binding {
+    Binding { scope, keys, action, title, hint, words: "", changes: false }
+}
+
+impl Binding {
+    const fn words(mut self, words: &'static str) -> Self {
+        self.words = words;
+        self
+    }
+
+    const fn changes(mut self) -> Self {
+        self.changes = true;
+        self
+    }
+}
+
+use Action as A;
+use Key::{Char as C, Ctrl};
+use Scope as S;
+
+/// All bindings, the more particular scopes first; within a scope in the order of the hint line.
+pub(crate) static BINDINGS: &[Binding] = &[
+    bind(S::Repositories, &[Key::Enter, C('l'), Key::Right], A::Open, "open the repository", "open"),
+    bind(S::Repositories, &[C('n')], A::New, "new repository", "new").words("repo create").changes(),
+    bind(S::Repositories, &[C('M')], A::Migrate, "fetch a repository from elsewhere", "migrate")
+        .words("repo migrate")
+        .changes(),
+    bind(S::Repositories, &[C('e')], A::Edit, "edit description, visibility, branch", "").words("repo edit").changes(),
+    bind(S::Repositories, &[C('y')], A::Copy, "copy address, name or JSON", "copy"),
+    bind(S::Repositories, &[C('o')], A::Artifacts, "its runs and artifacts", "artifacts"),
+    bind(S::Repositories, &[C('D')], A::Delete, "delete", "delete").words("repo delete").changes(),
+    bind(S::Repository, &[C(']')], A::NextPart, "next part", "part"),
+    bind(S::Repository, &[C('[')], A::PreviousPart, "previous part", ""),
+    bind(S::Repository, &[C('y')], A::Copy, "copy address, name or JSON", "copy"),
+    bind(S::Repository, &[C('e')], A::Edit, "edit description, visibility, branch", "edit").changes(),
+    bind(S::Repository, &[C('o')], A::Artifacts, "its runs and artifacts", "artifacts"),
+    bind(S::Branches, &[C('D')], A::Delete, "delete the branch", "delete branch").changes(),
+    bind(S::Branches, &[C('n')], A::New, "new branch", "new branch").changes(),
+    bind(S::ArtifactPlaces, &[Key::Enter, C('l'), Key::Right], A::Open, "runs and artifacts of it", "open"),
+    bind(S::Artifacts, &[Key::Enter], A::Open, "fold or unfold", "fold"),
+    bind(S::Artifacts, &[C('d')], A::Download, "download", "download").words("artifact download"),
+    bind(S::Artifacts, &[C('D')], A::Delete, "delete", "delete").words("artifact delete").changes(),
+    bind(S::Artifacts, &[C('y')], A::Copy, "copy id, name or sha256", "copy"),
+    bind(S::List, &[C('j'), Key::Down], A::Down, "down", ""),
+    bind(S::List, &[C('k'), Key::Up], A::Up, "up", ""),
+    bind(S::List, &[C('g'), Key::Home], A::First, "first", ""),
+    bind(S::List, &[C('G'), Key::End], A::Last, "last", ""),
+    bind(S::List, &[Key::PageDown, Ctrl('f')], A::PageDown, "page down", ""),
+    bind(S::List, &[Key::PageUp], A::PageUp, "page up", ""),
+    bind(S::List, &[Ctrl('d')], A::HalfDown, "half a page down", ""),
+    bind(S::List, &[Ctrl('u')], A::HalfUp, "half a page up", ""),
+    bind(S::List, &[C(' ')], A::Mark, "mark and move down", "mark"),
+    bind(S::List, &[C('v')], A::MarkRange, "mark from the last mark to here", ""),
+    bind(S::List, &[C('*')], A::MarkAll, "mark all shown, or none", ""),
+    bind(S::List, &[C('/')], A::Filter, "filter", "filter"),
+    bind(S::List, &[C('s')], A::Sort, "sort by", "sort"),
+    bind(S::List, &[C('S')], A::Reverse, "reverse the order", ""),
+    bind(S::List, &[C('!')], A::Problems, "only problems, or all", ""),
+    bind(S::Everywhere, &[Key::Tab, Key::BackTab], A::OtherPane, "other pane", ""),
+    bind(S::Everywhere, &[Key::Esc, C('h'), Key::Left, Key::Backspace], A::Back, "back, close, clear", ""),
+    bind(S::Everywhere, &[C('x')], A::Menu, "all actions", ""),
+    bind(S::Everywhere, &[C(':')], A::Palette, "command", "command"),
+    bind(S::Everywhere, &[C('r')], A::Refresh, "ask again now", "").words("refresh"),
+    bind(S::Everywhere, &[C('p')], A::Pause, "live data stand still, or go on", "").words("pause"),
+    bind(S::Everywhere, &[C('+')], A::FullPane, "one pane, or two", ""),
+    bind(S::Everywhere, &[C('i')], A::Details, "what went wrong", ""),
+    bind(S::Everywhere, &[], A::Messages, "what was said lately", "").words("messages"),
+    bind(S::Everywhere, &[C('1')], A::Screen(ScreenId::Dashboard), "dashboard", "").words("status"),
+    bind(S::Everywhere, &[C('2')], A::Screen(ScreenId::Repositories), "repositories", "").words("repo list"),
+    bind(S::Everywhere, &[C('5')], A::Screen(ScreenId::Artifacts), "artifacts", "").words("artifact list"),
+    bind(S::Everywhere, &[C('-')], A::LastScreen, "last screen", ""),
+    bind(S::Everywhere, &[Ctrl('l')], A::Repaint, "paint everything again", "").words("redraw"),
+    bind(S::Everywhere, &[Ctrl('z')], A::Suspend, "suspend", ""),
+    bind(S::Everywhere, &[C('?'), Key::F(1)], A::Help, "help", "help"),
+    bind(S::Everywhere, &[C('q')], A::Leave, "back, or quit", "quit"),
+    bind(S::Everywhere, &[Ctrl('c')], A::Quit, "quit now", "").words("quit"),
+];
+
+/// The bindings of `scopes`, which go from the particular to the general.
+pub(crate) fn of(scopes: &[Scope]) -> impl Iterator<Item = &'static Binding> + use<'_> {
+    let built = |binding: &&Binding| !matches!(binding.action, A::Screen(id) if !ScreenId::ALL.contains(&id));
+    scopes.iter().flat_map(move |scope| BINDINGS.iter().filter(|binding| binding.scope == *scope).filter(built))
+}
+
+/// What `key` means in `scopes`.
+pub(crate) fn find(scopes: &[Scope], key: Key) -> Option<&'static Binding> {
+    of(scopes).find(|binding| binding.keys.contains(&key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_means_two_things_in_one_place() {
+        let mut seen = std::collections::HashSet::new();
+        for binding in BINDINGS {
+            for key in binding.keys {
+                assert!(seen.insert((format!("{:?}", binding.scope), *key)), "{:?} {key:?}", binding.scope);
+            }
+        }
+    }
+
+    #[test]
+    fn everything_is_reachable_without_control() {
+        let only_control = |binding: &&Binding| binding.keys.iter().all(|key| matches!(key, Ctrl(_)));
+        let names: Vec<&str> =
+            BINDINGS.iter().filter(only_control).filter(|b| b.words.is_empty()).map(|b| b.title).collect();
+        // Half a page is also two keys of a page, and suspending is the shell's business.
+        assert_eq!(names, ["half a page down", "half a page up", "suspend"]);
+    }
+
+    #[test]
+    fn upper_case_letters_and_nothing_else_destroy() {
+        for binding in BINDINGS.iter().filter(|binding| matches!(binding.action, A::Delete | A::Migrate)) {
+            assert!(binding.keys.iter().all(|key| matches!(key, C(c) if c.is_uppercase())), "{}", binding.title);
+            assert!(binding.changes, "{}", binding.title);
+        }
+    }
+}

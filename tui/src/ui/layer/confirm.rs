@@ -1,0 +1,139 @@
+//! Questions before something is lost.
+//!
+//! Enter alone never means yes: the focus is on Cancel, and what cannot be undone wants its name or
+//! number typed. What was typed before the question could be read is thrown away.
+
+use std::time::Duration;
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
+
+use super::Step;
+use crate::ui::{
+    key::Key,
+    line::Line,
+    net::Ask,
+    view::{Role, boxed, text, width, wrapped},
+    world::{Cmd, World},
+};
+
+/// Keys that come faster than anybody reads.
+const DEAF: Duration = Duration::from_millis(250);
+
+/// A question.
+#[derive(Clone, Debug)]
+pub(crate) struct Confirm {
+    title: String,
+    lines: Vec<String>,
+    verb: &'static str,
+    /// What must be typed, and what was.
+    typed: Option<(String, Line)>,
+    on_verb: bool,
+    opened: Duration,
+    ask: Ask,
+}
+
+impl Confirm {
+    /// A question that `y` answers.
+    pub(crate) fn simple(title: String, lines: Vec<String>, verb: &'static str, ask: Ask, world: &World) -> Self {
+        Self { title, lines, verb, typed: None, on_verb: false, opened: world.now, ask }
+    }
+
+    /// A question that only `word` answers.
+    pub(crate) fn typed(
+        title: String,
+        lines: Vec<String>,
+        verb: &'static str,
+        word: String,
+        ask: Ask,
+        world: &World,
+    ) -> Self {
+        Self { typed: Some((word, Line::default())), ..Self::simple(title, lines, verb, ask, world) }
+    }
+
+    fn ready(&self) -> bool {
+        self.typed.as_ref().is_none_or(|(word, line)| line.text() == word)
+    }
+
+    pub(super) fn key(&mut self, key: Key, world: &World) -> Step {
+        if world.now.saturating_sub(self.opened) < DEAF {
+            return Step::Stay;
+        }
+        match key {
+            Key::Esc => return Step::Close,
+            Key::Tab | Key::BackTab | Key::Up | Key::Down => self.on_verb = !self.on_verb,
+            Key::Enter if !self.on_verb && self.typed.is_none() => return Step::Close,
+            Key::Enter if self.on_verb => return self.done(world),
+            Key::Enter => {}
+            Key::Char('y') if self.typed.is_none() => return self.done(world),
+            Key::Char('n' | 'q') if self.typed.is_none() => return Step::Close,
+            Key::Left | Key::Right if self.typed.is_none() => self.on_verb = !self.on_verb,
+            key => {
+                if let Some((_, line)) = &mut self.typed {
+                    line.key(key);
+                }
+            }
+        }
+        Step::Stay
+    }
+
+    fn done(&self, world: &World) -> Step {
+        if self.ready() && world.no_changes().is_none() {
+            Step::Then(vec![Cmd::Ask(self.ask.clone())])
+        } else {
+            Step::Stay
+        }
+    }
+
+    pub(super) fn hints(&self) -> &'static [(&'static str, &'static str)] {
+        if self.typed.is_some() {
+            &[("type", "the word"), ("Tab", "button"), ("Esc", "cancel")]
+        } else {
+            &[("y", "yes"), ("n", "no"), ("Tab", "button"), ("Esc", "cancel")]
+        }
+    }
+
+    pub(super) fn draw(&self, world: &World, body: Rect, buf: &mut Buffer) -> Option<Position> {
+        let room = 60.min(body.width).saturating_sub(4);
+        let mut lines: Vec<String> = self.lines.iter().flat_map(|line| wrapped(line, room)).collect();
+        // What is to be typed, the field and the buttons must be seen, whatever else is not.
+        let extra: u16 = if self.typed.is_some() { 6 } else { 4 };
+        lines.truncate(usize::from(body.height.saturating_sub(extra)));
+        let extra = extra - u16::from(self.typed.is_some());
+        if let Some((word, _)) = &self.typed {
+            lines.push(format!("Type {word} to go on:"));
+        }
+        let high = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(extra);
+        let inner = boxed(buf, body, 60, high, &self.title);
+        let mut y = inner.y;
+        let row = |y: u16| Rect { y, height: 1, ..inner };
+        for line in &lines {
+            text(buf, row(y), line, Role::Text);
+            y += 1;
+        }
+        let mut cursor = None;
+        if let Some((word, line)) = &self.typed {
+            let wide = (width(word) + 4).clamp(20, inner.width.max(20)).min(inner.width);
+            let (shown, at) = line.window(wide.saturating_sub(3));
+            text(buf, row(y), &format!("[{shown:<0$}]", usize::from(wide.saturating_sub(2))), Role::Key);
+            cursor = (!self.on_verb).then_some(Position { x: inner.x + 1 + at, y });
+            y += 1;
+        }
+        y += 1;
+        let cancel = if self.on_verb { "[ Cancel ]" } else { "[>Cancel<]" };
+        let verb = if self.on_verb { format!("[>{}<]", self.verb) } else { format!("[ {} ]", self.verb) };
+        let used = text(buf, row(y), &format!("      {cancel}"), if self.on_verb { Role::Text } else { Role::Key });
+        let rest = Rect { x: inner.x + used, width: inner.width.saturating_sub(used), ..row(y) };
+        let note = match (world.no_changes(), self.ready(), &self.typed) {
+            (Some(why), ..) => format!("  ({why})"),
+            (None, false, _) => "  (not yet)".to_owned(),
+            (None, true, Some(_)) => String::new(),
+            (None, true, None) => "   y / n".to_owned(),
+        };
+        let role = if self.ready() { Role::Error } else { Role::Muted };
+        text(buf, rest, &format!("    {verb}{note}"), role);
+        cursor
+    }
+}

@@ -1,0 +1,114 @@
+//! A short list of things to choose from: all actions, columns to sort by, texts to copy.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::Step;
+use crate::ui::{
+    key::Key,
+    keymap::Action,
+    view::{Role, boxed, fit_left, text, width},
+    world::Cmd,
+};
+
+/// What a choice does.
+#[derive(Clone, Debug)]
+pub(crate) enum Pick {
+    Act(Action),
+    Sort(usize),
+    Do(Cmd),
+}
+
+/// A choice.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) key: Option<Key>,
+    pub(crate) title: String,
+    /// Why it cannot be chosen now.
+    pub(crate) off: Option<String>,
+    pub(crate) pick: Pick,
+}
+
+/// A menu.
+#[derive(Clone, Debug)]
+pub(crate) struct Menu {
+    title: String,
+    items: Vec<Item>,
+    at: usize,
+}
+
+impl Menu {
+    pub(crate) fn new(title: impl Into<String>, items: Vec<Item>) -> Self {
+        Self { title: title.into(), items, at: 0 }
+    }
+
+    /// Texts that can be copied: a letter, what it is, the text.
+    pub(crate) fn copies(title: impl Into<String>, texts: Vec<(char, &str, String)>) -> Self {
+        let item = |(letter, what, text): (char, &str, String)| Item {
+            key: Some(Key::Char(letter)),
+            title: format!("{what:<10} {text}"),
+            off: text.is_empty().then(|| "there is none".to_owned()),
+            pick: Pick::Do(Cmd::Copy(text, what.to_owned())),
+        };
+        Self::new(title, texts.into_iter().map(item).collect())
+    }
+
+    pub(super) fn key(&mut self, key: Key) -> Step {
+        if let Some(at) = self.items.iter().position(|item| item.key == Some(key)) {
+            self.at = at;
+            return self.run();
+        }
+        match key {
+            Key::Char('j') | Key::Down => self.at = (self.at + 1).min(self.items.len().saturating_sub(1)),
+            Key::Char('k') | Key::Up => self.at = self.at.saturating_sub(1),
+            Key::Home | Key::Char('g') => self.at = 0,
+            Key::End | Key::Char('G') => self.at = self.items.len().saturating_sub(1),
+            Key::Enter => return self.run(),
+            Key::Esc | Key::Char('q') | Key::Backspace | Key::Left => return Step::Close,
+            _ => {}
+        }
+        Step::Stay
+    }
+
+    fn run(&self) -> Step {
+        match self.items.get(self.at) {
+            Some(Item { off: None, pick, .. }) => match pick {
+                Pick::Act(action) => Step::Act(None, *action),
+                Pick::Sort(column) => Step::Sort(*column),
+                Pick::Do(cmd) => Step::Then(vec![cmd.clone()]),
+            },
+            _ => Step::Stay,
+        }
+    }
+
+    pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) {
+        let name = |item: &Item| item.key.map(Key::name).unwrap_or_default();
+        let keys = self.items.iter().map(|item| width(&name(item))).max().unwrap_or(0);
+        let off = |item: &Item| item.off.as_deref().map_or(0, |off| width(off) + 2);
+        let longest = self.items.iter().map(|item| keys + width(&item.title) + off(item)).max().unwrap_or(0);
+        let wide = (longest + 8).max(width(&self.title) + 6);
+        let high = u16::try_from(self.items.len()).unwrap_or(u16::MAX).saturating_add(2);
+        let inner = boxed(buf, body, wide, high, &self.title);
+        let top = self.at.saturating_sub(usize::from(inner.height.saturating_sub(1)));
+        for ((at, item), y) in self.items.iter().enumerate().skip(top).zip(inner.y..inner.bottom()) {
+            let line = Rect { y, height: 1, ..inner };
+            let here = at == self.at;
+            let role = if here {
+                Role::Selected
+            } else if item.off.is_some() {
+                Role::Muted
+            } else {
+                Role::Text
+            };
+            if here {
+                buf.set_style(line, role.style());
+            }
+            text(buf, line, if here { ">" } else { " " }, role);
+            let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
+            text(buf, at(2), &name(item), if here { role } else { Role::Key });
+            text(buf, at(keys + 4), &item.title, role);
+            if let Some(off) = &item.off {
+                fit_left(buf, line, off, if here { role } else { Role::Warn });
+            }
+        }
+    }
+}

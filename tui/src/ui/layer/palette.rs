@@ -1,0 +1,119 @@
+//! Commands by their words: the same as those of the shell.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
+
+use super::Step;
+use crate::ui::{
+    key::Key,
+    keymap::{self, Action},
+    line::Line,
+    screens::ScreenId,
+    view::{Role, boxed, text},
+};
+
+/// Commands being chosen from.
+#[derive(Clone, Debug)]
+pub(crate) struct Palette {
+    line: Line,
+    at: usize,
+    history: Vec<String>,
+    /// How far back in the history the line is.
+    back: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    words: &'static str,
+    title: &'static str,
+    screen: Option<ScreenId>,
+    action: Action,
+}
+
+fn entries() -> impl Iterator<Item = Entry> {
+    keymap::BINDINGS.iter().filter(|binding| !binding.words.is_empty()).map(|binding| Entry {
+        words: binding.words,
+        title: binding.title,
+        screen: ScreenId::of(binding.scope),
+        action: binding.action,
+    })
+}
+
+impl Palette {
+    pub(crate) fn new(history: Vec<String>) -> Self {
+        Self { line: Line::default(), at: 0, history, back: 0 }
+    }
+
+    pub(crate) fn typed(&self) -> &str {
+        self.line.text()
+    }
+
+    fn found(&self) -> Vec<Entry> {
+        let wanted: Vec<String> = self.line.text().split_whitespace().map(str::to_lowercase).collect();
+        entries().filter(|entry| wanted.iter().all(|word| entry.words.contains(word.as_str()))).collect()
+    }
+
+    pub(super) fn key(&mut self, key: Key) -> Step {
+        match key {
+            Key::Esc => return Step::Close,
+            Key::Enter => {
+                let found = self.found();
+                return found.get(self.at).map_or(Step::Stay, |entry| Step::Act(entry.screen, entry.action));
+            }
+            Key::Tab => {
+                if let Some(entry) = self.found().get(self.at) {
+                    self.line = Line::new(entry.words);
+                    self.at = 0;
+                }
+            }
+            Key::Down => self.at = (self.at + 1).min(self.found().len().saturating_sub(1)),
+            Key::Up if self.at > 0 => self.at -= 1,
+            Key::Up => {
+                if let Some(earlier) = self.history.iter().rev().nth(self.back) {
+                    self.line = Line::new(earlier);
+                    self.back += 1;
+                }
+            }
+            Key::Backspace if self.line.text().is_empty() => return Step::Close,
+            key => {
+                if self.line.key(key) {
+                    self.at = 0;
+                }
+            }
+        }
+        Step::Stay
+    }
+
+    pub(super) fn paste(&mut self, pasted: &str) {
+        self.line.paste(pasted);
+        self.at = 0;
+    }
+
+    pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) -> Position {
+        let found = self.found();
+        let inner = boxed(buf, body, 66, body.height.min(16), "Command");
+        let row = |y: u16| Rect { y: inner.y + y.min(inner.height), height: 1, ..inner };
+        let (shown, cursor) = self.line.window(inner.width.saturating_sub(3));
+        text(buf, row(0), &format!(": {shown}"), Role::Key);
+        let room = usize::from(inner.height.saturating_sub(3));
+        let top = self.at.saturating_sub(room.saturating_sub(1));
+        for ((at, entry), y) in found.iter().enumerate().skip(top).take(room).zip(2..inner.height) {
+            let here = at == self.at;
+            let role = if here { Role::Selected } else { Role::Text };
+            let line = row(y);
+            if here {
+                buf.set_style(line, role.style());
+            }
+            text(buf, line, if here { ">" } else { " " }, role);
+            let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
+            text(buf, Rect { width: at(2).width.min(22), ..at(2) }, entry.words, role);
+            text(buf, at(25), entry.title, if here { role } else { Role::Muted });
+        }
+        if found.is_empty() && inner.height > 2 {
+            text(buf, row(2), "no such command; Esc closes", Role::Warn);
+        }
+        Position { x: inner.x + 2 + cursor, y: inner.y }
+    }
+}

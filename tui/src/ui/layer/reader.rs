@@ -1,0 +1,46 @@
+//! A text to read: what was said lately, what went wrong.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::Step;
+use crate::ui::{
+    key::Key,
+    view::{Role, boxed, text, wrapped},
+};
+
+/// A text in a box.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader {
+    title: String,
+    text: String,
+    top: usize,
+}
+
+impl Reader {
+    pub(crate) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { title: title.into(), text: text.into(), top: 0 }
+    }
+
+    pub(super) fn key(&mut self, key: Key) -> Step {
+        match key {
+            Key::Down | Key::Char('j') => self.top += 1,
+            Key::Up | Key::Char('k') => self.top = self.top.saturating_sub(1),
+            Key::PageDown => self.top += 10,
+            Key::PageUp => self.top = self.top.saturating_sub(10),
+            Key::Char(_) | Key::Esc | Key::Enter | Key::Backspace | Key::Left => return Step::Close,
+            _ => {}
+        }
+        self.top = self.top.min(self.text.lines().count().saturating_sub(1));
+        Step::Stay
+    }
+
+    pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) {
+        let wide = 76.min(body.width);
+        let lines = wrapped(&self.text, wide.saturating_sub(4));
+        let high = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
+        let inner = boxed(buf, body, wide, high, &self.title);
+        for (line, y) in lines.iter().skip(self.top).zip(inner.y..inner.bottom()) {
+            text(buf, Rect { y, height: 1, ..inner }, line, Role::Text);
+        }
+    }
+}

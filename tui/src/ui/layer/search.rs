@@ -1,0 +1,61 @@
+//! The filter, typed in the status line; every letter filters at once.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
+
+use super::Step;
+use crate::ui::{
+    key::Key,
+    line::Line,
+    view::{Role, fit_left, text},
+};
+
+/// A filter being typed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Search {
+    line: Line,
+    /// What is wrong with it; the list stays as it was.
+    pub(crate) error: Option<String>,
+}
+
+impl Search {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { line: Line::new(text), error: None }
+    }
+
+    pub(super) fn key(&mut self, key: Key) -> Step {
+        match key {
+            Key::Enter | Key::Down | Key::Up => return Step::Close,
+            Key::Esc => {
+                self.line = Line::default();
+                return Step::Then(Vec::new());
+            }
+            Key::Backspace if self.line.text().is_empty() => return Step::Close,
+            key => {
+                if !self.line.key(key) {
+                    return Step::Stay;
+                }
+            }
+        }
+        Step::Filter(self.line.text().to_owned())
+    }
+
+    pub(super) fn paste(&mut self, pasted: &str) -> Step {
+        self.line.paste(pasted);
+        Step::Filter(self.line.text().to_owned())
+    }
+
+    pub(super) fn draw(&self, area: Rect, buf: &mut Buffer) -> Position {
+        let used = text(buf, area, " /", Role::Key);
+        let rest = Rect { x: area.x + used, width: area.width - used, ..area };
+        let (shown, cursor) = self.line.window(rest.width.saturating_sub(1));
+        text(buf, rest, &shown, if self.error.is_some() { Role::Error } else { Role::Text });
+        if let Some(error) = &self.error {
+            let room = rest.width.saturating_sub(cursor + 2);
+            fit_left(buf, Rect { x: rest.right() - room, width: room, ..rest }, error, Role::Error);
+        }
+        Position { x: rest.x + cursor, y: rest.y }
+    }
+}

@@ -1,0 +1,191 @@
+//! Tables: only the rows in the window are looked at.
+
+use jiff::Timestamp;
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Column, Feed, List, Row, feed::Load};
+use crate::ui::{
+    view::{Role, centred, fit_left, text, width, wrapped},
+    world::World,
+};
+
+/// Cells for the cursor, the mark and a blank.
+const SIGNS: u16 = 3;
+const GAP: u16 = 2;
+
+/// What a list says when it has no rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    /// What the rows are.
+    pub(crate) what: &'a str,
+    /// Lines for a list that is empty.
+    pub(crate) empty: &'a [&'a str],
+    pub(crate) focused: bool,
+}
+
+/// Draws a list with its header, or what there is in place of rows.
+pub(crate) fn draw<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let columns = layout::<T>(area.width);
+    header(&feed.list, &columns, area, buf);
+    let mut below = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    if let Load::Failed(problem) = &feed.load
+        && !feed.list.rows().is_empty()
+    {
+        // Rows that are there stay in sight.
+        let lines = [format!("! {}", problem.line()), "  r asks again, i shows details".to_owned()];
+        below.height = below.height.saturating_sub(2);
+        for (line, y) in lines.iter().zip(below.bottom()..area.bottom()) {
+            text(buf, Rect { y, height: 1, ..area }, line, Role::Error);
+        }
+    }
+    if feed.list.shown_count() == 0 {
+        return nothing(feed, place, world, below, buf);
+    }
+    rows(&feed.list, &columns, place.focused, world.wall, below, buf);
+}
+
+fn rows<T: Row>(list: &List<T>, columns: &[Spot<T>], focused: bool, now: Timestamp, area: Rect, buf: &mut Buffer) {
+    let top = list.windowed(usize::from(area.height));
+    for (y, row) in (area.y..area.bottom()).zip(list.shown().skip(top)) {
+        let line = Rect { y, height: 1, ..area };
+        let here = list.current().is_some_and(|current| current.id() == row.id());
+        let marked = list.marks.contains(&row.id());
+        let sign = if marked {
+            "*"
+        } else if row.is_problem() {
+            "!"
+        } else {
+            " "
+        };
+        // Within the cursor's row no cell has a colour of its own.
+        let role = |role: Role| match (here, focused) {
+            (true, true) => Role::Selected,
+            (true, false) => Role::Resting,
+            (false, _) => role,
+        };
+        if here {
+            buf.set_style(line, role(Role::Text).style());
+        }
+        text(buf, line, if here { ">" } else { " " }, role(Role::Title));
+        let sign_role = if marked { Role::Accent } else { Role::Error };
+        text(buf, Rect { x: line.x + 1, width: line.width.saturating_sub(1), ..line }, sign, role(sign_role));
+        for (at, spot) in columns.iter().enumerate() {
+            let indent = if at == 0 { row.indent().min(spot.width) } else { 0 };
+            let cell = Rect { x: line.x + spot.x + indent, width: spot.width - indent, ..line };
+            let shown = (spot.column.cell)(row, now);
+            if spot.column.right {
+                fit_left(buf, cell, &shown.text, role(shown.role));
+            } else {
+                text(buf, cell, &shown.text, role(shown.role));
+            }
+        }
+    }
+}
+
+/// A column and where it is.
+struct Spot<T: 'static> {
+    column: &'static Column<T>,
+    index: usize,
+    x: u16,
+    width: u16,
+}
+
+/// The columns that fit; the first one takes what is left.
+fn layout<T: Row>(room: u16) -> Vec<Spot<T>> {
+    let mut kept: Vec<usize> = (0..T::columns().len()).collect();
+    let need = |kept: &[usize]| {
+        let cells: u16 = kept.iter().map(|at| T::columns()[*at].width).sum();
+        cells + GAP * u16::try_from(kept.len().saturating_sub(1)).unwrap_or(0) + SIGNS
+    };
+    while kept.len() > 1 && need(&kept) > room {
+        let last = kept.iter().copied().max_by_key(|at| T::columns()[*at].rank);
+        kept.retain(|at| Some(*at) != last);
+    }
+    let spare = room.saturating_sub(need(&kept));
+    let mut x = SIGNS;
+    let mut spots = Vec::with_capacity(kept.len());
+    for (place, index) in kept.into_iter().enumerate() {
+        let column = &T::columns()[index];
+        let width = column.width + if place == 0 { spare } else { 0 };
+        let width = width.min(room.saturating_sub(x));
+        spots.push(Spot { column, index, x, width });
+        x = x.saturating_add(width + GAP);
+    }
+    spots
+}
+
+fn header<T: Row>(list: &List<T>, columns: &[Spot<T>], area: Rect, buf: &mut Buffer) {
+    for spot in columns {
+        let arrow = match list.sort {
+            Some((column, reversed)) if column == spot.index => {
+                if reversed {
+                    " ▼"
+                } else {
+                    " ▲"
+                }
+            }
+            _ => "",
+        };
+        let mut title = format!("{}{arrow}", spot.column.title);
+        if width(&title) > spot.width {
+            // The arrow says more than the last letters.
+            title = title.replace(' ', "");
+        }
+        let cell = Rect { x: area.x + spot.x, width: spot.width, height: 1, ..area };
+        if spot.column.right {
+            fit_left(buf, cell, &title, Role::Muted);
+        } else {
+            text(buf, cell, &title, Role::Muted);
+        }
+    }
+}
+
+/// What stands in place of rows.
+fn nothing<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf: &mut Buffer) {
+    let mut lines: Vec<(Role, String)> = Vec::new();
+    let plain = |text: &str| (Role::Text, text.to_owned());
+    let filtered = !feed.list.rows().is_empty();
+    match &feed.load {
+        Load::Failed(problem) if !filtered => {
+            lines.push((Role::Error, format!("Could not show {}.", place.what)));
+            lines.push(plain(""));
+            lines.extend(wrapped(&problem.text, area.width.saturating_sub(4)).iter().map(|line| plain(line)));
+            lines.push(plain(""));
+            lines.push((Role::Muted, "r asks again".to_owned()));
+        }
+        Load::Asked(since) if !filtered => {
+            let waited = world.now.saturating_sub(*since);
+            // What comes at once needs no announcement.
+            if waited.as_millis() >= 150 {
+                let tenths = waited.as_millis() / 100;
+                let slow = if waited.as_secs() >= 10 { "slow, " } else { "" };
+                let time =
+                    if waited.as_secs() >= 1 { format!("  {}.{} s", tenths / 10, tenths % 10) } else { String::new() };
+                lines.push(plain(&format!("loading {} …{time}   {slow}Esc stops", place.what)));
+            }
+        }
+        Load::Stopped => lines.push(plain("stopped; r asks again")),
+        Load::Never => {}
+        _ if !feed.list.filter().text().is_empty() => {
+            lines.push(plain(&format!("nothing matches {} - Esc clears", feed.list.filter().text())));
+        }
+        _ if feed.list.only_problems => lines.push(plain("no problems - Esc shows all")),
+        _ => lines.extend(place.empty.iter().map(|line| plain(line))),
+    }
+    let top = area.y + area.height.saturating_sub(u16::try_from(lines.len()).unwrap_or(u16::MAX)) / 3;
+    let longest = lines.iter().map(|(_, line)| width(line)).max().unwrap_or(0);
+    let left = area.width.saturating_sub(longest) / 2;
+    for ((role, line), y) in lines.iter().zip(top..area.bottom()) {
+        let row = Rect { y, height: 1, ..area };
+        if longest >= area.width {
+            text(buf, row, line, *role);
+        } else if matches!(feed.load, Load::Failed(_)) {
+            text(buf, Rect { x: area.x + left, width: area.width - left, ..row }, line, *role);
+        } else {
+            centred(buf, row, line, *role);
+        }
+    }
+}

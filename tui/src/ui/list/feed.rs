@@ -1,0 +1,128 @@
+//! A list that is filled by the daemon.
+//!
+//! Owns what is known about how it was filled: never, on its way, complete, or broken off. Old rows
+//! stay until new ones are complete; only the first time rows appear as they come.
+
+use std::time::Duration;
+
+use super::{List, Row};
+use crate::ui::{
+    net::{Ask, Page, Problem},
+    world::Env,
+};
+
+/// How far the rows are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Load {
+    #[default]
+    Never,
+    /// Asked for at a time.
+    Asked(Duration),
+    /// Complete at a time.
+    Done(Duration),
+    /// Broken off.
+    Failed(Problem),
+    /// Stopped by the user.
+    Stopped,
+}
+
+/// A list and where its rows come from.
+#[derive(Debug)]
+pub(crate) struct Feed<T: Row> {
+    pub(crate) list: List<T>,
+    /// What is on its way.
+    pending: Option<Ask>,
+    /// New rows that are not complete yet.
+    coming: Vec<T>,
+    complete_once: bool,
+    /// Whether rows of what is on its way are in the list already.
+    begun: bool,
+    pub(crate) load: Load,
+    pub(crate) total: Option<i64>,
+}
+
+impl<T: Row> Feed<T> {
+    pub(crate) fn new(list: List<T>) -> Self {
+        Self {
+            list,
+            pending: None,
+            coming: Vec::new(),
+            complete_once: false,
+            begun: false,
+            load: Load::Never,
+            total: None,
+        }
+    }
+
+    /// Forgets all rows.
+    pub(crate) fn empty(&mut self) {
+        self.list.replace(Vec::new());
+        (self.pending, self.complete_once, self.load, self.total) = (None, false, Load::Never, None);
+        self.coming.clear();
+    }
+
+    /// Asks, unless the same is on its way.
+    pub(crate) fn ask(&mut self, ask: Ask, env: &mut Env) {
+        if self.pending.as_ref() == Some(&ask) {
+            return;
+        }
+        self.coming.clear();
+        self.begun = false;
+        self.load = Load::Asked(env.world.now);
+        self.pending = Some(ask.clone());
+        env.ask(ask);
+    }
+
+    /// Whether something is on its way.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Whether rows were complete at some time.
+    pub(crate) fn has_all(&self) -> bool {
+        self.complete_once
+    }
+
+    /// Whether an answer to `ask` is for this list.
+    pub(crate) fn awaits(&self, ask: &Ask) -> bool {
+        self.pending.as_ref() == Some(ask)
+    }
+
+    /// Takes rows. Answers what was under the cursor and is gone.
+    pub(crate) fn take(&mut self, page: Page<T>, now: Duration) -> Option<T> {
+        self.total = page.total.or(self.total);
+        if self.complete_once {
+            self.coming.extend(page.items);
+        } else if std::mem::replace(&mut self.begun, true) {
+            self.list.append(page.items);
+        } else {
+            // What an earlier try left is asked for again from its beginning.
+            self.list.replace(page.items);
+        }
+        if !page.last {
+            return None;
+        }
+        self.pending = None;
+        self.load = Load::Done(now);
+        if !std::mem::replace(&mut self.complete_once, true) {
+            return None;
+        }
+        let rows = std::mem::take(&mut self.coming);
+        if rows == self.list.rows() { None } else { self.list.replace(rows) }
+    }
+
+    pub(crate) fn fail(&mut self, problem: Problem) {
+        self.pending = None;
+        self.coming.clear();
+        self.load = Load::Failed(problem);
+    }
+
+    /// Stops what is on its way.
+    pub(crate) fn stop(&mut self, env: &mut Env) -> bool {
+        let Some(ask) = self.pending.take() else { return false };
+        env.want(crate::ui::world::Cmd::Cancel(ask));
+        self.coming.clear();
+        self.load = if self.complete_once { Load::Done(env.world.now) } else { Load::Stopped };
+        true
+    }
+}

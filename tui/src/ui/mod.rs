@@ -1,0 +1,49 @@
+//! The full screen.
+//!
+//! Owns everything between a terminal and the typed client: model, update, view. Nothing here knows
+//! the command line's output, and the command line knows nothing of this but [`open`].
+
+mod app;
+mod caps;
+mod copy;
+mod form;
+mod key;
+mod keymap;
+mod layer;
+mod line;
+mod list;
+mod net;
+mod run;
+mod screens;
+mod term;
+mod view;
+mod words;
+mod world;
+
+use std::{io::IsTerminal as _, process::ExitCode};
+
+use self::caps::{Look, Wishes};
+use crate::{
+    args::{Global, Looks},
+    endpoint::variable,
+    exit::Failure,
+};
+
+/// Whether there is a terminal that a full screen can be shown on.
+pub(crate) fn possible() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && caps::full_screen(variable("TERM"))
+}
+
+/// Shows the full screen until it is left.
+pub(crate) fn open(global: &Global, looks: Looks) -> Result<ExitCode, Failure> {
+    let wishes = Wishes { ascii: looks.ascii, colors: looks.color };
+    run::run(global, Look::of(wishes, variable), looks.read_only)
+        .map_err(|source| Failure::io("showing the full screen", source))
+}
+
+/// Ends the program at once, with the exit code of a signal, without writing to the terminal.
+fn gone(signal: u8) -> ! {
+    term::abandon();
+    // Whoever could end in order does not answer any more.
+    std::process::exit(i32::from(128 + signal));
+}

@@ -1,0 +1,178 @@
+//! Carrying out what is asked, with the typed client.
+
+use std::time::Duration;
+
+use farrier_common::{
+    api::{Artifact, Branch, Job, Jobs, Repository, RepositorySearch, Runs},
+    client::{Client, ClientError, Pages, RepositoryPath},
+};
+use indicatif::ProgressBar;
+use serde::de::DeserializeOwned;
+
+use super::{Answer, Ask, Page, answer::Tree};
+use crate::{
+    blocking,
+    exit::Failure,
+    transfer::{
+        fetch::{self, Wanted},
+        names,
+    },
+};
+
+/// Longer lists are filtered by the daemon, not by a screen.
+const ROWS_MAX: usize = 100_000;
+/// How often a download says how far it is.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// Answers `ask`; `part` hears what comes before the end.
+pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) -> Result<Answer, Failure> {
+    let doing = ask.doing();
+    let failed = || Failure::call(doing.clone());
+    Ok(match ask {
+        Ask::Status => {
+            let status = client.status().await.map_err(failed())?;
+            Answer::Status(Box::new((status, client.health().await.map_err(failed())?)))
+        }
+        Ask::Repositories => {
+            let open = |found: RepositorySearch| found.data;
+            pages(client.repositories(None), open, |repo: &Repository| repo.id, part, Answer::Repositories)
+                .await
+                .map_err(failed())?
+        }
+        Ask::CreateRepository { owner, wanted } => {
+            Answer::Repository(Box::new(client.create_repository(&owner, &wanted).await.map_err(failed())?))
+        }
+        Ask::EditRepository(path, wanted) => {
+            Answer::Repository(Box::new(client.edit_repository(&path, &wanted).await.map_err(failed())?))
+        }
+        Ask::MigrateRepository(wanted) => {
+            Answer::Repository(Box::new(client.migrate_repository(&wanted).await.map_err(failed())?))
+        }
+        Ask::DeleteRepository(path) => done(client.delete_repository(&path).await.map_err(failed())?),
+        Ask::Branches(path) => {
+            // Branches have no numbers; their places in the list do.
+            let open = |found: Vec<Branch>| found;
+            pages(client.branches(&path), open, |branch: &Branch| number(&branch.name), part, Answer::Branches)
+                .await
+                .map_err(failed())?
+        }
+        Ask::CreateBranch(path, wanted) => done(client.create_branch(&path, &wanted).await.map_err(failed())?),
+        Ask::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
+        Ask::Runs(path) => Answer::Runs(Box::new(tree(client, &path).await.map_err(failed())?)),
+        Ask::DeleteArtifacts(path, ids) => delete_artifacts(client, &path, ids).await.map_err(failed())?,
+        Ask::Download { repo, id, .. } => {
+            let artifact = client.artifact(&repo, id).await.map_err(failed())?;
+            download(client, &repo, &artifact, part).await?
+        }
+    })
+}
+
+fn done((): ()) -> Answer {
+    Answer::Done
+}
+
+/// A number for a name, to tell names of neighbouring pages apart.
+fn number(name: &str) -> i64 {
+    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish().cast_signed()
+}
+
+/// Every page as soon as it is there; the answer is the last one.
+async fn pages<B: DeserializeOwned, T>(
+    mut pages: Pages<'_>,
+    open: impl Fn(B) -> Vec<T>,
+    id: impl Fn(&T) -> i64,
+    part: &impl Fn(Answer),
+    wrap: impl Fn(Page<T>) -> Answer,
+) -> Result<Answer, ClientError> {
+    let mut rows = 0;
+    while let Some(items) = pages.next(|body: B| (0, open(body)), &id).await? {
+        rows += items.len();
+        let total = pages.total();
+        if rows >= ROWS_MAX || !pages.more() {
+            return Ok(wrap(Page { items, total, last: true }));
+        }
+        part(wrap(Page { items, total, last: false }));
+    }
+    Ok(wrap(Page { items: Vec::new(), total: pages.total(), last: true }))
+}
+
+/// Runs beyond these are old enough to be looked for by number.
+const RUNS_MAX: usize = 200;
+
+async fn tree(client: &Client, path: &RepositoryPath) -> Result<Tree, ClientError> {
+    let mut tree = Tree::default();
+    let mut runs = client.runs(path);
+    while let Some(mut items) = runs.next(|page: Runs| (page.total_count, page.workflow_runs), |run| run.id).await? {
+        tree.runs.append(&mut items);
+        if tree.runs.len() >= RUNS_MAX {
+            break;
+        }
+    }
+    let mut artifacts = client.artifacts(path, None, None);
+    let oldest = tree.runs.last().map_or(0, |run| run.id);
+    while let Some(mut items) = artifacts.next_artifacts().await? {
+        let beyond = items.iter().all(|artifact| artifact.workflow_run.id < oldest);
+        tree.artifacts.append(&mut items);
+        if beyond || tree.artifacts.len() >= ROWS_MAX {
+            break;
+        }
+    }
+    for run in &tree.runs {
+        let mut jobs = client.run_jobs(path, run.id);
+        while let Some(mut items) = jobs.next(|page: Jobs| (page.total_count, page.jobs), |job: &Job| job.id).await? {
+            tree.jobs.append(&mut items);
+        }
+    }
+    Ok(tree)
+}
+
+/// One after the other; one that fails does not stop the rest.
+async fn delete_artifacts(client: &Client, path: &RepositoryPath, ids: Vec<i64>) -> Result<Answer, ClientError> {
+    let mut each = Vec::with_capacity(ids.len());
+    for id in ids {
+        each.push(match client.delete_artifact(path, id).await {
+            Ok(()) => (id, None),
+            Err(error) if error.status().is_none() => return Err(error),
+            Err(error) => (id, Some(error.to_string())),
+        });
+    }
+    Ok(Answer::Each(each))
+}
+
+async fn download(
+    client: &Client,
+    repo: &RepositoryPath,
+    artifact: &Artifact,
+    part: &impl Fn(Answer),
+) -> Result<Answer, Failure> {
+    let directory = super::download_directory();
+    let wanted = Wanted {
+        size: u64::try_from(artifact.size_in_bytes).unwrap_or_default(),
+        digest: artifact.digest.clone(),
+        part: directory.join(names::part_name(&artifact.name, artifact.id, &artifact.digest)),
+    };
+    let bar = ProgressBar::hidden();
+    let fetching = fetch::fetch(client, &wanted, async || client.artifact_location(repo, artifact.id).await, &bar);
+    tokio::pin!(fetching);
+    let mut ticks = tokio::time::interval(TELL_EVERY);
+    let fetched = loop {
+        tokio::select! {
+            fetched = &mut fetching => break fetched?,
+            _ = ticks.tick() => part(Answer::Progress { have: bar.position(), size: wanted.size }),
+        }
+    };
+    let path = directory.join(names::saved_name(&artifact.name, fetched.is_zip));
+    let target = path.clone();
+    blocking::run(move || {
+        // What is there stays; its owner may want it.
+        fetched.part.finish(&target, false).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => Failure::Conflict(format!("{} exists", target.display())),
+            _ => Failure::io(format!("saving {}", target.display()), source),
+        })
+    })
+    .await?;
+    Ok(Answer::Saved(path))
+}

@@ -1,0 +1,229 @@
+//! Talking to the daemon, away from the screen.
+//!
+//! Owns one thread with a runtime of its own: requests, signals and their time limits never wait for
+//! a terminal that nobody reads, and drawing never waits for the network. What comes back is told
+//! through a channel; every request can be dropped at any time.
+
+mod answer;
+mod ask;
+mod fetch;
+
+use std::{collections::HashMap, path::PathBuf, time::Duration};
+
+use farrier_common::client::{Client, ClientError};
+use futures_util::{
+    StreamExt as _,
+    future::{AbortHandle, Abortable},
+    stream::FuturesUnordered,
+};
+use tokio::sync::mpsc;
+
+pub(crate) use self::{
+    answer::{Answer, Page, Tree},
+    ask::Ask,
+};
+use crate::{args::Global, child::Signals, endpoint, exit::Failure};
+
+/// A request, by the order in which they were made.
+pub(crate) type Ticket = u64;
+
+/// What the loop wants of the network.
+#[derive(Debug)]
+pub(crate) enum Order {
+    Ask(Ticket, Box<Ask>),
+    Cancel(Ticket),
+}
+
+/// What the network tells.
+#[derive(Debug)]
+pub(crate) enum Told {
+    /// An answer, or a part of one.
+    Answer(Ticket, Result<Answer, Problem>),
+    /// Where the daemon is.
+    Place(String),
+    /// A signal, by its number.
+    Signal(u8),
+    /// The program goes on after it was stopped.
+    Continued,
+}
+
+/// How a request failed, for a screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Unreachable,
+    Unauthorised,
+    Forbidden,
+    NotFound,
+    Invalid,
+    Other,
+}
+
+/// Why a request failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) kind: Kind,
+    /// One line or several, what may help at the end.
+    pub(crate) text: String,
+}
+
+impl Problem {
+    /// The first line.
+    pub(crate) fn line(&self) -> &str {
+        self.text.lines().next().unwrap_or_default()
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        let kind = match &failure {
+            Failure::Nowhere(_) => Kind::Unreachable,
+            Failure::Call { source, .. } => kind(source),
+            _ => Kind::Other,
+        };
+        Self { kind, text: failure.report() }
+    }
+}
+
+fn kind(error: &ClientError) -> Kind {
+    match error {
+        ClientError::Unreachable { .. } | ClientError::Lost { .. } | ClientError::Silent { .. } => Kind::Unreachable,
+        ClientError::Status { status, .. } => match status.as_u16() {
+            401 => Kind::Unauthorised,
+            403 => Kind::Forbidden,
+            404 => Kind::NotFound,
+            400 | 409 | 422 => Kind::Invalid,
+            _ => Kind::Other,
+        },
+        _ => Kind::Other,
+    }
+}
+
+/// How long an orderly end may take after a signal.
+const GRACE: Duration = Duration::from_millis(400);
+
+/// Serves orders until there are no more. `tell` says whether anybody still listens.
+pub(crate) fn serve(
+    global: &Global,
+    orders: mpsc::UnboundedReceiver<Order>,
+    tell: impl Fn(Told) -> bool + Clone + 'static,
+) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let signals = signals(tell.clone());
+        tokio::select! {
+            served = requests(global, orders, &tell) => Ok(served),
+            failed = signals => failed,
+        }
+    })?;
+    runtime.shutdown_background();
+    Ok(())
+}
+
+async fn requests(
+    global: &Global,
+    mut orders: mpsc::UnboundedReceiver<Order>,
+    tell: &(impl Fn(Told) -> bool + Clone + 'static),
+) {
+    let lane = Lane::default();
+    let mut running = FuturesUnordered::new();
+    let mut handles: HashMap<Ticket, AbortHandle> = HashMap::new();
+    loop {
+        tokio::select! {
+            order = orders.recv() => match order {
+                None => return,
+                Some(Order::Cancel(ticket)) => {
+                    if let Some(handle) = handles.remove(&ticket) {
+                        handle.abort();
+                    }
+                }
+                Some(Order::Ask(ticket, ask)) => {
+                    let (handle, registration) = AbortHandle::new_pair();
+                    handles.insert(ticket, handle);
+                    let lane = &lane;
+                    running.push(async move {
+                        let answered = Abortable::new(lane.answer(global, ticket, *ask, tell), registration).await;
+                        (ticket, answered)
+                    });
+                }
+            },
+            Some((ticket, answered)) = running.next() => {
+                handles.remove(&ticket);
+                if let Ok(result) = answered && !tell(Told::Answer(ticket, result)) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The way to the daemon, found when it is first needed and looked for again when it is lost.
+#[derive(Debug, Default)]
+struct Lane {
+    client: tokio::sync::Mutex<Option<Client>>,
+}
+
+impl Lane {
+    async fn client(&self, global: &Global, tell: &impl Fn(Told) -> bool) -> Result<Client, Failure> {
+        let mut known = self.client.lock().await;
+        if let Some(client) = &*known {
+            return Ok(client.clone());
+        }
+        let client = endpoint::connect(global).await?;
+        tell(Told::Place(client.endpoint().to_string()));
+        *known = Some(client.clone());
+        Ok(client)
+    }
+
+    async fn answer(
+        &self,
+        global: &Global,
+        ticket: Ticket,
+        ask: Ask,
+        tell: &(impl Fn(Told) -> bool + Clone),
+    ) -> Result<Answer, Problem> {
+        let client = self.client(global, tell).await?;
+        let part = |answer: Answer| {
+            tell(Told::Answer(ticket, Ok(answer)));
+        };
+        match fetch::answer(&client, ask, &part).await {
+            Ok(answer) => Ok(answer),
+            Err(failure) => {
+                let problem = Problem::from(failure);
+                if problem.kind == Kind::Unreachable {
+                    // It may come back somewhere else.
+                    *self.client.lock().await = None;
+                }
+                Err(problem)
+            }
+        }
+    }
+}
+
+/// Tells of signals. After one that ends the program the end comes in any case, whether or not the
+/// screen can still be written to.
+async fn signals(tell: impl Fn(Told) -> bool) -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut ends = Signals::caught()?;
+    let mut continued = signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
+    loop {
+        tokio::select! {
+            ended = ends.next() => {
+                let number = u8::try_from(ended.as_raw()).unwrap_or_default();
+                if ended == rustix::process::Signal::HUP {
+                    super::gone(number);
+                }
+                tell(Told::Signal(number));
+                tokio::time::sleep(GRACE).await;
+                super::gone(number);
+            }
+            _ = continued.recv() => {
+                tell(Told::Continued);
+            }
+        }
+    }
+}
+
+/// Where a download goes.
+pub(crate) fn download_directory() -> PathBuf {
+    std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."))
+}

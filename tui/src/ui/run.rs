@@ -1,0 +1,150 @@
+//! The loop: wait, take everything that waits, update, draw once.
+//!
+//! Owns the threads and the pace of drawing. Only this thread writes to the terminal, and it waits
+//! for nothing else: whatever happens elsewhere comes through one channel.
+
+use std::{
+    io,
+    process::ExitCode,
+    sync::mpsc::{Receiver, Sender, channel},
+    time::{Duration, Instant},
+};
+
+use ratatui::Terminal;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::{
+    app::{App, Effect, Msg},
+    caps::Look,
+    copy, net, term, view,
+};
+use crate::{args::Global, clock, endpoint::variable};
+
+/// At most thirty frames a second.
+const FRAME: Duration = Duration::from_millis(33);
+/// How long an escape byte waits for the rest of a key, here and over a network.
+const PATIENCE: Duration = Duration::from_millis(40);
+const PATIENCE_REMOTE: Duration = Duration::from_millis(100);
+
+type Screen = Terminal<term::Wire<std::fs::File>>;
+
+/// Runs the full screen until it is left.
+pub(super) fn run(global: &Global, look: Look, read_only: bool) -> io::Result<ExitCode> {
+    // The terminal's own rules hold for this program; the look is decided elsewhere.
+    crossterm::style::force_color_output(true);
+    let (sender, inbox) = channel();
+    let _held = term::Held::take()?;
+    let orders = threads(global, &sender)?;
+    let mut terminal = Terminal::new(term::Wire::new(term::stream()?, term::size))?;
+    let mut app = App::new(term::size()?, look, read_only, clock::now());
+    let begun = Instant::now();
+    let mut todo = app.begin();
+    let mut drawn: Option<Instant> = None;
+    loop {
+        for effect in std::mem::take(&mut todo) {
+            match effect {
+                Effect::Quit(code) => return Ok(ExitCode::from(code)),
+                other => carry_out(other, &orders, &mut terminal, &inbox)?,
+            }
+        }
+        // The first picture of a change comes at once, those that follow it in a storm wait.
+        let early = drawn.map_or(Duration::ZERO, |at| FRAME.saturating_sub(at.elapsed()));
+        let dirty = if early.is_zero() {
+            let mut cursor = None;
+            terminal.draw(|frame| {
+                cursor = view::draw(&app, frame.buffer_mut());
+                if let Some(at) = cursor {
+                    frame.set_cursor_position(at);
+                }
+            })?;
+            drawn = Some(Instant::now());
+            false
+        } else {
+            true
+        };
+        let wake = app.wake_at().map(|at| at.saturating_sub(begun.elapsed()));
+        let wait = if dirty { Some(early.min(wake.unwrap_or(early))) } else { wake };
+        let first = receive(&inbox, wait);
+        let messages: Vec<Msg> = first.into_iter().chain(inbox.try_iter()).collect();
+        for msg in messages.into_iter().chain([Msg::Tick]) {
+            todo.extend(app.update(msg, begun.elapsed(), clock::now()));
+        }
+    }
+}
+
+fn receive(inbox: &Receiver<Msg>, wait: Option<Duration>) -> Option<Msg> {
+    match wait {
+        None => inbox.recv().ok(),
+        Some(wait) => inbox.recv_timeout(wait).ok(),
+    }
+}
+
+fn carry_out(
+    effect: Effect,
+    orders: &UnboundedSender<net::Order>,
+    terminal: &mut Screen,
+    inbox: &Receiver<Msg>,
+) -> io::Result<()> {
+    match effect {
+        // The network thread lives as long as the process.
+        Effect::Ask(ticket, ask) => drop(orders.send(net::Order::Ask(ticket, Box::new(ask)))),
+        Effect::Cancel(ticket) => drop(orders.send(net::Order::Cancel(ticket))),
+        // What was not copied is still to be seen.
+        Effect::Copy(text) => drop(copy::copy(&text, variable("TMUX").is_some(), &mut term::stream()?)),
+        Effect::Repaint => repaint(terminal)?,
+        Effect::Suspend => {
+            term::give();
+            rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
+            // Stopping may come a little later than asking for it.
+            while !matches!(inbox.recv(), Ok(Msg::Continued | Msg::Signal(_)) | Err(_)) {}
+            term::take()?;
+            repaint(terminal)?;
+        }
+        Effect::Quit(_) => {}
+    }
+    Ok(())
+}
+
+fn repaint(terminal: &mut Screen) -> io::Result<()> {
+    terminal.clear()
+}
+
+/// Starts what runs beside the loop. None of it outlives the process, and nothing waits for it.
+fn threads(global: &Global, sender: &Sender<Msg>) -> io::Result<UnboundedSender<net::Order>> {
+    let (orders, wanted) = tokio::sync::mpsc::unbounded_channel();
+    let (global, tell) = (global.clone(), sender.clone());
+    spawn("network", move || {
+        let tell = move |told| {
+            let msg = match told {
+                net::Told::Answer(ticket, result) => Msg::Answer(ticket, result),
+                net::Told::Place(place) => Msg::Place(place),
+                net::Told::Signal(number) => Msg::Signal(number),
+                net::Told::Continued => Msg::Continued,
+            };
+            tell.send(msg).is_ok()
+        };
+        let _ = net::serve(&global, wanted, tell);
+    })?;
+    let patience = if variable("SSH_CONNECTION").is_some() { PATIENCE_REMOTE } else { PATIENCE };
+    let tell = sender.clone();
+    spawn("input", move || {
+        let _ = term::listen(patience, |said| {
+            let msg = match said {
+                term::Said::Key(key) => Msg::Key(key),
+                term::Said::Paste(text) => Msg::Paste(text),
+                term::Said::Resized => Msg::Resized(term::size().unwrap_or_default()),
+            };
+            tell.send(msg).is_ok()
+        });
+    })?;
+    spawn("hang-up", || {
+        term::hang_up();
+        super::gone(1);
+    })?;
+    Ok(orders)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the three threads of the full screen start here and nowhere else")]
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
+}

@@ -1,0 +1,128 @@
+//! Forms about repositories, and what they ask for.
+
+use farrier_common::{
+    api::{CreateRepository, EditRepository, MigrateRepository, Repository},
+    client::RepositoryPath,
+    names,
+};
+
+use super::Purpose;
+use crate::ui::{
+    form::{Field, Form},
+    net::Ask,
+};
+
+const DESCRIPTION_MAX: usize = 2_048;
+
+fn name(text: &str) -> Option<String> {
+    names::check_repository(text).err().map(|error| error.to_string())
+}
+
+fn description(text: &str) -> Option<String> {
+    let length = text.chars().count();
+    (length > DESCRIPTION_MAX).then(|| format!("{length} characters; at most {DESCRIPTION_MAX}"))
+}
+
+fn source(text: &str) -> Option<String> {
+    let known = ["http://", "https://", "git://"];
+    if known.iter().any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty())) {
+        return None;
+    }
+    Some("not an address to fetch from; it looks like https://host/owner/name.git".to_owned())
+}
+
+/// `login` is who is asking, and so the likeliest owner.
+pub(super) fn create(login: &str) -> Form {
+    let fields = vec![
+        Field::line("owner", "Owner", login).required().help("a user or an organisation"),
+        Field::line("name", "Name", "").required().checked(name).help("letters, digits, - _ and ."),
+        Field::line("description", "Description", "").checked(description),
+        Field::choice("private", "Visibility", &["public", "private"], 1),
+        Field::toggle("auto_init", "First commit", false)
+            .help("begins with a readme; without it the repository is empty"),
+        Field::line("default_branch", "Default branch", "").help("empty: main"),
+        Field::choice("object_format_name", "Object format", &["sha1", "sha256"], 0),
+    ];
+    Form::new("New repository", "Create", Purpose::CreateRepository, fields)
+}
+
+pub(super) fn create_ask(form: &Form) -> Ask {
+    Ask::CreateRepository {
+        owner: form.text("owner").to_owned(),
+        wanted: Box::new(CreateRepository {
+            name: form.text("name").to_owned(),
+            description: form.text("description").to_owned(),
+            private: form.is_on("private"),
+            auto_init: form.is_on("auto_init"),
+            default_branch: form.text("default_branch").to_owned(),
+            object_format_name: form.text("object_format_name").to_owned(),
+            ..CreateRepository::default()
+        }),
+    }
+}
+
+pub(super) fn edit(repo: &Repository, path: RepositoryPath) -> Form {
+    let fields = vec![
+        Field::line("name", "Name", &repo.name).required().checked(name).help("the old name leads to the new one"),
+        Field::line("description", "Description", &repo.description).checked(description),
+        Field::line("website", "Website", &repo.website),
+        Field::choice("private", "Visibility", &["public", "private"], repo.private.into()),
+        Field::toggle("archived", "Archived", repo.archived).help("an archived repository takes no pushes"),
+        Field::line("default_branch", "Default branch", &repo.default_branch),
+    ];
+    Form::new(format!("Edit {path}"), "Save", Purpose::EditRepository(path), fields)
+}
+
+pub(super) fn edit_ask(path: &RepositoryPath, form: &Form) -> Ask {
+    let branch = form.text("default_branch");
+    Ask::EditRepository(
+        path.clone(),
+        Box::new(EditRepository {
+            name: (form.text("name") != path.name).then(|| form.text("name").to_owned()),
+            description: Some(form.text("description").to_owned()),
+            website: Some(form.text("website").to_owned()),
+            private: Some(form.is_on("private")),
+            archived: Some(form.is_on("archived")),
+            default_branch: (!branch.is_empty()).then(|| branch.to_owned()),
+            ..EditRepository::default()
+        }),
+    )
+}
+
+pub(super) fn migrate(login: &str) -> Form {
+    let fields = vec![
+        Field::line("clone_addr", "Clone from", "").required().checked(source).help("http, https or git"),
+        Field::line("repo_owner", "Owner", login).required(),
+        Field::line("repo_name", "Name", "").required().checked(name),
+        Field::choice("private", "Visibility", &["public", "private"], 1),
+        Field::line("description", "Description", "").checked(description),
+        Field::choice("auth", "Sign in with", &["nothing", "token", "user and password"], 0),
+        Field::line("auth_username", "User", "").help("at the source; only with a password"),
+        Field::secret("auth_secret", "Token or password").help("sent to the source, kept nowhere"),
+    ];
+    Form::new("Migrate a repository", "Migrate", Purpose::Migrate, fields)
+}
+
+pub(super) fn migrate_ask(form: &Form) -> Result<Ask, (&'static str, String)> {
+    let secret = form.text("auth_secret").to_owned();
+    let (username, password, token) = match form.text("auth") {
+        "token" if secret.is_empty() => return Err(("auth_secret", "needed to sign in with a token".to_owned())),
+        "token" => (String::new(), String::new(), secret),
+        "user and password" if form.text("auth_username").is_empty() => {
+            return Err(("auth_username", "needed to sign in with a password".to_owned()));
+        }
+        "user and password" => (form.text("auth_username").to_owned(), secret, String::new()),
+        _ => Default::default(),
+    };
+    Ok(Ask::MigrateRepository(Box::new(MigrateRepository {
+        clone_addr: form.text("clone_addr").to_owned(),
+        repo_owner: form.text("repo_owner").to_owned(),
+        repo_name: form.text("repo_name").to_owned(),
+        private: form.is_on("private"),
+        description: form.text("description").to_owned(),
+        auth_username: username,
+        auth_password: password,
+        auth_token: token,
+        ..MigrateRepository::default()
+    })))
+}

@@ -1,0 +1,217 @@
+//! Repositories and branches as rows.
+
+use std::cmp::Ordering;
+
+use farrier_common::api::{Branch, Repository};
+
+use crate::{
+    output::human_bytes,
+    ui::{
+        list::{Column, Haystack, Row, Shown},
+        view::Role,
+        words,
+    },
+};
+
+/// One word for how a repository is.
+pub(super) fn state(repo: &Repository) -> &'static str {
+    match repo.farrier_migration.as_ref().map(|going| going.state.as_str()) {
+        Some("running") => "migrating",
+        Some("failed") => "FAILED",
+        _ if repo.archived => "archived",
+        _ if repo.empty => "empty",
+        _ if repo.mirror => "mirror",
+        _ => "ok",
+    }
+}
+
+/// The API counts in KiB.
+pub(super) fn bytes(repo: &Repository) -> i64 {
+    repo.size.saturating_mul(1_024)
+}
+
+fn by_name(a: &Repository, b: &Repository) -> Ordering {
+    a.full_name.to_lowercase().cmp(&b.full_name.to_lowercase())
+}
+
+static REPOSITORY: [Column<Repository>; 6] = [
+    Column {
+        title: "NAME",
+        width: 18,
+        right: false,
+        rank: 0,
+        cell: |r, _| Shown::plain(&*r.full_name),
+        order: Some(by_name),
+    },
+    Column {
+        title: "VIS",
+        width: 3,
+        right: false,
+        rank: 3,
+        cell: |r, _| if r.private { Shown::plain("prv") } else { Shown::of(Role::Accent, "pub") },
+        order: Some(|a, b| a.private.cmp(&b.private)),
+    },
+    Column {
+        title: "BRANCH",
+        width: 10,
+        right: false,
+        rank: 5,
+        cell: |r, _| Shown::plain(&*r.default_branch),
+        order: Some(|a, b| a.default_branch.cmp(&b.default_branch)),
+    },
+    Column {
+        title: "SIZE",
+        width: 10,
+        right: true,
+        rank: 2,
+        cell: |r, _| if r.size == 0 { Shown::of(Role::Muted, "-") } else { Shown::plain(human_bytes(bytes(r))) },
+        order: Some(|a, b| a.size.cmp(&b.size)),
+    },
+    Column {
+        title: "CHANGED",
+        width: 7,
+        right: true,
+        rank: 4,
+        cell: |r, now| Shown::plain(words::age(&r.updated_at, now)),
+        order: Some(|a, b| b.updated_at.cmp(&a.updated_at)),
+    },
+    Column {
+        title: "STATE",
+        width: 9,
+        right: false,
+        rank: 1,
+        cell: |r, _| {
+            let state = state(r);
+            let role = match state {
+                "ok" => Role::Ok,
+                "FAILED" => Role::Error,
+                "migrating" => Role::Warn,
+                _ => Role::Muted,
+            };
+            Shown::of(role, state)
+        },
+        order: Some(|a, b| state(a).cmp(state(b))),
+    },
+];
+
+impl Haystack for Repository {
+    fn text(&self) -> String {
+        self.full_name.clone()
+    }
+
+    fn column(&self, name: &str) -> Option<String> {
+        match name {
+            "state" => Some(state(self).to_owned()),
+            "branch" => Some(self.default_branch.clone()),
+            "vis" => Some(if self.private { "private" } else { "public" }.to_owned()),
+            "about" => Some(self.description.clone()),
+            _ => None,
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        match name {
+            "size" => Some(bytes(self)),
+            "age" => words::seconds_since(&self.updated_at, crate::clock::now()),
+            "id" => Some(self.id),
+            _ => None,
+        }
+    }
+}
+
+impl Row for Repository {
+    type Id = i64;
+
+    fn id(&self) -> i64 {
+        self.id
+    }
+
+    fn columns() -> &'static [Column<Self>] {
+        &REPOSITORY
+    }
+
+    fn filters() -> &'static [&'static str] {
+        &["state", "branch", "vis", "about", "size", "age", "id"]
+    }
+
+    fn is_problem(&self) -> bool {
+        state(self) == "FAILED"
+    }
+
+    fn weight(&self) -> i64 {
+        bytes(self)
+    }
+}
+
+static BRANCH: [Column<Branch>; 4] = [
+    Column {
+        title: "BRANCH",
+        width: 16,
+        right: false,
+        rank: 0,
+        cell: |b, _| Shown::plain(&*b.name),
+        order: Some(|a, b| a.name.cmp(&b.name)),
+    },
+    Column {
+        title: "TIP",
+        width: 7,
+        right: false,
+        rank: 1,
+        cell: |b, _| Shown::of(Role::Accent, b.commit.id.chars().take(7).collect::<String>()),
+        order: None,
+    },
+    Column {
+        title: "AGE",
+        width: 4,
+        right: true,
+        rank: 2,
+        cell: |b, now| Shown::plain(words::age(&b.commit.timestamp, now)),
+        order: Some(|a, b| b.commit.timestamp.cmp(&a.commit.timestamp)),
+    },
+    Column {
+        title: "BY",
+        width: 12,
+        right: false,
+        rank: 3,
+        cell: |b, _| Shown::plain(&*b.commit.author.name),
+        order: Some(|a, b| a.commit.author.name.cmp(&b.commit.author.name)),
+    },
+];
+
+impl Haystack for Branch {
+    fn text(&self) -> String {
+        self.name.clone()
+    }
+
+    fn column(&self, name: &str) -> Option<String> {
+        match name {
+            "tip" => Some(self.commit.id.clone()),
+            "by" => Some(self.commit.author.name.clone()),
+            _ => None,
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        (name == "age").then(|| words::seconds_since(&self.commit.timestamp, crate::clock::now())).flatten()
+    }
+}
+
+impl Row for Branch {
+    type Id = String;
+
+    fn id(&self) -> String {
+        self.name.clone()
+    }
+
+    fn columns() -> &'static [Column<Self>] {
+        &BRANCH
+    }
+
+    fn filters() -> &'static [&'static str] {
+        &["tip", "by", "age"]
+    }
+
+    fn is_problem(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,387 @@
+//! Repositories: the list, and what one of them is made of.
+//!
+//! Wide terminals show both side by side; on others the focused one takes the screen. Which is drawn
+//! where is the only difference.
+
+use std::time::Duration;
+
+use farrier_common::{
+    api::{Branch, Repository},
+    client::RepositoryPath,
+};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Screen, ScreenId, branch_form, repo_form, repo_pane, repo_rows, sortable};
+use crate::ui::{
+    keymap::{Action, Scope},
+    layer::{Confirm, Layer, Menu},
+    list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
+    net::{Answer, Ask, Page, Problem},
+    view::Role,
+    view::text,
+    world::{Cmd, Env, World},
+};
+
+/// How often the list is asked for while it is looked at; sooner while something is fetched.
+const PACE: Duration = Duration::from_secs(5);
+const PACE_MIGRATING: Duration = Duration::from_secs(1);
+
+/// What a repository shows of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Overview,
+    Branches,
+}
+
+#[derive(Debug)]
+pub(crate) struct Repositories {
+    pub(super) repos: Feed<Repository>,
+    /// Branches of the repository that is looked at.
+    pub(super) branches: Feed<Branch>,
+    branches_of: Option<RepositoryPath>,
+    in_detail: bool,
+    pub(super) part: Part,
+}
+
+impl Default for Repositories {
+    fn default() -> Self {
+        Self {
+            repos: Feed::new(List::sorted(0)),
+            branches: Feed::new(List::sorted(0)),
+            branches_of: None,
+            in_detail: false,
+            part: Part::Overview,
+        }
+    }
+}
+
+/// The path of a repository, for further questions.
+pub(super) fn path(repo: &Repository) -> Option<RepositoryPath> {
+    repo.full_name.parse().ok()
+}
+
+impl Repositories {
+    fn here(&self) -> Option<(&Repository, RepositoryPath)> {
+        let repo = self.repos.list.current()?;
+        Some((repo, path(repo)?))
+    }
+
+    fn on_branches(&self) -> bool {
+        self.in_detail && self.part == Part::Branches
+    }
+
+    /// Branches are asked for when they are looked at.
+    fn look(&mut self, env: &mut Env) {
+        if self.part != Part::Branches || !(self.in_detail || env.world.split()) {
+            return;
+        }
+        let Some((repo, path)) = self.here() else { return };
+        if repo.empty {
+            self.branches.empty();
+            self.branches.load = Load::Done(env.world.now);
+            self.branches_of = Some(path);
+            return;
+        }
+        if self.branches_of.as_ref() != Some(&path) {
+            self.branches.empty();
+            self.branches_of = Some(path.clone());
+            self.branches.ask(Ask::Branches(path), env);
+        }
+    }
+
+    fn copy(&self, env: &mut Env) {
+        let Some((repo, path)) = self.here() else { return };
+        let mut texts = vec![
+            ('h', "https", repo.clone_url.clone()),
+            ('s', "ssh", repo.ssh_url.clone()),
+            ('n', "name", path.to_string()),
+            ('j', "JSON", serde_json::to_string(repo).unwrap_or_default()),
+        ];
+        if let Some(branch) = self.branches.list.current().filter(|_| self.on_branches()) {
+            texts.extend([('b', "branch", branch.name.clone()), ('c', "commit", branch.commit.id.clone())]);
+        }
+        env.open(Layer::Menu(Menu::copies("Copy", texts)));
+    }
+
+    fn delete(&self, env: &mut Env) {
+        let Some((repo, path)) = self.here() else { return };
+        let mut lines = vec![format!(
+            "{}, {}, default branch {}",
+            crate::output::human_bytes(repo_rows::bytes(repo)),
+            if repo.private { "private" } else { "public" },
+            if repo.default_branch.is_empty() { "none" } else { &repo.default_branch },
+        )];
+        lines.push(
+            "Its branches, its hooks and the artifacts of its runs go with it. This cannot be undone.".to_owned(),
+        );
+        let ask = Ask::DeleteRepository(path.clone());
+        let title = format!("Delete repository {path}");
+        env.open(Layer::Confirm(Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world)));
+    }
+
+    fn delete_branch(&self, env: &mut Env) {
+        let (Some((_, path)), Some(branch)) = (self.here(), self.branches.list.current()) else { return };
+        let lines = vec![
+            format!("{} at {}", branch.name, branch.commit.id),
+            format!("last commit by {}", branch.commit.author.name),
+            "Commits that no other branch or tag has are lost after a while.".to_owned(),
+        ];
+        let ask = Ask::DeleteBranch(path, branch.name.clone());
+        env.open(Layer::Confirm(Confirm::simple(
+            format!("Delete branch {}", branch.name),
+            lines,
+            "Delete",
+            ask,
+            env.world,
+        )));
+    }
+
+    fn back(&mut self) -> bool {
+        if self.on_branches() && self.branches.list.clear_one() {
+            return true;
+        }
+        if std::mem::take(&mut self.in_detail) {
+            return true;
+        }
+        self.repos.list.clear_one()
+    }
+
+    fn act_on_list(&mut self, action: Action, env: &mut Env) -> bool {
+        let acted = if self.on_branches() {
+            self.branches.list.act(action)
+        } else if self.in_detail && !env.world.split() {
+            // What is shown fits or does not: there is nothing to move.
+            matches!(action, Action::Up | Action::Down)
+        } else {
+            self.repos.list.act(action)
+        };
+        self.look(env);
+        acted
+    }
+
+    /// The list again, with `id` under the cursor once it is there.
+    fn again(&mut self, id: Option<i64>, env: &mut Env) {
+        self.repos.stop(env);
+        if let Some(id) = id {
+            self.repos.list.select(id);
+        }
+        self.repos.ask(Ask::Repositories, env);
+    }
+
+    fn took_repositories(&mut self, page: &Page<Repository>, env: &mut Env) {
+        if let Some(gone) = self.repos.take(page.clone(), env.world.now) {
+            env.tell(format!("{} was removed", gone.full_name));
+            self.in_detail = false;
+        }
+        self.look(env);
+    }
+
+    fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
+        let made = match answer {
+            Answer::Repository(repo) => Some(repo.id),
+            _ => None,
+        };
+        match ask {
+            Ask::CreateRepository { .. } => env.tell(format!("{} done", ask.doing())),
+            Ask::MigrateRepository(_) => env.tell(format!("{} goes on in the background", ask.doing())),
+            Ask::EditRepository(path, _) => env.tell(format!("{path} saved")),
+            Ask::DeleteRepository(path) => env.tell(format!("{path} deleted")),
+            Ask::CreateBranch(..) | Ask::DeleteBranch(..) => {
+                env.tell(format!("{} done", ask.doing()));
+                self.branches_of = None;
+            }
+            _ => return,
+        }
+        self.again(made, env);
+        self.look(env);
+    }
+
+    fn login(world: &World) -> String {
+        world.status.as_ref().map(|status| status.identity.clone()).unwrap_or_default()
+    }
+}
+
+impl Screen for Repositories {
+    fn id(&self) -> ScreenId {
+        ScreenId::Repositories
+    }
+
+    fn scopes(&self, _: &World) -> Vec<Scope> {
+        match (self.in_detail, self.part) {
+            (false, _) => vec![Scope::Repositories, Scope::List, Scope::Everywhere],
+            (true, Part::Overview) => vec![Scope::Repository, Scope::Everywhere],
+            (true, Part::Branches) => vec![Scope::Branches, Scope::Repository, Scope::List, Scope::Everywhere],
+        }
+    }
+
+    fn entered(&mut self, env: &mut Env) {
+        if !matches!(self.repos.load, Load::Done(_)) {
+            self.refresh(env);
+        }
+    }
+
+    fn refresh(&mut self, env: &mut Env) {
+        self.repos.ask(Ask::Repositories, env);
+        if self.on_branches()
+            && let Some(path) = self.branches_of.clone()
+        {
+            self.branches.ask(Ask::Branches(path), env);
+        }
+    }
+
+    fn pace(&self) -> Option<Duration> {
+        let migrating = self.repos.list.rows().iter().any(|repo| repo_rows::state(repo) == "migrating");
+        Some(if migrating { PACE_MIGRATING } else { PACE })
+    }
+
+    fn is_loading(&self) -> bool {
+        !self.repos.has_all() && self.repos.is_waiting() || self.branches.is_waiting()
+    }
+
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open if self.here().is_some() => self.in_detail = true,
+            Action::OtherPane if env.world.split() || self.in_detail => self.in_detail = !self.in_detail,
+            Action::NextPart | Action::PreviousPart => {
+                self.part = if self.part == Part::Overview { Part::Branches } else { Part::Overview };
+            }
+            Action::Back => {
+                if self.repos.stop(env) && !self.repos.has_all() {
+                    return true;
+                }
+                return self.back();
+            }
+            Action::New if self.on_branches() => {
+                if let Some((repo, path)) = self.here() {
+                    let from = self.branches.list.current().map_or(&repo.default_branch, |branch| &branch.name);
+                    env.open(Layer::Form(Box::new(branch_form::create(path, from))));
+                }
+            }
+            Action::New => env.open(Layer::Form(Box::new(repo_form::create(&Self::login(env.world))))),
+            Action::Migrate => env.open(Layer::Form(Box::new(repo_form::migrate(&Self::login(env.world))))),
+            Action::Edit => {
+                if let Some((repo, path)) = self.here() {
+                    env.open(Layer::Form(Box::new(repo_form::edit(repo, path))));
+                }
+            }
+            Action::Delete if self.on_branches() => self.delete_branch(env),
+            Action::Delete => self.delete(env),
+            Action::Copy => self.copy(env),
+            Action::Artifacts => {
+                if let Some((_, path)) = self.here() {
+                    env.want(Cmd::Artifacts(path));
+                }
+            }
+            action => return self.act_on_list(action, env),
+        }
+        self.look(env);
+        true
+    }
+
+    fn off(&self, action: Action) -> Option<String> {
+        let here = self.repos.list.current();
+        match action {
+            Action::Delete if self.on_branches() => {
+                let branch = self.branches.list.current();
+                match (branch, here) {
+                    (None, _) => Some("no branch here".to_owned()),
+                    (Some(branch), Some(repo)) if branch.name == repo.default_branch => {
+                        Some("the default branch stays".to_owned())
+                    }
+                    _ => None,
+                }
+            }
+            Action::New if self.on_branches() && here.is_some_and(|repo| repo.empty) => {
+                Some("an empty repository has nothing to begin at".to_owned())
+            }
+            Action::Delete if self.repos.list.marks() > 1 => {
+                Some("one repository at a time; Esc clears marks".to_owned())
+            }
+            Action::Open | Action::Edit | Action::Delete | Action::Copy | Action::Artifacts if here.is_none() => {
+                Some("no repository here".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        match (ask, result) {
+            (Ask::Repositories, Ok(Answer::Repositories(page))) if self.repos.awaits(ask) => {
+                self.took_repositories(page, env);
+            }
+            (Ask::Repositories, Err(problem)) if self.repos.awaits(ask) => self.repos.fail(problem.clone()),
+            (Ask::Branches(_), Ok(Answer::Branches(page))) if self.branches.awaits(ask) => {
+                self.branches.take(page.clone(), env.world.now);
+            }
+            (Ask::Branches(_), Err(problem)) if self.branches.awaits(ask) => self.branches.fail(problem.clone()),
+            (ask, Ok(answer)) => self.changed(ask, answer, env),
+            _ => {}
+        }
+    }
+
+    fn filter(&mut self, text: &str) -> Result<(), String> {
+        if self.on_branches() {
+            self.branches.list.set_filter(Filter::parse(text, Branch::filters())?);
+        } else {
+            self.repos.list.set_filter(Filter::parse(text, Repository::filters())?);
+        }
+        Ok(())
+    }
+
+    fn filter_text(&self) -> String {
+        let filter = if self.on_branches() { self.branches.list.filter() } else { self.repos.list.filter() };
+        filter.text().to_owned()
+    }
+
+    fn sortable(&self) -> Vec<(usize, &'static str)> {
+        if self.on_branches() { sortable::<Branch>() } else { sortable::<Repository>() }
+    }
+
+    fn sort(&mut self, column: usize) {
+        if self.on_branches() {
+            self.branches.list.set_sort(column);
+        } else {
+            self.repos.list.set_sort(column);
+        }
+    }
+
+    fn problem(&self) -> Option<&Problem> {
+        [&self.branches.load, &self.repos.load].into_iter().find_map(|load| match load {
+            Load::Failed(problem) => Some(problem),
+            _ => None,
+        })
+    }
+
+    fn standing(&self, world: &World) -> String {
+        if self.on_branches() {
+            return self.branches.list.standing(self.branches.total);
+        }
+        if self.in_detail && !world.split() {
+            return self.here().map(|(_, path)| path.to_string()).unwrap_or_default();
+        }
+        self.repos.list.standing(self.repos.total)
+    }
+
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        let place = Place {
+            what: "repositories",
+            empty: &["No repositories yet.", "", "n   makes one", "M   fetches one from elsewhere"],
+            focused: !self.in_detail,
+        };
+        if !world.split() {
+            if self.in_detail {
+                repo_pane::draw(self, true, world, area, buf);
+            } else {
+                list::draw(&self.repos, place, world, area, buf);
+            }
+            return;
+        }
+        let left = Rect { width: area.width * 57 / 100, ..area };
+        let right = Rect { x: left.right() + 2, width: area.width - left.width - 2, ..area };
+        list::draw(&self.repos, place, world, Rect { width: left.width - 1, ..left }, buf);
+        for y in area.y..area.bottom() {
+            text(buf, Rect { x: left.right(), y, width: 1, height: 1 }, "│", Role::Muted);
+        }
+        repo_pane::draw(self, self.in_detail, world, right, buf);
+    }
+}

@@ -1,0 +1,95 @@
+//! The terminal, while it belongs to this program.
+//!
+//! Owns what is switched on when it is taken (raw mode, the alternate screen, bracketed paste) and
+//! that all of it is undone exactly once, on every way out: an orderly end, a panic, a signal, a
+//! suspension. After a hang-up nothing is written.
+
+mod backend;
+mod input;
+mod watch;
+
+use std::{
+    fs::File,
+    io::{self, Write as _},
+    os::fd::AsFd as _,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+use ratatui::layout::Size;
+
+pub(crate) use self::{
+    backend::Wire,
+    input::{Said, listen},
+    watch::hang_up,
+};
+
+const TAKE: &str = "\x1b[?1049h\x1b[?2004h\x1b[?25l\x1b[0m\x1b[2J";
+const GIVE: &str = "\x1b[0m\x1b[?2004l\x1b[?25h\x1b[?1049l";
+
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// The terminal, taken. Dropping it gives it back.
+#[derive(Debug)]
+pub(crate) struct Held(());
+
+impl Held {
+    /// Takes the terminal, and sees to it that a panic gives it back before it speaks.
+    pub(crate) fn take() -> io::Result<Self> {
+        take()?;
+        let before = std::panic::take_hook();
+        let own = std::thread::current().id();
+        std::panic::set_hook(Box::new(move |panic| {
+            give();
+            before(panic);
+            if std::thread::current().id() != own {
+                // Without its network or its input the screen would only look alive.
+                // The thread that could end in order waits for this one.
+                std::process::exit(101);
+            }
+        }));
+        Ok(Self(()))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        give();
+    }
+}
+
+/// Takes the terminal; again, when somebody else may have changed it in the meantime.
+pub(crate) fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    TAKEN.store(true, Ordering::SeqCst);
+    stream()?.write_all(TAKE.as_bytes())
+}
+
+/// Gives the terminal back; a second time does nothing.
+pub(crate) fn give() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        // A terminal that cannot be written to has no use for the rest either.
+        let _ = stream().and_then(|mut stream| stream.write_all(GIVE.as_bytes()));
+        let _ = disable_raw_mode();
+    }
+}
+
+/// Gives back what can be given back without writing: for a terminal that nobody reads.
+pub(crate) fn abandon() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        let _ = disable_raw_mode();
+    }
+}
+
+/// The terminal as a file that keeps nothing back: a frame is one write.
+pub(crate) fn stream() -> io::Result<File> {
+    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+/// How large the terminal is.
+pub(crate) fn size() -> io::Result<Size> {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout())?;
+    // A terminal that does not know is taken for the usual one.
+    let or = |n: u16, usual: u16| if n == 0 { usual } else { n };
+    Ok(Size::new(or(size.ws_col, 80), or(size.ws_row, 24)))
+}

@@ -1,0 +1,152 @@
+//! Pictures: from the model to cells.
+//!
+//! Owns the frame around every screen: tabs, banner, status, hints, layers, the card of a terminal
+//! that is too small. Reads the model and changes nothing of it but where windows stood.
+
+mod paint;
+mod plain;
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
+
+pub(crate) use self::paint::{Role, boxed, centred, fit, fit_left, rule, text, width, wrapped};
+use super::{
+    app::App,
+    keymap,
+    layer::Layer,
+    screens::ScreenId,
+    world::{Link, Tone, World},
+};
+
+/// Below this nothing useful fits.
+const WIDTH_MIN: u16 = 40;
+const HEIGHT_MIN: u16 = 10;
+
+/// Draws everything. Answers where the cursor is, if somebody types.
+pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
+    let area = buf.area;
+    let cursor = if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
+        too_small(area, buf);
+        None
+    } else {
+        whole(app, area, buf)
+    };
+    plain::reduce(app.world.look, buf);
+    cursor.filter(|at| area.contains(*at))
+}
+
+fn whole(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
+    let row = |y: u16| Rect { y, height: 1, ..area };
+    tabs(app, row(area.y), buf);
+    let mut body = Rect { y: area.y + 1, height: area.height - 3, ..area };
+    if let Some(line) = banner(&app.world) {
+        text(buf, row(body.y), &line, Role::Error);
+        body = Rect { y: body.y + 1, height: body.height - 1, ..body };
+    }
+    app.screen().draw(&app.world, body, buf);
+    if matches!(app.world.link, Link::Down { .. }) {
+        // Old rows are not to be taken for new ones.
+        buf.set_style(body, Role::Muted.style());
+    }
+    let status = row(area.bottom() - 2);
+    let typed = match app.layers.last() {
+        Some(layer) => layer.draw(&app.world, body, status, buf),
+        None => None,
+    };
+    if !app.layers.last().is_some_and(Layer::owns_status) {
+        status_line(app, status, buf);
+    }
+    hints(app, row(area.bottom() - 1), buf);
+    typed
+}
+
+fn too_small(area: Rect, buf: &mut Buffer) {
+    let lines = [
+        "terminal too small".to_owned(),
+        format!("{}x{}, needs {WIDTH_MIN}x{HEIGHT_MIN}", area.width, area.height),
+        "q quits".to_owned(),
+    ];
+    let top = area.height.saturating_sub(3) / 2;
+    for (line, y) in lines.iter().zip(top..area.height) {
+        centred(buf, Rect { y: area.y + y, height: 1, ..area }, line, Role::Text);
+    }
+}
+
+fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
+    let name = format!("{} {}", app.server(), app.world.link.mark());
+    let role = if app.world.link == Link::Up { Role::Ok } else { Role::Error };
+    let room = fit_left(buf, area, &name, role);
+    let mut left = Rect { width: area.width.saturating_sub(room + 1), ..area };
+    for id in ScreenId::ALL {
+        let active = *id == app.current;
+        let label = match (active, area.width < 80) {
+            (true, _) => format!("[{} {}]", id.digit(), id.tab()),
+            (false, true) => format!(" {} ", id.digit()),
+            (false, false) => format!(" {} {} ", id.digit(), id.tab()),
+        };
+        let used = text(buf, left, &label, if active { Role::Selected } else { Role::Text });
+        left = Rect { x: left.x + used, width: left.width - used, ..left };
+    }
+}
+
+/// What must not be overlooked.
+fn banner(world: &World) -> Option<String> {
+    let Link::Down { since, tries, again_at, .. } = &world.link else { return None };
+    let gone = world.now.saturating_sub(*since).as_secs();
+    let wait = again_at.saturating_sub(world.now).as_secs();
+    Some(format!(
+        "!! No answer from {} for {:02}:{:02} - try {tries} in {wait} s  r now",
+        world.place,
+        gone / 60,
+        gone % 60
+    ))
+}
+
+fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
+    let mut right = area.width;
+    if let Some((tone, notice)) = app.notice() {
+        let role = if tone == Tone::Error { Role::Error } else { Role::Accent };
+        let room = area.width.saturating_sub(area.width / 3);
+        let shown = fit(notice, room);
+        right = area.width - fit_left(buf, area, &shown, role).min(area.width);
+    }
+    let marks = [(app.world.read_only, "RO  "), (app.world.paused, "paused  ")];
+    let marks: String = marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect();
+    let left = format!(" {marks}{}", app.screen().standing(&app.world));
+    text(buf, Rect { width: right.saturating_sub(1), ..area }, &left, Role::Muted);
+}
+
+fn hints(app: &App, area: Rect, buf: &mut Buffer) {
+    let mut hints: Vec<(String, String)> = if let Some(layer) = app.layers.last() {
+        layer.hints()
+    } else {
+        let scopes = app.screen().scopes(&app.world);
+        let shown = keymap::of(&scopes).filter(|binding| !binding.hint.is_empty() && binding.hint != "help");
+        shown
+            .filter_map(|binding| Some((binding.keys.first()?.name(), binding.hint.to_owned())))
+            .chain([("?".to_owned(), "help".to_owned())])
+            .collect()
+    };
+    // The last one is the one that helps when the others do not fit.
+    let last = hints.pop();
+    let cells = |(key, what): &(String, String)| width(key) + 1 + width(what);
+    let mut room = area.width.saturating_sub(2 + last.as_ref().map_or(0, cells));
+    let mut at = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
+    for hint in &hints {
+        let Some(left) = room.checked_sub(cells(hint) + 2) else { break };
+        room = left;
+        at = one_hint(buf, at, hint);
+    }
+    if let Some(hint) = &last {
+        one_hint(buf, at, hint);
+    }
+}
+
+fn one_hint(buf: &mut Buffer, area: Rect, (key, what): &(String, String)) -> Rect {
+    let mut used = text(buf, area, key, Role::Key);
+    let rest = Rect { x: area.x + used, width: area.width - used, ..area };
+    used = (used + text(buf, rest, &format!(" {what}"), Role::Muted) + 2).min(area.width);
+    Rect { x: area.x + used, width: area.width - used, ..area }
+}

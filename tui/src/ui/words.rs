@@ -1,0 +1,126 @@
+//! Numbers and times as people read them on a screen, in as few cells as possible.
+
+use jiff::Timestamp;
+
+/// How long ago or how soon, in at most five cells: `now`, `4m`, `19h`, `88d`, `3y`.
+pub(crate) fn span(seconds: i64) -> String {
+    match seconds.max(0) {
+        0 => "now".to_owned(),
+        s @ 1..60 => format!("{s}s"),
+        s @ 60..3_600 => format!("{}m", s / 60),
+        s @ 3_600..172_800 => format!("{}h", s / 3_600),
+        s @ 172_800..63_072_000 => format!("{}d", s / 86_400),
+        s => format!("{}y", s / 31_536_000),
+    }
+}
+
+/// The age of an RFC 3339 time; a dash for none.
+pub(crate) fn age(text: &str, now: Timestamp) -> String {
+    seconds_since(text, now).map_or_else(|| "-".to_owned(), span)
+}
+
+/// Time until an RFC 3339 time: `89d 23h`, `41m`, `over`; a dash for none.
+pub(crate) fn until(text: &str, now: Timestamp) -> String {
+    let Some(left) = seconds_since(text, now).map(|since| -since) else { return "-".to_owned() };
+    match left {
+        i64::MIN..=0 => "over".to_owned(),
+        s if s >= 172_800 => format!("{}d {}h", s / 86_400, s / 3_600 % 24),
+        s => span(s),
+    }
+}
+
+/// Seconds since an RFC 3339 time. The zero time of the API family is none.
+pub(crate) fn seconds_since(text: &str, now: Timestamp) -> Option<i64> {
+    let then: Timestamp = text.parse().ok()?;
+    (then.as_second() > 0).then(|| now.as_second() - then.as_second())
+}
+
+/// `2026-11-20 14:02:09`, in UTC; a dash for none.
+pub(crate) fn stamp(text: &str) -> String {
+    match text.parse::<Timestamp>() {
+        Ok(then) if then.as_second() > 0 => then.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        _ => "-".to_owned(),
+    }
+}
+
+/// `14:02:07`, in UTC.
+pub(crate) fn clock(text: &str) -> String {
+    text.parse::<Timestamp>().map_or_else(|_| "-".to_owned(), |then| then.strftime("%H:%M:%S").to_string())
+}
+
+/// `1 204`
+pub(crate) fn count(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = String::from(if number < 0 { "-" } else { "" });
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `12d 04:11`
+pub(crate) fn uptime(seconds: i64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    if days > 0 {
+        format!("{days}d {hours:02}:{minutes:02}")
+    } else {
+        format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
+    }
+}
+
+/// A bar of `width` cells that is filled to `part` of `whole`.
+pub(crate) fn bar(part: i64, whole: i64, width: usize) -> String {
+    let filled = if whole > 0 {
+        usize::try_from(part.max(0)).unwrap_or(0).saturating_mul(width) / usize::try_from(whole).unwrap_or(1).max(1)
+    } else {
+        0
+    };
+    let filled = filled.min(width);
+    format!("[{}{}]", "█".repeat(filled), "·".repeat(width - filled))
+}
+
+/// Whole percents.
+pub(crate) fn percent(part: i64, whole: i64) -> i64 {
+    if whole > 0 { part.max(0).saturating_mul(100) / whole } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn ages_are_short() {
+        let now = at("2026-11-21T12:00:00Z");
+        let cases = [
+            ("2026-11-21T12:00:00Z", "now"),
+            ("2026-11-21T11:59:30Z", "30s"),
+            ("2026-11-20T17:00:00Z", "19h"),
+            ("2026-08-25T12:00:00Z", "88d"),
+            ("2022-11-21T12:00:00Z", "4y"),
+            ("0001-01-01T00:00:00Z", "-"),
+            ("", "-"),
+        ];
+        for (text, word) in cases {
+            assert_eq!(age(text, now), word, "{text}");
+        }
+        assert_eq!(until("2027-02-18T11:30:00Z", now), "88d 23h");
+        assert_eq!(until("2026-11-21T12:41:00Z", now), "41m");
+        assert_eq!(until("2026-11-21T12:00:00Z", now), "over");
+    }
+
+    #[test]
+    fn numbers_are_grouped_and_bars_end() {
+        assert_eq!((count(0), count(1_204), count(-1_234_567)), ("0".into(), "1 204".into(), "-1 234 567".into()));
+        assert_eq!(bar(1, 2, 4), "[██··]");
+        assert_eq!(bar(9, 2, 4), "[████]");
+        assert_eq!(bar(1, 0, 2), "[··]");
+        assert_eq!(uptime(12 * 86_400 + 4 * 3_600 + 11 * 60), "12d 04:11");
+    }
+}

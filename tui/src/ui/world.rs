@@ -1,0 +1,134 @@
+//! What every screen may look at, and what it may want.
+//!
+//! Screens change nothing but themselves: what goes beyond is a [`Cmd`], which the application
+//! carries out or hands to the loop. Nothing here does anything.
+
+use std::time::Duration;
+
+use farrier_common::api::Status;
+use jiff::Timestamp;
+use ratatui::layout::Size;
+
+use super::{
+    caps::Look,
+    layer::Layer,
+    net::{Ask, Problem},
+};
+
+/// The link to the daemon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// Nothing was heard yet.
+    Connecting,
+    /// The last answer came.
+    Up,
+    /// Nobody answers, since when, and when it is tried again.
+    Down { since: Duration, tries: u32, again_at: Duration, problem: Problem },
+    /// The daemon answers, but does not want to be asked by this caller.
+    Refused,
+}
+
+impl Link {
+    /// The mark beside the server's name.
+    pub(crate) fn mark(&self) -> &'static str {
+        match self {
+            Self::Connecting => "..",
+            Self::Up => "ok",
+            Self::Down { .. } => "--",
+            Self::Refused => "!!",
+        }
+    }
+}
+
+/// The state that all screens share.
+#[derive(Clone, Debug)]
+pub(crate) struct World {
+    pub(crate) size: Size,
+    pub(crate) look: Look,
+    /// The time of day, for ages.
+    pub(crate) wall: Timestamp,
+    /// Time since the start, for waiting; it never jumps.
+    pub(crate) now: Duration,
+    pub(crate) link: Link,
+    /// Where the daemon is, in words.
+    pub(crate) place: String,
+    /// What the daemon last said of itself.
+    pub(crate) status: Option<Status>,
+    pub(crate) read_only: bool,
+    /// Whether live data stand still.
+    pub(crate) paused: bool,
+    /// Whether the focused pane takes the whole width.
+    pub(crate) full_pane: bool,
+}
+
+impl World {
+    /// Whether list and detail stand side by side.
+    pub(crate) fn split(&self) -> bool {
+        self.size.width >= 110 && !self.full_pane
+    }
+
+    /// Why nothing can be changed now.
+    pub(crate) fn no_changes(&self) -> Option<String> {
+        if self.read_only {
+            return Some("off: --read-only was given".to_owned());
+        }
+        matches!(self.link, Link::Down { .. }).then(|| "off until the daemon answers again".to_owned())
+    }
+}
+
+/// How a notice is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Error,
+}
+
+/// What a screen wants beyond itself.
+#[derive(Clone, Debug)]
+pub(crate) enum Cmd {
+    /// Ask the daemon.
+    Ask(Ask),
+    /// Stop asking.
+    Cancel(Ask),
+    /// Say a line.
+    Tell(Tone, String),
+    /// Put something over the screen.
+    Open(Box<Layer>),
+    /// Show the artifacts of a repository.
+    Artifacts(farrier_common::client::RepositoryPath),
+    /// Put a text where it can be pasted from; the second says what it is.
+    Copy(String, String),
+}
+
+/// A screen's hands.
+#[derive(Debug)]
+pub(crate) struct Env<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) wants: Vec<Cmd>,
+}
+
+impl<'a> Env<'a> {
+    pub(crate) fn new(world: &'a World) -> Self {
+        Self { world, wants: Vec::new() }
+    }
+
+    pub(crate) fn want(&mut self, cmd: Cmd) {
+        self.wants.push(cmd);
+    }
+
+    pub(crate) fn ask(&mut self, ask: Ask) {
+        self.want(Cmd::Ask(ask));
+    }
+
+    pub(crate) fn tell(&mut self, text: impl Into<String>) {
+        self.want(Cmd::Tell(Tone::Plain, text.into()));
+    }
+
+    pub(crate) fn warn(&mut self, text: impl Into<String>) {
+        self.want(Cmd::Tell(Tone::Error, text.into()));
+    }
+
+    pub(crate) fn open(&mut self, layer: Layer) {
+        self.want(Cmd::Open(Box::new(layer)));
+    }
+}

@@ -1,0 +1,94 @@
+//! Hooks and events from the shell, with the real daemon.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
+
+use crate::{
+    program::{finish, program},
+    session::Daemon,
+};
+
+const TARGET: &str = "https://203.0.113.9/hook";
+
+#[test]
+fn an_operator_makes_changes_and_removes_hooks() {
+    let daemon = Daemon::start();
+    daemon.farrier(&["repo", "create", "admin/old"]).ok();
+    let made = daemon.farrier(&["hook", "create", TARGET, "--events", "push,create", "--generate-secret", "--json"]);
+    let (id, secret) = (made.json()["id"].to_string(), made.json()["secret"].as_str().unwrap().to_owned());
+    assert!(secret.starts_with("whsec_") && secret.len() == 50, "{secret}");
+    assert_eq!((&made.json()["scope"], &made.json()["active"]), (&"default".into(), &true.into()));
+    daemon.farrier(&["hook", "create", TARGET, "--system", "--branch-filter", "main"]).ok();
+    assert_eq!(daemon.farrier(&["hook", "list", "--json"]).json()["total_count"], 2);
+    assert_eq!(daemon.farrier(&["hook", "list", "--default", "-q"]).ok().stdout, format!("{id}\n"));
+
+    let shown = daemon.farrier(&["hook", "show", &id]).ok().stdout;
+    assert!(shown.contains(TARGET) && !shown.contains(&secret), "{shown}");
+    let edited = daemon.farrier(&["hook", "edit", &id, "--name", "mirror", "--events", "issues_only", "--json"]).json();
+    assert_eq!((&edited["name"], &edited["has_secret"]), (&"mirror".into(), &true.into()));
+    let cleared = daemon.farrier(&["hook", "edit", &id, "--clear", "secret", "--json"]).json();
+    assert_eq!(
+        (&cleared["events_exact"], &cleared["has_secret"]),
+        (&serde_json::json!(["issues_only"]), &false.into())
+    );
+    assert_eq!(daemon.farrier(&["hook", "off", &id, "--json"]).json()["active"], false);
+    assert_eq!(daemon.farrier(&["hook", "on", &id, "--json"]).json()["active"], true);
+    assert_eq!(daemon.farrier(&["hook", "apply", &id, "--json"]).json()["copied"], 1);
+    assert_eq!(daemon.farrier(&["hook", "list", "--repo", "admin/old", "--json"]).json()["hooks"][0]["name"], "mirror");
+
+    assert_eq!(daemon.farrier(&["hook", "delete", &id]).code, 2, "it has to be said twice");
+    daemon.farrier(&["hook", "delete", &id, "--yes"]).ok();
+    assert_eq!(daemon.farrier(&["hook", "show", &id]).code, 3);
+    let refused = daemon.farrier(&["hook", "create", TARGET, "--type", "dingtalk"]);
+    assert!(refused.code == 1 && refused.stderr.contains("Invalid hook type: dingtalk"), "{refused:?}");
+    let warned = daemon.farrier(&["hook", "create", "http://10.0.0.1/", "--mine"]).ok();
+    assert!(warned.stderr.contains("webhook.allowed_hosts"), "{warned:?}");
+}
+
+#[test]
+fn secrets_come_from_standard_input_and_hooks_move_without_them() {
+    let daemon = Daemon::start();
+    for name in ["admin/one", "admin/two"] {
+        daemon.farrier(&["repo", "create", name]).ok();
+    }
+    let socket = daemon.socket();
+    let with = |arguments: &[&str], input: &str| {
+        finish(program(&daemon.work(".")).args(arguments).env("FARRIER_SOCKET", &socket), input)
+    };
+    let one = ["--repo", "admin/one"];
+    let made = with(&[&["hook", "create", TARGET, "--secret-stdin", "--json"], &one[..]].concat(), "hush\n");
+    assert_eq!(made.json()["has_secret"], true);
+    with(&[&["hook", "create", TARGET, "--events", "create"], &one[..]].concat(), "").ok();
+    let exported = with(&[&["hook", "export"], &one[..]].concat(), "").ok().stdout;
+    assert!(!exported.contains("hush"), "{exported}");
+
+    let imported = with(&["hook", "import", "-", "--repo", "admin/two"], &exported).ok().stdout;
+    assert!(imported.contains("it is off until it has its secret again"), "{imported}");
+    let two = with(&["hook", "list", "--repo", "admin/two", "--json"], "").json();
+    let active: Vec<_> = two["hooks"].as_array().unwrap().iter().map(|hook| hook["active"].clone()).collect();
+    assert_eq!(active, [false, true]);
+    assert_eq!(with(&["hook", "import", "-", "--repo", "admin/two"], "nonsense").code, 2);
+}
+
+#[test]
+fn what_happens_is_listed_and_followed() {
+    let daemon = Daemon::start();
+    daemon.farrier(&["repo", "create", "admin/one"]).ok();
+    let listed = daemon.farrier(&["events", "--jsonl"]).ok().stdout;
+    let event: serde_json::Value = serde_json::from_str(listed.trim()).unwrap();
+    assert_eq!((&event["kind"], &event["repository"]), (&"repository".into(), &"admin/one".into()));
+
+    let after = event["id"].to_string();
+    let mut command = program(&daemon.work("."));
+    command.args(["events", "--follow", "--after", &after, "--json"]).env("FARRIER_SOCKET", daemon.socket());
+    let mut following = command.stdout(Stdio::piped()).spawn().unwrap();
+    daemon.farrier(&["repo", "create", "admin/two"]).ok();
+    let mut line = String::new();
+    BufReader::new(following.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    following.kill().unwrap();
+    following.wait().unwrap();
+    let event: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&event["action"], &event["repository"]), (&"created".into(), &"admin/two".into()));
+}
