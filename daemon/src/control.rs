@@ -72,6 +72,7 @@ impl Control {
             resize(&app.serving.slots, now.server.max_connections, next.server.max_connections);
             resize(&app.uploads, now.artifacts.max_uploads, next.artifacts.max_uploads);
             resize(&app.archives, now.git.max_archives, next.git.max_archives);
+            app.client.allow(&next.webhook.allowed_hosts);
             app.config.replace(next);
             // What is overdue now may not have been before.
             app.sweep.now();

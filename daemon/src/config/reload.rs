@@ -37,6 +37,9 @@ fixed! {
     "git.max_processes" => git.max_processes;
     "git.timeout_secs" => git.timeout;
     "git.max_push_bytes" => git.max_push_bytes;
+    "webhook.max_concurrent" => webhook.max_concurrent;
+    "webhook.proxy_url" => webhook.proxy_url;
+    "webhook.proxy_hosts" => webhook.proxy_hosts;
     "migration.max_running" => migration.max_running;
     "log.json" => log.json;
     "log.directory" => log.directory;

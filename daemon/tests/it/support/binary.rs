@@ -28,7 +28,8 @@ pub struct Binary {
 impl Binary {
     /// A daemon that does not run yet, with `config` as its file.
     pub fn new(config: &str) -> Self {
-        let binary = Self { dir: tempfile::tempdir().expect("a directory"), manager: Manager::default(), program: None, pid: 0 };
+        let binary =
+            Self { dir: tempfile::tempdir().expect("a directory"), manager: Manager::default(), program: None, pid: 0 };
         binary.configure(config);
         binary
     }

@@ -13,8 +13,8 @@ pub mod process;
 mod proxy;
 mod random;
 mod raw;
-mod source;
 pub mod receiver;
+mod source;
 
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ pub use self::{
     proxy::Proxy,
     random::Random,
     raw::Raw,
-    source::Source,
     receiver::{Got, Receiver, Say},
+    source::Source,
 };
 
 /// Every wait of the tests ends here at the latest.

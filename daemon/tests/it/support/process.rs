@@ -55,13 +55,7 @@ impl Program {
         Self::spawn_under(&Manager::default(), dir, data, socket, listen)
     }
 
-    fn spawn_under(
-        manager: &Manager,
-        dir: &Path,
-        data: &Path,
-        socket: &Path,
-        listen: &str,
-    ) -> (Self, ChildStdout) {
+    fn spawn_under(manager: &Manager, dir: &Path, data: &Path, socket: &Path, listen: &str) -> (Self, ChildStdout) {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(log_file(dir)).expect("a file");
         let config = config_file(dir);
         let mut child = manager
