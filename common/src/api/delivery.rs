@@ -17,6 +17,7 @@ pub struct Delivery {
     /// Number of the hook.
     pub hook_id: i64,
     /// The last attempt; absent before the first.
+    #[schema(format = DateTime)]
     pub delivered_at: Option<String>,
     /// Whether the last attempt was asked for by somebody.
     pub redelivery: bool,
@@ -37,14 +38,17 @@ pub struct Delivery {
     /// Always absent.
     pub throttled_at: Option<String>,
     /// `pending`, `success`, `failed`, `cancelled`.
+    #[schema(pattern = "^(pending|success|failed|cancelled)$")]
     pub state: String,
     /// How it came to be: `event` or `test`.
     pub trigger: String,
     /// Attempts so far.
     pub attempts: u32,
     /// When the next attempt is due; absent: none is, or it waits in line.
+    #[schema(format = DateTime)]
     pub next_attempt_at: Option<String>,
     /// When it was made.
+    #[schema(format = DateTime)]
     pub created_at: String,
 }
 
@@ -72,6 +76,7 @@ pub struct DeliveryRequest {
     /// Headers; secrets are masked.
     pub headers: BTreeMap<String, String>,
     /// The event, as native hooks get it; null when it is forgotten or too large to be shown.
+    #[schema(value_type = Option<Object>)]
     pub payload: Value,
 }
 
@@ -96,6 +101,7 @@ pub struct DeliveryAttempt {
     /// `event`, `retry`, `manual`, `test`.
     pub trigger: String,
     /// When it began.
+    #[schema(format = DateTime)]
     pub started_at: String,
     /// How long it took, seconds.
     pub duration: f64,

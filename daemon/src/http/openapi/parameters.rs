@@ -25,10 +25,10 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("team", "Number of the team.", Number),
     ("token", "Number or name of the token.", Text),
     ("id", "Its number.", Number),
+    ("delivery", "Identifier or number of the delivery.", Text),
     ("run", "Number of the run.", Number),
     ("job", "Number of the job.", Number),
     ("attempt", "Number of the attempt; there is only 1.", Number),
-    ("delivery", "Identifier or number of the delivery.", Text),
     ("key", "Key of the licence.", Text),
     ("template", "Name of the template.", Text),
     ("sha", "Id of the object in full.", Form("^([0-9a-f]{40}|[0-9a-f]{64})$")),
@@ -91,6 +91,52 @@ queries! {
         per_page: u64,
     }
 
+    /// Which deliveries.
+    DeliveryQuery {
+        /// How they ended.
+        #[param(pattern = "^(success|failure|pending|cancelled)$")]
+        status: String,
+        /// Only those of this event.
+        event: String,
+        /// Only those of the hook with this number, where all are listed.
+        #[param(minimum = 1)]
+        hook: u64,
+        /// Only those that are not older.
+        #[param(format = DateTime)]
+        since: String,
+        /// Only those that are older.
+        #[param(format = DateTime)]
+        until: String,
+        /// The delivery behind which the page begins, as `Link` has it.
+        #[param(minimum = 1)]
+        cursor: u64,
+        /// Which page, from 1; without a cursor.
+        #[param(minimum = 1, default = 1)]
+        page: u64,
+        /// Items of a page; more than 50 are 50.
+        #[param(minimum = 1, maximum = 50, default = 30)]
+        limit: u64,
+    }
+
+    /// What a hook is tested with.
+    TestQuery {
+        /// Branch, tag or commit; absent: the default branch.
+        #[param(rename = "ref")]
+        revision: String,
+        /// `owner/name` of a repository, for hooks that belong to none; absent: one with a commit.
+        repository: String,
+        /// Whether to wait for what comes of it.
+        #[param(default = false)]
+        wait: bool,
+    }
+
+    /// How a hook is greeted.
+    PingQuery {
+        /// Whether to wait for what comes of it.
+        #[param(default = false)]
+        wait: bool,
+    }
+
     /// A page of a tree.
     Trees {
         /// Also what stands in directories below.
@@ -102,51 +148,6 @@ queries! {
         /// Entries of a page; more than 1000 are 1000.
         #[param(minimum = 1, maximum = 1000, default = 1000)]
         per_page: u64,
-    }
-
-    /// Which deliveries.
-    WhichDeliveries {
-        /// Only those of this hook.
-        #[param(minimum = 0)]
-        hook: u64,
-        /// Only those in this state.
-        #[param(pattern = "^(success|failure|failed|pending|cancelled)$")]
-        status: String,
-        /// Only those of this event.
-        event: String,
-        /// Only those made since, RFC 3339 or seconds since the epoch.
-        since: String,
-        /// Only those made until then.
-        until: String,
-        /// Only those before this number: what the `Link` of a page leads to.
-        #[param(minimum = 0)]
-        cursor: u64,
-        /// Which page, from 1; not with a cursor.
-        #[param(minimum = 1, default = 1)]
-        page: u64,
-        /// Items of a page; more than 50 are 50.
-        #[param(minimum = 1, maximum = 50, default = 30)]
-        limit: u64,
-        /// The same as `limit`.
-        #[param(minimum = 1, maximum = 50)]
-        per_page: u64,
-    }
-
-    /// Whether to wait for the answer.
-    Waiting {
-        /// Answer when an attempt was made.
-        wait: bool,
-    }
-
-    /// What a hook is tested with.
-    TestWith {
-        /// Branch, tag or commit; absent: the default branch.
-        #[param(rename = "ref")]
-        revision: String,
-        /// `owner/name`, for hooks of no repository; absent: the newest one with commits.
-        repo: String,
-        /// Answer when an attempt was made.
-        wait: bool,
     }
 
     /// Of which revision.

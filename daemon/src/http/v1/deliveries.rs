@@ -14,7 +14,7 @@ use crate::{
         auth::{Caller, Needs, OfAdmin, OfOrganization, OfRepository, OfUser, SignedIn},
         error::ApiError,
         extract::{Input, Output, ok},
-        openapi::parameters::{TestWith, Waiting, WhichDeliveries},
+        openapi::parameters::{DeliveryQuery, PingQuery, TestQuery},
         page::Page,
         query, show,
     },
@@ -112,13 +112,13 @@ impl<A: At> FromRequestParts<App> for AtHook<A> {
     }
 }
 
-/// Deliveries of a hook, the newest first.
+/// What a hook was sent, newest first. `Link` leads to the next page.
 #[utoipa::path(
     get, path = "/admin/hooks/{id}/deliveries",
     operation_id = "adminListHookDeliveries", tag = "admin",
-    params(WhichDeliveries),
+    params(DeliveryQuery),
     security(("account" = [])),
-    responses((status = 200, body = Vec<api::Delivery>), (status = 422)),
+    responses((status = 200, body = Vec<api::Delivery>), (status = 422, description = "A filter means nothing.")),
 )]
 pub(in crate::http) async fn list<A: At>(
     State(app): State<App>,
@@ -129,7 +129,7 @@ pub(in crate::http) async fn list<A: At>(
     list_of(&app, at.of, uri.path(), query.as_deref()).await
 }
 
-/// A delivery: what was sent and answered, attempt by attempt.
+/// One delivery: its last request and answer, and every attempt.
 #[utoipa::path(
     get, path = "/admin/hooks/{id}/deliveries/{delivery}",
     operation_id = "adminGetHookDelivery", tag = "admin",
@@ -143,11 +143,11 @@ pub(in crate::http) async fn get<A: At>(
     detail(&app, at.of, at.path.get("delivery")).await
 }
 
-/// Sends a delivery again, with the same identifier.
+/// Sends a delivery again, under the same identifier.
 #[utoipa::path(
     post, path = "/admin/hooks/{id}/deliveries/{delivery}/attempts",
-    operation_id = "adminRedeliverHookDelivery", tag = "admin",
-    responses((status = 202, body = api::Delivery), (status = 409, description = "Its hook or its event is gone.")),
+    operation_id = "adminRedeliverHook", tag = "admin",
+    responses((status = 202, body = api::Delivery), (status = 409, description = "The hook of the delivery, or what it said, is gone.")),
 )]
 pub(in crate::http) async fn redeliver<A: At>(
     State(app): State<App>,
@@ -157,7 +157,7 @@ pub(in crate::http) async fn redeliver<A: At>(
     Ok(Output(StatusCode::ACCEPTED, show::delivery(&row)))
 }
 
-/// Sends every delivery of a hook again that has failed.
+/// Sends what a hook has missed again.
 #[utoipa::path(
     post, path = "/admin/hooks/{id}/recover",
     operation_id = "adminRecoverHook", tag = "admin",
@@ -183,15 +183,14 @@ async fn recover_of(
     Ok(Output(StatusCode::ACCEPTED, api::RecoveredDeliveries { count }))
 }
 
-/// Sends a push that has not happened, so that the receiver can be tried.
+/// Sends a push that did not happen to a hook, whatever it asks for.
 #[utoipa::path(
     post, path = "/admin/hooks/{id}/tests",
     operation_id = "adminTestHook", tag = "admin",
-    params(TestWith),
+    params(TestQuery),
     responses(
-        (status = 200, body = api::DeliveryDetail, description = "What came of it, when the caller waits."),
-        (status = 204, description = "It is in line; `X-Farrier-Delivery` names it."),
-        (status = 422, description = "There is nothing to test with."),
+        (status = 200, body = api::DeliveryDetail, description = "What came of it, when that was waited for."),
+        (status = 204, description = "It is on its way; `X-Farrier-Delivery` names it."),
     ),
 )]
 pub(in crate::http) async fn test<A: At>(
@@ -200,19 +199,19 @@ pub(in crate::http) async fn test<A: At>(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let value = |name| query::value(query.as_deref(), name).unwrap_or_default();
-    let with = With { revision: value("ref"), repository: value("repo") };
+    let with = With { revision: value("ref"), repository: value("repository") };
     let row = test::test(&app, &at.identity, at.place, at.hook, &with).await?;
     tested(&app, at.of, &row, query.as_deref()).await
 }
 
-/// Sends a ping.
+/// Sends a greeting to a hook.
 #[utoipa::path(
     post, path = "/admin/hooks/{id}/pings",
     operation_id = "adminPingHook", tag = "admin",
-    params(Waiting),
+    params(PingQuery),
     responses(
-        (status = 200, body = api::DeliveryDetail, description = "What came of it, when the caller waits."),
-        (status = 204, description = "It is in line; `X-Farrier-Delivery` names it."),
+        (status = 200, body = api::DeliveryDetail, description = "What came of it, when that was waited for."),
+        (status = 204, description = "It is on its way; `X-Farrier-Delivery` names it."),
     ),
 )]
 pub(in crate::http) async fn ping<A: At>(
@@ -237,13 +236,13 @@ async fn tested(
     Ok((StatusCode::NO_CONTENT, [(DELIVERY, guid)]).into_response())
 }
 
-/// Deliveries of all hooks, the newest first.
+/// What all hooks were sent, deleted ones too, newest first.
 #[utoipa::path(
     get, path = "/deliveries",
     operation_id = "farrierListDeliveries", tag = "farrier",
-    params(WhichDeliveries),
+    params(DeliveryQuery),
     security(("account" = [])),
-    responses((status = 200, body = Vec<api::Delivery>), (status = 422)),
+    responses((status = 200, body = Vec<api::Delivery>), (status = 422, description = "A filter means nothing.")),
 )]
 pub(in crate::http) async fn list_all(
     State(app): State<App>,
@@ -254,7 +253,7 @@ pub(in crate::http) async fn list_all(
     list_of(&app, Of::All, uri.path(), query.as_deref()).await
 }
 
-/// A delivery of any hook.
+/// One delivery of any hook.
 #[utoipa::path(
     get, path = "/deliveries/{delivery}",
     operation_id = "farrierGetDelivery", tag = "farrier",
@@ -273,7 +272,7 @@ pub(in crate::http) async fn get_any(
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/attempts",
     operation_id = "farrierRedeliver", tag = "farrier",
-    responses((status = 202, body = api::Delivery), (status = 409, description = "Its hook or its event is gone.")),
+    responses((status = 202, body = api::Delivery), (status = 409, description = "The hook of the delivery, or what it said, is gone.")),
 )]
 pub(in crate::http) async fn redeliver_any(
     State(app): State<App>,
@@ -284,7 +283,7 @@ pub(in crate::http) async fn redeliver_any(
     Ok(Output(StatusCode::ACCEPTED, show::delivery(&row)))
 }
 
-/// Sends every delivery of a hook of any place again that has failed.
+/// Sends what a hook of any place has missed again.
 #[utoipa::path(
     post, path = "/hooks/{id}/recover",
     operation_id = "farrierRecoverHook", tag = "farrier",

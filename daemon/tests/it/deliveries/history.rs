@@ -204,7 +204,7 @@ async fn check_56_a_test_reaches_any_hook_exactly_once() {
     assert_eq!(at_hook(&farrier, Method::PATCH, id, "", body).await.status, 200);
     let test = async |query: &str| at_hook(&farrier, Method::POST, id, &format!("/tests{query}"), Value::Null).await;
     assert_eq!(test("").await.status, 404, "nothing was ever pushed");
-    assert_eq!(test("?repo=admin/demo").await.status, 404);
+    assert_eq!(test("?repository=admin/demo").await.status, 404);
     let token = farrier.token("admin", &["all"]).await;
     let work = Client::init(farrier.scratch().join("work"));
     let tip = work.commit("a", "a");
@@ -216,7 +216,7 @@ async fn check_56_a_test_reaches_any_hook_exactly_once() {
     let json = got[0].json();
     assert_eq!((&json["before"], &json["after"]), (&json!(tip), &json!(tip)));
     assert_eq!((&json["total_commits"], &json["commits"][0]["id"]), (&json!(1), &json!(tip)));
-    assert_eq!((test("?ref=nowhere").await.status, test("?repo=admin/none").await.status), (404, 404));
+    assert_eq!((test("?ref=nowhere").await.status, test("?repository=admin/none").await.status), (404, 404));
     let waited = test("?ref=main&wait=1").await;
     assert_eq!((waited.status, &waited.json()["state"]), (200, &json!("success")));
     receiver.say([Say::Status(500)]);
