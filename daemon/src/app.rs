@@ -1,6 +1,6 @@
 //! What every request and every background task works with.
 
-use std::sync::{Arc, atomic::AtomicI64};
+use std::sync::{Arc, Weak, atomic::AtomicI64};
 
 use tokio::sync::Semaphore;
 
@@ -8,9 +8,9 @@ use crate::{
     background::{Growth, Outbox, Wake},
     blob::{BlobStore, digest::Digests},
     clock::{Clock, Millis},
-    config::Config,
+    config::Live,
     git::Git,
-    http::PeerRules,
+    http::{PeerRules, Requests},
     model::secret::SigningKey,
     service::{artifacts::Receiving, events::Ledger, migrations::Migrations, sign_in::SignIn},
     store::Store,
@@ -24,8 +24,8 @@ pub struct App(Arc<Shared>);
 
 /// The fields behind [`App`].
 pub struct Shared {
-    /// Configuration as it was when the daemon started.
-    pub config: Config,
+    /// The configuration in force.
+    pub config: Live,
     /// Base address that answers are built from; no slash at its end.
     pub root_url: String,
     /// The time.
@@ -82,7 +82,7 @@ pub struct Keys {
 }
 
 /// Figures about serving.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Serving {
     /// When the daemon became ready.
     pub started_ms: Millis,
@@ -90,6 +90,10 @@ pub struct Serving {
     pub listeners: Vec<(&'static str, String)>,
     /// Open client connections.
     pub connections: Arc<AtomicI64>,
+    /// Answered requests.
+    pub requests: Arc<Requests>,
+    /// How many more may be open; bounded by `server.max_connections`.
+    pub slots: Arc<Semaphore>,
 }
 
 impl App {
@@ -98,9 +102,25 @@ impl App {
         Self(Arc::new(shared))
     }
 
+    /// The same without keeping it.
+    pub fn weak(&self) -> WeakApp {
+        WeakApp(Arc::downgrade(&self.0))
+    }
+
     /// The present time, milliseconds since the epoch.
     pub fn now_ms(&self) -> Millis {
         self.clock.now_ms()
+    }
+}
+
+/// An [`App`] that ends when the daemon does.
+#[derive(Clone)]
+pub struct WeakApp(Weak<Shared>);
+
+impl WeakApp {
+    /// The app, if the daemon runs.
+    pub fn upgrade(&self) -> Option<App> {
+        self.0.upgrade().map(App)
     }
 }
 

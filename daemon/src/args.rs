@@ -32,6 +32,11 @@ pub struct Args {
 pub enum Command {
     /// Prints every problem of the configuration; exits with 0 if there is none.
     CheckConfig,
+    /// Checks the configuration, lets a running daemon read it again, and prints what came of it.
+    Reload {
+        /// The daemon's process.
+        pid: i32,
+    },
     /// Compares store and disk of a stopped daemon; exits with 3 if damage is left.
     CheckData {
         /// Mends what can be mended without losing anything.

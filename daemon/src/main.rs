@@ -9,8 +9,10 @@ use farrierd::{
     check::{self, Options},
     clock::Clock,
     config::{Config, Places},
+    manager,
+    reload::{self, ReloadError},
     serve::{self, Listener},
-    telemetry,
+    telemetry::{self, Logs},
 };
 use tokio::{
     signal::unix::{SignalKind, signal},
@@ -38,9 +40,10 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Some(Command::CheckData { repair, git, json }) => return check_data(&config, Options { repair, git }, json),
+        Some(Command::Reload { pid }) => return ask_to_reload(pid, &config),
         None => {}
     }
-    let _logs = match telemetry::init(&config.log) {
+    let logs = match telemetry::init(&config.log) {
         Ok(guard) => guard,
         Err(error) => {
             complain(&error);
@@ -48,7 +51,7 @@ fn main() -> ExitCode {
         }
     };
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => match runtime.block_on(daemon(config)) {
+        Ok(runtime) => match runtime.block_on(daemon(&args, config, &logs)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => failed(error.as_ref()),
         },
@@ -79,23 +82,29 @@ fn check_data(config: &Config, options: Options, json: bool) -> ExitCode {
     if report.damage_left == 0 { ExitCode::SUCCESS } else { ExitCode::from(DAMAGED) }
 }
 
-async fn daemon(config: Config) -> Result<(), Box<dyn StdError>> {
+async fn daemon(args: &Args, config: Config, logs: &Logs) -> Result<(), Box<dyn StdError>> {
+    // From the first moment on: what nobody listens for ends the process.
+    let hangups = signal(SignalKind::hangup())?;
     let listeners = listen(&config)?;
     let stop = CancellationToken::new();
     let (started, answering) = oneshot::channel();
     let data_dir = config.data_dir.clone();
     let running = farrierd::run(config, listeners, Clock::system(), stop.clone(), started);
     tokio::pin!(running);
-    tokio::select! {
+    let about = tokio::select! {
         ended = &mut running => return Ok(ended?),
-        about = answering => if let Ok(about) = about { announce(&about, &data_dir) },
-    }
+        about = answering => about?,
+    };
+    announce(&about, &data_dir);
+    let read = || args::configuration(args, places());
     tokio::select! {
         ended = &mut running => return Ok(ended?),
         () = told_to_stop() => {}
+        () = manager::prove_life(about.control.clone()) => {}
+        () = reload::serve(hangups, read, about.control, logs, &data_dir) => {}
     }
     tracing::info!("stopping: running requests may end");
-    let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+    manager::stopping();
     stop.cancel();
     tokio::select! {
         ended = &mut running => Ok(ended?),
@@ -116,18 +125,18 @@ fn bound_arenas() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn bound_arenas() {}
 
-/// Sockets of the service manager if it opened some, else what is configured.
+/// Sockets of the service manager, and of each kind that it opened none of what is configured.
 fn listen(config: &Config) -> Result<Vec<Listener>, Box<dyn StdError>> {
-    let inherited = serve::inherited()?;
-    if !inherited.is_empty() {
-        return Ok(inherited);
-    }
-    let mut listeners = Vec::new();
-    for address in &config.server.listen {
+    let mut listeners = serve::inherited()?;
+    let opened = |kind| listeners.iter().any(|listener: &Listener| listener.kind() == kind);
+    let (tcp, unix) = (opened("tcp"), opened("unix"));
+    for address in config.server.listen.iter().filter(|_| !tcp) {
         let listener = serve::bind_tcp(*address).map_err(|error| format!("listening on {address} failed: {error}"))?;
         listeners.push(Listener::tcp(listener)?);
     }
-    listeners.push(serve::bind_unix(&config.socket.path, config.socket.group.as_deref())?);
+    if !unix {
+        listeners.push(serve::bind_unix(&config.socket.path, config.socket.group.as_deref())?);
+    }
     Ok(listeners)
 }
 
@@ -145,8 +154,16 @@ fn announce(about: &Started, data_dir: &Path) {
     let mut lines: Vec<String> =
         about.listeners.iter().map(|(kind, address)| format!("farrierd listens on {kind} {address}")).collect();
     lines.push(format!("data lies in {}, the API under {}/api/v1", data_dir.display(), about.root_url));
-    lines.push(String::new());
-    lines.push("next: look at it from another terminal".to_owned());
+    if std::env::var_os("JOURNAL_STREAM").is_none() {
+        lines.extend(next_step(about));
+    }
+    let _ = writeln!(std::io::stdout().lock(), "{}", lines.join("\n"));
+    manager::ready("ready");
+    tracing::info!(root_url = about.root_url, "ready");
+}
+
+/// For who has started it in a terminal.
+fn next_step(about: &Started) -> [String; 3] {
     let socket = about.listeners.iter().find(|(kind, _)| *kind == "unix").map(|(_, path)| path);
     let option = match socket {
         // The client looks at this user's place by itself.
@@ -154,14 +171,25 @@ fn announce(about: &Started, data_dir: &Path) {
         Some(path) => format!("--socket {path} "),
         None => format!("--url {} ", about.root_url),
     };
-    lines.push(format!("  cargo run --release -p farrier -- {option}status"));
-    let _ = writeln!(std::io::stdout().lock(), "{}", lines.join("\n"));
-    let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
-    tracing::info!(root_url = about.root_url, "ready");
+    let command = format!("  cargo run --release -p farrier -- {option}status");
+    [String::new(), "next: look at it from another terminal".to_owned(), command]
 }
 
 fn places() -> Places {
     Places::from_env(|name| std::env::var(name))
+}
+
+fn ask_to_reload(pid: i32, config: &Config) -> ExitCode {
+    match reload::ask(pid, &config.data_dir) {
+        Ok(said) => {
+            println!("{said}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(if matches!(error, ReloadError::Refused(_)) { BAD_CONFIG } else { FAILED })
+        }
+    }
 }
 
 fn refuse(error: &ArgsError) -> ExitCode {

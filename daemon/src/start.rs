@@ -18,7 +18,8 @@ use crate::{
     background,
     blob::{BlobError, LocalBlobs, digest::Digests},
     clock::{Clock, Millis},
-    config::Config,
+    config::{Config, Live},
+    control::Control,
     git::Git,
     http::{self, Front, PeerRules},
     model::secret::{self, SigningKey},
@@ -100,6 +101,8 @@ pub struct Started {
     pub root_url: String,
     /// `(kind, address)` of each listener.
     pub listeners: Vec<(&'static str, String)>,
+    /// What can be done to it while it runs.
+    pub control: Control,
 }
 
 /// Runs the daemon until `stop` is cancelled, then lets running requests end.
@@ -131,9 +134,10 @@ pub async fn run_with_store(
     migrations::recover(&app).await.map_err(RunError::Recover)?;
     let interrupted = pushes::interrupted(&app).await.map_err(RunError::Recover)?;
     let router = http::router(app.clone());
-    let front = Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone());
+    let front =
+        Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone(), app.serving.requests.clone());
     let limits = Limits {
-        max_connections: app.config.server.max_connections,
+        slots: app.serving.slots.clone(),
         header_timeout: app.config.server.header_timeout,
         idle_timeout: app.config.server.idle_timeout,
         drain_grace: app.config.server.drain_grace,
@@ -146,7 +150,11 @@ pub async fn run_with_store(
     tasks.keep("deliver", background::run_deliver(app.clone())).await;
     tasks.short(pushes::recover(app.clone(), interrupted));
 
-    let about = Started { root_url: app.root_url.clone(), listeners: app.serving.listeners.clone() };
+    let about = Started {
+        root_url: app.root_url.clone(),
+        listeners: app.serving.listeners.clone(),
+        control: Control::new(&app),
+    };
     drop(app);
     let _ = started.send(about);
     Ok(tasks.supervise(grace).await?)
@@ -198,7 +206,9 @@ async fn build(
     let serving = Serving {
         started_ms: now,
         listeners: listeners.iter().map(|listener| (listener.kind(), listener.address().to_owned())).collect(),
-        ..Serving::default()
+        connections: Arc::default(),
+        requests: Arc::default(),
+        slots: Arc::new(Semaphore::new(config.server.max_connections)),
     };
     Ok(App::new(Shared {
         client: webhook::Client::new(&config.webhook),
@@ -207,7 +217,7 @@ async fn build(
         migrations: Migrations::new(config.migration.max_running),
         archives: Arc::new(Semaphore::new(config.git.max_archives)),
         uploads: Arc::new(Semaphore::new(config.artifacts.max_uploads)),
-        config,
+        config: Live::new(config),
         clock,
         store,
         blobs,

@@ -66,6 +66,11 @@ impl Tasks {
         tokio::spawn(self.short.track_future(task));
     }
 
+    /// Short tasks that run.
+    pub fn short_running(&self) -> usize {
+        self.short.len()
+    }
+
     /// Runs `work` to its end, also when nobody waits for it any more.
     pub async fn carry<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
         let (done, result) = oneshot::channel();

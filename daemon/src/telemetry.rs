@@ -6,7 +6,12 @@ use std::io::IsTerminal as _;
 
 use tracing_appender::{non_blocking::WorkerGuard, rolling};
 use tracing_subscriber::{
-    Layer, Registry, filter::Targets, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+    Layer, Registry,
+    filter::Targets,
+    fmt,
+    layer::SubscriberExt as _,
+    reload::{self, Handle},
+    util::SubscriberInitExt as _,
 };
 
 use crate::config::Log;
@@ -19,19 +24,42 @@ pub enum TelemetryError {
     Directory(#[from] rolling::InitError),
 }
 
-/// Starts logging. What is given back must live as long as lines are to be written.
-pub fn init(log: &Log) -> Result<Option<WorkerGuard>, TelemetryError> {
-    let filter = || log.filter.parse::<Targets>().unwrap_or_else(|_| Targets::new().with_default(tracing::Level::INFO));
+/// Where lines go. It must live as long as lines are to be written.
+pub struct Logs {
+    filters: Vec<Handle<Targets, Registry>>,
+    _files: Option<WorkerGuard>,
+}
+
+impl Logs {
+    /// What is logged from now on, in the words of `log.filter`.
+    pub fn set_filter(&self, directives: &str) {
+        for filter in &self.filters {
+            // The subscriber is there as long as the process.
+            let _ = filter.modify(|targets| *targets = parse(directives));
+        }
+    }
+}
+
+type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Starts logging.
+pub fn init(log: &Log) -> Result<Logs, TelemetryError> {
+    let mut filters = Vec::new();
+    let mut filtered = |layer: BoxedLayer| -> BoxedLayer {
+        let (filter, handle) = reload::Layer::new(parse(&log.filter));
+        filters.push(handle);
+        layer.with_filter(filter).boxed()
+    };
     let terminal = std::io::stderr().is_terminal();
     // The journal stamps lines by itself.
     let journal = std::env::var_os("JOURNAL_STREAM").is_some();
     let stderr = fmt::layer().with_writer(std::io::stderr).with_ansi(terminal);
-    let stderr: Box<dyn Layer<Registry> + Send + Sync> = match (log.json, journal) {
+    let stderr: BoxedLayer = match (log.json, journal) {
         (true, _) => stderr.json().boxed(),
         (false, true) => stderr.without_time().boxed(),
         (false, false) => stderr.boxed(),
     };
-    let mut layers = vec![stderr.with_filter(filter()).boxed()];
+    let mut layers = vec![filtered(stderr)];
     let mut guard = None;
     if let Some(directory) = &log.directory {
         let files = rolling::Builder::new()
@@ -44,9 +72,14 @@ pub fn init(log: &Log) -> Result<Option<WorkerGuard>, TelemetryError> {
         let (writer, worker) = tracing_appender::non_blocking::NonBlockingBuilder::default().lossy(false).finish(files);
         guard = Some(worker);
         let file = fmt::layer().with_writer(writer).with_ansi(false);
-        let file: Box<dyn Layer<Registry> + Send + Sync> = if log.json { file.json().boxed() } else { file.boxed() };
-        layers.push(file.with_filter(filter()).boxed());
+        let file: BoxedLayer = if log.json { file.json().boxed() } else { file.boxed() };
+        layers.push(filtered(file));
     }
     tracing_subscriber::registry().with(layers).init();
-    Ok(guard)
+    Ok(Logs { filters, _files: guard })
+}
+
+/// The configuration has checked them.
+fn parse(directives: &str) -> Targets {
+    directives.parse().unwrap_or_else(|_| Targets::new().with_default(tracing::Level::INFO))
 }

@@ -21,6 +21,11 @@ use clap::{CommandFactory as _, Parser as _};
 
 use self::{args::Cli, exit::Failure, output::Output};
 
+/// The command line, for manual pages and completions.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Runs the program with `args`, the first of which is its name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {

@@ -4,7 +4,9 @@
 //! no environment but what [`Places`] was given, and opens nothing.
 
 pub mod file;
+mod live;
 mod places;
+mod reload;
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -15,7 +17,7 @@ use std::{
 use ipnet::IpNet;
 use url::Url;
 
-pub use self::{file::Problem, places::Places};
+pub use self::{file::Problem, live::Live, places::Places, reload::keep_fixed};
 
 /// Everything that can be configured.
 #[derive(Clone, Debug, PartialEq)]

@@ -24,7 +24,10 @@ mod upkeep;
 use std::{
     env, io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -66,6 +69,8 @@ struct Shared {
     max_push_bytes: u64,
     /// One permit for each process.
     processes: Arc<Semaphore>,
+    max_processes: usize,
+    started: AtomicU64,
     /// Streams leave some of the processes to short calls: slow clients must not stop the API.
     streams: Arc<Semaphore>,
     locks: locks::Locks,
@@ -113,6 +118,8 @@ impl Git {
             timeout: config.timeout,
             max_push_bytes: config.max_push_bytes,
             processes: Arc::new(Semaphore::new(config.max_processes)),
+            max_processes: config.max_processes,
+            started: AtomicU64::new(0),
             streams: Arc::new(Semaphore::new(streams_of(config.max_processes))),
             locks: locks::Locks::default(),
             greetings: Default::default(),
@@ -172,6 +179,12 @@ impl Git {
     /// How long a process may run, or stand still while it streams.
     pub fn timeout(&self) -> Duration {
         self.0.timeout
+    }
+
+    /// How many processes run, and how many were started.
+    pub fn processes(&self) -> (u64, u64) {
+        let running = self.0.max_processes.saturating_sub(self.0.processes.available_permits());
+        (running as u64, self.0.started.load(Ordering::Relaxed))
     }
 
     /// Largest push, bytes.

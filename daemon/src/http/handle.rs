@@ -23,6 +23,7 @@ use super::{
     auth::query_token,
     body::{Lingering, Stalling},
     error::{ApiError, complete},
+    requests::Requests,
 };
 use crate::{model::secret, serve::Peer, tasks::Tasks, webhook::request::ATTEMPT};
 
@@ -73,18 +74,20 @@ struct Shared {
     idle_timeout: Duration,
     ids: RequestIds,
     tasks: Tasks,
+    requests: Arc<Requests>,
 }
 
 impl Front {
-    /// A front for `router`; a body that stands still for `idle_timeout` is given up.
-    pub fn new(router: Router, root_url: &str, idle_timeout: Duration, tasks: Tasks) -> Self {
+    /// A front for `router`; a body that stands still for `idle_timeout` is given up. What is answered
+    /// is counted in `requests`.
+    pub fn new(router: Router, root_url: &str, idle_timeout: Duration, tasks: Tasks, requests: Arc<Requests>) -> Self {
         let root_url = root_url.to_owned();
-        Self(Arc::new(Shared { router, root_url, idle_timeout, ids: RequestIds::new(), tasks }))
+        Self(Arc::new(Shared { router, root_url, idle_timeout, ids: RequestIds::new(), tasks, requests }))
     }
 
     /// Answers one request.
     pub async fn handle(self, peer: Peer, request: Request<Incoming>) -> Response<Body> {
-        let Shared { router, root_url, idle_timeout, ids, tasks } = &*self.0;
+        let Shared { router, root_url, idle_timeout, ids, tasks, requests } = &*self.0;
         let id = ids.next();
         let method = request.method().clone();
         let (mut parts, body) = request.into_parts();
@@ -113,6 +116,7 @@ impl Front {
             }
         };
         let status = response.status().as_u16();
+        requests.count(path, status);
         if status >= 500 {
             tracing::warn!(request_id = id.as_str(), %method, path, status, "answered");
         } else {

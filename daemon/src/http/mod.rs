@@ -10,10 +10,12 @@ mod extract;
 mod farrier;
 mod git;
 mod handle;
+mod metrics;
 mod openapi;
 mod origin;
 mod page;
 mod query;
+mod requests;
 mod router;
 mod v1;
 
@@ -22,6 +24,7 @@ pub use self::{
     auth::PeerRules,
     handle::Front,
     origin::trimmed,
+    requests::Requests,
     router::{ROUTES, router},
 };
 use crate::show;

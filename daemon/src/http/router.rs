@@ -12,7 +12,7 @@ use utoipa::OpenApi as _;
 use super::{
     artifact::{block, download, twirp},
     error::ApiError,
-    farrier, git,
+    farrier, git, metrics,
     openapi::{self, Described},
     v1::{
         admin, artifacts, browse, collaborators,
@@ -259,6 +259,10 @@ routes! {
         post "/jobs/{job}/end" => farrier::ci::end;
     }
 
+    figures below "" speaking prometheus {
+        get "/metrics" => metrics::get;
+    }
+
     not_built below "/api/v1" speaking nothing {
         post "/repos/{owner}/{repo}/forks" => repositories::fork;
     }
@@ -290,6 +294,7 @@ pub fn router(app: App) -> Router {
         .merge(webhooks())
         .merge(deliveries_of_hooks())
         .merge(own())
+        .merge(figures())
         .merge(not_built())
         .merge(artifact_service())
         .merge(git_over_http())

@@ -2,6 +2,9 @@
 //!
 //! A permit before each connection is served bounds them, a pause after an accept error bounds the
 //! noise of a full descriptor table, a timer bounds request heads, a deadline bounds the end.
+//!
+//! Who has been let in is served, also when the daemon is told to stop before the request is there:
+//! nobody can tell such a client to ask again.
 
 use std::{
     convert::Infallible,
@@ -18,31 +21,33 @@ use futures_util::future::join_all;
 use http::{Request, Response};
 use http_body::Body;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
-};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore},
+    time::Instant,
 };
-
-use tokio_util::sync::CancellationToken;
+use tokio_util::{
+    sync::CancellationToken,
+    task::{TaskTracker, task_tracker::TaskTrackerToken},
+};
 
 use super::{Kind, Listener, Peer, stall::Taken};
 use crate::tasks::Tasks;
 
 /// After an accept error, such as no free descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Who connects just before the daemon stops has this long to begin the first request.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
 /// Largest read buffer of a connection; also the largest frame of an upload. Bytes.
 const READ_BUFFER_MAX: usize = 256 << 10;
 
 /// What connections may cost.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections at once, over all listeners.
-    pub max_connections: usize,
+    /// One permit for each connection, over all listeners.
+    pub slots: Arc<Semaphore>,
     /// A request's head must be complete by then; an idle connection is closed after it.
     pub header_timeout: Duration,
     /// A client that takes no byte of its answer for this long is given up.
@@ -66,20 +71,28 @@ where
         http,
         handle,
         idle_timeout: limits.idle_timeout,
-        slots: Arc::new(Semaphore::new(limits.max_connections)),
+        slots: limits.slots,
         open,
-        graceful: GracefulShutdown::new(),
+        connections: TaskTracker::new(),
         give_up: CancellationToken::new(),
         tasks: tasks.clone(),
     };
+    let served = async {
+        join_all(listeners.iter().map(|listener| server.accept_from(listener))).await;
+        // Listeners go first: what arrives from here on belongs to the next daemon.
+        drop(listeners);
+        server.connections.close();
+        server.connections.wait().await;
+    };
+    let grace_is_over = async {
+        tasks.stop().cancelled().await;
+        tokio::time::sleep(limits.drain_grace).await;
+    };
     tokio::select! {
-        () = tasks.stop().cancelled() => {}
-        _ = join_all(listeners.iter().map(|listener| server.accept_from(listener))) => {}
-    }
-    // Listeners go first: what arrives from here on belongs to the next daemon.
-    drop(listeners);
-    if tokio::time::timeout(limits.drain_grace, server.graceful.shutdown()).await.is_err() {
-        tracing::warn!(grace = ?limits.drain_grace, "requests were still running when the grace was over");
+        () = served => {}
+        () = grace_is_over => {
+            tracing::warn!(grace = ?limits.drain_grace, "requests were still running when the grace was over");
+        }
     }
     server.give_up.cancel();
 }
@@ -90,7 +103,8 @@ struct Server<F> {
     idle_timeout: Duration,
     slots: Arc<Semaphore>,
     open: Arc<AtomicI64>,
-    graceful: GracefulShutdown,
+    /// Connections that the end waits for.
+    connections: TaskTracker,
     /// Ends connections that the grace did not end.
     give_up: CancellationToken,
     tasks: Tasks,
@@ -103,13 +117,21 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    /// Accepts until the daemon is told to stop.
     async fn accept_from(&self, listener: &Listener) {
+        let stop = self.tasks.stop();
         loop {
             // The permit comes second: a listener to which nobody comes must not hold one. So one
             // connection a listener may wait here, the others in the kernel's queue.
             let accepted = match &listener.kind {
-                Kind::Tcp(listener) => self.admit(accept_tcp(listener).await).await,
-                Kind::Unix(listener) => self.admit(accept_unix(listener).await).await,
+                Kind::Tcp(listener) => match stop.run_until_cancelled(accept_tcp(listener)).await {
+                    Some(accepted) => self.admit(accepted).await,
+                    None => return,
+                },
+                Kind::Unix(listener) => match stop.run_until_cancelled(accept_unix(listener)).await {
+                    Some(accepted) => self.admit(accepted).await,
+                    None => return,
+                },
             };
             if let Err(error) = accepted {
                 tracing::warn!(%error, address = listener.address, "a connection was not accepted");
@@ -134,15 +156,31 @@ where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let handle = self.handle.clone();
+        let begun = Arc::new(Notify::new());
+        let asked = begun.clone();
         let service = service_fn(move |request| {
+            asked.notify_one();
             let answer = handle(peer.clone(), request);
             async move { Ok::<_, Infallible>(answer.await) }
         });
-        let connection =
-            self.graceful.watch(self.http.serve_connection(TokioIo::new(Taken::new(io, self.idle_timeout)), service));
-        let counted = Counted::new(self.open.clone(), slot);
-        let give_up = self.give_up.clone();
+        let connection = self.http.serve_connection(TokioIo::new(Taken::new(io, self.idle_timeout)), service);
+        let counted = Counted::new(self.open.clone(), slot, self.connections.token());
+        let (give_up, stop) = (self.give_up.clone(), self.tasks.stop().clone());
+        let begins_until = Instant::now() + FIRST_REQUEST;
         self.tasks.short(async move {
+            let connection = async {
+                let mut connection = std::pin::pin!(connection);
+                // hyper ends a connection that has not said anything yet at once.
+                let stopped = async {
+                    stop.cancelled().await;
+                    let _ = tokio::time::timeout_at(begins_until, begun.notified()).await;
+                };
+                tokio::select! {
+                    ended = connection.as_mut() => return ended,
+                    () = stopped => connection.as_mut().graceful_shutdown(),
+                }
+                connection.await
+            };
             // What goes wrong with one connection is its client's business: half-sent heads,
             // resets. The request log has what mattered.
             let ended = give_up.run_until_cancelled(connection).await;
@@ -172,12 +210,13 @@ async fn accept_unix(listener: &UnixListener) -> io::Result<(UnixStream, Peer)> 
 struct Counted {
     open: Arc<AtomicI64>,
     _slot: OwnedSemaphorePermit,
+    _awaited: TaskTrackerToken,
 }
 
 impl Counted {
-    fn new(open: Arc<AtomicI64>, slot: OwnedSemaphorePermit) -> Self {
+    fn new(open: Arc<AtomicI64>, slot: OwnedSemaphorePermit, awaited: TaskTrackerToken) -> Self {
         open.fetch_add(1, Ordering::Relaxed);
-        Self { open, _slot: slot }
+        Self { open, _slot: slot, _awaited: awaited }
     }
 }
 

@@ -5,6 +5,7 @@
 mod accept;
 mod inherit;
 mod peer;
+mod probe;
 mod stall;
 mod tcp;
 mod unix;
@@ -17,6 +18,7 @@ pub use self::{
     accept::{Limits, serve},
     inherit::inherited,
     peer::{Peer, PeerIds},
+    probe::probe,
     tcp::bind_tcp,
     unix::{UnixError, bind_unix},
 };

@@ -9,6 +9,7 @@ pub mod ci;
 pub mod deliveries;
 pub mod error;
 pub mod events;
+pub mod figures;
 pub mod hooks;
 mod initial;
 pub mod migrations;

@@ -56,7 +56,7 @@ fn signed(bytes: u64) -> i64 {
 }
 
 /// Resident memory of this process, as the kernel counts it.
-fn resident_bytes() -> Option<i64> {
+pub(super) fn resident_bytes() -> Option<i64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: i64 = statm.split_whitespace().nth(1)?.parse().ok()?;
     pages.checked_mul(i64::try_from(rustix::param::page_size()).ok()?)

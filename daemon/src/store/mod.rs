@@ -24,7 +24,10 @@ pub mod value;
 
 mod transact;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use bytes::Bytes;
 use prost::Message;
@@ -134,12 +137,13 @@ pub trait Read: Sync {
 pub struct Store {
     engine: Arc<dyn Engine>,
     ids: Arc<ids::Ids>,
+    commits: Arc<AtomicU64>,
 }
 
 impl Store {
     /// A store on `engine`, whose format level is checked and, on fresh data, written.
     pub async fn open(engine: Arc<dyn Engine>) -> Result<Self, StoreError> {
-        let store = Self { engine, ids: Arc::default() };
+        let store = Self { engine, ids: Arc::default(), commits: Arc::default() };
         store.check_format().await?;
         Ok(store)
     }
@@ -159,7 +163,16 @@ impl Store {
         Fut: Future<Output = Result<T, E>> + Send,
         E: From<StoreError>,
     {
-        transact::run(self.engine.as_ref(), work).await
+        let done = transact::run(self.engine.as_ref(), work).await;
+        if done.is_ok() {
+            self.commits.fetch_add(1, Ordering::Relaxed);
+        }
+        done
+    }
+
+    /// Transactions that became durable since the store was opened.
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
     }
 
     /// The next id of `kind`: increasing, never given twice, with gaps after a restart.

@@ -1,6 +1,9 @@
 //! The outgoing client: one request to a receiver within its time, its answer within a bound.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
@@ -67,7 +70,7 @@ pub struct Limits {
 
 /// Sends requests to receivers, through the address policy and, where one is configured, a proxy.
 pub struct Client {
-    policy: AddressPolicy,
+    policy: RwLock<Arc<AddressPolicy>>,
     proxy: Option<Proxy>,
     system: SystemTrust,
 }
@@ -91,7 +94,17 @@ impl Client {
             let _ = url.set_username("").and_then(|()| url.set_password(None));
             Proxy { url, hosts: list(&config.proxy_hosts), authorization }
         });
-        Self { policy: list(&config.allowed_hosts), proxy, system: SystemTrust::default() }
+        Self { policy: RwLock::new(Arc::new(list(&config.allowed_hosts))), proxy, system: SystemTrust::default() }
+    }
+
+    /// Puts other `webhook.allowed_hosts` in force, for connections that are made from now on.
+    pub fn allow(&self, hosts: &str) {
+        let policy = AddressPolicy::parse(hosts).unwrap_or_default();
+        *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+    }
+
+    fn policy(&self) -> Arc<AddressPolicy> {
+        self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Why a delivery to `url` would be refused as things are now; `None` when it would not, or when
@@ -102,7 +115,7 @@ impl Client {
             return self.check_literal(&host).err().map(|failure| failure.reason);
         }
         let found = address::resolve(&host, port).await.ok()?;
-        address::allowed(&self.policy, &host, found).err().map(|refusal| refusal.0)
+        address::allowed(&self.policy(), &host, found).err().map(|refusal| refusal.0)
     }
 
     /// Sends `outgoing` on the connection in `link`, or on a new one, which is left there for the next.
@@ -188,7 +201,7 @@ impl Client {
             link::tunnel(stream, host, port, proxy.authorization.as_deref()).await?
         } else {
             let found = address::resolve(host, port).await?;
-            link::connect(&address::allowed(&self.policy, host, found)?).await?
+            link::connect(&address::allowed(&self.policy(), host, found)?).await?
         };
         if !secure {
             return Ok(Wire::Plain(stream));
@@ -209,7 +222,7 @@ impl Client {
         let literal: Option<std::net::IpAddr> =
             if own { Some(std::net::Ipv4Addr::LOCALHOST.into()) } else { host.parse().ok() };
         match literal {
-            Some(address) => Ok(address::allowed(&self.policy, host, vec![(address, 0).into()]).map(|_| ())?),
+            Some(address) => Ok(address::allowed(&self.policy(), host, vec![(address, 0).into()]).map(|_| ())?),
             None => Ok(()),
         }
     }
@@ -265,4 +278,22 @@ async fn collect(link: &mut Link, response: Response<Incoming>, most: usize) -> 
 fn broken(error: &hyper::Error) -> Failure {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     Failure::new("http", format!("the receiver gave no proper answer: {error}{cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, Places};
+
+    #[tokio::test]
+    async fn other_hosts_may_be_allowed_while_it_runs() {
+        let config = Config::defaults(&Places::from_env(|_| Ok("/h".into())));
+        let client = Client::new(&config.webhook);
+        let url = Url::parse("http://127.0.0.1:1/").expect("an address");
+        assert!(client.refusal(&url).await.is_some());
+        client.allow("loopback");
+        assert_eq!(client.refusal(&url).await, None);
+        client.allow("external");
+        assert!(client.refusal(&url).await.is_some());
+    }
 }

@@ -16,5 +16,6 @@ mod openapi;
 mod parsers;
 mod recorded;
 mod repos;
+mod service;
 mod serving;
 mod support;

@@ -2,30 +2,50 @@
 //! killed. Everything else is tested with a daemon in process.
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     process::{ExitStatus, Output},
 };
 
 use tempfile::TempDir;
-use tokio::process::ChildStdout;
+use tokio::process::{ChildStdout, Command};
 
 use super::{
     Over,
+    manager::Manager,
     process::{Program, command, config_file, log_file, output},
 };
 
 /// `farrierd` with a directory of its own, which outlives the process.
 pub struct Binary {
     dir: TempDir,
+    manager: Manager,
     program: Option<Program>,
+    /// The last process.
+    pid: u32,
 }
 
 impl Binary {
     /// A daemon that does not run yet, with `config` as its file.
     pub fn new(config: &str) -> Self {
-        let binary = Self { dir: tempfile::tempdir().expect("a directory"), program: None };
+        let binary =
+            Self { dir: tempfile::tempdir().expect("a directory"), manager: Manager::default(), program: None, pid: 0 };
         binary.configure(config);
         binary
+    }
+
+    /// The same with sockets that outlive the processes.
+    pub fn passed_sockets(config: &str) -> Self {
+        let mut binary = Self::new(config);
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let unix = std::os::unix::net::UnixListener::bind(binary.socket()).expect("a socket");
+        binary.manager.sockets = Some([tcp.into(), unix.into()]);
+        binary
+    }
+
+    /// Something in the environment of the next start.
+    pub fn env(&mut self, name: &'static str, value: impl Into<OsString>) {
+        self.manager.env.push((name, value.into()));
     }
 
     /// Another file for the next start.
@@ -36,7 +56,10 @@ impl Binary {
     /// Starts the process on a free port and waits until it answers requests.
     pub async fn start(&mut self) {
         assert!(self.program.is_none(), "one process at a time");
-        self.program = Some(Program::start(self.dir.path(), &self.data_dir(), &self.socket(), "127.0.0.1:0").await);
+        let (data, socket) = (self.data_dir(), self.socket());
+        let program = Program::start_under(&self.manager, self.dir.path(), &data, &socket, "127.0.0.1:0").await;
+        self.pid = program.id();
+        self.program = Some(program);
     }
 
     /// Starts the process and does not wait for anything. What it prints can be read.
@@ -57,6 +80,19 @@ impl Binary {
     /// Asks the process to end, and does not wait.
     pub fn terminate(&self) {
         self.running().terminate();
+    }
+
+    /// Asks the process to read its configuration again, and does not wait.
+    pub fn hang_up(&self) {
+        self.running().signal(rustix::process::Signal::HUP);
+    }
+
+    /// `farrierd reload` for the last process.
+    pub fn reload_command(&self) -> Command {
+        let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
+        command.arg("--config").arg(config_file(self.dir.path())).arg("--data-dir").arg(self.data_dir());
+        command.args(["reload", &self.pid.to_string()]);
+        command
     }
 
     /// Waits until the process has ended by itself.

@@ -8,6 +8,7 @@ mod daemon;
 pub mod git;
 mod gitdir;
 mod http;
+mod manager;
 pub mod process;
 mod proxy;
 mod random;
@@ -21,7 +22,7 @@ pub use self::{
     binary::{Binary, stored},
     daemon::{Job, TestDaemon, eventually, in_time},
     gitdir::{GitDir, Import, run},
-    http::{Answer, Over, Pieces, send, try_send},
+    http::{Answer, Lost, Over, Pieces, send, try_send},
     proxy::Proxy,
     random::Random,
     raw::Raw,

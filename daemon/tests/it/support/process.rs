@@ -15,7 +15,7 @@ use tokio::{
     process::{Child, ChildStdout, Command},
 };
 
-use super::{PATIENCE, daemon::in_time};
+use super::{PATIENCE, daemon::in_time, manager::Manager};
 
 /// The daemon's program as a child. It keeps everything in the directory that it is given: its
 /// configuration in `farrierd.toml`, its log in `log.txt`.
@@ -28,7 +28,12 @@ pub struct Program {
 impl Program {
     /// Starts the program in `dir` and waits until it answers. A log that is there is continued.
     pub async fn start(dir: &Path, data: &Path, socket: &Path, listen: &str) -> Self {
-        let (mut program, output) = Self::spawn(dir, data, socket, listen);
+        Self::start_under(&Manager::default(), dir, data, socket, listen).await
+    }
+
+    /// The same under a service manager.
+    pub async fn start_under(manager: &Manager, dir: &Path, data: &Path, socket: &Path, listen: &str) -> Self {
+        let (mut program, output) = Self::spawn_under(manager, dir, data, socket, listen);
         let mut lines = BufReader::new(output).lines();
         let ready = in_time("the program is ready", async {
             while let Some(line) = lines.next_line().await.expect("text") {
@@ -47,9 +52,14 @@ impl Program {
 
     /// Starts the program and does not wait for anything. What it prints can be read.
     pub fn spawn(dir: &Path, data: &Path, socket: &Path, listen: &str) -> (Self, ChildStdout) {
+        Self::spawn_under(&Manager::default(), dir, data, socket, listen)
+    }
+
+    fn spawn_under(manager: &Manager, dir: &Path, data: &Path, socket: &Path, listen: &str) -> (Self, ChildStdout) {
         let log = std::fs::OpenOptions::new().create(true).append(true).open(log_file(dir)).expect("a file");
         let config = config_file(dir);
-        let mut child = command(env!("CARGO_BIN_EXE_farrierd"))
+        let mut child = manager
+            .program()
             .args([OsStr::new("--config"), config.as_os_str(), OsStr::new("--data-dir"), data.as_os_str()])
             .args([OsStr::new("--socket"), socket.as_os_str(), OsStr::new("--listen"), OsStr::new(listen)])
             .stdout(Stdio::piped())
@@ -69,8 +79,13 @@ impl Program {
 
     /// Asks it to end, and does not wait.
     pub fn terminate(&self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = i32::try_from(self.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a process");
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+        rustix::process::kill_process(pid, signal).expect("it runs");
     }
 
     /// Waits until it has ended by itself.
@@ -83,7 +98,8 @@ impl Program {
         self.child.kill().await.expect("it ran");
     }
 
-    fn id(&self) -> u32 {
+    /// Its number.
+    pub fn id(&self) -> u32 {
         self.child.id().expect("it runs")
     }
 

@@ -1,0 +1,78 @@
+//! `GET /metrics`: figures in the text format that Prometheus reads.
+
+use std::fmt::Write as _;
+
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use http::header;
+
+use super::{
+    auth::{Caller, OfAdmin},
+    error::ApiError,
+    requests::Requests,
+};
+use crate::{
+    app::App,
+    service::figures::{self, Figure, Kind},
+};
+
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Figures about the daemon, for administrators.
+pub(super) async fn get(State(app): State<App>, _: Caller<OfAdmin>) -> Result<Response, ApiError> {
+    let mut all = figures::figures(&app).await;
+    all.push(requests(&app.serving.requests));
+    let text = render(&all);
+    Ok(([(header::CONTENT_TYPE, TEXT)], text).into_response())
+}
+
+fn requests(requests: &Requests) -> Figure {
+    let values = requests
+        .counted()
+        .map(|(class, status, count)| (vec![("class", class.to_owned()), ("status", status.to_owned())], count));
+    Figure {
+        name: "farrier_http_requests_total",
+        help: "Answered requests, by what they speak and the first digit of the status.",
+        kind: Kind::Counter,
+        values: values.collect(),
+    }
+}
+
+fn render(figures: &[Figure]) -> String {
+    let mut text = String::new();
+    for Figure { name, help, kind, values } in figures {
+        let kind = match kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+        };
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for (labels, value) in values {
+            let pairs: Vec<String> =
+                labels.iter().map(|(name, value)| format!("{name}=\"{}\"", quoted(value))).collect();
+            let labels = if pairs.is_empty() { String::new() } else { format!("{{{}}}", pairs.join(",")) };
+            let _ = writeln!(text, "{name}{labels} {value}");
+        }
+    }
+    text
+}
+
+fn quoted(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_written_as_prometheus_reads_them() {
+        let plain = Figure { name: "a_bytes", help: "A.", kind: Kind::Gauge, values: vec![(Vec::new(), 7)] };
+        let label = vec![("x", "a\"b\\c\nd".to_owned()), ("y", "z".to_owned())];
+        let labelled = Figure { name: "b_total", help: "B.", kind: Kind::Counter, values: vec![(label, 1)] };
+        let expected = "# HELP a_bytes A.\n# TYPE a_bytes gauge\na_bytes 7\n\
+                        # HELP b_total B.\n# TYPE b_total counter\nb_total{x=\"a\\\"b\\\\c\\nd\",y=\"z\"} 1\n";
+        assert_eq!(render(&[plain, labelled]), expected);
+    }
+}

@@ -1,0 +1,50 @@
+//! What Prometheus gets to read.
+
+use http::Method;
+
+use crate::support::{Answer, TestDaemon, send};
+
+/// The value behind `name`, labels and all.
+fn value(figures: &Answer, name: &str) -> u64 {
+    let text = figures.text();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().expect("a number")
+}
+
+#[tokio::test]
+async fn figures_follow_what_happens() {
+    let farrier = TestDaemon::start().await;
+    let read = async || {
+        let figures = send(&farrier.unix(), Method::GET, "/metrics", &[], "").await;
+        assert_eq!((figures.status, figures.header("content-type")), (200, "text/plain; version=0.0.4; charset=utf-8"));
+        figures
+    };
+    let before = read().await;
+    farrier.repository("tool").await;
+    send(&farrier.tcp(), Method::GET, "/api/v1/nothing", &[], "").await;
+    send(&farrier.tcp(), Method::GET, "/admin/none.git/info/refs?service=git-upload-pack", &[], "").await;
+    let after = read().await;
+    let grown = |name: &str| value(&after, name) - value(&before, name);
+    assert_eq!(grown(r#"farrier_http_requests_total{class="api",status="2xx"}"#), 1);
+    assert_eq!(grown(r#"farrier_http_requests_total{class="api",status="4xx"}"#), 1);
+    assert_eq!(grown(r#"farrier_http_requests_total{class="git",status="4xx"}"#), 1);
+    assert_eq!(grown(r#"farrier_http_requests_total{class="other",status="2xx"}"#), 1, "the first look itself");
+    assert!(grown("farrier_store_commits_total") >= 1);
+    assert!(grown("farrier_git_processes_started_total") >= 1, "a repository is made by git");
+    for name in ["farrier_connections_open", "farrier_disk_free_bytes", "process_resident_memory_bytes"] {
+        assert!(value(&after, name) > 0, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn figures_are_for_administrators_and_every_one_is_explained() {
+    let farrier = TestDaemon::start().await;
+    assert_eq!(send(&farrier.tcp(), Method::GET, "/metrics", &[], "").await.status, 401);
+    let token = format!("token {}", farrier.token("admin", &["read:admin"]).await);
+    let figures = send(&farrier.tcp(), Method::GET, "/metrics", &[("authorization", &token)], "").await;
+    assert_eq!(figures.status, 200);
+    let manual = include_str!("../../../../docs/operations.md");
+    for name in figures.text().lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
+        assert!(manual.contains(&format!("`{name}`")), "docs/operations.md does not know {name}");
+    }
+}

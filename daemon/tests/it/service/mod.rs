@@ -1,0 +1,7 @@
+//! farrier as a service: its units, and what passes between the daemon and its manager.
+
+mod figures;
+mod notices;
+mod reload;
+mod restart;
+mod units;

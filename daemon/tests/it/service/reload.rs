@@ -1,0 +1,93 @@
+//! The configuration read again while the daemon runs.
+
+use http::Method;
+use serde_json::json;
+
+use crate::support::{Binary, eventually, in_time, process::output, send};
+
+/// The exit status for a configuration that cannot be used.
+const BAD_CONFIG: Option<i32> = Some(78);
+
+async fn running(config: &str) -> Binary {
+    let mut program = Binary::new(config);
+    program.start().await;
+    program
+}
+
+/// `farrierd reload`: exit status, and all that it said.
+async fn reload(program: &Binary) -> (Option<i32>, String) {
+    let done = output(program.reload_command()).await.expect("the program");
+    let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    (done.status.code(), said)
+}
+
+/// The status of a request with a body of 2,000 bytes.
+async fn long_body(program: &Binary) -> u16 {
+    let body = json!({ "name": "x".repeat(2_000) }).to_string();
+    send(&program.unix(), Method::POST, "/api/v1/user/repos", &[], body).await.status
+}
+
+#[tokio::test]
+async fn limits_hosts_and_log_lines_change_while_it_runs() {
+    let program = running("").await;
+    assert_eq!(long_body(&program).await, 422, "the name is too long, the body is not");
+    let migrate = async || {
+        let body = json!({ "clone_addr": "http://127.0.0.1:1/a.git", "repo_name": "a" }).to_string();
+        send(&program.unix(), Method::POST, "/api/v1/repos/migrate", &[], body).await.text()
+    };
+    let refused = migrate().await;
+    assert!(!program.log().contains("answered"));
+
+    program.configure(
+        "[server]\nmax_body_bytes = 1024\n[migration]\nallowed_hosts = \"loopback\"\n\
+         [log]\nfilter = \"debug\"\n[git]\nmax_processes = 3\n",
+    );
+    let (status, said) = reload(&program).await;
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("the new configuration holds"), "{said}");
+    assert!(said.contains("git.max_processes: the new value holds from the next start"), "{said}");
+    assert_eq!(long_body(&program).await, 413);
+    assert_ne!(migrate().await, refused, "another reason: the host may be asked now");
+    assert!(program.log().contains("answered"), "requests are logged at debug");
+
+    program.configure("[git]\nmax_processes = 3\n");
+    assert_eq!(reload(&program).await.0, Some(0));
+    assert_eq!(long_body(&program).await, 422, "back at the default");
+}
+
+#[tokio::test]
+async fn a_bad_file_changes_nothing_and_is_named() {
+    let program = running("[server]\nmax_body_bytes = 1024\n").await;
+    program.configure("[server]\nmax_body_bytes = 1\ncolour = \"red\"\n");
+    let (status, said) = reload(&program).await;
+    assert_eq!(status, BAD_CONFIG, "{said}");
+    assert!(said.contains("server.colour: unknown key") && said.contains("server.max_body_bytes"), "{said}");
+    assert!(!program.log().contains("the old one holds"), "such a file does not even reach the daemon");
+
+    program.hang_up();
+    eventually("the daemon names the problem", async || program.log().contains("server.colour: unknown key")).await;
+    assert!(program.log().contains("the old one holds"));
+    assert_eq!(long_body(&program).await, 413);
+}
+
+#[tokio::test]
+async fn connections_wait_for_the_new_number_of_places() {
+    let program = running("[server]\nmax_connections = 1\n").await;
+    let first = tokio::net::UnixStream::connect(program.socket()).await.expect("the daemon listens");
+    let version = async || send(&program.unix(), Method::GET, "/api/v1/version", &[], "").await.status;
+    let waits = tokio::time::timeout(std::time::Duration::from_millis(200), version());
+    assert!(waits.await.is_err(), "the one place is taken");
+    program.configure("[server]\nmax_connections = 2\n");
+    assert_eq!(reload(&program).await.0, Some(0));
+    assert_eq!(in_time("there is a second place", version()).await, 200);
+    drop(first);
+}
+
+#[tokio::test]
+async fn only_a_daemon_can_be_asked() {
+    let mut program = running("").await;
+    program.kill().await;
+    let (status, said) = reload(&program).await;
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("cannot be asked to reload"), "{said}");
+}
