@@ -375,3 +375,22 @@ fn only_one_delivery_is_asked_for_at_a_time_however_fast_the_cursor_moves() {
     let asked = story.asked();
     assert!(matches!(asked.last(), Some(Ask::Delivery(id)) if id.ends_with("12")), "{asked:?}");
 }
+
+#[test]
+fn an_action_is_about_the_mark_and_never_about_a_row_beside_it() {
+    let mut story = Story::settled(80, 24);
+    story.keys(" D");
+    assert!(story.text().contains("Delete repository data/lake"), "{}", story.text());
+    story.press(Key::Esc);
+    story.pass(Duration::from_millis(300));
+    story.press(Key::Esc);
+    story.keys("  D");
+    assert!(story.app.layers.is_empty());
+    assert!(story.text().contains("3 are marked"), "{}", story.text());
+    on_hooks(&mut story);
+    story.asked();
+    story.keys(" t");
+    assert!(matches!(story.asked().as_slice(), [Ask::EditHook(_, 3, _)]));
+    story.keys(" t");
+    assert_eq!(story.asked(), []);
+}
