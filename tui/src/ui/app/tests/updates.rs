@@ -394,3 +394,26 @@ fn an_action_is_about_the_mark_and_never_about_a_row_beside_it() {
     story.keys(" t");
     assert_eq!(story.asked(), []);
 }
+
+#[test]
+fn events_are_followed_and_taken_up_where_they_ended() {
+    let mut story = Story::settled(120, 40);
+    story.keys("1");
+    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    let event = farrier_common::api::Event {
+        id: 7,
+        kind: "push".into(),
+        at: "2026-11-21T12:00:00Z".into(),
+        repository: "infra/gateway".into(),
+        r#ref: "refs/heads/main".into(),
+        ..Default::default()
+    };
+    let following = |ask: &Ask| matches!(ask, Ask::Events { .. });
+    story.answer(following, Ok(Answer::Event(Box::new(event))));
+    let text = story.text();
+    assert!(text.contains("12:00:00  push") && text.contains("infra/gateway  main"), "{text}");
+    story.answer(following, Ok(Answer::Done));
+    story.asked();
+    story.pass(Duration::from_secs(2));
+    assert!(story.asked().contains(&Ask::Events { after: Some(7) }));
+}
