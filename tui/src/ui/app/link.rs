@@ -22,7 +22,7 @@ fn is_part(answer: &Answer) -> bool {
     match answer {
         Answer::Repositories(page) => open(page),
         Answer::Branches(page) => open(page),
-        Answer::Progress { .. } => true,
+        Answer::Progress { .. } | Answer::Event(_) => true,
         _ => false,
     }
 }
@@ -120,6 +120,7 @@ fn changes(ask: &Ask) -> bool {
             | Ask::Repositories
             | Ask::Hooks(_)
             | Ask::HookEvents
+            | Ask::Events { .. }
             | Ask::Deliveries { .. }
             | Ask::Delivery(_)
             | Ask::Branches(_)

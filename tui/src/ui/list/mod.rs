@@ -144,10 +144,6 @@ impl<T: Row> List<T> {
         &self.filter
     }
 
-    pub(crate) fn marks(&self) -> usize {
-        self.marks.len()
-    }
-
     pub(crate) fn current(&self) -> Option<&T> {
         self.shown.get(self.at).map(|at| &self.rows[*at])
     }
@@ -158,6 +154,15 @@ impl<T: Row> List<T> {
             return self.current().into_iter().collect();
         }
         self.rows.iter().filter(|row| self.marks.contains(&row.id())).collect()
+    }
+
+    /// The one row that an action is about: the marked one, or the one under the cursor.
+    pub(crate) fn target(&self) -> Result<Option<&T>, String> {
+        match self.targets().as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            many => Err(format!("one at a time, and {} are marked; Esc clears marks", many.len())),
+        }
     }
 
     /// Other rows. Says what was under the cursor if that is gone.

@@ -83,7 +83,7 @@ fn a_row_that_went_away_leaves_the_cursor_on_its_neighbour() {
     assert_eq!((list.current(), list.standing(None).as_str()), (None, "0/0  sort name"));
     list.act(Action::Last);
     list.act(Action::Mark);
-    assert_eq!(list.marks(), 0);
+    assert_eq!(list.marks.len(), 0);
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn marks_survive_filters_and_add_up() {
     list.set_filter(Filter::parse("d", &[]).unwrap());
     assert_eq!((list.shown_count(), list.targets().len()), (1, 3));
     list.act(Action::MarkAll);
-    assert_eq!(list.marks(), 4);
+    assert_eq!(list.marks.len(), 4);
     list.act(Action::MarkAll);
-    assert_eq!(list.marks(), 3);
+    assert_eq!(list.marks.len(), 3);
     assert!(list.clear_one() && list.clear_one() && !list.clear_one());
     assert_eq!(list.targets(), [&Thing(1, "d")]);
 }

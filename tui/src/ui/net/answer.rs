@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use farrier_common::api::{
-    Artifact, Branch, Delivery, DeliveryDetail, Health, Hook, HookEvent, Job, Repository, Run, Status,
+    Artifact, Branch, Delivery, DeliveryDetail, Event, Health, Hook, HookEvent, Job, Repository, Run, Status,
 };
 
 /// A part of a list.
@@ -35,6 +35,7 @@ pub(crate) enum Answer {
     Delivery(Box<DeliveryDetail>),
     /// How many deliveries are in line again.
     Recovered(i64),
+    Event(Box<Event>),
     Runs(Box<Tree>),
     /// How far a download is.
     Progress {

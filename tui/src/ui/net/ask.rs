@@ -43,6 +43,10 @@ pub(crate) enum Ask {
     /// One delivery, by its identifier.
     Delivery(String),
     Redeliver(Vec<String>),
+    /// What happens from now on, or after an event; goes on until the daemon ends it.
+    Events {
+        after: Option<i64>,
+    },
     /// Runs, their jobs and their artifacts.
     Runs(RepositoryPath),
     DeleteArtifacts(RepositoryPath, Vec<i64>),
@@ -77,6 +81,7 @@ impl Ask {
             Self::Deliveries { .. } => "listing deliveries".to_owned(),
             Self::Delivery(id) => format!("asking for delivery {id}"),
             Self::Redeliver(ids) => format!("delivering {} again", ids.len()),
+            Self::Events { .. } => "following events".to_owned(),
             Self::Runs(path) => format!("listing runs of {path}"),
             Self::DeleteArtifacts(_, ids) if ids.len() == 1 => format!("deleting artifact {}", ids[0]),
             Self::DeleteArtifacts(_, ids) => format!("deleting {} artifacts", ids.len()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use farrier_common::{
     api::{Artifact, Branch, Job, Jobs, Repository, RepositorySearch, Runs},
-    client::{Client, ClientError, Pages, RepositoryPath},
+    client::{Client, ClientError, EventFilter, Followed, Pages, RepositoryPath},
 };
 use indicatif::ProgressBar;
 use serde::de::DeserializeOwned;
@@ -68,6 +68,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         ask @ (Ask::Recover(_) | Ask::Deliveries { .. } | Ask::Delivery(_) | Ask::Redeliver(_)) => {
             deliveries::answer(client, ask).await.map_err(failed())?
         }
+        Ask::Events { after } => follow(client, after, part).await.map_err(failed())?,
         Ask::Runs(path) => Answer::Runs(Box::new(tree(client, &path).await.map_err(failed())?)),
         Ask::DeleteArtifacts(path, ids) => delete_artifacts(client, &path, ids).await.map_err(failed())?,
         Ask::Download { repo, id, .. } => {
@@ -107,6 +108,19 @@ async fn pages<B: DeserializeOwned, T>(
         part(wrap(Page { items, total, last: false }));
     }
     Ok(wrap(Page { items: Vec::new(), total: pages.total(), last: true }))
+}
+
+/// Tells what happens until the daemon ends the stream, which it does after a while.
+async fn follow(client: &Client, after: Option<i64>, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
+    let filter = EventFilter { after, ..EventFilter::default() };
+    let mut stream = client.follow(&filter).await?;
+    while let Some(followed) = stream.next().await? {
+        // What was forgotten meanwhile is not on the screen either.
+        if let Followed::Event(event) = followed {
+            part(Answer::Event(event));
+        }
+    }
+    Ok(Answer::Done)
 }
 
 /// Runs beyond these are old enough to be looked for by number.

@@ -1,8 +1,8 @@
 //! The daemon at a glance.
 
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 
-use farrier_common::api::{Health, Status};
+use farrier_common::api::{Event, Health, Status};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Screen, ScreenId};
@@ -19,6 +19,8 @@ use crate::{
 };
 
 const PACE: Duration = Duration::from_secs(2);
+/// Events that are kept to be looked at.
+const EVENTS_MAX: usize = 200;
 /// Above this the disk is a problem.
 const DISK_FULL_PERCENT: i64 = 90;
 
@@ -26,9 +28,29 @@ const DISK_FULL_PERCENT: i64 = 90;
 pub(crate) struct Dashboard {
     now: Option<(Status, Health)>,
     load: Load,
+    /// What happened since the program began, the newest first.
+    events: VecDeque<Event>,
+    following: bool,
 }
 
 impl Dashboard {
+    fn happenings(&self, area: Rect, buf: &mut Buffer) {
+        if area.height < 2 {
+            return;
+        }
+        rule(buf, Rect { height: 1, ..area }, "Events (live)");
+        if self.events.is_empty() {
+            text(buf, Rect { y: area.y + 1, height: 1, ..area }, " nothing since this program began", Role::Muted);
+        }
+        for (event, y) in self.events.iter().zip(area.y + 1..area.bottom()) {
+            let kind = format!("{} {}", event.kind, event.action);
+            let about = event.r#ref.trim_start_matches("refs/heads/").trim_start_matches("refs/tags/");
+            let line =
+                format!(" {}  {kind:<22} {}  {about} {}", words::clock(&event.at), event.repository, event.actor);
+            text(buf, Rect { y, height: 1, ..area }, &line, Role::Text);
+        }
+    }
+
     fn problems(&self) -> Vec<String> {
         let Some((status, health)) = &self.now else { return Vec::new() };
         let mut problems = health.problems.clone();
@@ -128,6 +150,9 @@ impl Screen for Dashboard {
             self.load = Load::Asked(env.world.now);
         }
         env.ask(Ask::Status);
+        if !std::mem::replace(&mut self.following, true) {
+            env.ask(Ask::Events { after: self.events.front().map(|event| event.id) });
+        }
     }
 
     fn pace(&self) -> Option<Duration> {
@@ -144,6 +169,11 @@ impl Screen for Dashboard {
                 self.now = Some((**now).clone());
                 self.load = Load::Done(env.world.now);
             }
+            (Ask::Events { .. }, Ok(Answer::Event(event))) => {
+                self.events.push_front((**event).clone());
+                self.events.truncate(EVENTS_MAX);
+            }
+            (Ask::Events { .. }, _) => self.following = false,
             (Ask::Status, Err(problem)) => self.load = Load::Failed(problem.clone()),
             _ => {}
         }
@@ -185,13 +215,15 @@ impl Screen for Dashboard {
         if area.width >= 110 {
             let left = Rect { width: area.width / 2 - 1, ..area };
             let right = Rect { x: left.right() + 2, width: area.width - left.width - 2, ..area };
-            section(buf, left, area.y, "Now", &now(status));
-            let y = section(buf, right, area.y, "Storage", &storage(status, right.width));
-            section(buf, right, y + 1, "Problems", &facts);
+            let y = section(buf, left, area.y, "Now", &now(status));
+            let y = section(buf, left, y + 1, "Storage", &storage(status, left.width));
+            section(buf, left, y + 1, "Problems", &facts);
+            self.happenings(right, buf);
         } else {
             let y = section(buf, area, area.y, "Now", &now(status));
             let y = section(buf, area, y, "Storage", &storage(status, area.width));
-            section(buf, area, y, "Problems", &facts);
+            let y = section(buf, area, y, "Problems", &facts);
+            self.happenings(Rect { y, height: area.bottom().saturating_sub(y), ..area }, buf);
         }
     }
 }

@@ -56,6 +56,11 @@ impl Hooks {
         self.feed.list.current()
     }
 
+    /// What an action is about: a mark counts before the cursor.
+    fn target(&self) -> Option<&Hook> {
+        self.feed.list.target().ok()?
+    }
+
     fn of_kind(&self, hooks: &[Hook]) -> Vec<Hook> {
         let kind = KINDS[self.kind];
         hooks.iter().filter(|hook| kind == "all" || hook.scope == kind).cloned().collect()
@@ -74,13 +79,13 @@ impl Hooks {
     }
 
     fn toggle(&self, env: &mut Env) {
-        let Some(hook) = self.here() else { return };
+        let Some(hook) = self.target() else { return };
         let wanted = EditHook { active: Some(!hook.active), ..EditHook::default() };
         env.ask(Ask::EditHook(self.place.clone(), hook.id, Box::new(wanted)));
     }
 
     fn delete(&self, env: &mut Env) {
-        let Some(hook) = self.here() else { return };
+        let Some(hook) = self.target() else { return };
         let title = format!("Delete hook {}", hook.id);
         let lines = vec![
             hook.url.clone(),
@@ -96,7 +101,7 @@ impl Hooks {
     }
 
     fn recover(&self, env: &mut Env) {
-        let Some(hook) = self.here() else { return };
+        let Some(hook) = self.target() else { return };
         let lines = vec![
             hook.url.clone(),
             "Everything that failed for this hook and is still remembered is sent again.".to_owned(),
@@ -106,7 +111,7 @@ impl Hooks {
     }
 
     fn copy(&self, env: &mut Env) {
-        let Some(hook) = self.here() else { return };
+        let Some(hook) = self.target() else { return };
         let texts = vec![
             ('u', "address", hook.url.clone()),
             ('i', "id", hook.id.to_string()),
@@ -263,20 +268,20 @@ impl Screen for Hooks {
             Action::Open => env.want(Cmd::Deliveries(self.here().and_then(|hook| u64::try_from(hook.id).ok()))),
             Action::New => env.open(Layer::Form(Box::new(hook_form::create(self.place.clone(), None, &self.known)))),
             Action::Clone => {
-                let form = hook_form::create(self.place.clone(), self.here(), &self.known);
+                let form = hook_form::create(self.place.clone(), self.target(), &self.known);
                 env.open(Layer::Form(Box::new(form)));
             }
             Action::Edit => {
-                if let Some(hook) = self.here() {
+                if let Some(hook) = self.target() {
                     env.open(Layer::Form(Box::new(hook_form::edit(self.place.clone(), hook, &self.known))));
                 }
             }
             Action::Toggle => self.toggle(env),
             Action::Test => {
-                env.wants.extend(self.here().map(|hook| Cmd::Ask(Ask::TestHook(self.place.clone(), hook.id))));
+                env.wants.extend(self.target().map(|hook| Cmd::Ask(Ask::TestHook(self.place.clone(), hook.id))));
             }
 
-            Action::Apply => env.wants.extend(self.here().map(|hook| Cmd::Ask(Ask::ApplyHook(hook.id)))),
+            Action::Apply => env.wants.extend(self.target().map(|hook| Cmd::Ask(Ask::ApplyHook(hook.id)))),
             Action::Recover => self.recover(env),
             Action::Delete => self.delete(env),
             Action::Copy => self.copy(env),
@@ -297,7 +302,20 @@ impl Screen for Hooks {
     }
 
     fn off(&self, action: Action) -> Option<String> {
-        let here = self.here();
+        let single = [
+            Action::Edit,
+            Action::Clone,
+            Action::Toggle,
+            Action::Test,
+            Action::Apply,
+            Action::Recover,
+            Action::Delete,
+            Action::Copy,
+        ];
+        if let (true, Err(why)) = (single.contains(&action), self.feed.list.target()) {
+            return Some(why);
+        }
+        let here = self.target();
         match action {
             Action::New | Action::Edit | Action::Clone if self.known.is_empty() => {
                 Some("the list of events is not there yet; r asks again".to_owned())
@@ -308,19 +326,8 @@ impl Screen for Hooks {
             Action::Test | Action::Recover if here.is_some_and(|hook| hook.scope == "default") => {
                 Some("a default hook hears of nothing itself".to_owned())
             }
-            Action::Open
-            | Action::Edit
-            | Action::Clone
-            | Action::Toggle
-            | Action::Test
-            | Action::Apply
-            | Action::Recover
-            | Action::Delete
-            | Action::Copy
-                if here.is_none() =>
-            {
-                Some("no hook here".to_owned())
-            }
+            Action::Open if self.here().is_none() => Some("no hook here".to_owned()),
+            action if single.contains(&action) && here.is_none() => Some("no hook here".to_owned()),
             _ => None,
         }
     }

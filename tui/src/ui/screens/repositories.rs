@@ -66,6 +66,15 @@ impl Repositories {
         Some((repo, path(repo)?))
     }
 
+    /// What an action is about: in the list a mark counts before the cursor.
+    fn target(&self) -> Option<(&Repository, RepositoryPath)> {
+        if self.in_detail {
+            return self.here();
+        }
+        let repo = self.repos.list.target().ok()??;
+        Some((repo, path(repo)?))
+    }
+
     fn on_branches(&self) -> bool {
         self.in_detail && self.part == Part::Branches
     }
@@ -90,7 +99,7 @@ impl Repositories {
     }
 
     fn copy(&self, env: &mut Env) {
-        let Some((repo, path)) = self.here() else { return };
+        let Some((repo, path)) = self.target() else { return };
         let mut texts = vec![
             ('h', "https", repo.clone_url.clone()),
             ('s', "ssh", repo.ssh_url.clone()),
@@ -104,7 +113,7 @@ impl Repositories {
     }
 
     fn delete(&self, env: &mut Env) {
-        let Some((repo, path)) = self.here() else { return };
+        let Some((repo, path)) = self.target() else { return };
         let mut lines = vec![format!(
             "{}, {}, default branch {}",
             crate::output::human_bytes(repo_rows::bytes(repo)),
@@ -262,7 +271,7 @@ impl Screen for Repositories {
             Action::New => env.open(Layer::Form(Box::new(repo_form::create(&Self::login(env.world))))),
             Action::Migrate => env.open(Layer::Form(Box::new(repo_form::migrate(&Self::login(env.world))))),
             Action::Edit => {
-                if let Some((repo, path)) = self.here() {
+                if let Some((repo, path)) = self.target() {
                     env.open(Layer::Form(Box::new(repo_form::edit(repo, path))));
                 }
             }
@@ -301,14 +310,12 @@ impl Screen for Repositories {
             Action::New if self.on_branches() && here.is_some_and(|repo| repo.empty) => {
                 Some("an empty repository has nothing to begin at".to_owned())
             }
-            Action::Delete if self.repos.list.marks() > 1 => {
-                Some("one repository at a time; Esc clears marks".to_owned())
-            }
             Action::Open | Action::Edit | Action::Delete | Action::Copy | Action::Artifacts | Action::Hooks
                 if here.is_none() =>
             {
                 Some("no repository here".to_owned())
             }
+            Action::Edit | Action::Delete | Action::Copy if !self.in_detail => self.repos.list.target().err(),
             _ => None,
         }
     }

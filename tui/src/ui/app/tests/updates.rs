@@ -375,3 +375,45 @@ fn only_one_delivery_is_asked_for_at_a_time_however_fast_the_cursor_moves() {
     let asked = story.asked();
     assert!(matches!(asked.last(), Some(Ask::Delivery(id)) if id.ends_with("12")), "{asked:?}");
 }
+
+#[test]
+fn an_action_is_about_the_mark_and_never_about_a_row_beside_it() {
+    let mut story = Story::settled(80, 24);
+    story.keys(" D");
+    assert!(story.text().contains("Delete repository data/lake"), "{}", story.text());
+    story.press(Key::Esc);
+    story.pass(Duration::from_millis(300));
+    story.press(Key::Esc);
+    story.keys("  D");
+    assert!(story.app.layers.is_empty());
+    assert!(story.text().contains("3 are marked"), "{}", story.text());
+    on_hooks(&mut story);
+    story.asked();
+    story.keys(" t");
+    assert!(matches!(story.asked().as_slice(), [Ask::EditHook(_, 3, _)]));
+    story.keys(" t");
+    assert_eq!(story.asked(), []);
+}
+
+#[test]
+fn events_are_followed_and_taken_up_where_they_ended() {
+    let mut story = Story::settled(120, 40);
+    story.keys("1");
+    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    let event = farrier_common::api::Event {
+        id: 7,
+        kind: "push".into(),
+        at: "2026-11-21T12:00:00Z".into(),
+        repository: "infra/gateway".into(),
+        r#ref: "refs/heads/main".into(),
+        ..Default::default()
+    };
+    let following = |ask: &Ask| matches!(ask, Ask::Events { .. });
+    story.answer(following, Ok(Answer::Event(Box::new(event))));
+    let text = story.text();
+    assert!(text.contains("12:00:00  push") && text.contains("infra/gateway  main"), "{text}");
+    story.answer(following, Ok(Answer::Done));
+    story.asked();
+    story.pass(Duration::from_secs(2));
+    assert!(story.asked().contains(&Ask::Events { after: Some(7) }));
+}
