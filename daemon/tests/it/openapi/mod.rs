@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Below these stand other protocols.
-const OTHER_PROTOCOLS: [&str; 3] = ["/twirp", "/_blob/", "/{owner}/"];
+const OTHER_PROTOCOLS: [&str; 4] = ["/twirp", "/_blob/", "/{owner}/", "/metrics"];
 
 /// Answers 404 although its path has other methods: not built, so not described.
 const NOT_BUILT: (&str, &str) = ("post", "/api/v1/repos/{owner}/{repo}/forks");
