@@ -53,6 +53,8 @@ async fn a_receiver_that_drips_ends_at_the_timeout() {
     #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
     tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("a connection");
+        // An answer before the request would be another fault.
+        let _ = stream.read(&mut [0; 8_192]).await;
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
         while stream.write_all(b"x").await.is_ok() {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
