@@ -9,7 +9,7 @@ use farrier_common::{
 
 use serde::Serialize;
 
-use super::user::read_password;
+use super::user::read_secret;
 use crate::{
     args::{CreateRepo, EditRepo, MigrateRepo, Repo},
     exit::Failure,
@@ -131,7 +131,7 @@ async fn collect<B: serde::de::DeserializeOwned>(
 }
 
 async fn migrate(args: MigrateRepo, client: &Client, output: &Output) -> Result<(), Failure> {
-    let secret = if args.password_stdin { read_password().await? } else { String::new() };
+    let secret = if args.password_stdin { read_secret("--password-stdin").await? } else { String::new() };
     // A secret without a name is a token.
     let (password, token) = if args.username.is_empty() { (String::new(), secret) } else { (secret, String::new()) };
     let wanted = MigrateRepository {

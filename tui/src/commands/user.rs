@@ -83,7 +83,7 @@ fn table(all: &[Account]) -> String {
 }
 
 async fn edit(args: EditUser, client: &Client) -> Result<Account, Failure> {
-    let password = if args.password_stdin { Some(read_password().await?) } else { None };
+    let password = if args.password_stdin { Some(read_secret("--password-stdin").await?) } else { None };
     let doing = format!("changing {}", args.name);
     let wanted = api::EditUser {
         // A password that an administrator sets is one that has been changed.
@@ -104,7 +104,7 @@ async fn edit(args: EditUser, client: &Client) -> Result<Account, Failure> {
 }
 
 async fn create(args: CreateUser, client: &Client, output: &Output) -> Result<(), Failure> {
-    let password = if args.password_stdin { Some(read_password().await?) } else { None };
+    let password = if args.password_stdin { Some(read_secret("--password-stdin").await?) } else { None };
     let wanted = api::CreateUser {
         username: args.name,
         email: args.email,
@@ -119,14 +119,15 @@ async fn create(args: CreateUser, client: &Client, output: &Output) -> Result<()
     output.object(&user, &user.id.to_string(), || format!("made user {} ({})", user.login, user.id))
 }
 
-pub(super) async fn read_password() -> Result<String, Failure> {
+/// All of standard input but one line break at its end; `option` asked for it.
+pub(super) async fn read_secret(option: &str) -> Result<String, Failure> {
     let text = blocking::run(|| {
         let mut text = String::new();
         let read = std::io::stdin().take(PASSWORD_MAX_BYTES).read_to_string(&mut text);
-        read.map(|_| text).map_err(|source| Failure::io("reading the password", source))
+        read.map(|_| text).map_err(|source| Failure::io("reading standard input", source))
     });
-    let password = without_newline(text.await?);
-    if password.is_empty() { Err(Failure::Usage("--password-stdin: no password came".into())) } else { Ok(password) }
+    let secret = without_newline(text.await?);
+    if secret.is_empty() { Err(Failure::Usage(format!("{option}: standard input was empty"))) } else { Ok(secret) }
 }
 
 /// Drops the one line break that `echo` adds; a password may hold others.

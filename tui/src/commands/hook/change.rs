@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::edited;
 use crate::{
     args::{Change, CreateHook, EditHook},
-    commands::user::read_password,
+    commands::user::read_secret,
     exit::Failure,
     output::Output,
 };
@@ -89,7 +89,15 @@ fn tell(hook: &Hook, done: &str, secret: Option<&str>, output: &Output) -> Resul
 
 async fn secrets(change: &Change) -> Result<Secrets, Failure> {
     let made = if change.generate_secret { Some(generated()?) } else { None };
-    let read = if change.secret_stdin || change.authorization_stdin { Some(read_password().await?) } else { None };
+    let option = match (change.secret_stdin, change.authorization_stdin) {
+        (true, _) => Some("--secret-stdin"),
+        (_, true) => Some("--authorization-stdin"),
+        _ => None,
+    };
+    let read = match option {
+        Some(option) => Some(read_secret(option).await?),
+        None => None,
+    };
     let (secret, authorization) = if change.authorization_stdin { (None, read) } else { (read, None) };
     Ok(Secrets { secret: secret.or_else(|| made.clone()), authorization, made })
 }
