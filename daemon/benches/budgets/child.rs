@@ -78,9 +78,14 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // Both fail for a process that has ended, which is as good.
+        // A master that is killed leaves its workers behind.
+        let workers = self.watch().children();
+        // All of these fail for a process that has ended, which is as good.
         let _ = self.process.kill();
         let _ = self.process.wait();
+        for worker in workers {
+            let _ = kill_process(worker, Signal::KILL);
+        }
     }
 }
 
@@ -112,12 +117,17 @@ impl Watch {
             .collect()
     }
 
+    /// Processes that it has started itself.
+    fn children(self) -> Vec<Pid> {
+        let listed = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.id)).unwrap_or_default();
+        listed.split_whitespace().filter_map(|id| Pid::from_raw(id.parse().ok()?)).collect()
+    }
+
     /// Processor time so far, of the process and of its children that nginx's master has.
     pub(crate) fn processor(self) -> Result<Duration> {
-        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.id)).unwrap_or_default();
         let mut ticks = ticks(self.id)?;
-        for child in children.split_whitespace() {
-            ticks += self::ticks(child.parse()?)?;
+        for child in self.children() {
+            ticks += self::ticks(child.as_raw_nonzero().get().cast_unsigned())?;
         }
         Ok(Duration::from_millis(ticks * 1_000 / rustix::param::clock_ticks_per_second()))
     }
