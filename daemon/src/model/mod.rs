@@ -7,6 +7,7 @@ pub mod hook_config;
 pub mod hook_event;
 pub mod identity;
 pub mod mime;
+pub mod retry;
 pub mod runtime_token;
 pub mod scope;
 pub mod secret;

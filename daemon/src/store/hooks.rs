@@ -31,6 +31,11 @@ pub async fn state(read: &impl Read, id: u64) -> Result<HookState, StoreError> {
     Ok(read.get(&keys::hook_state(id)).await?.unwrap_or_default())
 }
 
+/// Writes how the deliveries of a hook go.
+pub fn put_state(tx: &Tx, id: u64, state: &HookState) {
+    tx.put(keys::hook_state(id), state);
+}
+
 /// Numbers of the hooks of a place, in order.
 pub async fn ids_of(read: &impl Read, scope: HookScope, target: u64) -> Result<Vec<u64>, StoreError> {
     let scan = Scan::of(Range::prefix(keys::hooks_of(scope, target)), PER_PLACE_MAX);

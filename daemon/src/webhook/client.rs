@@ -39,7 +39,7 @@ pub struct Answer {
 /// Why no answer came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// One of the words of [`super::retry::Ended::class`].
+    /// One of the words of [`crate::model::retry::Ended::class`].
     pub class: &'static str,
     /// A sentence.
     pub reason: String,

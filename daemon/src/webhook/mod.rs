@@ -1,7 +1,7 @@
-//! Webhooks as receivers see them: what is sent, where it may go, what came back, what comes next.
+//! Webhooks as receivers see them: what is sent, where it may go, what came back.
 //!
-//! Pure but for [`Client`], which opens the connections: bodies, headers, signatures and the decision
-//! about another attempt are functions of rows. Knows no store and starts nothing.
+//! Pure but for [`Client`], which opens the connections: bodies, headers and signatures are functions of
+//! rows. Knows no store and starts nothing.
 
 mod address;
 mod chat;
@@ -11,7 +11,6 @@ mod link;
 mod mask;
 pub mod push;
 pub mod request;
-pub mod retry;
 mod sign;
 pub mod tls;
 

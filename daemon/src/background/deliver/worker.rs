@@ -13,6 +13,7 @@ use super::{places::Places, recorder::Report, seat::Seat};
 use crate::{
     app::App,
     clock::Millis,
+    model::retry,
     service::{
         Error,
         deliveries::attempt::{self, Prepared},
@@ -21,7 +22,7 @@ use crate::{
         deliveries::{self, Outcome, Then},
         hooks,
     },
-    webhook::{Link, retry},
+    webhook::Link,
 };
 
 /// Deliveries that are taken from the line at a time.

@@ -1,7 +1,6 @@
 //! Who may fetch from or push to a repository, in the statuses that git clients understand.
 
 use farrier_common::names;
-use farrier_proto::store::Reference;
 use http::request::Parts;
 
 use super::{Service, error::GitFailure};
@@ -18,7 +17,7 @@ use crate::{
         migrations,
         repositories::{self, Found},
     },
-    store::{Read as _, Snapshot, keys, owners, owners::Owner, repositories as rows},
+    store::{Snapshot, owners, owners::Owner, repositories as rows},
 };
 
 /// A caller and the repository that they may use.
@@ -111,10 +110,7 @@ async fn renamed(snapshot: &Snapshot, identity: &Identity, owner: &str, name: &s
     let Some(owner) = owner_once_called(snapshot, owner).await? else { return Ok(None) };
     let repository = match rows::by_name(snapshot, owner.id(), name).await? {
         Some(repository) => Some(repository),
-        None => match snapshot.get::<Reference>(&keys::repository_redirect(owner.id(), name)).await? {
-            Some(to) => rows::get(snapshot, to.id).await?,
-            None => None,
-        },
+        None => rows::redirected(snapshot, owner.id(), name).await?,
     };
     let Some(repository) = repository.filter(|repository| !repository.deleted) else { return Ok(None) };
     let Some(owner) = owners::owner(snapshot, repository.owner_kind(), repository.owner_id).await? else {
@@ -131,8 +127,5 @@ async fn owner_once_called(snapshot: &Snapshot, name: &str) -> Result<Option<Own
     if let Some(owner) = owners::owner_by_name(snapshot, name).await? {
         return Ok(Some(owner));
     }
-    let Some(to) = snapshot.get::<farrier_proto::store::OwnerName>(&keys::owner_redirect(name)).await? else {
-        return Ok(None);
-    };
-    Ok(owners::owner(snapshot, to.kind(), to.id).await?)
+    Ok(owners::redirect(snapshot, name).await?)
 }

@@ -10,14 +10,14 @@ use super::complete;
 use crate::{
     app::App,
     clock::Millis,
-    model::{hook_config, secret},
+    model::{
+        hook_config,
+        retry::{self, Ended, Next},
+        secret,
+    },
     service::Error,
     store::deliveries::{self, Outcome, Then, UNWANTED},
-    webhook::{
-        Answer, Failure, Limits, Link, Mask, Outgoing, Sending, Unsendable, request,
-        retry::{self, Ended, Next},
-        tls::Trust,
-    },
+    webhook::{Answer, Failure, Limits, Link, Mask, Outgoing, Sending, Unsendable, request, tls::Trust},
 };
 
 /// What can be done about a delivery.

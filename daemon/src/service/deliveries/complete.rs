@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use bytes::Bytes;
-use farrier_proto::store::{Delivery, Payload, User};
+use farrier_proto::store::{Delivery, User};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         ref_name::{self, HEADS},
     },
     service::{Error, browse},
-    store::{Read as _, Tx, deliveries, keys, refs, repositories},
+    store::{Tx, deliveries, refs, repositories},
     webhook::push::{self, Bounds, People, Pushed},
 };
 
@@ -31,9 +31,9 @@ pub(super) async fn complete(app: &App, row: &Delivery, json: Bytes) -> Result<B
     app.store
         .write(async |tx: Tx| {
             // Another hook's worker may have been quicker: then all say what it has written.
-            match tx.get::<Payload>(&keys::payload(row.event_id)).await? {
-                Some(known) if known.incomplete => deliveries::put_payload(&tx, row.event_id, &made),
-                Some(_) => return Ok(deliveries::payload(&tx, row.event_id).await?.map(|(json, _)| json)),
+            match deliveries::is_incomplete(&tx, row.event_id).await? {
+                Some(true) => deliveries::put_payload(&tx, row.event_id, &made),
+                Some(false) => return Ok(deliveries::payload(&tx, row.event_id).await?.map(|(json, _)| json)),
                 None => {}
             }
             Ok::<_, Error>(None)

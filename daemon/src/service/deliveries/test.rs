@@ -19,7 +19,7 @@ use crate::{
         repositories,
     },
     show,
-    store::{Read, Tx, deliveries, ids::Kind, keys, owners, repositories as rows},
+    store::{Read, Tx, deliveries, ids::Kind, owners, repositories as rows},
 };
 
 /// Repositories that are looked at for one with a commit.
@@ -95,7 +95,7 @@ async fn insert(app: &App, found: &Found, event: &str, repository: u64, payload:
     };
     app.store
         .write(async |tx: Tx| {
-            tx.put(keys::payload(number), payload);
+            deliveries::put_first(&tx, number, payload);
             deliveries::insert_urgent(&tx, &row);
             Ok::<_, Error>(())
         })

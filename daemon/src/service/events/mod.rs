@@ -24,7 +24,7 @@ use crate::{
     app::App,
     clock::Millis,
     model::secret,
-    store::{StoreError, Tx, deliveries, events, hooks, keys, owners::Owner},
+    store::{StoreError, Tx, deliveries, events, hooks, owners::Owner},
 };
 
 /// Whom news are about.
@@ -71,7 +71,7 @@ impl<'a> Telling<'a> {
             if wanting.is_empty() {
                 continue;
             }
-            tx.put(keys::payload(*id), &payload::of(self.app, subject, news));
+            deliveries::put_first(tx, *id, &payload::of(self.app, subject, news));
             for (place, hook) in wanting.into_iter().take(deliveries::PER_EVENT_MAX).enumerate() {
                 deliveries::enqueue(tx, &self.delivery(&event, hook, place));
                 told.push(hook.id);

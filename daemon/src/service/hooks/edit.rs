@@ -12,7 +12,7 @@ use crate::{
     clock::Millis,
     model::hook_config::{self, Checked, HookType},
     service::Error,
-    store::{Tx, hooks, keys},
+    store::{Tx, hooks},
 };
 
 /// How long a replaced secret signs beside the new one.
@@ -35,7 +35,7 @@ pub async fn edit(app: &App, place: Place, id: u64, input: &EditHook) -> Result<
             if row.active && (!before.active || elsewhere) {
                 // It begins anew, or its first failure would switch it off again.
                 state = HookState { failures: 0, failing_since_ms: 0, ..state };
-                tx.put(keys::hook_state(id), &state);
+                hooks::put_state(&tx, id, &state);
             }
             Ok::<_, Error>(Saved { found: Found { hook: row, state }, ignored })
         })

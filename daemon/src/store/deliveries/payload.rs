@@ -22,6 +22,17 @@ pub async fn payload(read: &impl Read, event: u64) -> Result<Option<(Bytes, bool
     Ok(Some((json.freeze(), first.incomplete)))
 }
 
+/// Writes what `event` says, as far as it is known when it happens: small, and perhaps for git to
+/// complete.
+pub fn put_first(tx: &Tx, event: u64, first: &Payload) {
+    tx.put(keys::payload(event), first);
+}
+
+/// Whether git must still add to what `event` says; `None` when it is forgotten.
+pub async fn is_incomplete(read: &impl Read, event: u64) -> Result<Option<bool>, StoreError> {
+    Ok(read.get::<Payload>(&keys::payload(event)).await?.map(|first| first.incomplete))
+}
+
 /// Writes what `event` says, complete.
 pub fn put_payload(tx: &Tx, event: u64, json: &Bytes) {
     let mut pieces = json.chunks(PIECE_BYTES);

@@ -8,8 +8,8 @@ use farrier_proto::store::{
 
 use crate::{
     clock::Millis,
+    model::retry,
     store::{Read as _, StoreError, Tx, engine::Key, keys},
-    webhook::retry,
 };
 
 /// What came of one delivery in the hands of the sender.
