@@ -32,7 +32,7 @@ use std::sync::{
 use bytes::Bytes;
 use prost::Message;
 
-use self::engine::{Engine, EngineError, EngineInfo, Key, Range, Scan};
+use self::engine::{Engine, EngineError, EngineInfo, Key, Piece, Range, Scan, Sieve};
 pub use self::transact::{Snapshot, Tx};
 
 /// What a store operation may fail with.
@@ -82,6 +82,8 @@ pub trait Read: Sync {
     fn scan_bytes(&self, scan: &Scan) -> impl Future<Output = Result<Vec<(Key, Bytes)>, StoreError>> + Send;
     /// How many keys lie in `range`, counted up to `cap`.
     fn count(&self, range: &Range, cap: u64) -> impl Future<Output = Result<u64, StoreError>> + Send;
+    /// How many entries pass `sieve` in each piece of `range`.
+    fn outline(&self, range: &Range, sieve: &Sieve) -> impl Future<Output = Result<Vec<Piece>, StoreError>> + Send;
 
     /// The row under `key`.
     fn get<M: Message + Default>(&self, key: &[u8]) -> impl Future<Output = Result<Option<M>, StoreError>> + Send {

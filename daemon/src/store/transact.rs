@@ -12,7 +12,7 @@ use prost::Message;
 
 use super::{
     Read, StoreError,
-    engine::{CommitError, Engine, Key, Range, Scan, Transaction, View, WriteSet},
+    engine::{CommitError, Engine, Key, Piece, Range, Scan, Sieve, Transaction, View, WriteSet},
     value,
 };
 
@@ -48,6 +48,10 @@ impl Read for Snapshot {
 
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, StoreError> {
         Ok(self.view.count(range, cap).await?)
+    }
+
+    async fn outline(&self, range: &Range, sieve: &Sieve) -> Result<Vec<Piece>, StoreError> {
+        Ok(self.view.outline(range, sieve).await?)
     }
 }
 
@@ -147,6 +151,13 @@ impl Read for Tx {
         }
         let limit = usize::try_from(cap).unwrap_or(usize::MAX);
         Ok(self.scan_bytes(&Scan::of(range.clone(), limit)).await?.len() as u64)
+    }
+
+    async fn outline(&self, range: &Range, sieve: &Sieve) -> Result<Vec<Piece>, StoreError> {
+        // One piece is an outline, too, and own writes are in it.
+        let entries = self.scan_bytes(&Scan::of(range.clone(), usize::MAX)).await?;
+        let passing = entries.iter().filter(|(key, value)| sieve.passes(key, value)).count() as u64;
+        Ok(vec![Piece { first: range.low.as_slice().into(), passing }])
     }
 }
 

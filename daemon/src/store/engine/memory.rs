@@ -12,9 +12,13 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    CommitError, Engine, EngineError, EngineInfo, Key, Range, Scan, Transaction, View, WriteSet,
+    CommitError, Engine, EngineError, EngineInfo, Key, Piece, Range, Scan, Sieve, Transaction, View, WriteSet,
     optimistic::{RECENT_KEYS_MAX, Reads, RecentWrites, Version, check_sizes},
+    outline,
 };
+
+/// Short pieces, so that tests with few rows cross from one to the next.
+const PIECE_ENTRIES: u64 = 4;
 
 type Rows = BTreeMap<Key, Bytes>;
 
@@ -207,6 +211,11 @@ impl View for MemoryTransaction {
         self.faults.check()?;
         let limit = usize::try_from(cap).unwrap_or(usize::MAX);
         Ok(self.walk(&Scan::of(range.clone(), limit), limit).len() as u64)
+    }
+
+    async fn outline(&self, range: &Range, sieve: &Sieve) -> Result<Vec<Piece>, EngineError> {
+        let entries = self.scan(&Scan::of(range.clone(), usize::MAX)).await?;
+        Ok(outline::cut(range, sieve, PIECE_ENTRIES, entries))
     }
 }
 

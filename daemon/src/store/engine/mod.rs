@@ -6,6 +6,7 @@
 
 mod memory;
 mod optimistic;
+mod outline;
 mod redb;
 
 #[cfg(test)]
@@ -18,6 +19,7 @@ use bytes::Bytes;
 
 pub use self::{
     memory::{Faults, Lost, MemoryEngine},
+    outline::{Piece, Sieve},
     redb::{RedbEngine, RedbOptions},
 };
 
@@ -146,6 +148,12 @@ pub trait View: Send + Sync {
     async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError>;
     /// How many keys `range` holds, counted up to `cap`.
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError>;
+    /// How many entries pass `sieve` in each piece of `range`: pieces in key order that cover all of
+    /// it, the first from its beginning. Reads the whole range, unless the engine remembers.
+    async fn outline(&self, range: &Range, sieve: &Sieve) -> Result<Vec<Piece>, EngineError> {
+        let entries = self.scan(&Scan::of(range.clone(), usize::MAX)).await?;
+        Ok(outline::cut(range, sieve, outline::PIECE_ENTRIES, entries))
+    }
 }
 
 /// What a transaction changes: `None` deletes.

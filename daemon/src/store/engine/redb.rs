@@ -5,7 +5,7 @@
 //! the file, so the database is then given up and opened again. Nothing outside this room knows
 //! redb; this room knows no keys.
 
-mod counts;
+mod outlines;
 mod view;
 mod writer;
 
@@ -40,7 +40,7 @@ use rustix::{
 use tokio::sync::Semaphore;
 
 use self::{
-    counts::Counts,
+    outlines::Outlines,
     view::{RedbTransaction, RedbView},
     writer::{QUEUE_MAX_BYTES, Request, Writer},
 };
@@ -106,7 +106,7 @@ impl RedbEngine {
         let shared = Arc::new(Shared {
             open: RwLock::new(Some(Open::new(database, 0))),
             committed: AtomicU64::new(0),
-            counts: Counts::default(),
+            outlines: Outlines::default(),
             requests,
             room: Arc::new(Semaphore::new(QUEUE_MAX_BYTES)),
         });
@@ -157,8 +157,8 @@ struct Shared {
     /// The last version whose commit has been published. A transaction reads it *before* its
     /// snapshot: one that lies in between then conflicts needlessly instead of never.
     committed: AtomicU64,
-    /// What large ranges hold.
-    counts: Counts,
+    /// What is known of long ranges.
+    outlines: Outlines,
     requests: mpsc::Sender<Request>,
     /// Bytes that may wait in `requests`.
     room: Arc<Semaphore>,

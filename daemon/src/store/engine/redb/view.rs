@@ -12,13 +12,14 @@ use tokio::sync::oneshot;
 
 use super::{
     Shared, Table,
-    counts::Known,
+    outlines::Part,
     writer::{Commit, QUEUE_MAX_BYTES, Request},
 };
 use crate::{
     store::engine::{
-        CommitError, EngineError, Key, Range, Scan, Transaction, View, WriteSet,
+        CommitError, EngineError, Key, Piece, Range, Scan, Sieve, Transaction, View, WriteSet,
         optimistic::{Reads, Version, check_sizes},
+        outline::{Cutter, PIECE_ENTRIES},
     },
     tasks,
 };
@@ -63,19 +64,42 @@ impl RedbView {
         Ok(walk)
     }
 
-    /// How many keys all of `range` holds.
-    async fn count_all(&self, range: &Range) -> Result<u64, EngineError> {
-        let number = match self.shared.counts.known(range, self.since) {
-            Known::Count(count) => return Ok(count),
-            Known::Tell(number) => Some(number),
-            Known::Keep => None,
-        };
-        let walked = self.walk(&counting(range, u64::MAX)).await;
-        if let Some(number) = number {
-            let large = walked.as_ref().ok().map(|walk| walk.visited).filter(|count| *count > INLINE_KEYS_MAX);
-            self.shared.counts.tell(number, large);
+    /// The outline of `range` if it is short; nothing when there is more than may be visited here.
+    fn short_outline(&self, range: &Range, sieve: &Sieve) -> Result<Option<Vec<Piece>>, StorageError> {
+        let mut cutter = Cutter::new(range, sieve, PIECE_ENTRIES);
+        for (visited, pair) in self.table.range::<&[u8]>(range.bounds())?.enumerate() {
+            if visited as u64 == INLINE_KEYS_MAX {
+                return Ok(None);
+            }
+            let (key, value) = pair?;
+            cutter.see(key.value(), value.value());
         }
-        Ok(walked?.visited)
+        Ok(Some(cutter.done()))
+    }
+
+    /// `parts` of `range` with the figures that were missing, counted away from the async workers
+    /// and left for others.
+    async fn complete(&self, range: &Range, sieve: &Sieve, parts: Vec<Part>) -> Result<Vec<Piece>, EngineError> {
+        if let Some(pieces) = known(&parts) {
+            return Ok(pieces);
+        }
+        let (table, shared, since) = (Arc::clone(&self.table), Arc::clone(&self.shared), self.since);
+        let (range, sieve) = (range.clone(), sieve.clone());
+        let counted = tasks::blocking(move || {
+            let mut pieces = Vec::new();
+            for (at, part) in parts.iter().enumerate() {
+                let next = parts.get(at + 1).map(|next| next.first.to_vec());
+                let own = Range { low: part.first.to_vec(), high: next.or_else(|| range.high.clone()) };
+                match part.passing {
+                    Some(passing) => pieces.push(Piece { first: Arc::clone(&part.first), passing }),
+                    None => pieces.extend(count(&table, &own, &sieve, |found| {
+                        shared.outlines.learn(&range, &sieve, since, &own.low, found);
+                    })?),
+                }
+            }
+            Ok(pieces)
+        });
+        counted.await.map_err(|error| self.failed(error))
     }
 
     fn failed(&self, error: StorageError) -> EngineError {
@@ -98,11 +122,43 @@ impl View for RedbView {
     }
 
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError> {
-        match cap {
-            u64::MAX => self.count_all(range).await,
-            cap => Ok(self.walk(&counting(range, cap)).await?.visited),
+        Ok(self.walk(&counting(range, cap)).await?.visited)
+    }
+
+    async fn outline(&self, range: &Range, sieve: &Sieve) -> Result<Vec<Piece>, EngineError> {
+        let outlines = &self.shared.outlines;
+        if let Some(parts) = outlines.known(range, sieve, self.since) {
+            return self.complete(range, sieve, parts).await;
+        }
+        match self.short_outline(range, sieve).map_err(|error| self.failed(error))? {
+            Some(pieces) => Ok(pieces),
+            None => self.complete(range, sieve, outlines.enter(range, sieve)).await,
         }
     }
+}
+
+/// The pieces, if all of them have a figure.
+fn known(parts: &[Part]) -> Option<Vec<Piece>> {
+    let piece = |part: &Part| Some(Piece { first: Arc::clone(&part.first), passing: part.passing? });
+    parts.iter().map(piece).collect()
+}
+
+/// Visits all of `range`; `found` hears of its pieces, or that there is nothing.
+fn count(
+    table: &Table,
+    range: &Range,
+    sieve: &Sieve,
+    found: impl FnOnce(Option<Vec<Piece>>),
+) -> Result<Vec<Piece>, StorageError> {
+    let mut cutter = Cutter::new(range, sieve, PIECE_ENTRIES);
+    for pair in table.range::<&[u8]>(range.bounds())? {
+        let (key, value) = pair?;
+        cutter.see(key.value(), value.value());
+    }
+    let is_empty = cutter.is_empty();
+    let pieces = cutter.done();
+    found((!is_empty).then(|| pieces.clone()));
+    Ok(pieces)
 }
 
 /// A walk that passes over all it visits.

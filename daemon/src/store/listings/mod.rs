@@ -1,20 +1,23 @@
-//! Sorted lists of repositories: walked by key, merged over classes of visibility, counted without
-//! reading a row.
+//! Sorted lists of repositories: entered where the page is, merged over classes of visibility,
+//! counted without reading a row.
 //!
 //! A caller sees some lists as a whole (all public repositories, all of their own) and some
-//! repositories one by one (those they collaborate on). A page merges them: the longest list is
-//! entered by skipping keys, the others are held in memory as keys.
+//! repositories one by one (those they collaborate on). What a page leaves out is decided by the
+//! lists' entries; `merge` finds the page.
+
+mod merge;
 
 use farrier_proto::store::{Listing, Repository, Visibility};
 
+use self::merge::Merge;
 use super::{
     Read, StoreError,
-    engine::{Key, Range, Scan},
+    engine::{Range, Scan, Sieve},
     keys, value,
 };
 
-/// Keys that are read at a time when a whole list is walked.
-const CHUNK: usize = 4_096;
+/// So many names with the same three characters are looked for first.
+const FEW: u64 = 64;
 
 /// What a list is sorted by. The number is part of stored keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,154 +98,70 @@ impl Filter {
             archived: row.archived,
         })
     }
+
+    /// The same for entries of lists as they are stored.
+    fn sieve(&self) -> Sieve {
+        if self.is_empty() {
+            return Sieve::all();
+        }
+        let flags = [self.private, self.template, self.archived].map(|flag| flag.map_or(b'-', |flag| b'0' + u8::from(flag)));
+        let filter = self.clone();
+        // An entry that cannot be read passes, so that whoever wants the page hears of it.
+        Sieve::new([&flags[..], self.text.as_bytes()].concat(), move |key, bytes| {
+            value::decode(key, bytes).map_or(true, |listing| filter.passes(&listing))
+        })
+    }
 }
 
 /// The numbers of a page's repositories and how many there are in all.
 pub async fn page(read: &impl Read, wanted: &Wanted, skip: u64, limit: usize) -> Result<(Vec<u64>, u64), StoreError> {
-    let mut singles: Vec<Key> = wanted
-        .singles
-        .iter()
-        .filter(|row| wanted.filter.passes_row(row))
-        .map(|row| keys::listing_suffix(wanted.sort, row))
-        .collect();
-    let (suffixes, total) = if wanted.filter.is_empty() {
-        whole(read, wanted, singles, skip, limit).await?
-    } else {
-        for list in &wanted.lists {
-            walk(read, *list, wanted, &mut singles).await?;
-        }
-        order(&mut singles, wanted.reverse);
-        let total = singles.len() as u64;
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-        (singles.into_iter().skip(skip).take(limit).collect(), total)
-    };
-    Ok((suffixes.iter().filter_map(|suffix| keys::trailing_id(suffix)).collect(), total))
-}
-
-fn order(suffixes: &mut [Key], reverse: bool) {
-    suffixes.sort_unstable();
-    if reverse {
+    let singles = wanted.singles.iter().filter(|row| wanted.filter.passes_row(row));
+    let singles = singles.map(|row| keys::listing_suffix(wanted.sort, row)).collect();
+    let prefixes = wanted.lists.iter().map(|list| keys::listings(list.scope, wanted.sort, list.class)).collect();
+    let merge = Merge::new(read, wanted.filter.sieve(), prefixes, singles).await?;
+    let total = merge.total();
+    let (from, to) = (skip.min(total), skip.saturating_add(limit as u64).min(total));
+    // A page from the end is one from the beginning, turned round.
+    let (from, to) = if wanted.reverse { (total - to, total - from) } else { (from, to) };
+    let mut suffixes = merge.between(from, to).await?;
+    if wanted.reverse {
         suffixes.reverse();
     }
-}
-
-/// A page when nothing is left out: only the longest list is skipped through, by key.
-async fn whole(
-    read: &impl Read,
-    wanted: &Wanted,
-    singles: Vec<Key>,
-    skip: u64,
-    limit: usize,
-) -> Result<(Vec<Key>, u64), StoreError> {
-    let mut counted = Vec::new();
-    for list in &wanted.lists {
-        let range = Range::prefix(keys::listings(list.scope, wanted.sort, list.class));
-        counted.push((read.count(&range, u64::MAX).await?, *list));
-    }
-    counted.sort_by_key(|(count, _)| *count);
-    let longest = counted.pop();
-    let mut others = singles;
-    for (_, list) in counted.iter().filter(|(count, _)| *count > 0) {
-        walk(read, *list, wanted, &mut others).await?;
-    }
-    order(&mut others, wanted.reverse);
-    let Some((count, list)) = longest else {
-        let total = others.len() as u64;
-        return Ok((others.into_iter().skip(usize::try_from(skip).unwrap_or(usize::MAX)).take(limit).collect(), total));
-    };
-    let total = count + others.len() as u64;
-    if skip >= total {
-        return Ok((Vec::new(), total));
-    }
-    // At least so many keys of the longest list come before the page.
-    let enter = skip.saturating_sub(others.len() as u64);
-    let ahead = usize::try_from(skip - enter).unwrap_or(usize::MAX);
-    let entered = stretch(read, wanted, list, count, enter, ahead.saturating_add(limit)).await?;
-    let before = match entered.first() {
-        Some(first) if enter > 0 => others.partition_point(|other| precedes(other, first, wanted.reverse)),
-        _ => 0,
-    };
-    let merged = merge(entered, others.split_off(before), wanted.reverse);
-    Ok((merged.skip(ahead - before).take(limit).collect(), total))
-}
-
-/// At most `limit` entries of a list of `count` entries, behind the first `skip`. Entered from the
-/// nearer end: what is skipped is visited.
-async fn stretch(
-    read: &impl Read,
-    wanted: &Wanted,
-    list: List,
-    count: u64,
-    skip: u64,
-    limit: usize,
-) -> Result<Vec<Key>, StoreError> {
-    let prefix = keys::listings(list.scope, wanted.sort, list.class);
-    let limit = usize::try_from(count.saturating_sub(skip)).unwrap_or(usize::MAX).min(limit);
-    let behind = count.saturating_sub(skip).saturating_sub(limit as u64);
-    let backwards = behind < skip;
-    let scan = Scan {
-        range: Range::prefix(prefix.clone()),
-        reverse: wanted.reverse != backwards,
-        skip: if backwards { behind } else { skip },
-        limit,
-    };
-    let mut keys: Vec<Key> =
-        read.scan_bytes(&scan).await?.into_iter().map(|(key, _)| key[prefix.len()..].to_vec()).collect();
-    if backwards {
-        keys.reverse();
-    }
-    Ok(keys)
-}
-
-fn precedes(a: &Key, b: &Key, reverse: bool) -> bool {
-    if reverse { a > b } else { a < b }
-}
-
-fn merge(a: Vec<Key>, b: Vec<Key>, reverse: bool) -> impl Iterator<Item = Key> {
-    let (mut a, mut b) = (a.into_iter().peekable(), b.into_iter().peekable());
-    std::iter::from_fn(move || match (a.peek(), b.peek()) {
-        (Some(left), Some(right)) if precedes(right, left, reverse) => b.next(),
-        (Some(_), _) => a.next(),
-        (None, _) => b.next(),
-    })
-}
-
-/// Appends what passes of a list to `into`.
-async fn walk(read: &impl Read, list: List, wanted: &Wanted, into: &mut Vec<Key>) -> Result<(), StoreError> {
-    let prefix = keys::listings(list.scope, wanted.sort, list.class);
-    let mut range = Range::prefix(prefix.clone());
-    loop {
-        let pairs = read.scan_bytes(&Scan::of(range.clone(), CHUNK)).await?;
-        for (key, bytes) in &pairs {
-            if wanted.filter.is_empty() || wanted.filter.passes(&value::decode(key, bytes)?) {
-                into.push(key[prefix.len()..].to_vec());
-            }
-        }
-        match pairs.last() {
-            Some((key, _)) if pairs.len() == CHUNK => range = range.after(key),
-            _ => return Ok(()),
-        }
-    }
+    Ok((suffixes.iter().filter_map(|suffix| keys::trailing_id(suffix)).collect(), total))
 }
 
 /// The repositories whose names contain `text`, if few enough contain its rarest three characters;
 /// otherwise walking a list is as fast.
 pub async fn named(read: &impl Read, text: &str, most: u64) -> Result<Option<Vec<Repository>>, StoreError> {
-    let mut rarest = None;
-    for trigram in super::repositories::trigrams(text) {
-        let range = Range::prefix(keys::trigrams(trigram));
-        let count = read.count(&range, most + 1).await?;
-        if rarest.as_ref().is_none_or(|(least, _)| count < *least) {
-            rarest = Some((count, range));
-        }
-    }
-    let Some((count, range)) = rarest.filter(|(count, _)| *count <= most) else { return Ok(None) };
-    let limit = usize::try_from(count).unwrap_or(usize::MAX);
-    let pairs = read.scan_bytes(&Scan::of(range, limit)).await?;
+    let Some((count, range)) = rarest(read, text, most).await? else { return Ok(None) };
+    let pairs = read.scan_bytes(&Scan::of(range, count)).await?;
     let ids: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect();
     let mut rows = super::repositories::many(read, &ids).await?;
     rows.retain(|row| row.name.to_lowercase().contains(text));
     Ok(Some(rows))
+}
+
+/// Names that contain three characters of `text`, for those three that fewest contain, if at most
+/// `most` do. Frequent ones are not counted to their end.
+async fn rarest(read: &impl Read, text: &str, most: u64) -> Result<Option<(usize, Range)>, StoreError> {
+    let ranges: Vec<Range> =
+        super::repositories::trigrams(text).into_iter().map(|trigram| Range::prefix(keys::trigrams(trigram))).collect();
+    let mut cap = FEW.min(most);
+    loop {
+        let mut least = None;
+        for range in &ranges {
+            let bound = least.as_ref().map_or(cap + 1, |(count, _)| *count);
+            let count = read.count(range, bound).await?;
+            if count < bound {
+                least = Some((count, range));
+            }
+        }
+        match least {
+            Some((count, range)) => return Ok(Some((usize::try_from(count).unwrap_or(usize::MAX), range.clone()))),
+            None if cap == most => return Ok(None),
+            None => cap = (cap * 4).min(most),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,83 @@
+//! Outlines: whatever an engine remembers, its figures are those of the state that is read.
+
+use super::*;
+use crate::store::engine::{Piece, Sieve};
+
+/// Longer than what an engine counts anew each time.
+const KEYS: u64 = 3_000;
+
+fn name(number: u64) -> String {
+    format!("k{number:05}")
+}
+
+/// Entries whose value ends in an even digit.
+fn even() -> Sieve {
+    Sieve::new(b"even".to_vec(), |_, value| value.last().is_some_and(|digit| digit % 2 == 0))
+}
+
+async fn fill(bench: &Bench) {
+    let names: Vec<String> = (0..KEYS).map(name).collect();
+    bench.put(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+}
+
+/// Counts each piece of `pieces` in `view` and compares.
+async fn assert_fits(view: &(impl View + ?Sized), range: &Range, sieve: &Sieve, pieces: &[Piece]) {
+    assert_eq!(*pieces[0].first, *range.low);
+    let bounds: Vec<Key> = pieces.iter().map(|piece| piece.first.to_vec()).collect();
+    assert!(bounds.is_sorted_by(|a, b| a < b), "{bounds:?}");
+    for (at, piece) in pieces.iter().enumerate() {
+        let own = Range { low: bounds[at].clone(), high: bounds.get(at + 1).or(range.high.as_ref()).cloned() };
+        let pairs = view.scan(&Scan::of(own, usize::MAX)).await.expect("a scan");
+        let passing = pairs.iter().filter(|(key, value)| sieve.passes(key, value)).count();
+        assert_eq!(piece.passing, passing as u64, "{}", piece.first.escape_ascii());
+    }
+}
+
+pub(super) async fn outlines_cover_their_range(bench: Bench) {
+    fill(&bench).await;
+    let view = bench.view().await;
+    for range in [Range::prefix("k"), Range::prefix("k0001"), Range::prefix("x"), range("k00100", "k02900")] {
+        for sieve in [Sieve::all(), even(), Sieve::new(b"none".to_vec(), |_, _| false)] {
+            let pieces = view.outline(&range, &sieve).await.expect("an outline");
+            assert_fits(view.as_ref(), &range, &sieve, &pieces).await;
+        }
+    }
+}
+
+pub(super) async fn outlines_fit_their_view_while_others_write(bench: Bench) {
+    fill(&bench).await;
+    let engine = Arc::clone(&bench.engine);
+    let writer = tokio::spawn(async move {
+        let mut seed = 1_u64;
+        for round in 0..120_u64 {
+            // Steps of a generator with a full period: keys that are there, new ones, and gone ones.
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let at = (seed >> 33) % (KEYS + 500);
+            let many = if round % 20 == 0 { 400 } else { 1 };
+            let value = (round % 3 != 0).then(|| Bytes::from(round.to_string()));
+            let writes = (at..at + many).map(|number| (name(number).into_bytes(), value.clone())).collect();
+            engine.begin().await.expect("begun").commit(writes).await.expect("nothing was read");
+        }
+    });
+    let mut old = bench.view().await;
+    while !writer.is_finished() {
+        let new = bench.view().await;
+        for view in [&old, &new] {
+            for sieve in [Sieve::all(), even()] {
+                let pieces = view.outline(&Range::prefix("k"), &sieve).await.expect("an outline");
+                assert_fits(view.as_ref(), &Range::prefix("k"), &sieve, &pieces).await;
+            }
+        }
+        old = new;
+    }
+    writer.await.expect("no panic");
+}
+
+pub(super) async fn an_outline_counts_as_read(bench: Bench) {
+    fill(&bench).await;
+    let transaction = bench.engine.begin().await.expect("begun");
+    transaction.outline(&Range::prefix("k"), &Sieve::all()).await.expect("an outline");
+    bench.commit(&[("k00100x", Some("new"))]).await.expect("no conflict");
+    let outcome = transaction.commit([(key("z"), Some(bytes("z")))].into()).await;
+    assert!(matches!(outcome, Err(CommitError::Conflict)), "{outcome:?}");
+}
