@@ -1,7 +1,7 @@
 //! Keeping a repository quick to read: loose objects and small packs become few packs, refs one
-//! file. Nothing is ever pruned here.
+//! file, and a bitmap says what each commit reaches. Nothing is ever pruned here.
 
-use std::{fs, io, path::Path};
+use std::{fs, io, path::Path, time::SystemTime};
 
 use super::{Git, GitError};
 use crate::tasks;
@@ -10,6 +10,11 @@ use crate::tasks;
 const LOOSE_IN_ONE_MAX: usize = 8;
 /// A fetch opens every pack.
 const PACKS_MAX: usize = 20;
+/// Bytes of indexes that no bitmap covers, some 4,000 objects: below that a clone finds them as fast
+/// without one.
+const UNMAPPED_MAX_BYTES: u64 = 128 << 10;
+/// A new bitmap costs as much as all objects; it is worth that when it covers a good part more.
+const UNMAPPED_MAX_SHARE: u64 = 4;
 
 impl Git {
     /// Tidies a repository if that is worth it; whether it was.
@@ -21,8 +26,10 @@ impl Git {
         if !self.is_untidy(repository).await? {
             return Ok(false); // somebody else was here
         }
+        let packs = self.directory(repository).join("objects/pack");
+        tasks::blocking(move || remove_unfinished(&packs)).await.map_err(GitError::io("removing unfinished packs"))?;
         // Geometric: only small packs are rewritten, so a push seldom waits long for the lock.
-        let repack = ["repack", "-d", "-l", "-q", "--geometric=2", "--write-midx"];
+        let repack = ["repack", "-d", "-l", "-q", "--geometric=2", "--write-midx", "--write-bitmap-index"];
         self.run(repository, repack, "").await?;
         self.run(repository, ["pack-refs", "--all"], "").await?;
         self.run(repository, ["commit-graph", "write", "--reachable", "--split", "--no-progress"], "").await?;
@@ -38,20 +45,61 @@ impl Git {
     async fn is_untidy(&self, repository: u64) -> Result<bool, GitError> {
         let objects = self.directory(repository).join("objects");
         let look = move || {
-            let loose = count(&objects.join("17"), "")? > LOOSE_IN_ONE_MAX;
-            Ok(loose || count(&objects.join("pack"), "pack")? > PACKS_MAX)
+            let loose = files(&objects.join("17"))?.len() > LOOSE_IN_ONE_MAX;
+            Ok(loose || Packs::of(&objects.join("pack"))?.are_untidy())
         };
         tasks::blocking(look).await.map_err(GitError::io("looking at a repository"))
     }
 }
 
-fn count(place: &Path, extension: &str) -> io::Result<usize> {
-    match fs::read_dir(place) {
-        Ok(entries) => {
-            let fits = |path: &Path| extension.is_empty() || path.extension().is_some_and(|end| end == extension);
-            Ok(entries.flatten().filter(|entry| fits(&entry.path())).count())
+/// The packs of a repository, as their indexes tell: a pack's own time changes when somebody pushes
+/// an object that it has.
+struct Packs {
+    count: usize,
+    /// Bytes of all indexes.
+    bytes: u64,
+    /// Bytes of those that came after the last bitmap.
+    unmapped: u64,
+}
+
+impl Packs {
+    fn of(place: &Path) -> io::Result<Self> {
+        let (mut indexes, mut mapped) = (Vec::new(), SystemTime::UNIX_EPOCH);
+        for entry in files(place)? {
+            // Files may go while they are looked at.
+            let (path, Ok(about)) = (entry.path(), entry.metadata()) else { continue };
+            match path.extension().and_then(|end| end.to_str()) {
+                Some("idx") => indexes.push((about.modified()?, about.len())),
+                Some("bitmap") => mapped = mapped.max(about.modified()?),
+                _ => {}
+            }
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+        let sum = |since: SystemTime| indexes.iter().filter(|(at, _)| *at > since).map(|(_, bytes)| bytes).sum();
+        Ok(Self { count: indexes.len(), bytes: sum(SystemTime::UNIX_EPOCH), unmapped: sum(mapped) })
+    }
+
+    fn are_untidy(&self) -> bool {
+        let unmapped = self.unmapped > UNMAPPED_MAX_BYTES && self.unmapped > self.bytes / UNMAPPED_MAX_SHARE;
+        unmapped || self.count > PACKS_MAX
+    }
+}
+
+/// Removes what packing left that died with a daemon. Pushes unpack elsewhere, and packing happens
+/// under the repository's lock: none of it is in use.
+fn remove_unfinished(place: &Path) -> io::Result<()> {
+    for entry in files(place)? {
+        let name = entry.file_name();
+        if [".tmp-", "tmp_"].iter().any(|begin| name.to_string_lossy().starts_with(begin)) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn files(place: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    match fs::read_dir(place) {
+        Ok(entries) => Ok(entries.flatten().collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }

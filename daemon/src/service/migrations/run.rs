@@ -12,6 +12,7 @@ use crate::{
     service::{
         Error,
         events::{Actor, News, Subject, Telling},
+        pushes,
         repositories::Found,
     },
     store::{StoreError, Tx, repositories},
@@ -119,6 +120,8 @@ impl Work {
             .await
             .map_err(Failed::Store)?;
         let repository = row.ok_or(Failed::Cancelled)?;
+        let tidied = app.clone();
+        app.tasks.short(async move { pushes::tidy(&tidied, id).await });
         Ok(Found { repository, ..self.found.clone() })
     }
 

@@ -138,3 +138,28 @@ async fn an_untidy_repository_is_packed_after_a_push() {
     bare.done(&["fsck", "--full"]);
     work.done(&["push", "-q", &remote, "main:again"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_push_gets_a_bitmap_and_what_packing_left_goes() {
+    let (farrier, remote) = demo().await;
+    let work = Client::init(farrier.scratch().join("work"));
+    for n in 0..4_800 {
+        std::fs::write(work.dir().join(format!("f{n}")), n.to_string()).expect("a file");
+    }
+    work.commit("a", "a");
+    let packs = farrier.data_dir().join("repositories/1.git/objects/pack");
+    let left = [packs.join(".tmp-7-pack-0.pack"), packs.join("tmp_pack_x")];
+    for left in &left {
+        std::fs::write(left, "half a pack").expect("a file");
+    }
+    work.done(&["push", "-q", &remote, "main"]);
+    eventually("there is a bitmap", async || {
+        let entries = std::fs::read_dir(&packs).expect("a directory");
+        entries.flatten().any(|entry| entry.path().extension().is_some_and(|end| end == "bitmap"))
+    })
+    .await;
+    assert!(left.iter().all(|left| !left.exists()));
+    work.done(&["clone", "-q", &remote, "copy"]);
+    let bare = Client::at(farrier.data_dir().join("repositories/1.git"));
+    bare.done(&["fsck", "--full"]);
+}
