@@ -7,6 +7,8 @@ use std::{
     thread,
 };
 
+use super::ref_name::HIDDEN;
+
 /// Directories that are searched after git's own.
 const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 /// Threads that one process packs with, at most.
@@ -57,7 +59,10 @@ pub(super) fn config(directory: PathBuf) -> Vec<(String, OsString)> {
         ("receive.fsckObjects", "true"),
         ("receive.advertisePushOptions", "true"),
         ("receive.denyDeleteCurrent", "refuse"),
-        ("transfer.hideRefs", "refs/farrier"),
+        // A push unpacks beside the repository, which it borrows from; what is asked of the lender
+        // is known already, as it is the same repository.
+        ("core.alternateRefsCommand", "true"),
+        ("transfer.hideRefs", HIDDEN),
         ("uploadpack.allowFilter", "true"),
         // Protocol version 2 serves every object by its id; with this the older ones do, too.
         ("uploadpack.allowAnySHA1InWant", "true"),

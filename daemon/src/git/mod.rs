@@ -8,12 +8,14 @@ mod call;
 pub mod commands;
 mod environment;
 mod error;
+mod greetings;
 mod import;
 mod inspect;
 mod locks;
 pub mod pkt;
 mod process;
 pub mod read;
+pub mod ref_list;
 pub mod ref_name;
 pub mod refs;
 pub mod report;
@@ -74,8 +76,7 @@ struct Shared {
     /// Streams leave some of the processes to short calls: slow clients must not stop the API.
     streams: Arc<Semaphore>,
     locks: locks::Locks,
-    /// What a client that speaks protocol version 2 is told at first, by object format.
-    greetings: [tokio::sync::OnceCell<bytes::Bytes>; 2],
+    greetings: greetings::Greetings,
     /// Numbers of the repositories that were on disk when the daemon started.
     found: Vec<u64>,
 }
@@ -122,7 +123,7 @@ impl Git {
             started: AtomicU64::new(0),
             streams: Arc::new(Semaphore::new(streams_of(config.max_processes))),
             locks: locks::Locks::default(),
-            greetings: Default::default(),
+            greetings: greetings::Greetings::default(),
             found,
         })))
     }
@@ -162,18 +163,6 @@ impl Git {
     /// Waits until nobody else moves refs of the repository or tidies it.
     pub async fn lock(&self, repository: u64) -> RepositoryLock {
         self.0.locks.lock(repository).await
-    }
-
-    /// What `upload-pack` says of itself in protocol version 2. It depends on configuration and the
-    /// object format alone, so git is asked once.
-    pub async fn greeting(&self, repository: u64, sha256: bool) -> Result<bytes::Bytes, GitError> {
-        let cell = &self.0.greetings[usize::from(sha256)];
-        let ask = async || {
-            let call = self.call(repository, ["upload-pack", "--stateless-rpc", "--advertise-refs"]);
-            let output = call.env("GIT_PROTOCOL", "version=2").args([self.directory(repository)]).run().await?;
-            Ok(output.stdout)
-        };
-        cell.get_or_try_init(ask).await.cloned()
     }
 
     /// How long a process may run, or stand still while it streams.

@@ -6,6 +6,8 @@ pub const NAME_MAX_BYTES: usize = 400;
 pub const HEADS: &str = "refs/heads/";
 /// Begin of the names of tags.
 pub const TAGS: &str = "refs/tags/";
+/// Where refs are that no client sees.
+pub const HIDDEN: &str = "refs/farrier";
 /// Begins of names that no client may write.
 const INTERNAL: [&str; 2] = ["refs/farrier/", "refs/pull/"];
 
@@ -59,6 +61,11 @@ pub fn is_valid_short(name: &str) -> bool {
 /// Whether `name` belongs to the daemon.
 pub fn is_internal(name: &str) -> bool {
     INTERNAL.iter().any(|begin| name.starts_with(begin))
+}
+
+/// Whether no client sees a ref of this name.
+pub fn is_hidden(name: &str) -> bool {
+    name.strip_prefix(HIDDEN).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Whether `text` is the id of an object, or all zeros for none.
@@ -124,6 +131,7 @@ mod tests {
         assert_eq!(kind("refs/tags/v1"), RefKind::Tag("v1"));
         assert_eq!(kind("refs/notes/x"), RefKind::Other);
         assert!(is_internal("refs/farrier/x") && is_internal("refs/pull/1/head") && !is_internal("refs/farriers/x"));
+        assert!(is_hidden("refs/farrier/x") && !is_hidden("refs/farriers/x") && !is_hidden("refs/pull/1/head"));
         assert!(is_object_id(&"0a".repeat(20)) && is_object_id(&"0a".repeat(32)) && is_zero(&"0".repeat(40)));
         assert!(!is_object_id(&"0A".repeat(20)) && !is_object_id("0a") && !is_object_id(&"0g".repeat(20)));
     }

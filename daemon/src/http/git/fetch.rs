@@ -1,4 +1,5 @@
-//! Fetching: the request goes to `upload-pack` as it comes, and so does the answer.
+//! Fetching: the request goes to `upload-pack` as it comes, and so does the answer. Only the list of
+//! refs, with which every fetch begins, needs no process.
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
@@ -10,6 +11,7 @@ use super::{
     answer::{self, Out},
     error::GitFailure,
     input::{Input, InputError},
+    refs::{LsRefs, REQUEST_MAX_BYTES},
     result,
     watch::Watch,
 };
@@ -22,10 +24,18 @@ use crate::{
 pub(super) async fn serve(
     app: App,
     allowed: Allowed,
-    input: Input,
+    mut input: Input,
     protocol: Option<&str>,
 ) -> Result<Response, GitFailure> {
     let id = allowed.found.repository.id;
+    if protocol == Some("version=2")
+        && let Some(asked) = input.peek(REQUEST_MAX_BYTES).await?
+        && let Some(asked) = LsRefs::parse(&asked, allowed.found.repository.sha256)
+        && let Some(list) = app.git.ref_list(id).await?
+        && let Some(answer) = asked.answer(&list)
+    {
+        return Ok(result(Service::Upload, answer.freeze()));
+    }
     let call = app.git.call(id, ["upload-pack", "--stateless-rpc"]).args([app.git.directory(id)]);
     let call = call.env("GIT_PROTOCOL", protocol.unwrap_or_default());
     let body = stream(&app, call, input, NOTHING).await?;

@@ -3,7 +3,7 @@
 use std::{io::Write as _, time::Duration};
 
 use axum::body::Body;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use flate2::write::GzDecoder;
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt as _;
@@ -47,6 +47,8 @@ pub(super) struct Input {
     gzip: Option<GzDecoder<Vec<u8>>>,
     /// Compressed bytes that are not unpacked yet.
     packed: Bytes,
+    /// What was looked at and not read yet.
+    ahead: Bytes,
     limit: u64,
     left: u64,
     ended: bool,
@@ -78,16 +80,27 @@ impl Input {
             // What is beyond git's own limit is still read: git's answer is what the client shows.
             Service::Receive => max_push_bytes.saturating_mul(2).saturating_add(LIST_MAX_BYTES),
         };
-        Ok(Self { body, gzip, packed: Bytes::new(), limit, left: limit, ended: false })
+        Ok(Self { body, gzip, packed: Bytes::new(), ahead: Bytes::new(), limit, left: limit, ended: false })
     }
 
     /// No body.
     pub(super) fn none() -> Self {
-        Self { body: Body::empty(), gzip: None, packed: Bytes::new(), limit: 0, left: 0, ended: true }
+        Self {
+            body: Body::empty(),
+            gzip: None,
+            packed: Bytes::new(),
+            ahead: Bytes::new(),
+            limit: 0,
+            left: 0,
+            ended: true,
+        }
     }
 
     /// The next piece; `None` at the end. Never empty.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, InputError> {
+        if !self.ahead.is_empty() {
+            return Ok(Some(std::mem::take(&mut self.ahead)));
+        }
         loop {
             let piece = if !self.packed.is_empty() {
                 self.unpack()?
@@ -101,6 +114,20 @@ impl Input {
                 return Ok(Some(piece));
             }
         }
+    }
+
+    /// The whole body, if it has at most `max` bytes; it can still be read.
+    pub(super) async fn peek(&mut self, max: usize) -> Result<Option<Bytes>, InputError> {
+        let mut seen = BytesMut::new();
+        let mut whole = false;
+        while seen.len() <= max && !whole {
+            match self.next().await? {
+                Some(piece) => seen.extend_from_slice(&piece),
+                None => whole = true,
+            }
+        }
+        self.ahead = seen.freeze();
+        Ok(whole.then(|| self.ahead.clone()))
     }
 
     /// Reads and forgets the rest, so that the client reads the answer.
@@ -182,6 +209,24 @@ mod tests {
         let bomb = gzip(&vec![0; 33 << 20]);
         assert!(bomb.len() < 64 << 10);
         assert_eq!(read(input("gzip", bomb)).await, Err(InputError::TooLarge(FETCH_MAX_BYTES)));
+    }
+
+    #[tokio::test]
+    async fn what_is_looked_at_is_still_read() {
+        for (length, max, whole) in [(0, 10, true), (10, 10, true), (11, 10, false), (5 << 20, 10, false)] {
+            let bytes: Vec<u8> = (0..length).map(|n: usize| n.to_le_bytes()[0]).collect();
+            for encoding in ["", "gzip"] {
+                let body = if encoding.is_empty() { bytes.clone() } else { gzip(&bytes) };
+                let mut input = input(encoding, body);
+                let seen = input.peek(max).await.expect("whole");
+                assert_eq!(seen.is_some(), whole, "{length}");
+                let mut read = BytesMut::new();
+                while let Some(piece) = input.next().await.expect("whole") {
+                    read.extend_from_slice(&piece);
+                }
+                assert!(read == bytes, "{length} {encoding}");
+            }
+        }
     }
 
     #[tokio::test]

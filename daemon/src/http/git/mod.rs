@@ -10,6 +10,7 @@ mod error;
 mod fetch;
 mod input;
 mod push;
+mod refs;
 mod watch;
 
 use axum::{
@@ -126,6 +127,15 @@ async fn advertise(
     if service == Service::Upload && protocol == "version=2" {
         let greeting = app.git.greeting(repository.id, repository.sha256).await?;
         begin.extend_from_slice(&greeting);
+        return Ok(answer(&content_type, axum::body::Body::from(begin.freeze())));
+    }
+    // Version 1 differs from the older one in its first line; nobody speaks it.
+    if service == Service::Receive
+        && !protocol.contains("version=1")
+        && let Some(list) = app.git.ref_list(repository.id).await?
+    {
+        let capabilities = app.git.push_capabilities(repository.id, repository.sha256).await?;
+        begin.unsplit(refs::advertisement(&list, &capabilities, repository.sha256));
         return Ok(answer(&content_type, axum::body::Body::from(begin.freeze())));
     }
     let call = app.git.call(repository.id, [service.command(), "--stateless-rpc", "--advertise-refs"]);

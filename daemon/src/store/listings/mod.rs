@@ -104,7 +104,8 @@ impl Filter {
         if self.is_empty() {
             return Sieve::all();
         }
-        let flags = [self.private, self.template, self.archived].map(|flag| flag.map_or(b'-', |flag| b'0' + u8::from(flag)));
+        let flags =
+            [self.private, self.template, self.archived].map(|flag| flag.map_or(b'-', |flag| b'0' + u8::from(flag)));
         let filter = self.clone();
         // An entry that cannot be read passes, so that whoever wants the page hears of it.
         Sieve::new([&flags[..], self.text.as_bytes()].concat(), move |key, bytes| {

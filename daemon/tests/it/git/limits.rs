@@ -49,8 +49,14 @@ async fn git_dies_with_its_client_and_is_never_too_many() {
     work.done(&["push", "-q", &remote, "main"]);
 
     let mut open = Vec::new();
+    // A short request that does not end costs no process.
     for _ in 0..20 {
         open.push(begin(&farrier, "upload-pack", "", b"0014command=ls-refs\n").await);
+    }
+    assert_eq!(processes(&farrier), 0);
+    let long = ["0014command=ls-refs\n".to_owned(), format!("1000server-option={:4078}", "x").repeat(20)].concat();
+    for _ in 0..20 {
+        open.push(begin(&farrier, "upload-pack", "", long.as_bytes()).await);
     }
     eventually("processes run", async || processes(&farrier) == 3).await;
     for _ in 0..20 {

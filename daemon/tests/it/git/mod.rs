@@ -5,6 +5,7 @@ mod events;
 mod fetch;
 mod limits;
 mod push;
+mod refs;
 mod wire;
 
 use crate::support::TestDaemon;

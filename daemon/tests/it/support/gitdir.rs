@@ -90,6 +90,11 @@ impl GitDir {
 
 /// Runs git with `input` in `directory`; fails the test when git fails.
 pub fn run(directory: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
+    speak(directory, "", args, input)
+}
+
+/// The same with a git that believes its client to speak `protocol`.
+pub fn speak(directory: &Path, protocol: &str, args: &[&str], input: &[u8]) -> Vec<u8> {
     use std::io::Write as _;
     #[expect(clippy::disallowed_methods, reason = "tests use the real git")]
     let mut child = Command::new("git")
@@ -97,6 +102,7 @@ pub fn run(directory: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
         .current_dir(directory)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_PROTOCOL", protocol)
         .env("GIT_AUTHOR_NAME", "T")
         .env("GIT_AUTHOR_EMAIL", "t@x.example")
         .env("GIT_COMMITTER_NAME", "T")

@@ -6,7 +6,7 @@ mod binary;
 pub mod client;
 mod daemon;
 pub mod git;
-mod gitdir;
+pub mod gitdir;
 mod http;
 mod manager;
 pub mod process;

@@ -47,7 +47,8 @@ pub(super) async fn outlines_cover_their_range(bench: Bench) {
 pub(super) async fn outlines_fit_their_view_while_others_write(bench: Bench) {
     fill(&bench).await;
     let engine = Arc::clone(&bench.engine);
-    let writer = tokio::spawn(async move {
+    let mut writer = tokio::task::JoinSet::new();
+    writer.spawn(async move {
         let mut seed = 1_u64;
         for round in 0..120_u64 {
             // Steps of a generator with a full period: keys that are there, new ones, and gone ones.
@@ -60,7 +61,10 @@ pub(super) async fn outlines_fit_their_view_while_others_write(bench: Bench) {
         }
     });
     let mut old = bench.view().await;
-    while !writer.is_finished() {
+    let written = loop {
+        if let Some(written) = writer.try_join_next() {
+            break written;
+        }
         let new = bench.view().await;
         for view in [&old, &new] {
             for sieve in [Sieve::all(), even()] {
@@ -69,8 +73,8 @@ pub(super) async fn outlines_fit_their_view_while_others_write(bench: Bench) {
             }
         }
         old = new;
-    }
-    writer.await.expect("no panic");
+    };
+    written.expect("no panic");
 }
 
 pub(super) async fn an_outline_counts_as_read(bench: Bench) {

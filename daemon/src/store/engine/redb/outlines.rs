@@ -10,10 +10,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use crate::store::engine::{
-    Piece, Range, Sieve, WriteSet,
-    optimistic::Version,
-};
+use crate::store::engine::{Piece, Range, Sieve, WriteSet, optimistic::Version};
 
 /// Outlines that are kept; the one that was not used for longest goes first.
 const KEPT: usize = 64;
@@ -113,7 +110,7 @@ impl Outlines {
     }
 
     /// `version` is about to be written.
-    pub(super) fn writing<'a>(&self, version: Version, writes: impl Iterator<Item = &'a WriteSet> + Clone) {
+    pub(super) fn writing<'a>(&self, version: Version, writes: &(impl Iterator<Item = &'a WriteSet> + Clone)) {
         let mut inner = self.lock();
         inner.begun = version;
         for entry in &mut inner.entries {
@@ -185,20 +182,20 @@ mod tests {
     #[test]
     fn a_write_touches_the_piece_that_it_falls_into_and_no_other() {
         let outlines = three();
-        outlines.writing(1, [writes("j9"), writes("l")].iter());
+        outlines.writing(1, &[writes("j9"), writes("l")].iter());
         assert_eq!(figures(&outlines, 0), [Some(5), Some(6), Some(7)]);
-        outlines.writing(2, [writes("k7")].iter());
+        outlines.writing(2, &[writes("k7")].iter());
         assert_eq!(figures(&outlines, 2), [Some(5), None, Some(7)]);
         outlines.learn(&range(), &Sieve::all(), 2, b"k5", Some(vec![piece("k5", 3), piece("k6", 4)]));
         assert_eq!(figures(&outlines, 2), [Some(5), Some(3), Some(4), Some(7)]);
-        outlines.writing(3, [writes("k"), writes("k9")].iter());
+        outlines.writing(3, &[writes("k"), writes("k9")].iter());
         assert_eq!(figures(&outlines, 3), [None, Some(3), Some(4), None]);
     }
 
     #[test]
     fn old_states_neither_teach_nor_learn_what_was_touched_since() {
         let outlines = three();
-        outlines.writing(2, [writes("k5")].iter());
+        outlines.writing(2, &[writes("k5")].iter());
         outlines.learn(&range(), &Sieve::all(), 1, b"k5", Some(vec![piece("k5", 9)]));
         assert_eq!(figures(&outlines, 2), [Some(5), None, Some(7)], "it may lack what 2 wrote");
         outlines.learn(&range(), &Sieve::all(), 2, b"k5", Some(vec![piece("k5", 9)]));
@@ -209,8 +206,8 @@ mod tests {
     #[test]
     fn what_is_written_while_somebody_counts_is_not_missed() {
         let outlines = three();
-        outlines.writing(1, [writes("k5")].iter());
-        outlines.writing(2, [writes("k6")].iter());
+        outlines.writing(1, &[writes("k5")].iter());
+        outlines.writing(2, &[writes("k6")].iter());
         outlines.learn(&range(), &Sieve::all(), 1, b"k5", Some(vec![piece("k5", 9)]));
         assert_eq!(figures(&outlines, 2)[1], None);
     }
@@ -218,12 +215,12 @@ mod tests {
     #[test]
     fn empty_pieces_join_the_one_before() {
         let outlines = three();
-        outlines.writing(1, [writes("k5"), writes("k1")].iter());
+        outlines.writing(1, &[writes("k5"), writes("k1")].iter());
         outlines.learn(&range(), &Sieve::all(), 1, b"k5", None);
         assert_eq!(figures(&outlines, 1), [None, Some(7)]);
         outlines.learn(&range(), &Sieve::all(), 1, b"k", None);
         assert_eq!(figures(&outlines, 1), [Some(0), Some(7)], "the first stays");
-        outlines.writing(2, [writes("k6")].iter());
+        outlines.writing(2, &[writes("k6")].iter());
         assert_eq!(figures(&outlines, 2), [None, Some(7)]);
     }
 

@@ -1,0 +1,205 @@
+//! Lists of refs as the protocols write them: what a push begins with, and the answer to the
+//! command `ls-refs` of protocol version 2. Pure: bytes in, bytes out.
+//!
+//! Formats: gitprotocol-pack(5), "Reference Discovery"; gitprotocol-v2(5), "ls-refs".
+
+use bytes::{BufMut as _, BytesMut};
+
+use crate::git::{
+    pkt::{self, Packet},
+    ref_list::{Head, Peeled, RefList, Tip},
+};
+
+/// The end of a request's first section.
+const DELIMITER: &[u8] = b"0001";
+/// Longest request that is understood here; git sends some hundred bytes.
+pub(super) const REQUEST_MAX_BYTES: usize = 64 << 10;
+
+/// What `ls-refs` is asked.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct LsRefs {
+    peel: bool,
+    symrefs: bool,
+    unborn: bool,
+    /// Begins of names; none: all.
+    prefixes: Vec<String>,
+}
+
+impl LsRefs {
+    /// Reads a request; `None`: it is another command, or anything that git should look at itself.
+    pub(super) fn parse(body: &[u8], sha256: bool) -> Option<Self> {
+        let mut lines = Lines(body);
+        if !matches!(lines.next()?, Line::Text("command=ls-refs")) {
+            return None;
+        }
+        let mut format = "sha1";
+        while let Line::Text(capability) = lines.next()? {
+            match capability.split_once('=')? {
+                ("object-format", named) => format = named,
+                ("agent" | "session-id" | "server-option", _) => {}
+                _ => return None,
+            }
+        }
+        if (format == "sha256") != sha256 || !matches!(format, "sha1" | "sha256") {
+            return None;
+        }
+        let mut asked = Self::default();
+        if lines.has_section() {
+            while let Line::Text(argument) = lines.next()? {
+                match argument.split_once(' ') {
+                    None if argument == "peel" => asked.peel = true,
+                    None if argument == "symrefs" => asked.symrefs = true,
+                    None if argument == "unborn" => asked.unborn = true,
+                    Some(("ref-prefix", prefix)) => asked.prefixes.push(prefix.to_owned()),
+                    _ => return None,
+                }
+            }
+        }
+        (lines.0 == pkt::FLUSH).then_some(asked)
+    }
+
+    /// The answer; `None`: what a tag comes to is not known.
+    pub(super) fn answer(&self, list: &RefList) -> Option<BytesMut> {
+        let mut out = BytesMut::new();
+        self.put_head(&mut out, list);
+        for (name, tip) in &list.tips {
+            if !self.wants(name) {
+                continue;
+            }
+            let peeled = match &tip.peeled {
+                Peeled::To(id) if self.peel => format!(" peeled:{id}"),
+                Peeled::Unknown if self.peel => return None,
+                _ => String::new(),
+            };
+            pkt::put(&mut out, format!("{} {name}{peeled}\n", tip.id).as_bytes());
+        }
+        pkt::put_flush(&mut out);
+        Some(out)
+    }
+
+    fn put_head(&self, out: &mut BytesMut, list: &RefList) {
+        if !self.wants("HEAD") {
+            return;
+        }
+        let line = match &list.head {
+            Head::At(id) => format!("{id} HEAD\n"),
+            Head::Of(name) => {
+                let target = if self.symrefs { format!(" symref-target:{name}") } else { String::new() };
+                match list.tips.get(name) {
+                    Some(tip) => format!("{} HEAD{target}\n", tip.id),
+                    None if self.unborn && self.symrefs => format!("unborn HEAD{target}\n"),
+                    None => return,
+                }
+            }
+        };
+        pkt::put(out, line.as_bytes());
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.prefixes.is_empty() || self.prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
+    }
+}
+
+/// What a push begins with: where refs are, and `capabilities` beside the first.
+pub(super) fn advertisement(list: &RefList, capabilities: &[u8], sha256: bool) -> BytesMut {
+    let nothing = Tip { id: "0".repeat(if sha256 { 64 } else { 40 }), peeled: Peeled::Same };
+    let mut tips: Vec<(&str, &Tip)> = list.tips.iter().map(|(name, tip)| (name.as_str(), tip)).collect();
+    if tips.is_empty() {
+        tips.push(("capabilities^{}", &nothing));
+    }
+    let mut out = BytesMut::new();
+    for (at, (name, tip)) in tips.into_iter().enumerate() {
+        let mut line = BytesMut::from(format!("{} {name}", tip.id).as_bytes());
+        if at == 0 {
+            line.put_u8(0);
+            line.put_slice(capabilities);
+        }
+        line.put_u8(b'\n');
+        pkt::put(&mut out, &line);
+    }
+    pkt::put_flush(&mut out);
+    out
+}
+
+/// A packet of a request.
+enum Line<'a> {
+    /// One without its line end.
+    Text(&'a str),
+    /// The section ends. It stays the next one.
+    End,
+}
+
+/// The packets of a request.
+struct Lines<'a>(&'a [u8]);
+
+impl<'a> Lines<'a> {
+    /// The next packet; `None`: there is none, or no text.
+    fn next(&mut self) -> Option<Line<'a>> {
+        if self.0.starts_with(DELIMITER) {
+            return Some(Line::End);
+        }
+        let (packet, length) = pkt::first(self.0).ok()??;
+        match packet {
+            Packet::Flush => Some(Line::End),
+            Packet::Data(line) => {
+                self.0 = &self.0[length..];
+                let line = std::str::from_utf8(line).ok()?;
+                Some(Line::Text(line.strip_suffix('\n').unwrap_or(line)))
+            }
+        }
+    }
+
+    /// Whether another section follows; then the next line is its first.
+    fn has_section(&mut self) -> bool {
+        let rest = self.0.strip_prefix(DELIMITER);
+        self.0 = rest.unwrap_or(self.0);
+        rest.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(body: &str) -> Option<LsRefs> {
+        LsRefs::parse(body.as_bytes(), false)
+    }
+
+    #[test]
+    fn requests_are_understood_or_left_to_git() {
+        let all = "0014command=ls-refs\n0015agent=git/2.39.5\n0016object-format=sha100010009peel\n000csymrefs\n\
+                   000bunborn\n001bref-prefix refs/heads/\n0013ref-prefix HEAD0000";
+        let expected =
+            LsRefs { peel: true, symrefs: true, unborn: true, prefixes: vec!["refs/heads/".into(), "HEAD".into()] };
+        assert_eq!(parse(all), Some(expected));
+        assert_eq!(parse("0013command=ls-refs0000"), Some(LsRefs::default()));
+        assert_eq!(parse("0013command=ls-refs00010000"), Some(LsRefs::default()));
+        assert_eq!(LsRefs::parse(all.as_bytes(), true), None, "the repository has another format");
+        for other in [
+            "",
+            "0000",
+            "0014command=fetch\n0000",
+            "0013command=ls-refs",
+            "0013command=ls-refs0001",
+            "0013command=ls-refs0000x",
+            "0013command=ls-refs00010009peel\n00010000",
+            "0013command=ls-refs0009what\n0000",
+            "0013command=ls-refs000bcapa=b\n0000",
+            "0013command=ls-refs00010008odd\n0000",
+            "0013command=ls-refs00010005\u{ff}0000",
+            "0013command=ls-refs0001zzzz",
+        ] {
+            assert_eq!(parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_tag_that_cannot_be_followed_is_left_to_git_only_if_that_is_asked() {
+        let tip = Tip { id: "1".repeat(40), peeled: Peeled::Unknown };
+        let list = RefList { head: Head::Of("refs/heads/main".into()), tips: [("refs/tags/v".into(), tip)].into() };
+        assert!(LsRefs::default().answer(&list).is_some());
+        let peel = |prefix: &str| LsRefs { peel: true, prefixes: vec![prefix.into()], ..LsRefs::default() };
+        assert!(peel("refs/tags/").answer(&list).is_none());
+        assert_eq!(peel("refs/heads/").answer(&list).as_deref(), Some(pkt::FLUSH));
+    }
+}
