@@ -18,6 +18,8 @@ use super::{
 
 /// So many names with the same three characters are looked for first.
 const FEW: u64 = 64;
+/// Of so many threes of characters the names are compared before one is read.
+const COMPARED: usize = 3;
 
 /// What a list is sorted by. The number is part of stored keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,37 +133,47 @@ pub async fn page(read: &impl Read, wanted: &Wanted, skip: u64, limit: usize) ->
     Ok((suffixes.iter().filter_map(|suffix| keys::trailing_id(suffix)).collect(), total))
 }
 
-/// The repositories whose names contain `text`, if few enough contain its rarest three characters;
-/// otherwise walking a list is as fast.
+/// The repositories whose names contain `text`, if its rarest three characters are in at most `most`
+/// names; otherwise going through a list is as fast.
 pub async fn named(read: &impl Read, text: &str, most: u64) -> Result<Option<Vec<Repository>>, StoreError> {
-    let Some((count, range)) = rarest(read, text, most).await? else { return Ok(None) };
-    let pairs = read.scan_bytes(&Scan::of(range, count)).await?;
-    let ids: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect();
+    let rare = rarest(read, text, most).await?;
+    let mut candidates: Option<Vec<u64>> = None;
+    for range in rare {
+        let pairs = read.scan_bytes(&Scan::of(range, usize::MAX)).await?;
+        let ids: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect();
+        candidates = Some(match candidates {
+            // Both are sorted by number.
+            Some(before) => before.into_iter().filter(|id| ids.binary_search(id).is_ok()).collect(),
+            None => ids,
+        });
+    }
+    let Some(ids) = candidates else { return Ok(None) };
     let mut rows = super::repositories::many(read, &ids).await?;
     rows.retain(|row| row.name.to_lowercase().contains(text));
     Ok(Some(rows))
 }
 
-/// Names that contain three characters of `text`, for those three that fewest contain, if at most
-/// `most` do. Frequent ones are not counted to their end.
-async fn rarest(read: &impl Read, text: &str, most: u64) -> Result<Option<(usize, Range)>, StoreError> {
-    let ranges: Vec<Range> =
-        super::repositories::trigrams(text).into_iter().map(|trigram| Range::prefix(keys::trigrams(trigram))).collect();
+/// Names that contain three characters of `text`: for the rarest of those that at most `most` names
+/// contain. Frequent ones are not counted to their end.
+async fn rarest(read: &impl Read, text: &str, most: u64) -> Result<Vec<Range>, StoreError> {
+    let mut ranges = Vec::new();
+    for trigram in super::repositories::trigrams(text) {
+        ranges.push(Range::prefix(keys::trigrams(trigram)));
+    }
     let mut cap = FEW.min(most);
     loop {
-        let mut least = None;
+        let mut rare = Vec::new();
         for range in &ranges {
-            let bound = least.as_ref().map_or(cap + 1, |(count, _)| *count);
-            let count = read.count(range, bound).await?;
-            if count < bound {
-                least = Some((count, range));
+            let count = read.count(range, cap + 1).await?;
+            if count <= cap {
+                rare.push((count, range));
             }
         }
-        match least {
-            Some((count, range)) => return Ok(Some((usize::try_from(count).unwrap_or(usize::MAX), range.clone()))),
-            None if cap == most => return Ok(None),
-            None => cap = (cap * 4).min(most),
+        if !rare.is_empty() || cap == most {
+            rare.sort_unstable_by_key(|(count, _)| *count);
+            return Ok(rare.into_iter().take(COMPARED).map(|(_, range)| range.clone()).collect());
         }
+        cap = (cap * 4).min(most);
     }
 }
 
