@@ -86,7 +86,7 @@ fn apply(row: &mut User, input: &EditUser) -> Result<(), Error> {
     set(&mut row.prohibit_login, input.prohibit_login.as_ref());
     set(&mut row.admin, input.admin.as_ref());
     set(&mut row.restricted, input.restricted.as_ref());
-    set(&mut row.max_repositories, input.max_repo_creation.as_ref());
+    row.max_repositories = input.max_repo_creation.or(row.max_repositories);
     set(&mut row.inactive, input.active.map(|active| !active).as_ref());
     set(&mut row.may_not_create_orgs, input.allow_create_organization.map(|may| !may).as_ref());
     if let Some(word) = &input.visibility {

@@ -15,7 +15,7 @@ use crate::{
         initial, viewer,
     },
     store::{
-        Tx,
+        Read, Tx,
         ids::Kind,
         owners::{self, Owner},
         repositories,
@@ -119,17 +119,23 @@ pub(in crate::service) fn fresh(app: &App, owner: &Owner, private: bool, branch:
 /// is made.
 pub(in crate::service) async fn reserve(app: &App, owner: Owner, mut row: Repository) -> Result<New, Error> {
     let snapshot = app.store.read().await?;
-    if let Owner::User(user) = &owner
-        && let Ok(most @ 1..) = u64::try_from(user.max_repositories)
-        && repositories::count_of(&snapshot, user.id, most).await? >= most
-    {
-        return Err(Error::Forbidden { reason: format!("the limit of {most} repositories is reached") });
-    }
+    check_limit(&snapshot, &owner).await?;
     if repositories::is_taken(&snapshot, &row).await? {
         return Err(taken(&owner, &row));
     }
     row.id = app.store.next_id(Kind::Repository).await?;
     Ok(New { owner, row, tips: Vec::new() })
+}
+
+/// Whether one more repository is too many for its owner.
+async fn check_limit(read: &impl Read, owner: &Owner) -> Result<(), Error> {
+    if let Owner::User(user) = owner
+        && let Some(Ok(most)) = user.max_repositories.map(u64::try_from)
+        && repositories::count_of(read, user.id, most).await? >= most
+    {
+        return Err(Error::Forbidden { reason: format!("the limit of {most} repositories is reached") });
+    }
+    Ok(())
 }
 
 /// Inserts a repository with its copies of the default hooks. `creator`: who is told to have made
@@ -144,6 +150,7 @@ pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Act
             // As it is now: the owner may have gone meanwhile, or be seen by others than before.
             let owner = owners::owner(&tx, new_ref.owner.kind(), new_ref.owner.id()).await?;
             let owner = owner.ok_or(Error::NotFound { what: "the owner" })?;
+            check_limit(&tx, &owner).await?;
             let mut row = new_ref.row.clone();
             row.listed = repositories::class(owner.visibility(), row.private).into();
             if !repositories::insert(&tx, &row).await? {

@@ -147,3 +147,26 @@ async fn both_addresses_of_an_organisation_make_repositories_alike() {
     }
     assert!(made.windows(2).all(|pair| pair[0] == pair[1]), "{made:#?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_gets_more_repositories_than_their_limit_however_many_they_make_at_once() {
+    let farrier = TestDaemon::start().await;
+    farrier.account("mia").await;
+    let limit = json!({ "source_id": 0, "login_name": "mia", "max_repo_creation": 3 });
+    let changed = farrier.admin(Method::PATCH, "/api/v1/admin/users/mia", limit).await;
+    assert_eq!(changed.status, 200, "{changed:?}");
+    let (farrier, numbers) = (&farrier, 0..12);
+    let made = numbers.map(|n| farrier.by("mia", Method::POST, REPOS, json!({ "name": format!("r{n}") })));
+    let answers = futures_util::future::join_all(made).await;
+    let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+    let count = |status: u16| statuses.iter().filter(|one| **one == status).count();
+    assert_eq!((count(201), count(403)), (3, 9), "{statuses:?}");
+    let refused = answers.iter().find(|answer| answer.status == 403).expect("one was refused");
+    assert_eq!(refused.json()["message"], "the limit of 3 repositories is reached");
+    assert_eq!(farrier.directories().len(), 3, "what was refused leaves nothing");
+    for (limit, status) in [(0, 403), (-1, 201)] {
+        let limit = json!({ "source_id": 0, "login_name": "mia", "max_repo_creation": limit });
+        farrier.admin(Method::PATCH, "/api/v1/admin/users/mia", limit).await;
+        assert_eq!(farrier.by("mia", Method::POST, REPOS, json!({ "name": "one-more" })).await.status, status);
+    }
+}
