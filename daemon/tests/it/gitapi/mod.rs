@@ -5,6 +5,7 @@ mod branches;
 mod commits;
 mod contents;
 mod objects;
+mod sha256;
 mod tags;
 mod writes;
 
