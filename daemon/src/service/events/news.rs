@@ -30,16 +30,16 @@ pub enum News<'a> {
         /// From where to where.
         change: &'a RefChange,
     },
-    /// A run began or completed.
+    /// A run was asked for, began or completed.
     Run {
-        /// `in_progress` or `completed`.
+        /// `requested`, `in_progress` or `completed`.
         action: &'static str,
         /// The run as it is now.
         run: &'a Run,
     },
-    /// A job began or ended.
+    /// A job was asked for, began or ended.
     Job {
-        /// `in_progress` or `completed`.
+        /// `queued`, `in_progress` or `completed`.
         action: &'static str,
         /// The job as it is now.
         job: &'a Job,

@@ -18,6 +18,8 @@ const READER: &Identity = &Identity::Anonymous;
 const GHOST: &str = "Ghost";
 /// Who is named for a local CI agent.
 const AGENT: &str = "ci-agent";
+/// The status of a run or a job that is told of before it begins.
+const NOT_BEGUN: &str = "queued";
 
 #[derive(Serialize)]
 struct RepositoryBody {
@@ -167,7 +169,10 @@ impl NoCommits {
 fn about_run(app: &App, subject: Subject<'_>, action: &'static str, run: &Run) -> Payload {
     let (repository, sender) = (repository(app, subject), sender(app, subject));
     let path = &repository.full_name;
-    let shown = show::run(app, path, run);
+    let mut shown = show::run(app, path, run);
+    if action == "requested" {
+        (shown.status, shown.started_at) = (NOT_BEGUN.into(), show::time(0));
+    }
     written(&RunBody {
         action,
         workflow: workflow(app, path, &shown),
@@ -180,9 +185,13 @@ fn about_run(app: &App, subject: Subject<'_>, action: &'static str, run: &Run) -
 
 fn about_job(app: &App, subject: Subject<'_>, action: &'static str, job: &Job, run: &Run) -> Payload {
     let repository = repository(app, subject);
+    let mut shown = show::job(app, &repository.full_name, run, job);
+    if action == "queued" {
+        (shown.status, shown.started_at) = (NOT_BEGUN.into(), show::time(0));
+    }
     written(&JobBody {
         action,
-        workflow_job: show::job(app, &repository.full_name, run, job),
+        workflow_job: shown,
         organization: organization(app, subject),
         repository,
         sender: sender(app, subject),

@@ -164,17 +164,27 @@ async fn runs_and_jobs_are_told_as_they_begin_and_end() {
     let told = told(&mut world.farrier).await;
     let line = |told: &Told| format!("{} {}", told.row.event, told.row.action);
     let expected = [
+        "workflow_run requested",
+        "workflow_job queued",
         "workflow_run in_progress",
         "workflow_job in_progress",
+        "workflow_job queued",
         "workflow_job in_progress",
         "workflow_job completed",
         "workflow_job completed",
         "workflow_run completed",
     ];
     assert_eq!(told.iter().map(line).collect::<Vec<_>>(), expected);
-    let run = &told[5].says["workflow_run"];
+    let run = &told[8].says["workflow_run"];
     assert_eq!((&run["id"], &run["conclusion"]), (&json!(first.run_id), &json!("success")));
-    assert_eq!(told[3].says["workflow_job"]["run_id"], first.run_id);
+    assert_eq!(told[6].says["workflow_job"]["run_id"], first.run_id);
+    let status =
+        |n: usize, what: &str| (told[n].says[what]["status"].clone(), told[n].says[what]["started_at"].clone());
+    assert_eq!(status(0, "workflow_run").0, "queued");
+    assert_eq!(status(1, "workflow_job"), (json!("queued"), json!("0001-01-01T00:00:00Z")));
+    assert_eq!(status(2, "workflow_run").0, "in_progress");
+    let begun = status(3, "workflow_job");
+    assert!(begun.0 == "in_progress" && begun.1 != "0001-01-01T00:00:00Z", "{begun:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

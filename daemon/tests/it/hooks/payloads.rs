@@ -49,7 +49,7 @@ async fn payloads_have_the_keys_of_the_family_and_show_what_anybody_may_see() {
     let edited = find(&told, "repository", "edited");
     assert_eq!(keys(edited), ["action", "changes", "organization", "repository", "sender"]);
     assert_eq!(edited["repository"]["description"], "<x>");
-    let run = find(&told, "workflow_run", "in_progress");
+    let run = find(&told, "workflow_run", "requested");
     assert_eq!(keys(run), ["action", "repository", "sender", "workflow", "workflow_run"]);
     assert_eq!((&run["workflow"]["name"], &run["workflow_run"]["head_branch"]), (&json!("build.yml"), &json!("main")));
     assert_eq!(keys(find(&told, "workflow_job", "in_progress")), ["action", "repository", "sender", "workflow_job"]);

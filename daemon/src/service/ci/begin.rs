@@ -1,0 +1,195 @@
+//! Beginning a job, in a new run or in a live one, and what its agent gets.
+
+use std::collections::BTreeMap;
+
+use farrier_common::api;
+use farrier_proto::store::{Job, Run, RunStatus};
+
+use super::JOBS_MAX;
+use crate::{
+    app::App,
+    clock::Millis,
+    model::{identity::Identity, runtime_token::Claims},
+    service::{
+        Error,
+        access::Action,
+        events::{Actor, News, Subject, Telling},
+        repositories::{self, Found},
+    },
+    store::{Tx, ids::Kind, repositories as repository_rows, runs},
+};
+
+/// Longest free text that an agent may name: job, workflow, branch. Characters.
+const TEXT_MAX_CHARS: usize = 255;
+const JOB_DEFAULT_NAME: &str = "job";
+/// What is told of a run and of a job before they begin: receivers of the API family wait for it.
+const REQUESTED: &str = "requested";
+const QUEUED: &str = "queued";
+const BEGUN: &str = "in_progress";
+
+/// A job that has begun, with its token.
+pub struct Begun {
+    /// The job.
+    pub job: Job,
+    /// Its runtime token.
+    pub token: String,
+    /// What the Actions clients read from their environment.
+    pub env: BTreeMap<String, String>,
+}
+
+/// Begins a job in a new run, or in a live run of the same repository.
+pub async fn begin(app: &App, identity: &Identity, input: api::BeginRun) -> Result<Begun, Error> {
+    if matches!(identity, Identity::Anonymous) {
+        return Err(Error::Unauthenticated { reason: "token is required".into() });
+    }
+    let texts = [("job", &input.job), ("sha", &input.sha), ("branch", &input.branch), ("workflow", &input.workflow)];
+    for (field, text) in texts {
+        if text.chars().count() > TEXT_MAX_CHARS || text.chars().any(char::is_control) {
+            return Err(Error::invalid(field, format!("must be at most {TEXT_MAX_CHARS} plain characters")));
+        }
+    }
+    let (owner, name) = input.repo.split_once('/').ok_or_else(|| Error::invalid("repo", "must be OWNER/NAME"))?;
+    let snapshot = app.store.read().await?;
+    let found = repositories::find(&snapshot, identity, owner, name, Action::WriteActions).await?;
+    drop(snapshot);
+
+    let now = app.now_ms();
+    let job = match input.run_id {
+        None => begin_run(app, identity, &found, &input, now).await?,
+        Some(run) => {
+            let run = u64::try_from(run).map_err(|_| Error::NotFound { what: "the run" })?;
+            join_run(app, identity, &found, run, &input, now).await?
+        }
+    };
+    app.sweep.due_at(job.deadline_ms);
+    let token = mint(app, &job, now);
+    let env = environment(app, &found.path(), job.run_id, &token);
+    Ok(Begun { job, token, env })
+}
+
+async fn begin_run(
+    app: &App,
+    identity: &Identity,
+    found: &Found,
+    input: &api::BeginRun,
+    now: Millis,
+) -> Result<Job, Error> {
+    let run = Run {
+        id: app.store.next_id(Kind::Run).await?,
+        repository_id: found.repository.id,
+        workflow: input.workflow.clone(),
+        head_sha: input.sha.clone(),
+        head_branch: input.branch.clone(),
+        actor_id: identity.user_id(),
+        status: RunStatus::InProgress.into(),
+        created_ms: now,
+        updated_ms: now,
+        live_jobs: 1,
+        ..Run::default()
+    };
+    let job = new_job(app, &run, input, now).await?;
+    let (run_row, job_row) = (&run, &job);
+    let (telling, actor) = (&Telling::of(app, 4).await?, &Actor::of(identity));
+    app.store
+        .write(async |tx: Tx| {
+            // It may have been deleted meanwhile.
+            let repository = repository_rows::get(&tx, run_row.repository_id).await?;
+            repository.filter(|row| !row.deleted).ok_or(Error::NotFound { what: "the repository" })?;
+            let number = runs::next_number(&tx, run_row.repository_id).await?;
+            let run = &Run { number, ..run_row.clone() };
+            runs::insert_run(&tx, run);
+            runs::insert_job(&tx, job_row);
+            let subject = Subject { repository: &found.repository, owner: &found.owner, actor };
+            let news = [
+                News::Run { action: REQUESTED, run },
+                News::Job { action: QUEUED, job: job_row, run },
+                News::Run { action: BEGUN, run },
+                News::Job { action: BEGUN, job: job_row, run },
+            ];
+            telling.tell(&tx, subject, &news).await?;
+            Ok::<_, Error>(())
+        })
+        .await?;
+    Ok(job)
+}
+
+async fn join_run(
+    app: &App,
+    identity: &Identity,
+    found: &Found,
+    run: u64,
+    input: &api::BeginRun,
+    now: Millis,
+) -> Result<Job, Error> {
+    let missing = || Error::NotFound { what: "the run" };
+    let known = Run { id: run, repository_id: found.repository.id, ..Run::default() };
+    let job = new_job(app, &known, input, now).await?;
+    let job_row = &job;
+    let (telling, actor) = (&Telling::of(app, 2).await?, &Actor::of(identity));
+    app.store
+        .write(async |tx: Tx| {
+            let row = runs::run(&tx, run).await?.filter(|row| row.repository_id == job_row.repository_id);
+            let mut row = row.ok_or_else(missing)?;
+            if row.status() != RunStatus::InProgress {
+                return Err(Error::Precondition { reason: "the run has completed; begin a new one".into() });
+            }
+            if runs::jobs_of_run(&tx, run, JOBS_MAX).await?.len() >= JOBS_MAX {
+                return Err(Error::Precondition { reason: format!("the run has {JOBS_MAX} jobs already") });
+            }
+            row.live_jobs += 1;
+            row.updated_ms = now;
+            runs::update_run(&tx, &row);
+            runs::insert_job(&tx, job_row);
+            let subject = Subject { repository: &found.repository, owner: &found.owner, actor };
+            let news = [QUEUED, BEGUN].map(|action| News::Job { action, job: job_row, run: &row });
+            telling.tell(&tx, subject, &news).await?;
+            Ok(())
+        })
+        .await?;
+    Ok(job)
+}
+
+async fn new_job(app: &App, run: &Run, input: &api::BeginRun, now: Millis) -> Result<Job, Error> {
+    let timeout = i64::try_from(app.config.ci.job_timeout.as_millis()).unwrap_or(i64::MAX);
+    Ok(Job {
+        id: app.store.next_id(Kind::Job).await?,
+        run_id: run.id,
+        repository_id: run.repository_id,
+        name: if input.job.is_empty() { JOB_DEFAULT_NAME.into() } else { input.job.clone() },
+        status: RunStatus::InProgress.into(),
+        started_ms: now,
+        deadline_ms: now.saturating_add(timeout),
+        ..Job::default()
+    })
+}
+
+/// The token lives as long as its job may.
+fn mint(app: &App, job: &Job, now: Millis) -> String {
+    let expires_secs = job.deadline_ms.div_euclid(1_000) + 1;
+    let jti = uuid::Uuid::new_v4().to_string();
+    Claims::new(job.run_id, job.id, now, expires_secs, jti).sign(&app.keys.runtime_token)
+}
+
+/// What the Actions clients read. `GITHUB_SERVER_URL` stays out: a host other than GitHub's makes
+/// them refuse before any request.
+fn environment(app: &App, repository: &str, run: u64, token: &str) -> BTreeMap<String, String> {
+    let root = &app.root_url;
+    let pairs = [
+        ("ACTIONS_RESULTS_URL", format!("{root}/")),
+        ("ACTIONS_RUNTIME_TOKEN", token.to_owned()),
+        ("GITHUB_API_URL", format!("{root}/api/v1")),
+        ("GITHUB_REPOSITORY", repository.to_owned()),
+        ("GITHUB_RUN_ID", run.to_string()),
+        ("GITHUB_RETENTION_DAYS", app.config.artifacts.max_retention_days.to_string()),
+        ("NO_PROXY", no_proxy(root)),
+    ];
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The upload part of the client sends even loopback traffic to a configured proxy unless told
+/// otherwise.
+fn no_proxy(root_url: &str) -> String {
+    let host = url::Url::parse(root_url).ok().and_then(|url| url.host_str().map(str::to_owned));
+    let own = host.filter(|host| host != "127.0.0.1" && host != "localhost");
+    ["127.0.0.1", "localhost"].into_iter().map(str::to_owned).chain(own).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,151 @@
+//! Ending a job, by its agent or because its time is over, and its run with the last of them.
+
+use farrier_common::api;
+use farrier_proto::store::{Conclusion, Job, Run, RunStatus};
+
+use super::{JOBS_MAX, conclusion_word};
+use crate::{
+    app::App,
+    clock::Millis,
+    model::identity::Identity,
+    service::{
+        Error,
+        access::{self, Action},
+        events::{Actor, News, Subject, Telling},
+    },
+    store::{Read as _, Tx, engine::Scan, keys, owners, repositories as repository_rows, runs},
+};
+
+const ENDED: &str = "completed";
+
+/// Ends a job for an agent. Ending it again with the same conclusion changes nothing.
+pub async fn end(app: &App, identity: &Identity, job: i64, conclusion: api::Conclusion) -> Result<Job, Error> {
+    if matches!(identity, Identity::Anonymous) {
+        return Err(Error::Unauthenticated { reason: "token is required".into() });
+    }
+    let missing = || Error::NotFound { what: "the job" };
+    let id = u64::try_from(job).map_err(|_| missing())?;
+    let now = app.now_ms();
+    let conclusion = match conclusion {
+        api::Conclusion::Success => Conclusion::Success,
+        api::Conclusion::Failure => Conclusion::Failure,
+        api::Conclusion::Cancelled => Conclusion::Cancelled,
+        api::Conclusion::Skipped => Conclusion::Skipped,
+    };
+    let (telling, actor) = (&Telling::of(app, 2).await?, &Actor::of(identity));
+    app.store
+        .write(async |tx: Tx| {
+            let row = runs::job_by_id(&tx, id).await?.ok_or_else(missing)?;
+            let repository = repository_rows::get(&tx, row.repository_id).await?.ok_or_else(missing)?;
+            let owner = owners::owner(&tx, repository.owner_kind(), repository.owner_id).await?.ok_or_else(missing)?;
+            let standing = access::standing(&tx, identity, &owner, &repository).await?;
+            match access::require(identity, standing, Action::WriteActions) {
+                Err(Error::NotFound { .. }) => return Err(missing()),
+                other => other?,
+            }
+            if row.status() == RunStatus::Completed {
+                return if row.conclusion() == conclusion { Ok(row) } else { Err(ended(&row)) };
+            }
+            let (job, run) = finish(&tx, row, conclusion, now).await?;
+            let subject = Subject { repository: &repository, owner: &owner, actor };
+            telling.tell(&tx, subject, &ending(&job, &run)).await?;
+            Ok(job)
+        })
+        .await
+}
+
+/// What is told when `job` has ended.
+fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<News<'a>> {
+    let mut news = vec![News::Job { action: ENDED, job, run }];
+    if run.status() == RunStatus::Completed {
+        news.push(News::Run { action: ENDED, run });
+    }
+    news
+}
+
+fn ended(job: &Job) -> Error {
+    let word = conclusion_word(job.conclusion());
+    Error::Exists { message: format!("the job has ended already, with conclusion {word}") }
+}
+
+/// Cancels jobs whose deadline has passed, at most `limit`; says how many.
+pub async fn cancel_overdue(app: &App, limit: usize) -> Result<usize, Error> {
+    let now = app.now_ms();
+    let overdue = runs::overdue(&app.store.read().await?, now, limit).await?;
+    for id in &overdue {
+        let telling = &Telling::of(app, 2).await?;
+        app.store.write(async |tx: Tx| cancel(&tx, telling, *id, now).await).await?;
+    }
+    Ok(overdue.len())
+}
+
+/// Ends a job that did not end itself, if it is still live. The one who began the run is named.
+async fn cancel(tx: &Tx, telling: &Telling<'_>, id: u64, now: Millis) -> Result<(), Error> {
+    let job = runs::job_by_id(tx, id).await?.filter(|job| job.status() == RunStatus::InProgress);
+    let Some(job) = job else { return Ok(()) };
+    let (job, run) = finish(tx, job, Conclusion::Cancelled, now).await?;
+    let repository = repository_rows::get(tx, job.repository_id).await?.filter(|row| !row.deleted);
+    let Some(repository) = repository else { return Ok(()) };
+    if let Some(owner) = owners::owner(tx, repository.owner_kind(), repository.owner_id).await? {
+        let actor = Actor::find(tx, run.actor_id).await?;
+        let subject = Subject { repository: &repository, owner: &owner, actor: &actor };
+        telling.tell(tx, subject, &ending(&job, &run)).await?;
+    }
+    Ok(())
+}
+
+/// When the next live job is overdue.
+pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
+    let first = Scan::of(keys::job_deadlines(Millis::MAX), 1);
+    let pairs = app.store.read().await?.scan_bytes(&first).await?;
+    Ok(pairs.first().and_then(|(key, _)| keys::leading_time(key)))
+}
+
+/// Ends a live job, and its run when it was the last.
+async fn finish(tx: &Tx, mut job: Job, conclusion: Conclusion, now: Millis) -> Result<(Job, Run), Error> {
+    job.set_status(RunStatus::Completed);
+    job.set_conclusion(conclusion);
+    job.completed_ms = now;
+    runs::update_job(tx, &job);
+
+    let mut run = runs::run(tx, job.run_id).await?.ok_or(Error::NotFound { what: "the run" })?;
+    run.live_jobs = run.live_jobs.saturating_sub(1);
+    run.updated_ms = now;
+    if run.live_jobs == 0 {
+        let jobs = runs::jobs_of_run(tx, run.id, JOBS_MAX).await?;
+        run.set_status(RunStatus::Completed);
+        run.set_conclusion(overall(jobs.iter().map(Job::conclusion)));
+        run.completed_ms = now;
+    }
+    runs::update_run(tx, &run);
+    Ok((job, run))
+}
+
+/// A run fails with any of its jobs, is cancelled with any, and is skipped only as a whole.
+fn overall(jobs: impl Iterator<Item = Conclusion>) -> Conclusion {
+    let rank = |c: &Conclusion| match c {
+        Conclusion::Failure => 3,
+        Conclusion::Cancelled => 2,
+        Conclusion::Success => 1,
+        Conclusion::Skipped | Conclusion::Unspecified => 0,
+    };
+    jobs.max_by_key(rank).unwrap_or(Conclusion::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_as_bad_as_its_worst_job() {
+        use Conclusion::{Cancelled, Failure, Skipped, Success};
+        for (jobs, expected) in [
+            (&[Success, Skipped][..], Success),
+            (&[Success, Cancelled], Cancelled),
+            (&[Cancelled, Failure, Success], Failure),
+            (&[Skipped], Skipped),
+        ] {
+            assert_eq!(overall(jobs.iter().copied()), expected);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Forgetting the runs of a repository that is gone.
+
+use farrier_proto::store::Run;
+
+use super::JOBS_MAX;
+use crate::{
+    app::App,
+    service::{Error, artifacts},
+    store::{Tx, artifacts as artifact_rows, runs},
+};
+
+/// Runs that are read at a time when all of them go.
+const RUNS_AT_ONCE: usize = 100;
+
+/// Forgets the runs of a repository that is gone, with their jobs and artifacts, a few at a time.
+pub async fn delete_of_repository(app: &App, repository: u64) -> Result<(), Error> {
+    loop {
+        let (runs, _) = runs::of_repository(&app.store.read().await?, repository, 0, RUNS_AT_ONCE).await?;
+        if runs.is_empty() {
+            return Ok(());
+        }
+        for run in runs {
+            // Until the run itself is gone, a live job may still begin an upload.
+            while !delete_run(app, &run).await? {}
+        }
+    }
+}
+
+/// Forgets a run; `false`: an artifact came in between.
+async fn delete_run(app: &App, run: &Run) -> Result<bool, Error> {
+    artifacts::delete_of_run(app, run.id).await?;
+    app.store
+        .write(async |tx: Tx| {
+            let empty = artifact_rows::named_of_run(&tx, run.id, 1).await?.is_empty()
+                && artifact_rows::next(&tx, artifact_rows::List::Run(run.id), None, 1).await?.is_empty();
+            if empty {
+                runs::forget(&tx, run, JOBS_MAX).await?;
+            }
+            Ok(empty)
+        })
+        .await
+}
