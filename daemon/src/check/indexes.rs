@@ -1,7 +1,7 @@
 //! The store against itself: index entries against rows, ids against sequences.
 
 use super::{Check, CheckError, Class, Finding, Mending};
-use crate::store::check::{self as store, Problem};
+use crate::store::check as store;
 
 /// Walks every table of the store.
 pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
@@ -18,7 +18,7 @@ pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
             }
             for found in page.found {
                 check.report.add(Finding {
-                    class: if found.problem == Problem::LeadsNowhere { Class::Waste } else { Class::Damage },
+                    class: if found.problem.is_waste() { Class::Waste } else { Class::Damage },
                     subject: format!("key {}", store::show(&found.key)),
                     message: found.problem.sentence().to_owned(),
                     mending: match found.fix {
@@ -34,6 +34,15 @@ pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
             }
         }
     }
+    Ok(())
+}
+
+/// Looks whether what is remembered of deliveries is counted as it is: retention goes by that.
+pub(super) async fn check_history(check: &mut Check) -> Result<(), CheckError> {
+    let Some((known, bytes)) = store::history(&check.store.read().await?).await? else { return Ok(()) };
+    let message = format!("{known} bytes are counted where {bytes} are remembered");
+    let rows = check.store.clone();
+    check.mend((Class::Damage, "history of deliveries".into(), message), store::recount(&rows, bytes)).await;
     Ok(())
 }
 

@@ -61,6 +61,7 @@ pub async fn run(config: &Config, options: Options) -> Result<Report, CheckError
     let git = Git::open_as_left(&config.data_dir, &config.git).map_err(CheckError::Repositories)?;
     let mut check = Check { store, blobs, git, options, report: Report::default() };
     indexes::check(&mut check).await?;
+    indexes::check_history(&mut check).await?;
     repositories::check(&mut check).await?;
     let highest_file = artifacts::check(&mut check).await?;
     indexes::check_sequences(&mut check, highest_file).await?;

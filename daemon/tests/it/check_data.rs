@@ -1,6 +1,8 @@
 //! `check-data`: a store and a disk that are broken on purpose are named, and mended where that
 //! loses nothing.
 
+mod hooks;
+
 use std::{path::Path, sync::Arc};
 
 use farrier_proto::store::{Collaborator, PushMark, Reference, Sequence};

@@ -4,6 +4,7 @@
 //! and what would mend it; whether it is mended is the caller's choice. Only for a store that
 //! nobody else writes to.
 
+mod hooks;
 mod sequences;
 mod show;
 mod tables;
@@ -12,8 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-use self::tables::{Entry, Index, Rows, index_of, rows_of};
+use self::tables::{Entry, Index, Parts, Rows, index_of, rows_of};
 pub use self::{
+    hooks::{history, recount},
     sequences::{Behind, behind, raise},
     show::show,
     tables::{TABLES, Table},
@@ -42,11 +44,18 @@ pub enum Problem {
     Orphan,
     /// A redirect that leads nowhere: harmless.
     LeadsNowhere,
+    /// What the row was part of is not there: it takes room and says nothing.
+    LeftOver,
     /// The value cannot be read.
     Unreadable,
 }
 
 impl Problem {
+    /// Whether it does no harm.
+    pub fn is_waste(self) -> bool {
+        matches!(self, Self::LeadsNowhere | Self::LeftOver)
+    }
+
     /// The sentence about a key that has it.
     pub fn sentence(self) -> &'static str {
         match self {
@@ -56,6 +65,7 @@ impl Problem {
             Self::Stray => "no row needs this index entry",
             Self::Orphan => "this row belongs to one that is not there",
             Self::LeadsNowhere => "this redirect leads nowhere",
+            Self::LeftOver => "what this belonged to is gone",
             Self::Unreadable => "this value cannot be read",
         }
     }
@@ -100,6 +110,7 @@ pub async fn page(read: &impl Read, table: &Table, after: Option<&[u8]>) -> Resu
     let found = match table {
         Table::Rows(rows) => rows_page(read, rows, &pairs).await?,
         Table::Index(index) => index_page(read, index, &pairs).await?,
+        Table::Parts(parts) => parts_page(read, parts, &pairs).await?,
     };
     Ok(Page { keys: pairs.len(), found, next })
 }
@@ -145,6 +156,7 @@ async fn rows_page(read: &impl Read, table: &Rows, pairs: &[Entry]) -> Result<Ve
         let fix = (problem != Problem::Claimed).then(|| Fix { key: key.clone(), value: Some(value) });
         found.push(Disagreement { key, problem, fix });
     }
+    found.extend(unplaced(read, table, pairs).await?);
     let wanted: Vec<Key> = needs.iter().map(|(_, needed)| needed.clone()).collect();
     let there = read.get_many_bytes(&wanted).await?;
     let orphans: BTreeSet<&Key> =
@@ -156,6 +168,39 @@ async fn rows_page(read: &impl Read, table: &Rows, pairs: &[Entry]) -> Result<Ve
             (Problem::Orphan, None)
         };
         found.push(Disagreement { key: key.clone(), problem, fix });
+    }
+    Ok(found)
+}
+
+/// Rows that need one of several index entries and have none.
+async fn unplaced(read: &impl Read, table: &Rows, pairs: &[Entry]) -> Result<Vec<Disagreement>, StoreError> {
+    let rows = pairs.iter().filter_map(|(key, value)| (table.one_of)(key, value).ok());
+    let rows: Vec<Vec<Entry>> = rows.filter(|entries| !entries.is_empty()).collect();
+    let wanted: Vec<Key> = rows.iter().flatten().map(|(key, _)| key.clone()).collect();
+    let mut there = read.get_many_bytes(&wanted).await?.into_iter();
+    let mut found = Vec::new();
+    for entries in rows {
+        let has_one = there.by_ref().take(entries.len()).filter(Option::is_some).count() > 0;
+        if let Some((key, value)) = entries.into_iter().next().filter(|_| !has_one) {
+            let fix = Some(Fix { key: key.clone(), value: Some(value) });
+            found.push(Disagreement { key, problem: Problem::Missing, fix });
+        }
+    }
+    Ok(found)
+}
+
+/// Parts of what is not there.
+async fn parts_page(read: &impl Read, parts: &Parts, pairs: &[Entry]) -> Result<Vec<Disagreement>, StoreError> {
+    let mut found = Vec::new();
+    for (key, _) in pairs {
+        let is_part = match (parts.whole)(key) {
+            Some(whole) => read.count(&whole, 1).await? > 0,
+            None => false,
+        };
+        if !is_part {
+            let fix = Some(Fix { key: key.clone(), value: None });
+            found.push(Disagreement { key: key.clone(), problem: Problem::LeftOver, fix });
+        }
     }
     Ok(found)
 }
@@ -177,9 +222,10 @@ async fn index_page(read: &impl Read, index: &Index, pairs: &[Entry]) -> Result<
     let mut needed: BTreeMap<&Key, Option<BTreeSet<Key>>> = BTreeMap::new();
     for (row, value) in wanted.iter().zip(values) {
         let Some(value) = value else { continue };
-        let entries = rows_of(row).map(|table| (table.entries)(row, &value));
-        let entries = entries.and_then(Result::ok);
-        needed.insert(row, entries.map(|entries| entries.into_iter().map(|(key, _)| key).collect()));
+        let both = |table: &Rows| Some(((table.entries)(row, &value).ok()?, (table.one_of)(row, &value).ok()?));
+        let entries = rows_of(row).and_then(both);
+        let keys = entries.map(|(all, one_of)| all.into_iter().chain(one_of).map(|(key, _)| key).collect());
+        needed.insert(row, keys);
     }
     let mut found = Vec::new();
     for ((key, _), row) in pairs.iter().zip(&rows) {

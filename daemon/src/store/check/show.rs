@@ -4,10 +4,12 @@
 /// three characters, `t` a text, `h` the rest as hexadecimal digits.
 fn layout(tag: &str) -> &'static str {
     match tag {
-        "u" | "o" | "r" | "rx" | "ry" | "j" | "ji" | "a" | "e" => "i",
-        "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "gp" | "jj" | "xb" | "xt" => "ii",
-        "jr" | "ar" | "aj" => "in",
-        "jx" | "ax" | "ux" => "mi",
+        "u" | "o" | "r" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" => "i",
+        "d" => "n",
+        "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "gp" | "jj" | "xb" | "xt" | "hr" | "ho" | "da" | "ep" | "qf"
+        | "qu" => "ii",
+        "jr" | "ar" | "aj" | "dh" | "df" => "in",
+        "jx" | "ax" | "ux" | "hz" | "qr" => "mi",
         "ow" | "ue" | "wr" => "t",
         "rn" | "rr" | "rf" => "it",
         "an" => "iit",
@@ -66,6 +68,8 @@ mod tests {
             (keys::repository_name(1, "Demo"), "rn/1/demo"),
             (keys::repository_run(1, 9), "jr/1/9"),
             (keys::artifact_expiry(-5, 2), "ax/-5/2"),
+            (keys::hook_delivery(3, 7), "dh/3/7"),
+            (keys::payload(4), "ep/4"),
             (keys::artifact_name(1, 2, "a b"), "an/1/2/a b"),
             (keys::trigram(*b"dem", 3), "rg/dem/3"),
             (keys::token(&[0xab; 32]), &format!("t/{}", "ab".repeat(32))),

@@ -6,7 +6,14 @@ use farrier_proto::store::{
 };
 use prost::Message;
 
-use super::super::{StoreError, artifacts, engine::Key, keys, repositories, value};
+use super::{
+    super::{
+        StoreError, artifacts,
+        engine::{Key, Range},
+        keys, repositories, value,
+    },
+    hooks,
+};
 
 /// A key with its value.
 pub(super) type Entry = (Key, Bytes);
@@ -18,6 +25,8 @@ pub enum Table {
     Rows(Rows),
     /// Index entries.
     Index(Index),
+    /// Rows that are parts of others.
+    Parts(Parts),
 }
 
 /// Rows of one kind.
@@ -26,6 +35,8 @@ pub struct Rows {
     tag: &'static str,
     /// The index entries that a row needs.
     pub(super) entries: fn(&[u8], &Bytes) -> Result<Vec<Entry>, StoreError>,
+    /// Index entries of which a row needs one, whichever; the first is what mends.
+    pub(super) one_of: fn(&[u8], &Bytes) -> Result<Vec<Entry>, StoreError>,
     /// Keys of rows that must be there for this one to make sense.
     pub(super) needs: fn(&[u8], &Bytes) -> Result<Vec<Key>, StoreError>,
     /// Rows that only lead somewhere.
@@ -40,12 +51,21 @@ pub struct Index {
     pub(super) row: fn(&[u8], &Bytes) -> Option<Key>,
 }
 
+/// Rows that say nothing without what they are part of.
+#[derive(Debug)]
+pub struct Parts {
+    tag: &'static str,
+    /// The keys of which one must be there.
+    pub(super) whole: fn(&[u8]) -> Option<Range>,
+}
+
 impl Table {
     /// The tag that its keys begin with.
     pub fn tag(&self) -> &'static str {
         match self {
             Self::Rows(rows) => rows.tag,
             Self::Index(index) => index.tag,
+            Self::Parts(parts) => parts.tag,
         }
     }
 }
@@ -69,12 +89,18 @@ pub(super) fn index_of(key: &[u8]) -> Option<&'static Index> {
 type Entries = fn(&[u8], &Bytes) -> Result<Vec<Entry>, StoreError>;
 type Needs = fn(&[u8], &Bytes) -> Result<Vec<Key>, StoreError>;
 
+const NONE: Entries = |_, _| Ok(Vec::new());
+
 const fn rows(tag: &'static str, entries: Entries, needs: Needs) -> Table {
-    Table::Rows(Rows { tag, entries, needs, redirects: false })
+    Table::Rows(Rows { tag, entries, one_of: NONE, needs, redirects: false })
 }
 
 const fn redirects(tag: &'static str, needs: Needs) -> Table {
-    Table::Rows(Rows { tag, entries: |_, _| Ok(Vec::new()), needs, redirects: true })
+    Table::Rows(Rows { tag, entries: NONE, one_of: NONE, needs, redirects: true })
+}
+
+const fn parts(tag: &'static str, whole: fn(&[u8]) -> Option<Range>) -> Table {
+    Table::Parts(Parts { tag, whole })
 }
 
 const fn index(tag: &'static str, row: fn(&[u8], &Bytes) -> Option<Key>) -> Table {
@@ -113,6 +139,14 @@ pub static TABLES: &[Table] = &[
         let row: Artifact = value::decode(key, bytes)?;
         Ok(vec![keys::repository(row.repository_id), keys::run(row.run_id)])
     }),
+    rows("h", hooks::hook, hooks::target),
+    Table::Rows(Rows {
+        tag: "d",
+        entries: hooks::delivery,
+        one_of: hooks::waits,
+        needs: hooks::says,
+        redirects: false,
+    }),
     redirects("rr", |key, bytes| Ok(vec![keys::repository(value::decode::<Reference>(key, bytes)?.id)])),
     redirects("wr", |key, bytes| {
         let to: OwnerName = value::decode(key, bytes)?;
@@ -143,6 +177,19 @@ pub static TABLES: &[Table] = &[
     index("aj", |key, _| keys::trailing_newest(key).map(keys::artifact)),
     index("ax", |key, _| keys::trailing_id(key).map(keys::artifact)),
     index("ux", |key, _| keys::trailing_id(key).map(keys::artifact)),
+    index("hs", |key, _| keys::trailing_id(key).map(keys::hook)),
+    index("hd", |key, _| keys::trailing_id(key).map(keys::hook)),
+    index("hr", |key, _| keys::trailing_id(key).map(keys::hook)),
+    index("ho", |key, _| keys::trailing_id(key).map(keys::hook)),
+    index("hz", |key, _| keys::trailing_id(key).map(keys::hook)),
+    index("dh", |key, _| keys::trailing_newest(key).map(keys::delivery)),
+    index("df", |key, _| keys::trailing_newest(key).map(keys::delivery)),
+    index("qf", |key, _| keys::trailing_id(key).map(keys::delivery)),
+    index("qu", |key, _| keys::trailing_id(key).map(keys::delivery)),
+    index("qr", |key, _| keys::trailing_id(key).map(keys::delivery)),
+    parts("hx", |key| keys::first_id(key).map(|hook| Range::prefix(keys::hook(hook)))),
+    parts("da", |key| keys::first_id(key).map(|delivery| Range::prefix(keys::delivery(delivery)))),
+    parts("ep", hooks::told),
 ];
 
 /// The two ids of a key of two ids.
@@ -161,7 +208,7 @@ fn owner_key(kind: OwnerKind, id: u64) -> Key {
     }
 }
 
-fn entry(key: Key, row: &impl Message) -> Entry {
+pub(super) fn entry(key: Key, row: &impl Message) -> Entry {
     (key, value::encode(row))
 }
 
