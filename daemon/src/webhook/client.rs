@@ -14,9 +14,10 @@ use url::Url;
 
 use super::{
     address::{self, Refusal},
-    link::{self, Link, Wire},
+    link::{self, Link},
     request::Outgoing,
     tls::{SystemTrust, Trust},
+    wire::Wire,
 };
 use crate::{config, model::address_policy::AddressPolicy};
 
@@ -196,7 +197,7 @@ impl Client {
             let (proxy_host, proxy_port) = address::target(&proxy.url)?;
             let stream = link::connect(&address::resolve(&proxy_host, proxy_port).await?).await?;
             if !secure {
-                return Ok(Wire::Plain(stream));
+                return Ok(Wire::plain(stream));
             }
             link::tunnel(stream, host, port, proxy.authorization.as_deref()).await?
         } else {
@@ -204,7 +205,7 @@ impl Client {
             link::connect(&address::allowed(&self.policy(), host, found)?).await?
         };
         if !secure {
-            return Ok(Wire::Plain(stream));
+            return Ok(Wire::plain(stream));
         }
         let config = self.system.config(trust).map_err(|reason| Failure::new("tls", reason))?;
         link::secure(stream, host, config).await
@@ -281,19 +282,4 @@ fn broken(error: &hyper::Error) -> Failure {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::{Config, Places};
-
-    #[tokio::test]
-    async fn other_hosts_may_be_allowed_while_it_runs() {
-        let config = Config::defaults(&Places::from_env(|_| Ok("/h".into())));
-        let client = Client::new(&config.webhook);
-        let url = Url::parse("http://127.0.0.1:1/").expect("an address");
-        assert!(client.refusal(&url).await.is_some());
-        client.allow("loopback");
-        assert_eq!(client.refusal(&url).await, None);
-        client.allow("external");
-        assert!(client.refusal(&url).await.is_some());
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! One connection to a receiver, kept for its next delivery.
 
-use std::{io, net::SocketAddr, pin::Pin, sync::Arc};
+use std::{net::SocketAddr, pin::Pin, sync::Arc};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -12,12 +12,12 @@ use hyper::{
 use hyper_util::rt::TokioIo;
 use rustls::{ClientConfig, pki_types::ServerName};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
-use tokio_rustls::{TlsConnector, client::TlsStream};
+use tokio_rustls::TlsConnector;
 
-use super::client::Failure;
+use super::{client::Failure, wire::Wire};
 
 /// Longest answer of a proxy to `CONNECT`.
 const CONNECT_HEAD_MAX: usize = 8 << 10;
@@ -36,12 +36,6 @@ pub struct Link {
 }
 
 type Driver = Pin<Box<Connection<TokioIo<Wire>, Full<Bytes>>>>;
-
-/// What a connection runs on.
-pub(super) enum Wire {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
 
 impl Link {
     /// Makes a connection speak HTTP.
@@ -143,57 +137,5 @@ pub(super) async fn secure(stream: TcpStream, host: &str, config: Arc<ClientConf
     let failed = |text: String| Failure::new("tls", format!("the secure connection failed: {text}"));
     let name = ServerName::try_from(host.to_owned()).map_err(|error| failed(error.to_string()))?;
     let secured = TlsConnector::from(config).connect(name, stream).await;
-    secured.map(|stream| Wire::Tls(Box::new(stream))).map_err(|error| failed(error.to_string()))
-}
-
-macro_rules! each {
-    ($wire:expr, $stream:ident => $call:expr) => {
-        match $wire.get_mut() {
-            Wire::Plain($stream) => $call,
-            Wire::Tls($stream) => $call,
-        }
-    };
-}
-
-impl AsyncRead for Wire {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
-        buffer: &mut tokio::io::ReadBuf<'_>,
-    ) -> std::task::Poll<io::Result<()>> {
-        each!(self, stream => Pin::new(stream).poll_read(context, buffer))
-    }
-}
-
-impl AsyncWrite for Wire {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
-        bytes: &[u8],
-    ) -> std::task::Poll<io::Result<usize>> {
-        each!(self, stream => Pin::new(stream).poll_write(context, bytes))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> std::task::Poll<io::Result<()>> {
-        each!(self, stream => Pin::new(stream).poll_flush(context))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> std::task::Poll<io::Result<()>> {
-        each!(self, stream => Pin::new(stream).poll_shutdown(context))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> std::task::Poll<io::Result<usize>> {
-        each!(self, stream => Pin::new(stream).poll_write_vectored(context, slices))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match self {
-            Self::Plain(stream) => stream.is_write_vectored(),
-            Self::Tls(stream) => stream.is_write_vectored(),
-        }
-    }
+    secured.map(Wire::secure).map_err(|error| failed(error.to_string()))
 }

@@ -13,6 +13,7 @@ pub mod push;
 pub mod request;
 mod sign;
 pub mod tls;
+mod wire;
 
 pub use self::{
     address::Refusal,

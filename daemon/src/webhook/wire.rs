@@ -1,0 +1,124 @@
+//! The bytes of a connection, with patience for receivers that answer early.
+//!
+//! Who refuses a large request answers before it has read all of it, or before it has read anything,
+//! and closes. The rest of the request then cannot be written, but the answer is there to be read.
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+use tokio_rustls::client::TlsStream;
+
+/// What a connection runs on.
+pub(super) struct Wire {
+    stream: Stream,
+    /// Nothing is read before something was written: an answer that is there by then would count as
+    /// noise.
+    asked: bool,
+    reader: Option<Waker>,
+    /// The receiver takes nothing any more. What it said before can still be read.
+    deaf: bool,
+}
+
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Wire {
+    /// A connection that everybody can read.
+    pub(super) fn plain(stream: TcpStream) -> Self {
+        Self::over(Stream::Plain(stream))
+    }
+
+    /// A secure one.
+    pub(super) fn secure(stream: TlsStream<TcpStream>) -> Self {
+        Self::over(Stream::Tls(Box::new(stream)))
+    }
+
+    fn over(stream: Stream) -> Self {
+        Self { stream, asked: false, reader: None, deaf: false }
+    }
+
+    /// What `write` comes to; `length`: what is taken as written when nobody takes it.
+    fn written<T>(&mut self, length: T, write: impl FnOnce(&mut Stream) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        self.asked = true;
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
+        if self.deaf {
+            return Poll::Ready(Ok(length));
+        }
+        match write(&mut self.stream) {
+            Poll::Ready(Err(_)) => {
+                self.deaf = true;
+                Poll::Ready(Ok(length))
+            }
+            other => other,
+        }
+    }
+}
+
+macro_rules! each {
+    ($stream:expr, $inner:ident => $call:expr) => {
+        match $stream {
+            Stream::Plain($inner) => $call,
+            Stream::Tls($inner) => $call,
+        }
+    };
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if !self.asked {
+            self.reader = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        each!(&mut self.stream, stream => Pin::new(stream).poll_read(context, buffer))
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.written(bytes.len(), |stream| each!(stream, inner => Pin::new(inner).poll_write(context, bytes)))
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.deaf {
+            return Poll::Ready(Ok(()));
+        }
+        let flushed = each!(&mut self.stream, stream => Pin::new(stream).poll_flush(context));
+        if let Poll::Ready(Err(_)) = flushed {
+            self.deaf = true;
+            return Poll::Ready(Ok(()));
+        }
+        flushed
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        each!(&mut self.stream, stream => Pin::new(stream).poll_shutdown(context))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let length = slices.iter().map(|slice| slice.len()).sum();
+        self.written(length, |stream| each!(stream, inner => Pin::new(inner).poll_write_vectored(context, slices)))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        each!(&self.stream, stream => stream.is_write_vectored())
+    }
+}
