@@ -14,6 +14,8 @@ pub struct DeliveryFilter {
     pub event: String,
     /// Number of a hook.
     pub hook: Option<u64>,
+    /// Number of a repository.
+    pub repository: Option<i64>,
     /// Made at this time or later, RFC 3339.
     pub since: String,
 }
@@ -22,7 +24,14 @@ impl Client {
     /// Lists deliveries of all hooks, newest first; for administrators.
     pub fn deliveries(&self, filter: &DeliveryFilter) -> Pages<'_> {
         let hook = filter.hook.map(|hook| hook.to_string()).unwrap_or_default();
-        let pairs = [("status", &filter.status), ("event", &filter.event), ("hook", &hook), ("since", &filter.since)];
+        let repository = filter.repository.map(|id| id.to_string()).unwrap_or_default();
+        let pairs = [
+            ("status", &filter.status),
+            ("event", &filter.event),
+            ("hook", &hook),
+            ("repository_id", &repository),
+            ("since", &filter.since),
+        ];
         let given = pairs.iter().filter(|(_, value)| !value.is_empty());
         let query: Vec<String> = given.map(|(name, value)| format!("{name}={}", segment(value))).collect();
         let mark = if query.is_empty() { "" } else { "?" };

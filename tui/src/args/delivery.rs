@@ -1,6 +1,7 @@
 //! Words of `farrier delivery`.
 
 use clap::{Args, Subcommand};
+use farrier_common::client::RepositoryPath;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Delivery {
@@ -23,8 +24,13 @@ pub(crate) enum Delivery {
     /// Send deliveries again, under the same identifiers
     Redeliver {
         /// Identifiers or numbers
-        #[arg(required = true, value_name = "DELIVERY")]
+        #[arg(value_name = "DELIVERY", required_unless_present = "Filter", conflicts_with = "Filter")]
         deliveries: Vec<String>,
+        #[command(flatten)]
+        filter: Filter,
+        /// Do not ask: all that pass go out again
+        #[arg(long)]
+        yes: bool,
     },
     /// Send again all that a hook has missed
     Recover {
@@ -39,8 +45,9 @@ pub(crate) enum Delivery {
     },
 }
 
-#[derive(Args, Debug)]
-pub(crate) struct ListDeliveries {
+/// Which deliveries.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Filter {
     /// Only those that failed for good
     #[arg(long, conflicts_with = "status")]
     pub(crate) failed: bool,
@@ -50,12 +57,21 @@ pub(crate) struct ListDeliveries {
     /// Only those of this hook
     #[arg(long, value_name = "N")]
     pub(crate) hook: Option<u64>,
+    /// Only those about this repository
+    #[arg(long, value_name = "OWNER/NAME")]
+    pub(crate) repo: Option<RepositoryPath>,
     /// Only those of this event
     #[arg(long, value_name = "NAME")]
     pub(crate) event: Option<String>,
     /// Only what is this new: 2030-01-02T03:04:05Z, 2030-01-02 or 1h
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListDeliveries {
+    #[command(flatten)]
+    pub(crate) filter: Filter,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) limit: usize,

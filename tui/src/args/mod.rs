@@ -18,7 +18,7 @@ pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
     artifact::{Artifact, Delete, Download, List, Upload, Where},
     ci::{Ci, Exec, Job},
-    delivery::{Delivery, ListDeliveries},
+    delivery::{Delivery, Filter, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
     repo::{CreateRepo, EditRepo, MigrateRepo, Repo},
 };
@@ -186,7 +186,9 @@ mod tests {
             "farrier delivery list --failed --hook 7 --since 1h --json",
             "farrier delivery show x --request --response",
             "farrier delivery show x --body",
+            "farrier delivery list --repo octo/demo",
             "farrier delivery redeliver x y",
+            "farrier delivery redeliver --failed --hook 7 --since 1h --yes",
             "farrier delivery recover 7 --since 2026-01-02 --yes",
         ];
         for line in lines {
@@ -222,6 +224,8 @@ mod tests {
             "farrier artifact delete",
             "farrier delivery list --failed --status success",
             "farrier delivery redeliver",
+            "farrier delivery redeliver x --failed",
+            "farrier delivery redeliver --yes",
             "farrier delivery recover x",
             "farrier --socket /s --url http://h status",
             "farrier status --json -q",

@@ -1,5 +1,7 @@
 //! `farrier delivery …`
 
+mod redeliver;
+
 use std::fmt::Write as _;
 
 use farrier_common::{
@@ -11,9 +13,9 @@ use serde::Serialize;
 
 use super::list;
 use crate::{
-    args::{Delivery, ListDeliveries},
+    args::{Delivery, Filter, ListDeliveries},
     clock,
-    exit::Failure,
+    exit::{self, Failure},
     output::{Output, Table},
 };
 
@@ -23,24 +25,20 @@ struct Deliveries {
     deliveries: Vec<Row>,
 }
 
-pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> Result<u8, Failure> {
     match command {
-        Delivery::List(args) => list_of(args, client, output).await,
+        Delivery::List(args) => list_of(args, client, output).await?,
         Delivery::Show { delivery, request, response, body } => {
             let detail = client.delivery(&delivery).await.map_err(Failure::call("showing the delivery"))?;
             if body {
-                return output.text(&pretty(&detail.request.payload));
+                output.text(&pretty(&detail.request.payload))?;
+                return Ok(exit::OK);
             }
             let text = || shown(&detail, request, response);
-            output.object(&detail, &detail.delivery.guid, text)
+            output.object(&detail, &detail.delivery.guid, text)?;
         }
-        Delivery::Redeliver { deliveries } => {
-            for delivery in deliveries {
-                let again = client.redeliver(&delivery).await;
-                let again = again.map_err(Failure::call(format!("sending {delivery} again")))?;
-                output.object(&again, &again.guid, || format!("{} goes out again", again.guid))?;
-            }
-            Ok(())
+        Delivery::Redeliver { deliveries, filter, yes } => {
+            return redeliver::run(deliveries, filter, yes, client, output).await;
         }
         Delivery::Recover { hook, since, yes } => {
             if !yes {
@@ -50,29 +48,41 @@ pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> 
             let recovered = client.recover(hook, since.as_deref()).await;
             let recovered = recovered.map_err(Failure::call(format!("recovering hook {hook}")))?;
             let count = recovered.count;
-            output.object(&recovered, &count.to_string(), || format!("{count} deliveries go out again"))
+            output.object(&recovered, &count.to_string(), || format!("{count} deliveries go out again"))?;
         }
     }
+    Ok(exit::OK)
 }
 
 async fn list_of(args: ListDeliveries, client: &Client, output: &Output) -> Result<(), Failure> {
-    let since = args.since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
-    let failed = args.failed.then(|| "failure".to_owned());
-    let filter = DeliveryFilter {
-        status: args.status.or(failed).unwrap_or_default(),
-        event: args.event.unwrap_or_default(),
-        hook: args.hook,
+    let all = rows(args.filter, args.limit, client).await?;
+    list::show(output, all, |row| row.id, table, |total_count, deliveries| Deliveries { total_count, deliveries })
+}
+
+/// The newest deliveries that pass, at most `limit`.
+async fn rows(filter: Filter, limit: usize, client: &Client) -> Result<Vec<Row>, Failure> {
+    let since = filter.since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
+    let failed = filter.failed.then(|| "failure".to_owned());
+    let repository = match &filter.repo {
+        Some(path) => Some(client.repository(path).await.map_err(Failure::call(format!("looking for {path}")))?.id),
+        None => None,
+    };
+    let wanted = DeliveryFilter {
+        status: filter.status.or(failed).unwrap_or_default(),
+        event: filter.event.unwrap_or_default(),
+        hook: filter.hook,
+        repository,
         since: since.unwrap_or_default(),
     };
-    let mut pages = client.deliveries(&filter);
+    let mut pages = client.deliveries(&wanted);
     let mut all = Vec::new();
-    while all.len() < args.limit {
+    while all.len() < limit {
         let page = pages.next(|page: Vec<Row>| (0, page), |row| row.id).await;
         let Some(mut page) = page.map_err(Failure::call("listing deliveries"))? else { break };
         all.append(&mut page);
     }
-    all.truncate(args.limit);
-    list::show(output, all, |row| row.id, table, |total_count, deliveries| Deliveries { total_count, deliveries })
+    all.truncate(limit);
+    Ok(all)
 }
 
 fn table(all: &[Row]) -> String {
@@ -148,6 +158,6 @@ mod tests {
         ] {
             assert_eq!(instant(text, now).unwrap(), expected, "{text}");
         }
-        assert_eq!(instant("soon", now).unwrap_err().code(), crate::exit::USAGE);
+        assert_eq!(instant("soon", now).unwrap_err().code(), exit::USAGE);
     }
 }

@@ -34,4 +34,21 @@ fn an_operator_sees_what_failed_and_sends_it_again() {
     assert_eq!(daemon.farrier(&["delivery", "recover", &hook]).code, 2, "it has to be said twice");
     assert_eq!(daemon.farrier(&["delivery", "recover", &hook, "--yes", "--json"]).json()["count"], 0);
     assert_eq!(daemon.farrier(&["delivery", "show", "nothing"]).code, 3);
+
+    let total = |arguments: &[&str]| {
+        daemon.farrier(&[&["delivery", "list", "--json"], arguments].concat()).json()["total_count"].clone()
+    };
+    daemon.farrier(&["repo", "create", "admin/other"]).ok();
+    assert_eq!(
+        (total(&[]), total(&["--repo", "admin/other"]), total(&["--status", "success"])),
+        (2.into(), 1.into(), 0.into())
+    );
+    let all = ["delivery", "redeliver", "--repo", "admin/demo", "--hook", &hook, "--since", "1h"];
+    assert_eq!(daemon.farrier(&all).code, 2, "it has to be said twice");
+    let again = daemon.farrier(&[&all[..], &["--yes", "--json"]].concat()).json();
+    assert_eq!(again["results"], serde_json::json!([{ "delivery": id, "redelivered": true, "error": null }]));
+    let partly = daemon.farrier(&["delivery", "redeliver", id, "nothing", "-q"]);
+    assert_eq!((partly.code, partly.stdout.trim()), (7, id), "{partly:?}");
+    assert!(partly.stderr.contains("sending nothing again"), "{partly:?}");
+    assert_eq!(daemon.farrier(&["delivery", "list", "--repo", "admin/none"]).code, 3);
 }

@@ -101,6 +101,9 @@ queries! {
         /// Only those of the hook with this number, where all are listed.
         #[param(minimum = 1)]
         hook: u64,
+        /// Only those about the repository with this number.
+        #[param(minimum = 1)]
+        repository_id: u64,
         /// Only those that are not older.
         #[param(format = DateTime)]
         since: String,

@@ -352,6 +352,7 @@ fn wanted(query: Option<&str>) -> Result<Wanted, ApiError> {
     let filter = Filter {
         states: query::one_of(query, "status", &words)?.unwrap_or_default().to_vec(),
         event: query::value(query, "event").unwrap_or_default(),
+        repository: number("repository_id"),
         since_ms: moment("since")?,
         until_ms: moment("until")?,
     };

@@ -25,6 +25,8 @@ pub struct Filter {
     pub states: Vec<DeliveryState>,
     /// Of this event; empty: of any.
     pub event: String,
+    /// About this repository; `None`: about any.
+    pub repository: Option<u64>,
     /// Made at this time or later.
     pub since_ms: Option<i64>,
     /// Made before this time.
@@ -50,6 +52,7 @@ impl Filter {
     fn passes(&self, row: &Delivery) -> bool {
         (self.states.is_empty() || self.states.contains(&row.state()))
             && (self.event.is_empty() || self.event == row.event)
+            && self.repository.is_none_or(|id| id == row.repository_id)
             && self.since_ms.is_none_or(|since| row.created_ms >= since)
             && self.until_ms.is_none_or(|until| row.created_ms < until)
     }
