@@ -7,7 +7,10 @@
 
 mod changes;
 
-use std::{collections::BTreeMap, error::Error as _};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error as _,
+};
 
 use farrier_proto::store::{PushMark, RefChange, Repository};
 
@@ -21,15 +24,18 @@ use crate::{
     git::{
         RepositoryLock,
         commands::Commands,
-        ref_name::{self, RefKind},
+        ref_name::{self, HEADS, RefKind},
         report::Refusal,
     },
     model::secret,
-    store::{Tx, owners, refs, repositories},
+    store::{Read, Tx, owners, refs, repositories},
 };
 
 /// Changes that one transaction records; a larger push takes several, in order.
 const CHANGES_AT_ONCE: usize = 1_000;
+
+/// Branches against which the commits of a new one are held.
+const KNOWN_MAX: usize = 256;
 
 /// A push that git may be working on.
 #[derive(Clone, Debug)]
@@ -42,7 +48,7 @@ pub struct Push {
 
 /// Which updates of a push are refused before git sees them.
 pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<Refusal> {
-    let default = format!("{}{}", ref_name::HEADS, repository.default_branch);
+    let default = format!("{}{}", HEADS, repository.default_branch);
     let reason = |name: &str, deletes: bool| {
         if !ref_name::is_valid(name) {
             return Some("this is no valid name of a ref".to_owned());
@@ -134,7 +140,7 @@ async fn recover_one(app: &App, push: &Push) -> Result<(), Error> {
         app.git.clean(push.repository).await.map_err(Error::git("removing leftovers"))?;
         found.extend(app.git.all_tips(push.repository).await.map_err(Error::git("reading refs"))?);
     }
-    let names = known.keys().chain(found.keys()).collect::<std::collections::BTreeSet<_>>();
+    let names = known.keys().chain(found.keys()).collect::<BTreeSet<_>>();
     let changes = names.into_iter().flat_map(|name| {
         changes::between(name, known.get(name).map(String::as_str), found.get(name).map(String::as_str), None)
     });
@@ -198,6 +204,10 @@ async fn write(
         None => None,
     };
     let actor = &Actor::find(&snapshot, actor).await?;
+    let known = &match &row {
+        Some(row) => known(&snapshot, row, changes).await?,
+        None => Vec::new(),
+    };
     drop(snapshot);
     let first_branch = row.as_ref().and_then(|row| changes::first_branch(row, changes));
     if let Some(branch) = first_branch.filter(|branch| row.as_ref().is_some_and(|row| row.default_branch != *branch)) {
@@ -208,7 +218,7 @@ async fn write(
     let now = app.now_ms();
     for (batch, marks) in batches.into_iter().map(|batch| (batch, &[][..])).chain([(last, marks)]) {
         let moved = &batch.iter().map(Change::told).collect::<Vec<_>>();
-        let news = &news_of(batch, moved);
+        let news = &news_of(batch, moved, known);
         let telling = &Telling::of(app, news.len()).await?;
         let grown = if marks.is_empty() { 0 } else { received_bytes };
         app.store
@@ -236,7 +246,23 @@ async fn write(
 }
 
 /// What is told of changes, in order.
-fn news_of<'a>(changes: &[Change], moved: &'a [RefChange]) -> Vec<News<'a>> {
+fn news_of<'a>(changes: &[Change], moved: &'a [RefChange], known: &'a [String]) -> Vec<News<'a>> {
     let told = changes.iter().zip(moved);
-    told.flat_map(|(change, moved)| change.events().iter().map(|kind| News::Ref { kind, change: moved })).collect()
+    let each = |(change, moved): (&Change, &'a RefChange)| {
+        change.events().iter().map(move |kind| News::Ref { kind, change: moved, known })
+    };
+    told.flat_map(each).collect()
+}
+
+/// Where branches were before `changes`, each place once, if one of these makes a branch: whose
+/// commits are new is seen against them, and they move on before anybody asks.
+async fn known(read: &impl Read, repository: &Repository, changes: &[Change]) -> Result<Vec<String>, Error> {
+    if !changes.iter().any(|change| change.before.is_none() && change.name.starts_with(HEADS)) {
+        return Ok(Vec::new());
+    }
+    let mut tips = refs::all(read, repository.id).await?;
+    let default = tips.remove(&format!("{HEADS}{}", repository.default_branch));
+    let others: BTreeSet<String> =
+        tips.into_iter().filter(|(name, _)| name.starts_with(HEADS)).map(|(_, tip)| tip).collect();
+    Ok(default.into_iter().chain(others).take(KNOWN_MAX).collect())
 }

@@ -38,11 +38,11 @@ pub struct Ready {
 /// Reads what a delivery says, completes it where git must add to it, and makes the request.
 pub async fn prepare(app: &App, hook: &Hook, row: Delivery) -> Result<Prepared, Error> {
     let snapshot = app.store.read().await?;
-    let Some((json, incomplete)) = deliveries::payload(&snapshot, row.event_id).await? else {
+    let Some(said) = deliveries::payload(&snapshot, row.event_id).await? else {
         return Ok(Prepared::Closed("what it said is forgotten"));
     };
     drop(snapshot);
-    let json: Bytes = if incomplete { complete::complete(app, &row, json).await? } else { json };
+    let json: Bytes = if said.incomplete { complete::complete(app, &row, said).await? } else { said.json };
     let started_ms = app.now_ms();
     let sending = Sending { delivery: &row, attempt: row.attempts + 1, now_ms: started_ms };
     let outgoing = match request::build(hook, &sending, &json) {

@@ -14,26 +14,28 @@ use crate::{
         ref_name::{self, HEADS},
     },
     service::{Error, browse},
-    store::{Tx, deliveries, refs, repositories},
+    store::{
+        Tx,
+        deliveries::{self, Said},
+        repositories,
+    },
     webhook::push::{self, Bounds, People, Pushed},
 };
 
-/// Other branches whose commits are not new.
-const OTHERS_MAX: usize = 500;
 /// How often a busy git is asked again.
 const TRIES: u32 = 5;
 
 /// The JSON of `row`'s event, completed and written back.
-pub(super) async fn complete(app: &App, row: &Delivery, json: Bytes) -> Result<Bytes, Error> {
-    let Some(mut event) = push::object(&json) else { return Ok(json) };
-    fill(app, row, &mut event).await?;
+pub(super) async fn complete(app: &App, row: &Delivery, said: Said) -> Result<Bytes, Error> {
+    let Some(mut event) = push::object(&said.json) else { return Ok(said.json) };
+    fill(app, row, &mut event, said.known).await?;
     let made = push::bytes(&event);
     app.store
         .write(async |tx: Tx| {
             // Another hook's worker may have been quicker: then all say what it has written.
             match deliveries::is_incomplete(&tx, row.event_id).await? {
                 Some(true) => deliveries::put_payload(&tx, row.event_id, &made),
-                Some(false) => return Ok(deliveries::payload(&tx, row.event_id).await?.map(|(json, _)| json)),
+                Some(false) => return Ok(deliveries::payload(&tx, row.event_id).await?.map(|said| said.json)),
                 None => {}
             }
             Ok::<_, Error>(None)
@@ -42,9 +44,9 @@ pub(super) async fn complete(app: &App, row: &Delivery, json: Bytes) -> Result<B
         .map(|other| other.unwrap_or(made))
 }
 
-async fn fill(app: &App, row: &Delivery, event: &mut Map<String, Value>) -> Result<(), Error> {
+async fn fill(app: &App, row: &Delivery, event: &mut Map<String, Value>, known: Vec<String>) -> Result<(), Error> {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let asked = Asked { name: text("ref"), before: text("before"), after: text("after") };
+    let asked = Asked { name: text("ref"), before: text("before"), after: text("after"), known };
     let mut pushed = Pushed::default();
     for attempt in 1.. {
         match read(app, row.repository_id, &asked).await {
@@ -74,12 +76,15 @@ struct Asked {
     name: String,
     before: String,
     after: String,
+    /// Where other branches were before it was made: what they reach is not new.
+    known: Vec<String>,
 }
 
 async fn read(app: &App, repository: u64, asked: &Asked) -> Result<Pushed, Error> {
     let snapshot = app.store.read().await?;
     let row = repositories::get(&snapshot, repository).await?.filter(|row| !row.deleted);
     let Some(row) = row else { return Ok(Pushed::default()) };
+    drop(snapshot);
     let git = app.git.reader(repository);
     if ref_name::is_zero(&asked.after) {
         return Ok(Pushed::default());
@@ -95,15 +100,7 @@ async fn read(app: &App, repository: u64, asked: &Asked) -> Result<Pushed, Error
         return Ok(Pushed { commits: shown.clone().into_iter().collect(), total: 1, head: shown, compared });
     }
     let new = ref_name::is_zero(&asked.before);
-    let not = if new {
-        let tips = refs::all(&snapshot, repository).await?;
-        let others =
-            tips.iter().filter(|(name, tip)| name.starts_with(HEADS) && **name != asked.name && **tip != asked.after);
-        others.map(|(_, tip)| tip.clone()).take(OTHERS_MAX).collect()
-    } else {
-        vec![asked.before.clone()]
-    };
-    drop(snapshot);
+    let not = if new { asked.known.clone() } else { vec![asked.before.clone()] };
     let limit = app.config.webhook.max_commits;
     let query = Query { from: head.clone(), not, limit, changes: true, ..Query::default() };
     let (page, total) = tokio::try_join!(git.history(&query), git.count(&query)).map_err(busy)?;

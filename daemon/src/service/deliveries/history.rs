@@ -97,7 +97,7 @@ pub async fn get(read: &impl Read, of: Of, text: &str) -> Result<Detail, Error> 
     let row = find(read, of, text).await?;
     let attempts = deliveries::attempts(read, row.id).await?;
     let said = deliveries::payload(read, row.event_id).await?;
-    let json = said.map(|(json, _)| json).filter(|json| json.len() <= SHOWN_MAX_BYTES).unwrap_or_default();
+    let json = said.map(|said| said.json).filter(|json| json.len() <= SHOWN_MAX_BYTES).unwrap_or_default();
     Ok(Detail { row, attempts, json })
 }
 

@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn check_25_only_active_subscribed_and_fitting_hooks_get_news() {
         let change = RefChange { r#ref: "refs/heads/main".into(), ..RefChange::default() };
-        let push = News::Ref { kind: "push", change: &change };
+        let push = News::Ref { kind: "push", change: &change, known: &[] };
         let edited = News::Repository { action: "edited", before: Vec::new() };
         let gets = |active, events: &[&str], filter: &str| {
             let events = events.iter().map(|event| (*event).to_owned()).collect();

@@ -150,5 +150,5 @@ impl Drop for Telling<'_> {
 /// The payload of a push that asks for one without having happened: what a test of a hook sends.
 /// Commits are still to be added.
 pub fn test_payload(app: &App, subject: Subject<'_>, change: &RefChange) -> Payload {
-    payload::of(app, subject, &News::Ref { kind: "push", change })
+    payload::of(app, subject, &News::Ref { kind: "push", change, known: &[] })
 }

@@ -29,6 +29,8 @@ pub enum News<'a> {
         kind: &'static str,
         /// From where to where.
         change: &'a RefChange,
+        /// Where branches were before, when one was made.
+        known: &'a [String],
     },
     /// A run was asked for, began or completed.
     Run {

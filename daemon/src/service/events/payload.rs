@@ -119,7 +119,7 @@ pub(super) fn of(app: &App, subject: Subject<'_>, news: &News<'_>) -> Payload {
     match news {
         News::Repository { action, before } => about_repository(app, subject, action, before),
         News::Collaborator { action } => about_repository(app, subject, action, &[]),
-        News::Ref { kind, change } => about_ref(app, subject, kind, change),
+        News::Ref { kind, change, known } => about_ref(app, subject, kind, change, known),
         News::Run { action, run } => about_run(app, subject, action, run),
         News::Job { action, job, run } => about_job(app, subject, action, job, run),
     }
@@ -136,26 +136,27 @@ fn about_repository(app: &App, subject: Subject<'_>, action: &'static str, befor
     })
 }
 
-fn about_ref(app: &App, subject: Subject<'_>, kind: &str, change: &RefChange) -> Payload {
+fn about_ref(app: &App, subject: Subject<'_>, kind: &str, change: &RefChange, known: &[String]) -> Payload {
     let (name, ref_type) = (change.r#ref.as_str(), ref_type(&change.r#ref));
     let (repository, sender) = (repository(app, subject), sender(app, subject));
     match kind {
         "create" => written(&CreateBody { sha: &change.after, r#ref: name, ref_type, repository, sender }),
         "delete" => written(&DeleteBody { r#ref: name, ref_type, pusher_type: "user", repository, sender }),
         _ => {
-            let deleted = ref_name::is_zero(&change.after);
+            let (created, deleted) = (ref_name::is_zero(&change.before), ref_name::is_zero(&change.after));
             let body = PushBody {
                 r#ref: name,
                 before: &change.before,
                 after: &change.after,
                 nothing: deleted.then(|| NoCommits::of(app)),
-                created: ref_name::is_zero(&change.before),
+                created,
                 deleted,
                 repository,
                 pusher: sender.clone(),
                 sender,
             };
-            Payload { incomplete: !deleted, ..written(&body) }
+            let known = if created { known.to_vec() } else { Vec::new() };
+            Payload { incomplete: !deleted, known, ..written(&body) }
         }
     }
 }

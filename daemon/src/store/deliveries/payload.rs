@@ -8,18 +8,29 @@ use crate::store::{Read, StoreError, Tx, engine::VALUE_MAX_BYTES, keys};
 /// Bytes of one piece: a value with room for what stands around them.
 const PIECE_BYTES: usize = VALUE_MAX_BYTES - 1_024;
 
-/// What `event` says: its JSON, and whether git must still add to it.
-pub async fn payload(read: &impl Read, event: u64) -> Result<Option<(Bytes, bool)>, StoreError> {
+/// What an event says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Its JSON.
+    pub json: Bytes,
+    /// Whether git must still add to it.
+    pub incomplete: bool,
+    /// Until then, for a branch that was made: where the others were.
+    pub known: Vec<String>,
+}
+
+/// What `event` says; `None` when it is forgotten.
+pub async fn payload(read: &impl Read, event: u64) -> Result<Option<Said>, StoreError> {
     let Some(first) = read.get::<Payload>(&keys::payload(event)).await? else { return Ok(None) };
     if first.pieces == 0 {
-        return Ok(Some((first.json.into(), first.incomplete)));
+        return Ok(Some(Said { json: first.json.into(), incomplete: first.incomplete, known: first.known }));
     }
     let further: Vec<_> = (1..=first.pieces).map(|piece| keys::payload_piece(event, piece)).collect();
     let mut json = BytesMut::from(first.json.as_slice());
     for piece in read.get_many::<Payload>(&further).await?.into_iter().flatten() {
         json.extend_from_slice(&piece.json);
     }
-    Ok(Some((json.freeze(), first.incomplete)))
+    Ok(Some(Said { json: json.freeze(), incomplete: first.incomplete, known: first.known }))
 }
 
 /// Writes what `event` says, as far as it is known when it happens: small, and perhaps for git to
@@ -38,7 +49,7 @@ pub fn put_payload(tx: &Tx, event: u64, json: &Bytes) {
     let mut pieces = json.chunks(PIECE_BYTES);
     let first = pieces.next().unwrap_or_default();
     let count = u32::try_from(pieces.len()).unwrap_or(u32::MAX);
-    tx.put(keys::payload(event), &Payload { json: first.to_vec(), incomplete: false, pieces: count });
+    tx.put(keys::payload(event), &Payload { json: first.to_vec(), pieces: count, ..Payload::default() });
     for (number, piece) in (1..).zip(pieces) {
         tx.put(keys::payload_piece(event, number), &Payload { json: piece.to_vec(), ..Payload::default() });
     }

@@ -1,7 +1,7 @@
 //! Pushes as receivers hear of them.
 
 use super::*;
-use crate::support::{Got, Receiver, git::Client};
+use crate::support::{Got, Receiver, Say, git::Client};
 
 /// A daemon with the repository `admin/demo`, a receiver for everything about refs, a working copy.
 async fn scene(kind: &str) -> (TestDaemon, Receiver, Client, String) {
@@ -112,4 +112,51 @@ async fn check_26_a_chat_hears_of_commits_and_not_of_their_absence() {
     let got = chat.wait(1).await;
     assert_eq!((got.len(), &got[0].json()["channel"]), (1, &json!("#dev")));
     assert!(got[0].json()["text"].as_str().expect("text").contains("[admin/demo:main] 1 new commit by admin"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_branch_brings_what_no_branch_had_before_the_push() {
+    let (farrier, receiver, work, remote) = scene("gitea").await;
+    let mut tips = std::collections::BTreeMap::new();
+    let mut commit = |name: &str| {
+        tips.insert(work.commit(name, name), name.to_owned());
+        work.done(&["tag", name]);
+    };
+    let push = |refs: &[&str]| work.done(&[&["push", "-q", &remote], refs].concat());
+    // Both are new and share what is new.
+    commit("a");
+    commit("b");
+    push(&["a^0:refs/heads/main", "b^0:refs/heads/side"]);
+    // One moves, another begins behind it in the same push.
+    commit("c");
+    commit("d");
+    push(&["c^0:refs/heads/main", "d^0:refs/heads/next"]);
+    // Nothing is new.
+    push(&["d^0:refs/heads/same"]);
+    // It is merged before anybody asks what it brought.
+    receiver.wait(9).await;
+    receiver.say([Say::Nothing]);
+    let short = json!({ "config": { "timeout_secs": "1" } });
+    assert_eq!(at_hook(&farrier, Method::PATCH, 1, "", short).await.status, 200);
+    commit("e");
+    push(&["e^0:refs/heads/topic"]);
+    push(&["e^0:refs/heads/main"]);
+    let got = receiver.wait(12).await;
+    let pushes = got.iter().filter(|got| got.event().starts_with("push")).map(|got| {
+        let json = got.json();
+        let commits = json["commits"].as_array().expect("a list").iter();
+        let names: Vec<&str> = commits.map(|commit| tips[commit["id"].as_str().expect("text")].as_str()).collect();
+        let text = |key: &str| json[key].to_string();
+        format!("{} {} {}", text("ref").replace("refs/heads/", ""), names.join(","), text("total_commits"))
+    });
+    let expected = [
+        "\"main\" a 1",
+        "\"side\" b,a 2",
+        "\"main\" c,b 2",
+        "\"next\" d,c 2",
+        "\"same\"  0",
+        "\"topic\" e 1",
+        "\"main\" e,d 2",
+    ];
+    assert_eq!(pushes.collect::<Vec<_>>(), expected);
 }
