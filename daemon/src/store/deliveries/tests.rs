@@ -213,6 +213,7 @@ async fn a_payload_larger_than_a_value_comes_back_whole_and_goes_whole() {
     let json = bytes::Bytes::from(crate::model::secret::random_bytes::<32>().repeat(100_000));
     put(&store, |tx| put_payload(tx, 9, &json)).await;
     let read = store.read().await.expect("a snapshot");
-    assert_eq!(payload(&read, 9).await.expect("a read"), Some((json, false)));
+    let said = Said { json, incomplete: false, known: Vec::new() };
+    assert_eq!(payload(&read, 9).await.expect("a read"), Some(said));
     assert_eq!(payload(&read, 8).await.expect("a read"), None);
 }

@@ -89,9 +89,14 @@ async fn check_9_no_answer_and_no_log_line_has_a_secret() {
         "type": "telegram", "active": true,
         "config": { "content_type": "json", "bot_token": "77:TELEGRAM-HUSH", "chat_id": "5" },
     });
+    let whole = json!({
+        "type": "telegram", "active": true, "config": {
+            "content_type": "json", "url": "https://api.telegram.org/bot78:BOT-URL-HUSH/sendMessage?chat_id=5",
+        },
+    });
     let mut said = String::new();
     let named = hook_with(&["push"], json!({ "config": { "url": "https://me:URL-HUSH@203.0.113.9/x" } }));
-    for body in [full(), telegram, named] {
+    for body in [full(), telegram, whole, named] {
         let made = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
         assert_eq!(made.status, 201, "{made:?}");
         said += &made.text();
@@ -104,7 +109,7 @@ async fn check_9_no_answer_and_no_log_line_has_a_secret() {
     farrier.repository("demo").await;
     said += &farrier.admin(Method::GET, "/api/v1/repos/admin/demo/hooks", Value::Null).await.text();
     said += &farrier.log();
-    for secret in [SECRET, "hush-hush", "TELEGRAM-HUSH", "URL-HUSH"] {
+    for secret in [SECRET, "hush-hush", "TELEGRAM-HUSH", "BOT-URL-HUSH", "URL-HUSH"] {
         assert!(!said.contains(secret), "{secret} is in {said}");
     }
     assert!(said.contains("\"has_secret\":true") && said.contains("\"has_authorization_header\":true"));

@@ -1,137 +1,15 @@
-//! What a hook may be told: its types, the keys of its `config`, and why something is refused.
-//!
-//! The order of checks and the texts of refusals are the API family's. Pure.
+//! Whether a `config` can be used. The order of checks and the texts of refusals are the API family's.
 
 use std::collections::BTreeMap;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use percent_encoding::percent_decode_str;
-use url::Url;
-
-/// A type of hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HookType {
-    /// The word of the API.
-    pub name: &'static str,
-    /// Deliveries hold the event as it is; others hold a message made of it.
-    pub native: bool,
-    /// Keys of `config` beside those that all types have.
-    pub keys: &'static [ConfigKey],
-}
-
-/// A key of a hook's `config`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConfigKey {
-    /// The key.
-    pub name: &'static str,
-    /// Without it nothing can be delivered.
-    pub needed: bool,
-    /// Goes in and never comes out.
-    pub secret: bool,
-    /// What it is.
-    pub about: &'static str,
-}
-
-const fn key(name: &'static str, about: &'static str) -> ConfigKey {
-    ConfigKey { name, needed: false, secret: false, about }
-}
-
-const fn needed(name: &'static str, about: &'static str) -> ConfigKey {
-    ConfigKey { name, needed: true, secret: false, about }
-}
-
-const NO_KEYS: &[ConfigKey] = &[];
-
-/// Every type. One that could not deliver is not here.
-pub const TYPES: &[HookType] = &[
-    HookType { name: "farrier", native: true, keys: NO_KEYS },
-    HookType { name: "gitea", native: true, keys: NO_KEYS },
-    HookType { name: "forgejo", native: true, keys: NO_KEYS },
-    HookType { name: "gogs", native: true, keys: NO_KEYS },
-    HookType {
-        name: "slack",
-        native: false,
-        keys: &[
-            needed(CHANNEL, "where messages go"),
-            key(USERNAME, "who they seem to come from"),
-            key(ICON_URL, "picture beside them"),
-            key("color", "colour beside them"),
-        ],
-    },
-    HookType {
-        name: "discord",
-        native: false,
-        keys: &[key(USERNAME, "who messages seem to come from"), key(ICON_URL, "picture beside them")],
-    },
-    HookType { name: "msteams", native: false, keys: NO_KEYS },
-    HookType {
-        name: "telegram",
-        native: false,
-        keys: &[
-            ConfigKey { secret: true, ..key(BOT_TOKEN, "token of the bot; with it, url is the server's base address") },
-            key(CHAT_ID, "chat that messages go to"),
-            key("thread_id", "thread in it"),
-        ],
-    },
-    HookType {
-        name: "matrix",
-        native: false,
-        keys: &[
-            needed(HOMESERVER_URL, "base address of the server"),
-            needed("room_id", "room that messages go to"),
-            ConfigKey { secret: true, ..needed("access_token", "token of the account that writes") },
-            key(MESSAGE_TYPE, "1: a notice, 2: a text"),
-        ],
-    },
-];
-
-/// Keys that every type has.
-pub const COMMON_KEYS: &[ConfigKey] = &[
-    needed(URL, "where deliveries go"),
-    needed(CONTENT_TYPE, "json or form"),
-    ConfigKey { secret: true, ..key(SECRET, "signs deliveries; whsec_… as Standard Webhooks do, too") },
-    key(IS_SYSTEM, "of an administrators' hook: true for all repositories, false for a copy in each new one"),
-    key(CA_PEM, "certificates in PEM that the receiver's is checked against, in place of the usual ones"),
-    key(CERTIFICATE, "SHA-256 of the receiver's one good certificate, in hexadecimal"),
-    key(TIMEOUT_SECS, "longest attempt, 1 to 60 seconds"),
-    key(FOLLOW_REDIRECTS, "true: follow redirects that keep method and body"),
-];
-
-/// Target of deliveries.
-pub const URL: &str = "url";
-/// Form of deliveries.
-pub const CONTENT_TYPE: &str = "content_type";
-/// What signs deliveries.
-pub const SECRET: &str = "secret";
-/// Which kind of administrators' hook it is.
-pub const IS_SYSTEM: &str = "is_system_webhook";
-/// Certificates that the receiver's is checked against.
-pub const CA_PEM: &str = "ca_pem";
-/// Fingerprint of the receiver's one good certificate.
-pub const CERTIFICATE: &str = "certificate_sha256";
-/// Longest attempt.
-pub const TIMEOUT_SECS: &str = "timeout_secs";
-/// Whether redirects are followed.
-pub const FOLLOW_REDIRECTS: &str = "follow_redirects";
-/// Where messages of a chat go.
-pub const CHANNEL: &str = "channel";
-/// Whom messages of a chat come from.
-pub const USERNAME: &str = "username";
-/// The picture beside messages of a chat.
-pub const ICON_URL: &str = "icon_url";
-/// What a Telegram bot signs in with.
-pub const BOT_TOKEN: &str = "bot_token";
-/// A chat of Telegram.
-pub const CHAT_ID: &str = "chat_id";
-/// A server of Matrix.
-pub const HOMESERVER_URL: &str = "homeserver_url";
-/// The kind of a message in Matrix.
-pub const MESSAGE_TYPE: &str = "message_type";
+use super::{
+    BOT_TOKEN, CA_PEM, CERTIFICATE, CHANNEL, CHAT_ID, CONTENT_TYPE, FOLLOW_REDIRECTS, HOMESERVER_URL, HookType,
+    ICON_URL, IS_SYSTEM, MESSAGE_TYPE, SECRET, TIMEOUT_SECS, URL,
+    target::{self, VALUE_MAX_BYTES, is_target},
+};
 
 /// Where Telegram is unless `url` says otherwise.
 const TELEGRAM: &str = "https://api.telegram.org";
-/// Longest value of one key, bytes.
-const VALUE_MAX_BYTES: usize = 2_048;
 /// Longest list of certificates, bytes.
 const CA_MAX_BYTES: usize = 65_536;
 const TIMEOUT_MAX_SECS: u64 = 60;
@@ -164,26 +42,10 @@ pub struct Checked {
     pub settings: BTreeMap<String, String>,
 }
 
-/// The type with this name.
-pub fn by_name(name: &str) -> Option<&'static HookType> {
-    TYPES.iter().find(|kind| kind.name == name)
-}
-
-impl HookType {
-    /// A key that this type understands beside the first four of all types.
-    pub fn setting(&self, name: &str) -> Option<&'static ConfigKey> {
-        let common = COMMON_KEYS.iter().filter(|key| ![URL, CONTENT_TYPE, SECRET, IS_SYSTEM].contains(&key.name));
-        self.keys.iter().chain(common).find(|key| key.name == name)
-    }
-
-    /// Whether the value of `name` never comes out.
-    pub fn is_secret(&self, name: &str) -> bool {
-        name == SECRET || self.setting(name).is_some_and(|key| key.secret)
-    }
-}
-
 /// Checks the whole `config` of a hook. Unknown keys are left out.
 pub fn check(kind: &HookType, config: &BTreeMap<String, String>) -> Result<Checked, Refusal> {
+    let moved = if kind.name == "telegram" { target::without_bot(config) } else { None };
+    let config = moved.as_ref().unwrap_or(config);
     let refused = |text: String| Err(Refusal::Unusable(text));
     let missing = |name: &str| Err(Refusal::Unusable(format!("Missing config option: {name}")));
     let value = |name: &str| config.get(name).map(String::as_str);
@@ -214,24 +76,9 @@ pub fn check(kind: &HookType, config: &BTreeMap<String, String>) -> Result<Check
     {
         check_setting(kind, name, value)?;
     }
-    let (url, authorization) = without_credentials(url);
+    let (url, authorization) = target::without_credentials(url);
     let form = content_type == "form";
     Ok(Checked { url, authorization, form, secret: secret.to_owned(), system, settings })
-}
-
-/// The address without a name and a password in it, and these as a header: addresses are shown,
-/// headers are not.
-fn without_credentials(text: &str) -> (String, Option<String>) {
-    let Ok(mut url) = Url::parse(text) else { return (text.to_owned(), None) };
-    if url.username().is_empty() && url.password().is_none() {
-        return (text.to_owned(), None);
-    }
-    let plain = |escaped: &str| percent_decode_str(escaped).collect::<Vec<u8>>();
-    let pair = [plain(url.username()), b":".to_vec(), plain(url.password().unwrap_or_default())].concat();
-    // Neither fails where there is a host.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    (url.into(), Some(format!("Basic {}", STANDARD.encode(pair))))
 }
 
 /// Where a type that has another key for it goes.
@@ -242,12 +89,6 @@ fn default_url<'a>(kind: &HookType, config: &'a BTreeMap<String, String>) -> Opt
         "telegram" => given(BOT_TOKEN).and(given(CHAT_ID)).map(|_| TELEGRAM),
         _ => None,
     }
-}
-
-/// An absolute http or https address with a host.
-fn is_target(text: &str) -> bool {
-    let plain = text.len() <= VALUE_MAX_BYTES && !text.chars().any(|c| c.is_control() || c.is_whitespace());
-    plain && Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
 fn check_setting(kind: &HookType, name: &str, value: &str) -> Result<(), Refusal> {
@@ -286,7 +127,7 @@ fn is_fingerprint(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::by_name, *};
 
     fn config(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -341,18 +182,6 @@ mod tests {
         assert_eq!(telegram.expect("good").url, TELEGRAM);
         assert_eq!(asked("telegram", &[(CONTENT_TYPE, "json"), (BOT_TOKEN, "1:a")]), missing(URL));
         assert!(asked("discord", &with(&[("unknown", "x")])).expect("good").settings.is_empty());
-    }
-
-    #[test]
-    fn credentials_in_a_target_move_to_where_nobody_sees_them() {
-        let with = |url: &str| {
-            let checked = asked("gitea", &[(URL, url), (CONTENT_TYPE, "json")]).expect(url);
-            (checked.url, checked.authorization)
-        };
-        let (url, authorization) = with("https://me:p%40ss@h:8443/x?y=1");
-        assert_eq!((url.as_str(), authorization.as_deref()), ("https://h:8443/x?y=1", Some("Basic bWU6cEBzcw==")));
-        assert_eq!(with("http://h"), ("http://h".to_owned(), None));
-        assert_eq!(with("http://only@h/").0, "http://h/");
     }
 
     const FINGERPRINT: &str = "aabb:ccdd:0011:2233:4455:6677:8899:aabb:ccdd:eeff:0011:2233:4455:6677:8899:aabb";
