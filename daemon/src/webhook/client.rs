@@ -13,7 +13,7 @@ use hyper::body::Incoming;
 use url::Url;
 
 use super::{
-    address::{self, Refusal},
+    address::{self, Names, Refusal},
     link::{self, Link},
     request::Outgoing,
     tls::{SystemTrust, Trust},
@@ -23,6 +23,8 @@ use crate::{config, model::address_policy::AddressPolicy};
 
 /// Redirects that are followed where a hook wants that.
 const REDIRECTS_MAX: usize = 5;
+/// Who makes a hook does not wait longer to hear where its name leads to.
+const NAMES_TIMEOUT: Duration = Duration::from_millis(800);
 
 /// What came back from a receiver.
 #[derive(Debug, Default)]
@@ -74,6 +76,7 @@ pub struct Client {
     policy: RwLock<Arc<AddressPolicy>>,
     proxy: Option<Proxy>,
     system: SystemTrust,
+    names: Names,
 }
 
 struct Proxy {
@@ -95,7 +98,8 @@ impl Client {
             let _ = url.set_username("").and_then(|()| url.set_password(None));
             Proxy { url, hosts: list(&config.proxy_hosts), authorization }
         });
-        Self { policy: RwLock::new(Arc::new(list(&config.allowed_hosts))), proxy, system: SystemTrust::default() }
+        let policy = RwLock::new(Arc::new(list(&config.allowed_hosts)));
+        Self { policy, proxy, system: SystemTrust::default(), names: Names::default() }
     }
 
     /// Puts other `webhook.allowed_hosts` in force, for connections that are made from now on.
@@ -108,14 +112,21 @@ impl Client {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Why a delivery to `url` would be refused as things are now; `None` when it would not, or when
-    /// that cannot be said because the name is unknown.
-    pub async fn refusal(&self, url: &Url) -> Option<String> {
-        let (host, port) = address::target(url).ok()?;
-        if self.proxy_for(&host).is_some() {
-            return self.check_literal(&host).err().map(|failure| failure.reason);
+    /// Why deliveries to `url` will be refused as things are now, as far as that is seen without asking
+    /// where a name leads to.
+    pub fn refusal(&self, url: &str) -> Option<String> {
+        let (host, port) = address::target(&Url::parse(url).ok()?).ok()?;
+        self.check_literal(&host, port).err().map(|failure| failure.reason)
+    }
+
+    /// The same, and where the name leads to is asked for. `None` also when nobody says that in time:
+    /// names may lead somewhere tomorrow.
+    pub async fn refusal_by_name(&self, url: &str) -> Option<String> {
+        let (host, port) = address::target(&Url::parse(url).ok()?).ok()?;
+        if self.check_literal(&host, port).is_err() || self.proxy_for(&host).is_some() {
+            return self.refusal(url);
         }
-        let found = address::resolve(&host, port).await.ok()?;
+        let found = tokio::time::timeout(NAMES_TIMEOUT, self.names.resolve(&host, port)).await.ok()?.ok()?;
         address::allowed(&self.policy(), &host, found).err().map(|refusal| refusal.0)
     }
 
@@ -193,15 +204,15 @@ impl Client {
     async fn connect(&self, url: &Url, host: &str, port: u16, trust: &Trust) -> Result<Wire, Failure> {
         let secure = url.scheme() == "https";
         let stream = if let Some(proxy) = self.proxy_for(host) {
-            self.check_literal(host)?;
+            self.check_literal(host, port)?;
             let (proxy_host, proxy_port) = address::target(&proxy.url)?;
-            let stream = link::connect(&address::resolve(&proxy_host, proxy_port).await?).await?;
+            let stream = link::connect(&self.names.resolve(&proxy_host, proxy_port).await?).await?;
             if !secure {
                 return Ok(Wire::plain(stream));
             }
             link::tunnel(stream, host, port, proxy.authorization.as_deref()).await?
         } else {
-            let found = address::resolve(host, port).await?;
+            let found = self.names.resolve(host, port).await?;
             link::connect(&address::allowed(&self.policy(), host, found)?).await?
         };
         if !secure {
@@ -217,13 +228,14 @@ impl Client {
         self.proxy.as_ref().filter(|proxy| proxy.hosts.allows(host, host.parse().unwrap_or(unknown)))
     }
 
-    /// Behind a proxy only what is an address, or this machine's own name, can be judged here.
-    fn check_literal(&self, host: &str) -> Result<(), Failure> {
-        let own = host == "localhost" || host.ends_with(".localhost");
+    /// What is an address, or this machine's own name, can be judged as it stands.
+    fn check_literal(&self, host: &str, port: u16) -> Result<(), Failure> {
+        let name = host.trim_end_matches('.');
+        let own = name == "localhost" || name.ends_with(".localhost");
         let literal: Option<std::net::IpAddr> =
             if own { Some(std::net::Ipv4Addr::LOCALHOST.into()) } else { host.parse().ok() };
         match literal {
-            Some(address) => Ok(address::allowed(&self.policy(), host, vec![(address, 0).into()]).map(|_| ())?),
+            Some(address) => Ok(address::allowed(&self.policy(), host, vec![(address, port).into()]).map(|_| ())?),
             None => Ok(()),
         }
     }

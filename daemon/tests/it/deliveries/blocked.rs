@@ -28,11 +28,13 @@ async fn checks_47_50_what_is_not_allowed_is_never_connected_to() {
     assert_eq!((receiver.got().len(), receiver.connections()), (0, 0));
 }
 
-/// A receiver that speaks TLS with a certificate for `localhost` that signs itself.
+/// A receiver that speaks TLS with a certificate for `localhost` and `ci.example.org` that signs itself.
 async fn secure() -> (String, rcgen::Certificate) {
     let key = KeyPair::generate().expect("a key");
-    let certificate =
-        CertificateParams::new(vec!["localhost".into()]).expect("a name").self_signed(&key).expect("a certificate");
+    let certificate = CertificateParams::new(vec!["localhost".into(), "ci.example.org".into()])
+        .expect("a name")
+        .self_signed(&key)
+        .expect("a certificate");
     let key = rustls::pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
     let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
@@ -89,4 +91,62 @@ async fn a_proxy_is_asked_in_place_of_the_receiver() {
     let got = &proxy.got()[0];
     assert_eq!((got.uri.to_string().as_str(), got.header("host")), ("http://ci.example.org/x?y=z", "ci.example.org"));
     assert_eq!(got.header("proxy-authorization"), "Basic bWU6cHc=");
+}
+
+/// A proxy that leads every tunnel to `target`, unless it answers `refusal`. Gives its port and what
+/// it is asked for.
+async fn tunnels(target: String, refusal: Option<&'static str>) -> (u16, Arc<std::sync::Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let asked: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
+    let heard = Arc::clone(&asked);
+    #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(client.read_u8().await.expect("a head"));
+            }
+            heard.lock().expect("a lock").push(String::from_utf8(head).expect("text"));
+            if let Some(refusal) = refusal {
+                client.write_all(refusal.as_bytes()).await.expect("written");
+                continue;
+            }
+            let mut server = tokio::net::TcpStream::connect(&target).await.expect("the receiver");
+            client.write_all(b"HTTP/1.1 200 Connection established\r\nvia: x\r\n\r\n").await.expect("written");
+            let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+        }
+    });
+    (port, asked)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_leads_a_tunnel_to_a_secure_receiver() {
+    let (url, certificate) = secure().await;
+    let at = url.trim_start_matches("https://localhost:").trim_end_matches('/');
+    let refusal = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n";
+    for (refusal, status) in [(None, "OK"), (Some(refusal), "connect")] {
+        let (port, asked) = tunnels(format!("127.0.0.1:{at}"), refusal).await;
+        let farrier = farrier_with(|config| {
+            config.webhook.allowed_hosts = "external".into();
+            config.webhook.proxy_url = Some(format!("http://me:pw@127.0.0.1:{port}").parse().expect("an address"));
+            config.webhook.proxy_hosts = "*.example.org, localhost".into();
+        })
+        .await;
+        let trust = json!({ "ca_pem": certificate.pem() });
+        let id = hook(&farrier, "https://ci.example.org:4443/x", &["repository"], trust.clone()).await;
+        let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
+        assert_eq!(tested["status"], status, "{tested}");
+        let head = asked.lock().expect("a lock").remove(0);
+        assert!(head.starts_with("CONNECT ci.example.org:4443 HTTP/1.1\r\n"), "{head}");
+        assert!(head.contains("\r\nProxy-Authorization: Basic bWU6cHc=\r\n"), "{head}");
+        if refusal.is_some() {
+            let error = tested["history"][0]["error"].as_str().expect("text");
+            assert!(error.contains("the proxy gave no tunnel") && error.contains("407"), "{error}");
+        }
+        // A proxy is no way around what is not allowed.
+        let own = hook(&farrier, &url, &["repository"], trust).await;
+        let tested = at_hook(&farrier, Method::POST, own, "/pings?wait=1", Value::Null).await.json();
+        assert_eq!((&tested["status"], asked.lock().expect("a lock").len()), (&json!("blocked"), 0), "{tested}");
+    }
 }

@@ -56,12 +56,19 @@ async fn get(app: &App, read: &impl Read, place: Place, id: &str) -> Result<Outp
 
 async fn create(app: &App, place: Place, input: api::CreateHook) -> Result<Response, ApiError> {
     let saved = hooks::create(app, place, input).await?;
-    Ok(answer(created(show::hook(app, &saved.found)), &saved))
+    Ok(answer(created(shown(app, &saved).await), &saved))
 }
 
 async fn edit(app: &App, place: Place, id: &str, input: &api::EditHook) -> Result<Response, ApiError> {
     let saved = hooks::edit(app, place, number(id), input).await?;
-    Ok(answer(ok(show::hook(app, &saved.found)), &saved))
+    let shown = if input.config.is_some() { shown(app, &saved).await } else { show::hook(app, &saved.found) };
+    Ok(answer(ok(shown), &saved))
+}
+
+/// A hook as who saved it sees it: what its name leads to now is part of that.
+async fn shown(app: &App, saved: &Saved) -> api::Hook {
+    let hook = &saved.found.hook;
+    api::Hook { warning: app.client.refusal_by_name(&hook.url).await, ..show::hook(app, &saved.found) }
 }
 
 async fn delete(app: &App, place: Place, id: &str) -> Result<StatusCode, ApiError> {
