@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak, atomic::AtomicI64};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::{
     background::{Growth, Outbox, Wake},
@@ -12,7 +12,9 @@ use crate::{
     git::Git,
     http::{PeerRules, Requests},
     model::secret::SigningKey,
-    service::{artifacts::Receiving, events::Ledger, migrations::Migrations, sign_in::SignIn},
+    service::{
+        artifacts::Receiving, deliveries::tally::Tally, events::Ledger, migrations::Migrations, sign_in::SignIn,
+    },
     store::Store,
     tasks::Tasks,
     webhook,
@@ -66,6 +68,10 @@ pub struct Shared {
     pub retries: Wake,
     /// Hooks whose history has grown.
     pub history: Growth,
+    /// What has become of deliveries.
+    pub tally: Tally,
+    /// What is logged, in the words of `log.filter`; whoever owns the log listens.
+    pub log_filter: watch::Sender<String>,
     /// Connects to receivers of deliveries.
     pub client: webhook::Client,
     /// What `farrier status` shows about serving.

@@ -66,6 +66,8 @@ impl Control {
         let Some(app) = self.0.upgrade() else { return Reloaded::default() };
         let now: &Config = &app.config;
         let waiting = config::keep_fixed(now, &mut next);
+        // Also when the file says what it said: somebody may have asked for something else meanwhile.
+        app.log_filter.send_replace(next.log.filter.clone());
         let changed = *now != next;
         if changed {
             let resize = |places: &Arc<Semaphore>, from, to| resize(&app.tasks, places, from, to);

@@ -24,6 +24,7 @@ mod start;
 pub mod store;
 pub mod tasks;
 pub mod telemetry;
+mod watching;
 pub mod webhook;
 
 pub use self::start::{RunError, Started, run, run_with_store};

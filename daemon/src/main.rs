@@ -101,7 +101,8 @@ async fn daemon(args: &Args, config: Config, logs: &Logs) -> Result<(), Box<dyn 
         ended = &mut running => return Ok(ended?),
         () = told_to_stop() => {}
         () = manager::prove_life(about.control.clone()) => {}
-        () = reload::serve(hangups, read, about.control, logs, &data_dir) => {}
+        () = reload::serve(hangups, read, about.control, &data_dir) => {}
+        () = logs.follow(about.log_filter) => {}
     }
     tracing::info!("stopping: running requests may end");
     manager::stopping();

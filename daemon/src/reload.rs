@@ -17,7 +17,6 @@ use crate::{
     config::Config,
     control::{Control, Reloaded},
     manager,
-    telemetry::Logs,
 };
 
 /// The first line of an answer ends with one of these.
@@ -33,18 +32,12 @@ pub async fn serve(
     mut hangups: unix::Signal,
     read: impl Fn() -> Result<Config, ArgsError>,
     control: Control,
-    logs: &Logs,
     data_dir: &Path,
 ) {
     while hangups.recv().await.is_some() {
         manager::reloading();
         let (word, lines) = match read() {
-            Ok(config) => {
-                let filter = config.log.filter.clone();
-                let reloaded = control.reload(config);
-                logs.set_filter(&filter);
-                (TAKEN, taken(&reloaded))
-            }
+            Ok(config) => (TAKEN, taken(&control.reload(config))),
             Err(error) => (REFUSED, refused(&error)),
         };
         if let Err(error) = answer(data_dir, word, &lines) {

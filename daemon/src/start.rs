@@ -2,6 +2,7 @@
 
 use std::{
     fs, io,
+    net::SocketAddr,
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     sync::Arc,
@@ -10,7 +11,7 @@ use std::{
 
 use farrier_proto::store as rows;
 use nix::unistd::Group;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -27,6 +28,7 @@ use crate::{
     service::{
         self, accounts,
         artifacts::Receiving,
+        deliveries::tally::Tally,
         events::Ledger,
         migrations::{self, Migrations},
         pushes,
@@ -38,7 +40,7 @@ use crate::{
         keys,
     },
     tasks::{Tasks, TasksError},
-    webhook,
+    watching, webhook,
 };
 
 /// What is given to tasks beyond the grace of requests.
@@ -78,6 +80,15 @@ pub enum RunError {
     /// The place for artifact bytes cannot be used.
     #[error("the directory for artifacts cannot be used")]
     Blobs(#[from] BlobError),
+    /// The listener for figures cannot be opened.
+    #[error("listening on {address} for metrics failed")]
+    Metrics {
+        /// `metrics.listen`
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// A configured group is unknown here.
     #[error("{key} names the group {name}, which does not exist")]
     Group {
@@ -99,10 +110,12 @@ pub enum RunError {
 pub struct Started {
     /// Base address of the API.
     pub root_url: String,
-    /// `(kind, address)` of each listener.
+    /// `(kind, address)` of each listener: `tcp`, `unix`, `metrics`.
     pub listeners: Vec<(&'static str, String)>,
     /// What can be done to it while it runs.
     pub control: Control,
+    /// What is to be logged, in the words of `log.filter`.
+    pub log_filter: watch::Receiver<String>,
 }
 
 /// Runs the daemon until `stop` is cancelled, then lets running requests end.
@@ -150,10 +163,16 @@ pub async fn run_with_store(
     tasks.keep("deliver", background::run_deliver(app.clone())).await;
     tasks.short(pushes::recover(app.clone(), interrupted));
 
+    let mut known = app.serving.listeners.clone();
+    if let Some(address) = app.config.metrics.listen {
+        let address = watching::begin(&app, address).await.map_err(|source| RunError::Metrics { address, source })?;
+        known.push(("metrics", address));
+    }
     let about = Started {
         root_url: app.root_url.clone(),
-        listeners: app.serving.listeners.clone(),
+        listeners: known,
         control: Control::new(&app),
+        log_filter: app.log_filter.subscribe(),
     };
     drop(app);
     let _ = started.send(about);
@@ -210,6 +229,7 @@ async fn build(
         requests: Arc::default(),
         slots: Arc::new(Semaphore::new(config.server.max_connections)),
     };
+    let log_filter = watch::Sender::new(config.log.filter.clone());
     Ok(App::new(Shared {
         client: webhook::Client::new(&config.webhook),
         root_url: root_url(&config, listeners),
@@ -233,6 +253,8 @@ async fn build(
         outbox: background::Outbox::default(),
         retries: background::Wake::default(),
         history: background::Growth::default(),
+        tally: Tally::default(),
+        log_filter,
         serving,
     }))
 }

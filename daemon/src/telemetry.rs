@@ -4,6 +4,7 @@
 
 use std::io::IsTerminal as _;
 
+use tokio::sync::watch;
 use tracing_appender::{non_blocking::WorkerGuard, rolling};
 use tracing_subscriber::{
     Layer, Registry,
@@ -31,12 +32,16 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// What is logged from now on, in the words of `log.filter`.
-    pub fn set_filter(&self, directives: &str) {
-        for filter in &self.filters {
-            // The subscriber is there as long as the process.
-            let _ = filter.modify(|targets| *targets = parse(directives));
+    /// Logs what `wanted` says, in the words of `log.filter`, whenever that changes. Never ends.
+    pub async fn follow(&self, mut wanted: watch::Receiver<String>) {
+        while wanted.changed().await.is_ok() {
+            let directives = wanted.borrow_and_update().clone();
+            for filter in &self.filters {
+                // The subscriber is there as long as the process.
+                let _ = filter.modify(|targets| *targets = parse(&directives));
+            }
         }
+        std::future::pending::<()>().await;
     }
 }
 

@@ -1,5 +1,7 @@
 //! The daemon about itself.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -11,13 +13,47 @@ pub struct Version {
 }
 
 /// `GET /api/healthz`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
 pub struct Health {
-    /// `pass` or `fail`.
-    #[schema(pattern = "^(pass|fail)$")]
+    /// The worst of all parts: `pass`; `warn`: requests are served, something else stands still;
+    /// `fail`: do not send requests here.
+    #[schema(pattern = "^(pass|warn|fail)$")]
     pub status: String,
     /// What is wrong; empty when all is well.
     pub problems: Vec<String>,
+    /// Each part by its name: `store`, `disk`, `deliveries`.
+    pub checks: BTreeMap<String, Vec<HealthCheck>>,
+}
+
+/// How one part of the daemon is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct HealthCheck {
+    /// `pass`, `warn` or `fail`.
+    #[schema(pattern = "^(pass|warn|fail)$")]
+    pub status: String,
+    /// What is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
+/// `GET /api/farrier/v1/log`: what the daemon logs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct LogFilter {
+    /// Directives in force, such as `info,farrierd::http=debug`.
+    pub filter: String,
+    /// What the configuration says: in force again after a reload and with the next start.
+    pub configured: String,
+}
+
+/// `PATCH /api/farrier/v1/log`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SetLogFilter {
+    /// What is logged from now on, such as `info,farrierd::http=debug`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<String>,
 }
 
 /// `GET /api/farrier/v1/status`.

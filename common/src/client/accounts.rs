@@ -3,7 +3,9 @@
 use http::Method;
 
 use super::{Call, Client, ClientError, Pages, answer, path::segment};
-use crate::api::{AccessToken, CreateToken, CreateUser, EditUser, Health, RenameUser, Status, User, Version};
+use crate::api::{
+    AccessToken, CreateToken, CreateUser, EditUser, Health, LogFilter, RenameUser, SetLogFilter, Status, User, Version,
+};
 
 impl Client {
     /// The version that the compatible API claims.
@@ -19,6 +21,16 @@ impl Client {
     /// How the daemon is. A daemon in trouble answers too, with what is wrong.
     pub async fn health(&self) -> Result<Health, ClientError> {
         answer::json(self.stream(Call::new(Method::GET, "/api/healthz")).await?).await
+    }
+
+    /// What the daemon logs; for administrators.
+    pub async fn log_filter(&self) -> Result<LogFilter, ClientError> {
+        self.get("/api/farrier/v1/log").await
+    }
+
+    /// Has the daemon log what `wanted` says until it reads its configuration again; for administrators.
+    pub async fn set_log_filter(&self, wanted: &SetLogFilter) -> Result<LogFilter, ClientError> {
+        self.patch("/api/farrier/v1/log", wanted).await
     }
 
     /// The account that the caller acts under.

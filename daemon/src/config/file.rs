@@ -30,19 +30,42 @@ pub fn apply(text: &str, config: &mut Config) -> Result<(), Vec<Problem>> {
         Ok(table) => table,
         Err(error) => return Err(vec![Problem { key: String::new(), reason: error.to_string() }]),
     };
-    let mut reader = Reader { table, problems: Vec::new() };
+    let mut reader = Reader::new(table);
     read_all(&mut reader, config);
     reader.finish()
+}
+
+/// Every key that is understood, as `section.key`.
+#[cfg(test)]
+pub(super) fn known_keys(mut config: Config) -> Vec<String> {
+    let mut reader = Reader::new(Table::new());
+    read_all(&mut reader, &mut config);
+    reader.known.push("data_dir".to_owned());
+    reader.known
 }
 
 /// Takes keys out of the file; what is left over is unknown.
 struct Reader {
     table: Table,
     problems: Vec<Problem>,
+    /// Every key that is understood.
+    #[cfg(test)]
+    known: Vec<String>,
 }
 
 impl Reader {
+    fn new(table: Table) -> Self {
+        Self {
+            table,
+            problems: Vec::new(),
+            #[cfg(test)]
+            known: Vec::new(),
+        }
+    }
+
     fn take<T: DeserializeOwned>(&mut self, section: &str, key: &str) -> Option<T> {
+        #[cfg(test)]
+        self.known.push(format!("{section}.{key}"));
         let value = match self.table.get_mut(section)? {
             Value::Table(table) => table.remove(key)?,
             _ => return None, // reported by `finish`
@@ -126,8 +149,20 @@ pub const TIMEOUT_SECS_MAX: u64 = 60;
 /// Most that can be kept of an answer: an attempt is one row.
 const RESPONSE_BYTES_MAX: usize = 512 << 10;
 
-const SECTIONS: &[&str] =
-    &["server", "socket", "auth", "store", "artifacts", "git", "ci", "webhook", "events", "migration", "log"];
+const SECTIONS: &[&str] = &[
+    "server",
+    "socket",
+    "auth",
+    "store",
+    "artifacts",
+    "git",
+    "ci",
+    "webhook",
+    "events",
+    "migration",
+    "metrics",
+    "log",
+];
 
 fn read_all(r: &mut Reader, c: &mut Config) {
     read_data_dir(r, c);
@@ -167,10 +202,13 @@ fn read_all(r: &mut Reader, c: &mut Config) {
     r.at_least("migration", "max_running", &1, &mut c.migration.max_running);
     r.at_least("migration", "max_running_per_owner", &1, &mut c.migration.max_running_per_owner);
 
-    r.parsed("log", "filter", &mut c.log.filter, |text: String| {
-        let parsed = text.parse::<tracing_subscriber::filter::Targets>();
-        parsed.map(|_| text).map_err(|error| error.to_string())
+    r.parsed("metrics", "listen", &mut c.metrics.listen, |text: String| {
+        // Figures are for this machine unless somebody says otherwise.
+        let local = text.strip_prefix(':').map(|port| format!("127.0.0.1:{port}"));
+        listen_address(&local.unwrap_or(text)).map(Some)
     });
+
+    r.parsed("log", "filter", &mut c.log.filter, log_filter);
     r.value("log", "json", &mut c.log.json);
     r.parsed("log", "directory", &mut c.log.directory, |path| absolute(path).map(Some));
     r.at_least("log", "keep_files", &1, &mut c.log.keep_files);
@@ -262,6 +300,12 @@ fn read_webhook(r: &mut Reader, c: &mut Config) {
     r.parsed("webhook", "proxy_hosts", &mut w.proxy_hosts, hosts);
 }
 
+/// Checks what is to be logged.
+pub fn log_filter(text: String) -> Result<String, String> {
+    let parsed = text.parse::<tracing_subscriber::filter::Targets>();
+    parsed.map(|_| text).map_err(|error| error.to_string())
+}
+
 fn absolute(path: PathBuf) -> Result<PathBuf, String> {
     if path.is_absolute() { Ok(path) } else { Err("must be an absolute path".into()) }
 }
@@ -342,28 +386,5 @@ mod tests {
         assert_eq!(config.artifacts.base_url.expect("set").as_str(), "http://a.example/x");
         assert!(!config.socket.trust_peers);
         assert_eq!(config.ci.job_timeout, Duration::from_secs(21_600));
-    }
-
-    #[test]
-    fn the_shipped_file_says_the_defaults() {
-        let shipped = include_str!("../../../systemd/farrierd.toml");
-        let places = Places::from_env(|_| Ok("/home/u".into()));
-        let mut service = Config::defaults(&places);
-        service.data_dir = "/var/lib/farrier".into();
-        service.socket.path = "/run/farrier/farrier.sock".into();
-        service.server.root_url = None;
-        let mut shown = defaults();
-        // Every key stands in the file, commented out where the default holds.
-        let lines: Vec<&str> = shipped.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
-        let all = lines.join("\n");
-        apply(&all, &mut shown).expect("the shipped file is valid");
-        assert_eq!(shown.server.root_url.take().map(|u| u.to_string()).as_deref(), Some("http://127.0.0.1:3000/"));
-        shown.socket.group = None;
-        shown.socket.admin_group = None;
-        shown.socket.ci_group = None;
-        shown.artifacts.base_url = None;
-        shown.webhook.proxy_url = None;
-        shown.log.directory = None;
-        assert_eq!(shown, service);
     }
 }

@@ -3,6 +3,8 @@
 //! Owns what the keys mean; [`mod@file`] reads them from TOML and names every problem at once. Reads
 //! no environment but what [`Places`] was given, and opens nothing.
 
+#[cfg(test)]
+mod documented;
 pub mod file;
 mod live;
 mod places;
@@ -44,6 +46,8 @@ pub struct Config {
     pub events: Events,
     /// `[migration]`
     pub migration: Migration,
+    /// `[metrics]`
+    pub metrics: Metrics,
     /// `[log]`
     pub log: Log,
 }
@@ -220,6 +224,14 @@ pub struct Migration {
     pub max_running_per_owner: usize,
 }
 
+/// `[metrics]`: figures for whoever watches the daemon.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metrics {
+    /// `listen`: where figures and health are given to anybody who connects; `None`: nowhere but on
+    /// the other listeners, to administrators.
+    pub listen: Option<SocketAddr>,
+}
+
 /// `[log]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Log {
@@ -310,6 +322,7 @@ impl Config {
                 max_running: 4,
                 max_running_per_owner: 20,
             },
+            metrics: Metrics { listen: None },
             log: Log { filter: "info".into(), json: false, directory: None, keep_files: 14 },
         }
     }

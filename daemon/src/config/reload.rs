@@ -5,6 +5,10 @@ use super::Config;
 /// Makes [`keep_fixed`] from the keys and where they lie.
 macro_rules! fixed {
     ($($key:literal => $($field:ident).+;)*) => {
+        /// The keys of [`keep_fixed`].
+        #[cfg(test)]
+        pub(super) const FIXED: &[&str] = &[$($key),*];
+
         /// Gives `next` the values of `now` for everything that cannot change while the daemon runs,
         /// and names the keys whose new values wait for the next start.
         pub fn keep_fixed(now: &Config, next: &mut Config) -> Vec<&'static str> {
@@ -41,6 +45,7 @@ fixed! {
     "webhook.proxy_url" => webhook.proxy_url;
     "webhook.proxy_hosts" => webhook.proxy_hosts;
     "migration.max_running" => migration.max_running;
+    "metrics.listen" => metrics.listen;
     "log.json" => log.json;
     "log.directory" => log.directory;
     "log.keep_files" => log.keep_files;

@@ -1,10 +1,13 @@
-//! `GET /metrics`: figures in the text format that Prometheus reads.
+//! `GET /metrics`: figures in the text format that Prometheus reads; on the listeners of all others
+//! for administrators, and on a listener of its own.
 
 use std::fmt::Write as _;
 
 use axum::{
+    Router,
     extract::State,
     response::{IntoResponse, Response},
+    routing,
 };
 use http::header;
 
@@ -12,6 +15,7 @@ use super::{
     auth::{Caller, OfAdmin},
     error::ApiError,
     requests::Requests,
+    v1::service::health,
 };
 use crate::{
     app::App,
@@ -21,11 +25,24 @@ use crate::{
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Figures about the daemon, for administrators.
-pub(super) async fn get(State(app): State<App>, _: Caller<OfAdmin>) -> Result<Response, ApiError> {
-    let mut all = figures::figures(&app).await;
+pub(super) async fn get(State(app): State<App>, _: Caller<OfAdmin>) -> Response {
+    answer(&app).await
+}
+
+/// What `metrics.listen` serves: figures and health, for anybody who can connect.
+pub fn watched(app: App) -> Router {
+    Router::new()
+        .route("/metrics", routing::get(async |State(app): State<App>| answer(&app).await))
+        .route("/api/healthz", routing::get(health))
+        .fallback(async || ApiError::no_route())
+        .method_not_allowed_fallback(async || ApiError::no_method())
+        .with_state(app)
+}
+
+async fn answer(app: &App) -> Response {
+    let mut all = figures::figures(app).await;
     all.push(requests(&app.serving.requests));
-    let text = render(&all);
-    Ok(([(header::CONTENT_TYPE, TEXT)], text).into_response())
+    ([(header::CONTENT_TYPE, TEXT)], render(&all)).into_response()
 }
 
 fn requests(requests: &Requests) -> Figure {

@@ -23,6 +23,7 @@ pub(crate) use self::handle::{canonical, is_text};
 pub use self::{
     auth::PeerRules,
     handle::Front,
+    metrics::watched,
     origin::trimmed,
     requests::Requests,
     router::{ROUTES, router},

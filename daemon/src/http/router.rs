@@ -252,6 +252,8 @@ routes! {
         post "/deliveries/{delivery}/attempts" => deliveries::redeliver_any;
         post "/hooks/{id}/recover" => deliveries::recover_any;
         get "/status" => farrier::status::get;
+        get "/log" => farrier::log::get;
+        patch "/log" => farrier::log::set;
         get "/events" => farrier::events::get;
         get "/hooks/types" => farrier::hooks::types;
         get "/hooks/events" => farrier::hooks::events;

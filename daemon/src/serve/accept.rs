@@ -81,6 +81,7 @@ where
         join_all(listeners.iter().map(|listener| server.accept_from(listener))).await;
         // Listeners go first: what arrives from here on belongs to the next daemon.
         drop(listeners);
+        tracing::info!("no further connections are accepted");
         server.connections.close();
         server.connections.wait().await;
     };

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use farrier_common::VERSION;
 use tokio::sync::Semaphore;
 
-use super::status::resident_bytes;
+use super::{deliveries::watch, status::resident_bytes};
 use crate::app::App;
 
 /// How a figure moves.
@@ -36,6 +36,17 @@ impl Figure {
     fn new(name: &'static str, kind: Kind, help: &'static str, value: u64) -> Self {
         Self { name, help, kind, values: vec![(Vec::new(), value)] }
     }
+
+    /// A counter of several things that differ in `label`.
+    fn split(
+        name: &'static str,
+        help: &'static str,
+        label: &'static str,
+        values: impl IntoIterator<Item = (&'static str, u64)>,
+    ) -> Self {
+        let values = values.into_iter().map(|(word, value)| (vec![(label, word.to_owned())], value)).collect();
+        Self { name, help, kind: Kind::Counter, values }
+    }
 }
 
 /// All figures but those of requests, which only the door has seen. What cannot be measured right now is left out.
@@ -44,6 +55,7 @@ pub async fn figures(app: &App) -> Vec<Figure> {
     all.extend(serving(app));
     all.extend(storage(app).await);
     all.extend(work(app));
+    all.extend(deliveries(app).await);
     all
 }
 
@@ -101,4 +113,23 @@ fn work(app: &App) -> Vec<Figure> {
         Figure::new("farrier_git_processes_started_total", Kind::Counter, "Git processes that were started.", started),
         Figure::new("farrier_tasks", Kind::Gauge, "Connections and other short tasks that run.", tasks),
     ]
+}
+
+async fn deliveries(app: &App) -> Vec<Figure> {
+    let tally = &app.tally;
+    let (attempts, ended) = ("farrier_delivery_attempts_total", "farrier_deliveries_total");
+    let off = "farrier_hooks_switched_off_total";
+    let mut all = vec![
+        Figure::split(attempts, "Attempts to deliver, by how they ended.", "result", tally.attempts()),
+        Figure::split(ended, "Deliveries that ended.", "state", tally.ended()),
+        Figure::new(off, Kind::Counter, "Hooks that were switched off for failing.", tally.switched_off()),
+    ];
+    if let Ok(waiting) = watch::waiting(app).await {
+        let seconds = u64::try_from(waiting.oldest_due_ms / 1_000).unwrap_or_default();
+        let due = "farrier_deliveries_oldest_due_seconds";
+        all.push(Figure::new("farrier_deliveries_pending", Kind::Gauge, "Deliveries that wait.", waiting.pending));
+        all.push(Figure::new(due, Kind::Gauge, "For how long a delivery could have been sent.", seconds));
+        all.push(Figure::new("farrier_hooks_probed", Kind::Gauge, "Failing hooks.", waiting.probed_hooks));
+    }
+    all
 }

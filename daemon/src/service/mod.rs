@@ -12,6 +12,7 @@ pub mod events;
 pub mod figures;
 pub mod hooks;
 mod initial;
+pub mod logs;
 pub mod migrations;
 pub mod orgs;
 pub mod pushes;

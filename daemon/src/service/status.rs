@@ -4,27 +4,62 @@ use std::sync::atomic::Ordering;
 
 use farrier_common::{
     VERSION,
-    api::{DiskStatus, Health, ListenerStatus, Status, StoreStatus},
+    api::{DiskStatus, Health, HealthCheck, ListenerStatus, Status, StoreStatus},
 };
 
-use super::Error;
+use super::{Error, deliveries::watch};
 use crate::{app::App, model::identity::Identity};
 
-/// Whether requests can be served. Says what is wrong in words that tell an outsider nothing.
+/// How one part is: well, or not, and what is wrong in words that tell an outsider nothing.
+enum Part {
+    Pass,
+    /// Requests are served none the less.
+    Warn(&'static str),
+    Fail(&'static str),
+}
+
+/// Whether requests can be served, and what else is wrong.
 pub async fn health(app: &App) -> Health {
-    let mut problems = Vec::new();
-    if app.store.health().await.is_err() {
-        problems.push("the store does not answer".to_owned());
+    let mut health = Health::default();
+    let parts = [("store", store(app).await), ("disk", disk(app).await), ("deliveries", deliveries(app).await)];
+    let mut worst = "pass";
+    for (name, part) in parts {
+        let (status, output) = match part {
+            Part::Pass => ("pass", None),
+            Part::Warn(output) => ("warn", Some(output.to_owned())),
+            Part::Fail(output) => ("fail", Some(output.to_owned())),
+        };
+        if worst == "pass" || status == "fail" {
+            worst = status;
+        }
+        health.problems.extend(output.clone());
+        health.checks.insert(name.to_owned(), vec![HealthCheck { status: status.to_owned(), output }]);
     }
+    worst.clone_into(&mut health.status);
+    health
+}
+
+async fn store(app: &App) -> Part {
+    if app.store.health().await.is_ok() { Part::Pass } else { Part::Fail("the store does not answer") }
+}
+
+async fn disk(app: &App) -> Part {
     match app.blobs.space().await {
         Ok(space) if space.free_bytes < app.config.artifacts.reserve_bytes => {
-            problems.push("the disk is almost full: uploads are refused".to_owned());
+            Part::Fail("the disk is almost full: uploads are refused")
         }
-        Ok(_) => {}
-        Err(_) => problems.push("the disk does not answer".to_owned()),
+        Ok(_) => Part::Pass,
+        Err(_) => Part::Fail("the disk does not answer"),
     }
-    let status = if problems.is_empty() { "pass" } else { "fail" };
-    Health { status: status.into(), problems }
+}
+
+/// Receivers that fail are no fault of the daemon; that nobody is sent anything is one.
+async fn deliveries(app: &App) -> Part {
+    match watch::stuck(app).await {
+        Ok(false) => Part::Pass,
+        Ok(true) => Part::Warn("deliveries of webhooks are overdue: nothing has been sent for minutes"),
+        Err(_) => Part::Warn("what waits to be delivered cannot be read"),
+    }
 }
 
 /// Figures for operators; anybody who is signed in may see them.

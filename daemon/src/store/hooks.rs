@@ -31,6 +31,13 @@ pub async fn state(read: &impl Read, id: u64) -> Result<HookState, StoreError> {
     Ok(read.get(&keys::hook_state(id)).await?.unwrap_or_default())
 }
 
+/// How the deliveries of hooks go, by the hook's number, for at most `most` of those that have been
+/// sent something.
+pub async fn states(read: &impl Read, most: usize) -> Result<Vec<(u64, HookState)>, StoreError> {
+    let rows = read.scan(&Scan::of(Range::prefix(keys::hook_states()), most)).await?;
+    Ok(rows.into_iter().filter_map(|(key, state)| Some((keys::trailing_id(&key)?, state))).collect())
+}
+
 /// Writes how the deliveries of a hook go.
 pub fn put_state(tx: &Tx, id: u64, state: &HookState) {
     tx.put(keys::hook_state(id), state);

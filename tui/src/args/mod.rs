@@ -111,6 +111,20 @@ pub(crate) enum Command {
     /// What webhooks were sent
     #[command(subcommand)]
     Delivery(Delivery),
+    /// What the daemon logs
+    #[command(subcommand)]
+    Log(Log),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Log {
+    /// Show what is logged
+    Show,
+    /// Log something else until the daemon reads its configuration again
+    Set {
+        /// Directives, such as `info,farrierd::http=debug`
+        filter: String,
+    },
 }
 
 #[cfg(test)]
@@ -135,6 +149,8 @@ mod tests {
             "farrier --socket /s status",
             "farrier status --url http://h --token-file f",
             "farrier user create a --email a@b.c --admin --password-stdin",
+            "farrier log show --json",
+            "farrier log set info,farrierd::http=debug",
             "farrier user list",
             "farrier user list text --json",
             "farrier user show a",

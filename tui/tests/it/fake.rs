@@ -148,6 +148,12 @@ async fn route(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
         (&Method::GET, ["api", "farrier", "v1", "status"]) => {
             answer(200, &json!({"version": "0.1.0", "identity": "admin"}))
         }
+        (&Method::GET, ["api", "farrier", "v1", "log"]) => {
+            answer(200, &json!({"filter": "debug", "configured": "info"}))
+        }
+        (&Method::PATCH, ["api", "farrier", "v1", "log"]) => {
+            answer(200, &json!({"filter": input["filter"], "configured": "info"}))
+        }
         (&Method::GET, ["api", "healthz"]) => answer(200, &json!({"status": "pass", "problems": []})),
         (&Method::POST, ["api", "v1", "admin", "users"]) => {
             if input["username"] == "taken" {

@@ -38,6 +38,7 @@ pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
             if app.history.attempted(outcome.hook) {
                 app.sweep.now();
             }
+            app.tally.count(outcome);
             seat.recorded(outcome.delivery);
         }
     }
@@ -52,6 +53,7 @@ async fn write(app: &App, outcomes: &[Outcome]) {
         let written = app.store.write(async |tx: Tx| deliveries::record(&tx, outcomes, now, disable_after_ms).await);
         match written.await {
             Ok(disabled) => {
+                app.tally.hooks_off(disabled.len());
                 for (hook, reason) in disabled {
                     tracing::warn!(hook, reason, "a hook was switched off");
                 }

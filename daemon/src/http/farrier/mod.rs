@@ -3,4 +3,5 @@
 pub(super) mod ci;
 pub(super) mod events;
 pub(super) mod hooks;
+pub(super) mod log;
 pub(super) mod status;

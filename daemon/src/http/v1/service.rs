@@ -32,6 +32,6 @@ pub(in crate::http) async fn version(State(app): State<App>, _: Anyone) -> Outpu
 )]
 pub(in crate::http) async fn health(State(app): State<App>) -> Output<api::Health> {
     let health = status::health(&app).await;
-    let status = if health.problems.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if health.status == "fail" { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
     Output(status, health)
 }

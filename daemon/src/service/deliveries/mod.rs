@@ -4,4 +4,6 @@ pub mod attempt;
 mod complete;
 pub mod history;
 pub mod sweep;
+pub mod tally;
 pub mod test;
+pub mod watch;

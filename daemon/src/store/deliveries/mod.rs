@@ -10,6 +10,7 @@ mod prune;
 mod record;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Reference};
 
@@ -19,6 +20,7 @@ pub use self::{
     payload::{Said, is_incomplete, payload, put_first, put_payload},
     prune::{oldest, prune, prune_oldest, remembered_bytes, surplus},
     record::{Outcome, Then, UNWANTED, record},
+    watch::{heads_of_lines, waiting_in_all},
 };
 use super::{
     Read, StoreError, Tx,

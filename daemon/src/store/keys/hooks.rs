@@ -45,6 +45,11 @@ pub fn hook_state(id: u64) -> Key {
     Builder::new("hx").id(id).done()
 }
 
+/// All of `hx/`.
+pub fn hook_states() -> Key {
+    Builder::new("hx").done()
+}
+
 /// `hs/<hid>`, `hd/<hid>`, `hr/<rid>/<hid>`, `ho/<owner>/<hid>`: the hooks of a place by number.
 /// `target` is the repository, organisation or user; system and default hooks have none.
 pub fn hook_place(scope: HookScope, target: u64, hook: u64) -> Key {

@@ -1,11 +1,13 @@
 //! What Prometheus gets to read.
 
+use std::collections::BTreeSet;
+
 use http::Method;
 
 use crate::support::{Answer, TestDaemon, send};
 
 /// The value behind `name`, labels and all.
-fn value(figures: &Answer, name: &str) -> u64 {
+pub(super) fn value(figures: &Answer, name: &str) -> u64 {
     let text = figures.text();
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().expect("a number")
@@ -44,7 +46,11 @@ async fn figures_are_for_administrators_and_every_one_is_explained() {
     let figures = send(&farrier.tcp(), Method::GET, "/metrics", &[("authorization", &token)], "").await;
     assert_eq!(figures.status, 200);
     let manual = include_str!("../../../../docs/operations.md");
-    for name in figures.text().lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
-        assert!(manual.contains(&format!("`{name}`")), "docs/operations.md does not know {name}");
-    }
+    let rows = manual.lines().skip_while(|line| !line.starts_with("| figure |")).skip(2);
+    let rows = rows.take_while(|line| line.starts_with('|')).map(|line| line.split(" | ").next().expect("a cell"));
+    // Those that belong together share a row.
+    let explained: BTreeSet<&str> = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    let text = figures.text();
+    let given = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    assert_eq!(explained, given, "docs/operations.md and what there is");
 }

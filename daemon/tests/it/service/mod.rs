@@ -1,6 +1,8 @@
 //! farrier as a service: its units, and what passes between the daemon and its manager.
 
 mod figures;
+mod health;
+mod log;
 mod notices;
 mod reload;
 mod restart;

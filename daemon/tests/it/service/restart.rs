@@ -179,7 +179,8 @@ async fn a_request_that_has_begun_ends_before_the_daemon_does() {
     })
     .await;
     program.terminate();
-    eventually("the daemon is stopping", async || program.log().contains("stopping")).await;
+    let closed = "no further connections are accepted";
+    eventually("the daemon is stopping", async || program.log().contains(closed)).await;
     let waiting = program.tcp();
     #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
     let next = tokio::spawn(async move { send(&waiting, Method::GET, "/api/v1/version", &[], "").await.status });

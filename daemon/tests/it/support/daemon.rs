@@ -29,6 +29,8 @@ use super::{
 pub struct TestDaemon {
     /// Address of the API on TCP, such as `http://127.0.0.1:4711`.
     pub url: String,
+    /// Where it gives figures to anybody; empty unless `metrics.listen` is set.
+    pub metrics: String,
     /// Time of the daemon; a manual one when asked for.
     pub clock: Clock,
     config: Config,
@@ -105,7 +107,8 @@ impl TestDaemon {
         config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
         config.artifacts.reserve_bytes = 0;
         change(&mut config);
-        Self { url: String::new(), clock, config, store, stop: CancellationToken::new(), running: Running::Not, dir }
+        let (url, metrics) = (String::new(), String::new());
+        Self { url, metrics, clock, config, store, stop: CancellationToken::new(), running: Running::Not, dir }
     }
 
     async fn launch(&mut self) {
@@ -130,10 +133,11 @@ impl TestDaemon {
             panic!("the daemon did not start: {:?}", running.await)
         };
         self.running = Running::Here(running);
-        let tcp = started.listeners.iter().find(|(kind, _)| *kind == "tcp").map(|(_, address)| address.clone());
-        if let Some(address) = tcp {
+        let address = |wanted| started.listeners.iter().find(|(kind, _)| *kind == wanted).map(|(_, at)| at.clone());
+        if let Some(address) = address("tcp") {
             self.listens_on(&address);
         }
+        self.metrics = address("metrics").unwrap_or_default();
     }
 
     async fn launch_program(&mut self, toml: String) {

@@ -176,7 +176,7 @@ pub(super) fn status() -> Answer {
         identity: "admin".into(),
         ..Status::default()
     };
-    let health = Health { status: "fail".into(), problems: vec!["the store is read-only".into()] };
+    let health = Health { status: "fail".into(), problems: vec!["the store is read-only".into()], ..Health::default() };
     Answer::Status(Box::new((status, health)))
 }
 

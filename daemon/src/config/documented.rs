@@ -1,0 +1,86 @@
+//! Holds what users read about the configuration to the code: the shipped file and the manual.
+
+use std::collections::BTreeMap;
+
+use super::{Config, Places, file, reload::FIXED};
+
+const SHIPPED: &str = include_str!("../../../systemd/farrierd.toml");
+const MANUAL: &str = include_str!("../../../docs/operations.md");
+
+/// The defaults of a service.
+fn service() -> Config {
+    let mut config = Config::defaults(&Places::from_env(|_| Ok("/home/u".into())));
+    config.data_dir = "/var/lib/farrier".into();
+    config.socket.path = "/run/farrier/farrier.sock".into();
+    config
+}
+
+/// The values in the shipped file, as TOML, by key; those that are commented out, too.
+fn shipped() -> BTreeMap<String, String> {
+    let mut section = String::new();
+    let mut values = BTreeMap::new();
+    for line in SHIPPED.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)) {
+        if let Some(name) = line.strip_prefix('[') {
+            section = format!("{}.", name.trim_end_matches(']'));
+        } else if let Some((key, value)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) {
+            let before = values.insert(format!("{section}{key}"), value.to_owned());
+            assert!(before.is_none(), "{section}{key} stands twice");
+        }
+    }
+    values
+}
+
+/// Whether `value` is what holds for `key` when nothing is said.
+fn is_default(key: &str, value: &str) -> bool {
+    let (before, mut after) = (service(), service());
+    file::apply(&format!("{key} = {value}"), &mut after).unwrap_or_else(|problems| panic!("{problems:?}"));
+    before == after
+}
+
+/// Keys that have no value unless somebody sets one, with what the shipped file shows.
+const WITHOUT_DEFAULT: &[&str] = &[
+    "server.root_url",
+    "server.version",
+    "socket.group",
+    "socket.admin_group",
+    "socket.ci_group",
+    "artifacts.base_url",
+    "webhook.proxy_url",
+    "metrics.listen",
+    "log.directory",
+];
+
+#[test]
+fn the_shipped_file_says_every_key_with_its_default() {
+    let shipped = shipped();
+    let mut known = file::known_keys(service());
+    known.sort_unstable();
+    assert_eq!(shipped.keys().cloned().collect::<Vec<_>>(), known);
+    for (key, value) in &shipped {
+        assert_eq!(is_default(key, value), !WITHOUT_DEFAULT.contains(&key.as_str()), "{key} = {value}");
+    }
+    let all: Vec<&str> = SHIPPED.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
+    file::apply(&all.join("\n"), &mut service()).expect("with every line it is valid, too");
+}
+
+#[test]
+fn the_manual_says_every_key_with_its_default_and_when_it_takes_effect() {
+    let mut rows = BTreeMap::new();
+    let table = MANUAL.lines().skip_while(|line| !line.starts_with("| key | default |")).skip(2);
+    for line in table.take_while(|line| line.starts_with('|')) {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [key, default, from, _] = cells[..] else { panic!("four cells: {line}") };
+        assert!(["reload", "start"].contains(&from), "{line}");
+        rows.insert(key.trim_matches('`').to_owned(), (default.to_owned(), from == "start"));
+    }
+    let shipped = shipped();
+    assert_eq!(rows.keys().collect::<Vec<_>>(), shipped.keys().collect::<Vec<_>>());
+    for (key, (default, at_start)) in &rows {
+        if WITHOUT_DEFAULT.contains(&key.as_str()) {
+            assert_eq!(default, "–", "{key}");
+        } else {
+            assert_eq!(*default, format!("`{}`", shipped[key]), "{key}");
+        }
+        assert_eq!(*at_start, FIXED.contains(&key.as_str()), "{key} takes effect at the start");
+    }
+}

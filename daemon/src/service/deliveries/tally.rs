@@ -1,0 +1,59 @@
+//! What has become of deliveries since the daemon's start.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::store::deliveries::{Outcome, Then};
+
+/// Counters, which only grow.
+#[derive(Debug, Default)]
+pub struct Tally {
+    arrived: AtomicU64,
+    missed: AtomicU64,
+    success: AtomicU64,
+    failed: AtomicU64,
+    cancelled: AtomicU64,
+    switched_off: AtomicU64,
+}
+
+impl Tally {
+    /// An outcome is recorded.
+    pub fn count(&self, outcome: &Outcome) {
+        if let Some(attempt) = &outcome.attempt {
+            add(if attempt.error_class.is_empty() { &self.arrived } else { &self.missed }, 1);
+        }
+        match outcome.then {
+            Then::Done => add(&self.success, 1),
+            Then::GiveUp | Then::Gone => add(&self.failed, 1),
+            Then::Close(_) => add(&self.cancelled, 1),
+            Then::Again { .. } => {}
+        }
+    }
+
+    /// So many hooks were switched off for failing.
+    pub fn hooks_off(&self, hooks: usize) {
+        add(&self.switched_off, hooks as u64);
+    }
+
+    /// Attempts by how they ended.
+    pub fn attempts(&self) -> [(&'static str, u64); 2] {
+        [("success", read(&self.arrived)), ("failure", read(&self.missed))]
+    }
+
+    /// Deliveries that ended, by their state.
+    pub fn ended(&self) -> [(&'static str, u64); 3] {
+        [("success", read(&self.success)), ("failed", read(&self.failed)), ("cancelled", read(&self.cancelled))]
+    }
+
+    /// Hooks that the service switched off.
+    pub fn switched_off(&self) -> u64 {
+        read(&self.switched_off)
+    }
+}
+
+fn add(counter: &AtomicU64, more: u64) {
+    counter.fetch_add(more, Ordering::Relaxed);
+}
+
+fn read(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}

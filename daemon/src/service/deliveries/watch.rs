@@ -1,0 +1,113 @@
+//! Whether deliveries are on their way: what waits, for how long, and whether somebody works.
+
+use farrier_proto::store::{Delivery, HookState};
+
+use crate::{
+    app::App,
+    clock::Millis,
+    model::retry,
+    service::Error,
+    store::{deliveries, hooks},
+};
+
+/// Most that is counted of what waits in line, was asked for, or waits for its time.
+pub const COUNT_MAX: u64 = 100_000;
+/// Hooks that are looked at for figures: one hundredth of a second at most.
+const HOOKS_MAX: usize = 1_000;
+/// Hooks that are looked at for anybody who asks for the daemon's health.
+const HOOKS_MAX_FOR_HEALTH: usize = 50;
+/// The longest attempt takes a minute, and further hooks may have their turn before.
+const STUCK_MS: Millis = 5 * 60_000;
+
+/// What waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Deliveries that wait for an attempt.
+    pub pending: u64,
+    /// For how long the one that is due for longest could have been sent.
+    pub oldest_due_ms: Millis,
+    /// Hooks that fail so long that they are only probed.
+    pub probed_hooks: u64,
+}
+
+/// Looks at what waits.
+pub async fn waiting(app: &App) -> Result<Waiting, Error> {
+    let snapshot = app.store.read().await?;
+    let pending = deliveries::waiting_in_all(&snapshot, COUNT_MAX).await?;
+    let failing = hooks::states(&snapshot, HOOKS_MAX).await?.into_iter();
+    let failing: Vec<u64> =
+        failing.filter(|(_, state)| retry::probed_at(state).is_some()).map(|(hook, _)| hook).collect();
+    let probed = hooks::many(&snapshot, &failing).await?.iter().filter(|hook| hook.active).count();
+    drop(snapshot);
+    let due = due(app, HOOKS_MAX).await?;
+    let oldest = due.iter().map(|due| due.since_ms).min().unwrap_or(Millis::MAX);
+    Ok(Waiting { pending, oldest_due_ms: app.now_ms().saturating_sub(oldest).max(0), probed_hooks: probed as u64 })
+}
+
+/// Whether something has been due for long and nothing was sent meanwhile to the same receiver.
+pub async fn stuck(app: &App) -> Result<bool, Error> {
+    let started_ms = app.serving.started_ms;
+    let limit = app.now_ms().saturating_sub(STUCK_MS);
+    Ok(due(app, HOOKS_MAX_FOR_HEALTH).await?.iter().any(|due| due.nothing_since_ms(started_ms) < limit))
+}
+
+/// An attempt that could be made.
+struct Due {
+    since_ms: Millis,
+    /// When the same hook was sent something last.
+    worked_ms: Millis,
+}
+
+impl Due {
+    fn nothing_since_ms(&self, started_ms: Millis) -> Millis {
+        self.since_ms.max(self.worked_ms).max(started_ms)
+    }
+}
+
+/// What is due first in the lines of at most `hooks_max` hooks, and the first retry whose time has come.
+async fn due(app: &App, hooks_max: usize) -> Result<Vec<Due>, Error> {
+    let (snapshot, now) = (app.store.read().await?, app.now_ms());
+    let mut all = Vec::new();
+    for row in deliveries::heads_of_lines(&snapshot, hooks_max).await? {
+        let state = hooks::state(&snapshot, row.hook_id).await?;
+        let since = due_since(&row, &state).filter(|at| *at <= now);
+        all.extend(since.map(|since_ms| Due { since_ms, worked_ms: state.last_delivery_ms }));
+    }
+    let retry = deliveries::next_retry_ms(&snapshot).await?.filter(|at| *at <= now);
+    // Not in line yet: no hook's turn has come.
+    all.extend(retry.map(|since_ms| Due { since_ms, worked_ms: 0 }));
+    Ok(all)
+}
+
+/// Since when the delivery at the head of a line could be sent. When somebody has asked for it again is
+/// not remembered: then nothing is said.
+fn due_since(row: &Delivery, state: &HookState) -> Option<Millis> {
+    let asked_again = row.attempts > 0 && row.next_attempt_ms == 0;
+    let since = row.created_ms.max(row.next_attempt_ms).max(retry::probed_at(state).unwrap_or(0));
+    (!asked_again).then_some(since)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delivery_is_due_when_nothing_says_that_it_has_to_wait() {
+        let fresh = Delivery { created_ms: 1_000, ..Delivery::default() };
+        let well = HookState::default();
+        assert_eq!(due_since(&fresh, &well), Some(1_000));
+        let retried = Delivery { attempts: 1, next_attempt_ms: 6_000, ..fresh.clone() };
+        assert_eq!(due_since(&retried, &well), Some(6_000));
+        let failing = HookState { failures: retry::DEGRADED_AFTER, last_delivery_ms: 5_000, ..well };
+        assert_eq!(due_since(&fresh, &failing), Some(5_000 + retry::PROBE_MS));
+        let asked_again = Delivery { attempts: 8, next_attempt_ms: 0, ..fresh };
+        assert_eq!(due_since(&asked_again, &failing), None);
+    }
+
+    #[test]
+    fn who_works_is_not_stuck_however_long_the_line() {
+        let due = Due { since_ms: 10, worked_ms: 500 };
+        assert_eq!(due.nothing_since_ms(0), 500);
+        assert_eq!(due.nothing_since_ms(900), 900, "before the start nobody could");
+    }
+}

@@ -1,0 +1,52 @@
+//! What is logged, changed over the API.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Binary, TestDaemon, eventually, process::output, send};
+
+const LOG: &str = "/api/farrier/v1/log";
+
+async fn set(program: &Binary, filter: &str) -> Value {
+    let wanted = json!({ "filter": filter }).to_string();
+    let answer = send(&program.unix(), Method::PATCH, LOG, &[], wanted).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.json()
+}
+
+/// Asks for something until the log has a line about it.
+async fn requests_are_logged(program: &Binary) {
+    eventually("requests are logged", async || {
+        send(&program.unix(), Method::GET, "/api/v1/version", &[], "").await;
+        program.log().contains("/api/v1/version")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_level_holds_at_once_and_until_the_configuration_is_read_again() {
+    let mut program = Binary::new("");
+    program.start().await;
+    send(&program.unix(), Method::GET, "/api/v1/version", &[], "").await;
+    assert!(!program.log().contains("/api/v1/version"));
+    let now = set(&program, "info,farrierd::http=debug").await;
+    assert_eq!(now, json!({ "filter": "info,farrierd::http=debug", "configured": "info" }));
+    requests_are_logged(&program).await;
+    assert!(program.log().contains("what is logged changes"), "{}", program.log());
+
+    let reloaded = output(program.reload_command()).await.expect("the program");
+    assert!(reloaded.status.success(), "{reloaded:?}");
+    let now = send(&program.unix(), Method::GET, LOG, &[], "").await.json();
+    assert_eq!(now, json!({ "filter": "info", "configured": "info" }));
+}
+
+#[tokio::test]
+async fn what_is_no_filter_is_refused_and_changes_nothing() {
+    let farrier = TestDaemon::start().await;
+    for wrong in ["farrierd=loud".to_owned(), "x".repeat(5_000)] {
+        let refused = farrier.admin(Method::PATCH, LOG, json!({ "filter": wrong })).await;
+        assert_eq!(refused.status, 422, "{refused:?}");
+    }
+    assert_eq!(farrier.admin(Method::PATCH, LOG, json!({})).await.json()["filter"], "info");
+    assert_eq!(farrier.admin(Method::GET, LOG, Value::Null).await.json()["filter"], "info");
+}

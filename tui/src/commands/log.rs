@@ -1,0 +1,27 @@
+//! `farrier log`
+
+use farrier_common::{
+    api::{LogFilter, SetLogFilter},
+    client::Client,
+};
+
+use crate::{
+    args::Log,
+    exit::Failure,
+    output::{Output, fields},
+};
+
+pub(super) async fn run(command: Log, client: &Client, output: &Output) -> Result<(), Failure> {
+    let filter = match command {
+        Log::Show => client.log_filter().await.map_err(Failure::call("asking what is logged"))?,
+        Log::Set { filter } => {
+            let wanted = SetLogFilter { filter: Some(filter) };
+            client.set_log_filter(&wanted).await.map_err(Failure::call("changing what is logged"))?
+        }
+    };
+    output.object(&filter, &filter.filter, || page(&filter))
+}
+
+fn page(filter: &LogFilter) -> String {
+    fields(&[("filter", filter.filter.clone()), ("configured", filter.configured.clone())])
+}
