@@ -25,7 +25,7 @@ fn status_is_a_page_or_a_document() {
 #[test]
 fn what_is_logged_is_shown_and_changed() {
     let world = World::new();
-    assert_eq!(world.run("log show").ok().stdout, "filter       debug\nconfigured   info\n");
+    assert_eq!(world.run("log show").ok().stdout, "filter      debug\nconfigured  info\n");
     let now = world.run("log set warn,farrierd=debug --json").json();
     assert_eq!((&now["filter"], &now["configured"]), (&"warn,farrierd=debug".into(), &"info".into()));
     assert_eq!(world.run("log set").code, 2);
