@@ -12,6 +12,7 @@ use crate::{
     git::Git,
     http::{PeerRules, Requests},
     model::secret::SigningKey,
+    serve::Reserve,
     service::{
         artifacts::Receiving, deliveries::tally::Tally, events::Ledger, migrations::Migrations, sign_in::SignIn,
     },
@@ -100,6 +101,8 @@ pub struct Serving {
     pub requests: Arc<Requests>,
     /// How many more may be open; bounded by `server.max_connections`.
     pub slots: Arc<Semaphore>,
+    /// Descriptors for when no other is free.
+    pub reserve: Arc<Reserve>,
 }
 
 impl App {

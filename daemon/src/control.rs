@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use crate::{
     app::{App, WeakApp},
     config::{self, Config},
-    serve,
+    serve::{self, Lent},
     tasks::Tasks,
 };
 
@@ -59,6 +59,11 @@ impl Control {
                 false
             }
         }
+    }
+
+    /// Room for one descriptor, also when none is free: to look whether the daemon answers, and to say so.
+    pub fn lend_descriptor(&self) -> Option<Lent> {
+        self.0.upgrade()?.serving.reserve.lend()
     }
 
     /// Puts `next` in force, but for what cannot change while the daemon runs.

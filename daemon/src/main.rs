@@ -14,6 +14,7 @@ use farrierd::{
     serve::{self, Listener},
     telemetry::{self, Logs},
 };
+use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::oneshot,
@@ -29,6 +30,7 @@ const BAD_CONFIG: u8 = 78;
 
 fn main() -> ExitCode {
     bound_arenas();
+    raise_descriptors();
     let args = Args::parse();
     let config = match args::configuration(&args, places()) {
         Ok(config) => config,
@@ -125,6 +127,15 @@ fn bound_arenas() {
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn bound_arenas() {}
+
+/// Shells and managers allow 1,024 descriptors, for programs that cannot count further, and as many as
+/// somebody really wants behind that.
+fn raise_descriptors() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // What is allowed without it may be enough.
+    let _ = setrlimit(Resource::Nofile, limit);
+}
 
 /// Sockets of the service manager, and of each kind that it opened none of what is configured.
 fn listen(config: &Config) -> Result<Vec<Listener>, Box<dyn StdError>> {

@@ -154,6 +154,7 @@ pub async fn run_with_store(
         header_timeout: app.config.server.header_timeout,
         idle_timeout: app.config.server.idle_timeout,
         drain_grace: app.config.server.drain_grace,
+        reserve: app.serving.reserve.clone(),
     };
     let open = app.serving.connections.clone();
     let serving =
@@ -228,6 +229,7 @@ async fn build(
         connections: Arc::default(),
         requests: Arc::default(),
         slots: Arc::new(Semaphore::new(config.server.max_connections)),
+        reserve: Arc::default(),
     };
     let log_filter = watch::Sender::new(config.log.filter.clone());
     Ok(App::new(Shared {

@@ -24,6 +24,7 @@ pub(crate) async fn begin(app: &App, address: SocketAddr) -> io::Result<String> 
         header_timeout: server.header_timeout,
         idle_timeout: server.idle_timeout,
         drain_grace: server.drain_grace,
+        reserve: app.serving.reserve.clone(),
     };
     let router = http::watched(app.clone());
     let front = Front::new(router, &app.root_url, server.idle_timeout, app.tasks.clone(), app.serving.requests.clone());

@@ -1,7 +1,8 @@
 //! The accept loop: one for every kind of socket.
 //!
-//! A permit before each connection is served bounds them, a pause after an accept error bounds the
-//! noise of a full descriptor table, a timer bounds request heads, a deadline bounds the end.
+//! A permit before each connection is served bounds them, a timer bounds request heads, a deadline
+//! bounds the end. Where the table of descriptors is full, connections are served on a few that were
+//! kept back: one request each, and it must be there.
 //!
 //! Who has been let in is served, also when the daemon is told to stop before the request is there:
 //! nobody can tell such a client to ask again.
@@ -17,14 +18,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::{FutureExt as _, future::join_all};
 use http::{Request, Response};
 use http_body::Body;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    net::{TcpStream, UnixStream},
     sync::{Notify, OwnedSemaphorePermit, Semaphore},
     time::Instant,
 };
@@ -33,11 +34,17 @@ use tokio_util::{
     task::{TaskTracker, task_tracker::TaskTrackerToken},
 };
 
-use super::{Kind, Listener, Peer, stall::Taken};
+use super::{
+    Kind, Listener, Peer,
+    reserve::{Lent, Reserve, is_exhausted},
+    stall::Taken,
+};
 use crate::tasks::Tasks;
 
-/// After an accept error, such as no free descriptor.
+/// After an accept error. Not longer: who waits for a descriptor is to have the first that is free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// On a descriptor that was kept back a request must be complete by then: it has waited already.
+const BRIEF_HEADER_TIMEOUT: Duration = Duration::from_millis(250);
 /// Who connects just before the daemon stops has this long to begin the first request.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
 /// Largest read buffer of a connection; also the largest frame of an upload. Bytes.
@@ -54,6 +61,8 @@ pub struct Limits {
     pub idle_timeout: Duration,
     /// Requests get this long to end when the daemon stops.
     pub drain_grace: Duration,
+    /// Descriptors for when no other is free.
+    pub reserve: Arc<Reserve>,
 }
 
 /// Accepts on all `listeners` until the tasks are told to stop, then waits for running requests,
@@ -67,8 +76,12 @@ where
 {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(READ_BUFFER_MAX);
+    let mut brief = http.clone();
+    brief.keep_alive(false).header_read_timeout(limits.header_timeout.min(BRIEF_HEADER_TIMEOUT));
     let server = Server {
         http,
+        brief,
+        reserve: limits.reserve,
         handle,
         idle_timeout: limits.idle_timeout,
         slots: limits.slots,
@@ -100,6 +113,9 @@ where
 
 struct Server<F> {
     http: http1::Builder,
+    /// For connections on a descriptor that was kept back.
+    brief: http1::Builder,
+    reserve: Arc<Reserve>,
     handle: F,
     idle_timeout: Duration,
     slots: Arc<Semaphore>,
@@ -124,35 +140,45 @@ where
         loop {
             // The permit comes second: a listener to which nobody comes must not hold one. So one
             // connection a listener may wait here, the others in the kernel's queue.
-            let accepted = match &listener.kind {
-                Kind::Tcp(listener) => match stop.run_until_cancelled(accept_tcp(listener)).await {
-                    Some(accepted) => self.admit(accepted).await,
-                    None => return,
-                },
-                Kind::Unix(listener) => match stop.run_until_cancelled(accept_unix(listener)).await {
-                    Some(accepted) => self.admit(accepted).await,
-                    None => return,
-                },
-            };
-            if let Err(error) = accepted {
-                tracing::warn!(%error, address = listener.address, "a connection was not accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+            let Some(accepted) = stop.run_until_cancelled(accept(listener)).await else { return };
+            match accepted {
+                Ok(accepted) => {
+                    let lent = self.reserve.taken();
+                    self.admit(accepted, lent).await;
+                }
+                Err(error) if is_exhausted(&error) => {
+                    self.reserve.is_short(&error);
+                    self.accept_on_reserve(listener).await;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, address = listener.address, "a connection was not accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
             }
         }
     }
 
-    /// Serves a connection as soon as there is a place for it.
-    async fn admit<I>(&self, accepted: io::Result<(I, Peer)>) -> io::Result<()>
-    where
-        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let (io, peer) = accepted?;
-        let slot = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
-        self.start(io, peer, slot);
-        Ok(())
+    /// Serves one connection on a descriptor that was kept back; waits a little where none is left.
+    async fn accept_on_reserve(&self, listener: &Listener) {
+        if let Some(lent) = self.reserve.lend()
+            && let Some(Ok(accepted)) = accept(listener).now_or_never()
+        {
+            self.admit(accepted, Some(lent)).await;
+        } else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+        }
     }
 
-    fn start<I>(&self, io: I, peer: Peer, slot: OwnedSemaphorePermit)
+    /// Serves a connection as soon as there is a place for it.
+    async fn admit(&self, accepted: Accepted, lent: Option<Lent>) {
+        let slot = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
+        match accepted {
+            Accepted::Tcp(io, peer) => self.start(io, peer, slot, lent),
+            Accepted::Unix(io, peer) => self.start(io, peer, slot, lent),
+        }
+    }
+
+    fn start<I>(&self, io: I, peer: Peer, slot: OwnedSemaphorePermit, lent: Option<Lent>)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -164,7 +190,8 @@ where
             let answer = handle(peer.clone(), request);
             async move { Ok::<_, Infallible>(answer.await) }
         });
-        let connection = self.http.serve_connection(TokioIo::new(Taken::new(io, self.idle_timeout)), service);
+        let http = if lent.is_some() { &self.brief } else { &self.http };
+        let connection = http.serve_connection(TokioIo::new(Taken::new(io, self.idle_timeout)), service);
         let counted = Counted::new(self.open.clone(), slot, self.connections.token());
         let (give_up, stop) = (self.give_up.clone(), self.tasks.stop().clone());
         let begins_until = Instant::now() + FIRST_REQUEST;
@@ -188,23 +215,32 @@ where
             if let Some(Err(error)) = ended {
                 tracing::debug!(%error, "a connection ended with an error");
             }
-            drop(counted);
+            drop((counted, lent));
         });
     }
 }
 
-async fn accept_tcp(listener: &TcpListener) -> io::Result<(TcpStream, Peer)> {
-    let (stream, _) = listener.accept().await?;
-    // Answers are written whole: waiting to fill a packet only delays them.
-    stream.set_nodelay(true)?;
-    let peer = Peer::of_tcp(&stream);
-    Ok((stream, peer))
+/// A connection and who is at its other end.
+enum Accepted {
+    Tcp(TcpStream, Peer),
+    Unix(UnixStream, Peer),
 }
 
-async fn accept_unix(listener: &UnixListener) -> io::Result<(UnixStream, Peer)> {
-    let (stream, _) = listener.accept().await?;
-    let peer = Peer::of_unix(&stream);
-    Ok((stream, peer))
+async fn accept(listener: &Listener) -> io::Result<Accepted> {
+    match &listener.kind {
+        Kind::Tcp(listener) => {
+            let (stream, _) = listener.accept().await?;
+            // Answers are written whole: waiting to fill a packet only delays them.
+            stream.set_nodelay(true)?;
+            let peer = Peer::of_tcp(&stream);
+            Ok(Accepted::Tcp(stream, peer))
+        }
+        Kind::Unix(listener) => {
+            let (stream, _) = listener.accept().await?;
+            let peer = Peer::of_unix(&stream);
+            Ok(Accepted::Unix(stream, peer))
+        }
+    }
 }
 
 /// One open connection.

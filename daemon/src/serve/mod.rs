@@ -6,6 +6,7 @@ mod accept;
 mod inherit;
 mod peer;
 mod probe;
+mod reserve;
 mod stall;
 mod tcp;
 mod unix;
@@ -19,6 +20,7 @@ pub use self::{
     inherit::inherited,
     peer::{Peer, PeerIds},
     probe::probe,
+    reserve::{Lent, Reserve},
     tcp::bind_tcp,
     unix::{UnixError, bind_unix},
 };

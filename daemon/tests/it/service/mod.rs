@@ -1,5 +1,6 @@
 //! farrier as a service: its units, and what passes between the daemon and its manager.
 
+mod descriptors;
 mod figures;
 mod health;
 mod log;

@@ -7,15 +7,15 @@ use tokio::net::UnixDatagram;
 use crate::support::{Binary, in_time};
 
 /// The manager's end.
-struct Manager(UnixDatagram);
+pub(super) struct Manager(UnixDatagram);
 
 impl Manager {
-    fn new(dir: &Path) -> Self {
+    pub(super) fn new(dir: &Path) -> Self {
         Self(UnixDatagram::bind(dir.join("notify")).expect("a socket"))
     }
 
     /// A program whose manager this is, and which is to be heard of within `watchdog_ms`.
-    fn program(dir: &Path, watchdog_ms: u64) -> Binary {
+    pub(super) fn program(dir: &Path, watchdog_ms: u64) -> Binary {
         let mut program = Binary::new("");
         program.env("NOTIFY_SOCKET", dir.join("notify"));
         program.env("WATCHDOG_USEC", (watchdog_ms * 1_000).to_string());
@@ -23,7 +23,7 @@ impl Manager {
     }
 
     /// The next notice that says `state`. Others before it pass.
-    async fn hears(&self, state: &str) -> String {
+    pub(super) async fn hears(&self, state: &str) -> String {
         let mut notice = [0; 4_096];
         in_time(state, async {
             loop {

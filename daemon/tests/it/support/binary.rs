@@ -48,6 +48,11 @@ impl Binary {
         self.manager.env.push((name, value.into()));
     }
 
+    /// How many files and sockets the next process may have open.
+    pub fn files_max(&mut self, most: u32) {
+        self.manager.files_max = Some(most);
+    }
+
     /// Another file for the next start.
     pub fn configure(&self, config: &str) {
         std::fs::write(config_file(self.dir.path()), config).expect("a file");

@@ -16,23 +16,22 @@ pub struct Manager {
     pub env: Vec<(&'static str, OsString)>,
     /// Listening sockets, which outlive the process: TCP, then Unix.
     pub sockets: Option<[OwnedFd; 2]>,
+    /// Most files and sockets that it may have open.
+    pub files_max: Option<u32>,
 }
 
 impl Manager {
     /// `farrierd`, not started yet.
     pub fn program(&self) -> Command {
         let program = env!("CARGO_BIN_EXE_farrierd");
-        let mut command = match &self.sockets {
-            None => command(program),
-            Some(sockets) => {
-                // The variable names the process that the sockets are for: a shell knows it.
-                let exec = "LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=tcp:unix exec \"$0\" \"$@\"";
-                let mut command = command("sh");
-                command.args(["-c", exec, program]);
-                pass(&mut command, sockets);
-                command
-            }
-        };
+        // The variable names the process that the sockets are for: a shell knows it.
+        let listen = self.sockets.as_ref().map_or("", |_| "LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=tcp:unix");
+        let limit = self.files_max.map(|most| format!("ulimit -n {most} && ")).unwrap_or_default();
+        let mut command = command("sh");
+        command.args(["-c", &format!("{limit}{listen} exec \"$0\" \"$@\""), program]);
+        if let Some(sockets) = &self.sockets {
+            pass(&mut command, sockets);
+        }
         command.envs(self.env.clone());
         command
     }
