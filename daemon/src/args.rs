@@ -81,6 +81,7 @@ pub fn configuration(args: &Args, places: Places) -> Result<Config, ArgsError> {
         let text = std::fs::read_to_string(path).map_err(|source| ArgsError::Read { path: path.clone(), source })?;
         problems.extend(file::apply(&text, &mut config).err().into_iter().flatten());
     }
+    problems.extend(proxy_credentials(&mut config, &places).err());
     if args.data_dir.is_some() {
         config.data_dir = data_dir;
     }
@@ -97,6 +98,25 @@ pub fn configuration(args: &Args, places: Places) -> Result<Config, ArgsError> {
         config.socket.path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
     }
     if problems.is_empty() { Ok(config) } else { Err(ArgsError::Problems(problems)) }
+}
+
+/// Puts what `webhook.proxy_auth_file` holds into the proxy's address.
+fn proxy_credentials(config: &mut Config, places: &Places) -> Result<(), Problem> {
+    let Some(file) = &config.webhook.proxy_auth_file else { return Ok(()) };
+    let problem = |reason: String| Problem { key: "webhook.proxy_auth_file".into(), reason };
+    let none = "is the name of a credential, and the service manager has given none";
+    let path = places.secret(file).ok_or_else(|| problem(none.to_owned()))?;
+    let unreadable = |error: std::io::Error| problem(format!("{} cannot be read: {error}", path.display()));
+    let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+    let url = config.webhook.proxy_url.as_mut().ok_or_else(|| problem("needs webhook.proxy_url".to_owned()))?;
+    let (user, password) = text.trim_end().split_once(':').ok_or_else(|| problem("must hold user:password".into()))?;
+    let set = url.set_username(&escaped(user)).and_then(|()| url.set_password(Some(&escaped(password))));
+    set.map_err(|()| problem("cannot be used with webhook.proxy_url".to_owned()))
+}
+
+/// What is put into an address is decoded when it is used.
+fn escaped(text: &str) -> String {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
 }
 
 #[cfg(test)]
@@ -130,6 +150,34 @@ mod tests {
         assert_eq!((config.data_dir, config.socket.path), ("/flag".into(), "/flag.sock".into()));
         let listen: Vec<String> = config.server.listen.iter().map(ToString::to_string).collect();
         assert_eq!(listen, ["[::1]:2", "127.0.0.1:3"]);
+    }
+
+    #[test]
+    fn credentials_of_the_proxy_come_from_a_file_and_stand_in_no_problem() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
+        let with = |credentials: bool, webhook: &str| {
+            write("c.toml", &format!("[webhook]\n{webhook}\n"));
+            let mut places = places();
+            places.credentials = credentials.then(|| dir.path().to_owned());
+            let config = configuration(&parse(&format!("farrierd --config {}/c.toml", dir.path().display())), places);
+            config.map(|config| config.webhook.proxy_url.expect("set").to_string()).map_err(|error| match error {
+                ArgsError::Problems(problems) => problems[0].to_string(),
+                ArgsError::Read { .. } => panic!("it is there"),
+            })
+        };
+        let (url, name) = ("proxy_url = \"http://h:1\"", "proxy_auth_file = \"proxy\"");
+        let absent = with(true, &format!("{url}\n{name}")).expect_err("no such file");
+        assert!(absent.contains("proxy cannot be read"), "{absent}");
+        write("proxy", "user:s3:cr@t/\n");
+        assert_eq!(with(true, &format!("{url}\n{name}")).expect("read"), "http://user:s3%3Acr%40t%2F@h:1/");
+        let path = format!("proxy_auth_file = \"{}/proxy\"", dir.path().display());
+        assert!(with(false, &format!("{url}\n{path}")).is_ok());
+        assert!(with(false, &format!("{url}\n{name}")).expect_err("no credentials").contains("has given none"));
+        assert!(with(true, name).expect_err("no proxy").contains("needs webhook.proxy_url"));
+        write("proxy", "s3cret");
+        let half = with(true, &format!("{url}\n{name}")).expect_err("no user");
+        assert!(half.contains("must hold user:password") && !half.contains("s3cret"), "{half}");
     }
 
     #[test]

@@ -46,6 +46,7 @@ const WITHOUT_DEFAULT: &[&str] = &[
     "socket.ci_group",
     "artifacts.base_url",
     "webhook.proxy_url",
+    "webhook.proxy_auth_file",
     "metrics.listen",
     "log.directory",
 ];

@@ -28,7 +28,11 @@ impl fmt::Display for Problem {
 pub fn apply(text: &str, config: &mut Config) -> Result<(), Vec<Problem>> {
     let table = match text.parse::<Table>() {
         Ok(table) => table,
-        Err(error) => return Err(vec![Problem { key: String::new(), reason: error.to_string() }]),
+        Err(error) => {
+            // Its own text shows the line, which may hold a secret.
+            let line = error.span().map_or(0, |span| text[..span.start].matches('\n').count() + 1);
+            return Err(vec![Problem { key: String::new(), reason: format!("line {line}: {}", error.message()) }]);
+        }
     };
     let mut reader = Reader::new(table);
     read_all(&mut reader, config);
@@ -297,6 +301,10 @@ fn read_webhook(r: &mut Reader, c: &mut Config) {
         Ok(url) if url.scheme() == "http" && url.host().is_some() => Ok(Some(url)),
         _ => Err("must begin with http:// and a host: only HTTP proxies are known".into()),
     });
+    r.parsed("webhook", "proxy_auth_file", &mut w.proxy_auth_file, |path: PathBuf| {
+        let name = path.components().count() == 1;
+        if path.is_absolute() || name { Ok(Some(path)) } else { Err("must be an absolute path or a name".into()) }
+    });
     r.parsed("webhook", "proxy_hosts", &mut w.proxy_hosts, hosts);
 }
 
@@ -350,6 +358,14 @@ mod tests {
         let expected =
             ["artifacts", "ci.job_timeout_secs", "colour", "server.listen", "server.version", "store.engine"];
         assert_eq!(keys, expected);
+    }
+
+    #[test]
+    fn what_is_no_toml_is_named_by_its_line_without_being_shown() {
+        let text = "[webhook]\nproxy_url = \"http://u:s3cret@h\n";
+        let problems = apply(text, &mut defaults()).expect_err("no end of a string");
+        let said = problems[0].to_string();
+        assert!(said.starts_with("line 2: ") && !said.contains("s3cret"), "{said}");
     }
 
     #[test]

@@ -198,6 +198,9 @@ pub struct Webhook {
     pub keep_bytes: u64,
     /// `proxy_url`: an HTTP proxy; `None`: connections go straight.
     pub proxy_url: Option<Url>,
+    /// `proxy_auth_file`: a file with `user:password` for it, or the name of a credential; `None`: what
+    /// `proxy_url` says.
+    pub proxy_auth_file: Option<PathBuf>,
     /// `proxy_hosts`: hosts that are reached through it.
     pub proxy_hosts: String,
 }
@@ -312,6 +315,7 @@ impl Config {
                 keep_per_hook: 1_000,
                 keep_bytes: 1024 * MIB,
                 proxy_url: None,
+                proxy_auth_file: None,
                 proxy_hosts: "*".into(),
             },
             events: Events { keep: Duration::from_secs(30 * DAY_SECS) },

@@ -1,6 +1,9 @@
 //! Where things lie unless configured: a user's own directories, never the uid's.
 
-use std::{env::VarError, path::PathBuf};
+use std::{
+    env::VarError,
+    path::{Path, PathBuf},
+};
 
 /// Default places of one user's daemon.
 ///
@@ -12,6 +15,8 @@ pub struct Places {
     pub data_dir: PathBuf,
     /// `$XDG_RUNTIME_DIR/farrier/farrier.sock`, else `<data>/farrier.sock`.
     pub socket: PathBuf,
+    /// `$CREDENTIALS_DIRECTORY`: where the service manager has put files that only this service may read.
+    pub credentials: Option<PathBuf>,
     /// Whether the socket follows the data directory when that is moved.
     socket_in_data: bool,
 }
@@ -24,10 +29,17 @@ impl Places {
             .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
             .unwrap_or_else(|| PathBuf::from("/var/tmp"))
             .join("farrier");
-        match absolute("XDG_RUNTIME_DIR") {
-            Some(runtime) => Self { data_dir, socket: runtime.join("farrier/farrier.sock"), socket_in_data: false },
-            None => Self { socket: data_dir.join("farrier.sock"), data_dir, socket_in_data: true },
-        }
+        let credentials = absolute("CREDENTIALS_DIRECTORY");
+        let runtime = absolute("XDG_RUNTIME_DIR").map(|runtime| runtime.join("farrier/farrier.sock"));
+        let socket_in_data = runtime.is_none();
+        let socket = runtime.unwrap_or_else(|| data_dir.join("farrier.sock"));
+        Self { data_dir, socket, credentials, socket_in_data }
+    }
+
+    /// Where the secret `file` lies: a path is one, a name is that of a credential. `None`: it is a name,
+    /// and there are no credentials.
+    pub fn secret(&self, file: &Path) -> Option<PathBuf> {
+        if file.is_absolute() { Some(file.to_owned()) } else { Some(self.credentials.as_ref()?.join(file)) }
     }
 
     /// The same places with all data in `data_dir`.
@@ -62,6 +74,14 @@ mod tests {
         let home = places(&[("HOME", "/h"), ("XDG_DATA_HOME", "relative")]);
         assert_eq!(home.data_dir, PathBuf::from("/h/.local/share/farrier"));
         assert_eq!(home.socket, PathBuf::from("/h/.local/share/farrier/farrier.sock"));
+    }
+
+    #[test]
+    fn a_secret_is_a_path_or_a_credential() {
+        let given = places(&[("HOME", "/h"), ("CREDENTIALS_DIRECTORY", "/run/credentials/x")]);
+        assert_eq!(given.secret(Path::new("a")), Some("/run/credentials/x/a".into()));
+        assert_eq!(given.secret(Path::new("/etc/a")), Some("/etc/a".into()));
+        assert_eq!(places(&[("HOME", "/h")]).secret(Path::new("a")), None);
     }
 
     #[test]

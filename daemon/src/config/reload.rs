@@ -43,6 +43,7 @@ fixed! {
     "git.max_push_bytes" => git.max_push_bytes;
     "webhook.max_concurrent" => webhook.max_concurrent;
     "webhook.proxy_url" => webhook.proxy_url;
+    "webhook.proxy_auth_file" => webhook.proxy_auth_file;
     "webhook.proxy_hosts" => webhook.proxy_hosts;
     "migration.max_running" => migration.max_running;
     "metrics.listen" => metrics.listen;

@@ -1,5 +1,6 @@
 //! Keeps secrets out of what is recorded of an attempt.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use farrier_proto::store::Hook;
 
 /// What stands where a secret stood.
@@ -21,6 +22,7 @@ impl Mask {
         let mut secrets = vec![hook.secret.clone(), hook.old_secret.clone(), hook.authorization.clone()];
         // Receivers echo the token without its scheme, too.
         secrets.extend(hook.authorization.split_once(' ').map(|(_, token)| token.trim().to_owned()));
+        secrets.extend(password(&hook.authorization));
         secrets.extend(settings);
         secrets.retain(|secret| secret.len() >= SHORTEST);
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
@@ -51,6 +53,13 @@ impl Mask {
     }
 }
 
+/// The password in the value of an `Authorization` header, as the receiver reads it.
+fn password(authorization: &str) -> Option<String> {
+    let (scheme, pair) = authorization.split_once(' ')?;
+    let pair = scheme.eq_ignore_ascii_case("basic").then(|| BASE64.decode(pair.trim()).ok())??;
+    Some(String::from_utf8(pair).ok()?.split_once(':')?.1.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +73,8 @@ mod tests {
         assert_eq!(mask.bytes(b"you sent Bearer abcdef or abcdef".to_vec()), b"you sent ****** or ******");
         assert_eq!(mask.bytes(vec![0xff, 1]), [0xff, 1]);
         assert_eq!(mask.header("AUTHORIZATION", "x"), MASKED);
+        let basic = Hook { authorization: format!("Basic {}", BASE64.encode("u:p4ssword")), ..Hook::default() };
+        assert_eq!(Mask::of(&basic).text("who are you, u:p4ssword?"), "who are you, u:******?");
         assert_eq!(Mask::of(&Hook { secret: "a".into(), ..Hook::default() }).text("banana"), "banana");
     }
 }

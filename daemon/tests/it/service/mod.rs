@@ -7,4 +7,5 @@ mod log;
 mod notices;
 mod reload;
 mod restart;
+mod secrets;
 mod units;

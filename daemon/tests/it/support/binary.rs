@@ -112,6 +112,11 @@ impl Binary {
         output(command).await.expect("the program")
     }
 
+    /// The number of the process.
+    pub fn id(&self) -> u32 {
+        self.running().id()
+    }
+
     /// Memory of the process that is in RAM.
     pub fn rss_bytes(&self) -> u64 {
         self.running().memory_kib().1 << 10

@@ -1,0 +1,79 @@
+//! Secrets go in wherever they can, and nothing shows them: no answer but the one that makes them, no line
+//! of the log at its loudest, no error, no figure, no list of processes.
+
+mod outputs;
+mod uses;
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use self::outputs::{Outputs, Secret};
+use crate::support::{Binary, eventually};
+
+/// Only what follows `:` in the file is secret.
+const PROXY: Secret = Secret::never("a proxy's password", "wombat-px-51c09");
+const IN_A_BROKEN_FILE: Secret = Secret::never("a password in a file that is no TOML", "wombat-bk-7d2e1");
+const IN_A_WRONG_FILE: Secret = Secret::never("a password in a file that cannot be used", "wombat-wr-90ab3");
+
+/// A program that logs all it can, also into files, with a proxy's password as a credential of its unit.
+async fn program() -> Binary {
+    let mut program = Binary::new("");
+    let (credentials, logs) = (program.scratch(), program.scratch().join("logs"));
+    std::fs::create_dir(&logs).expect("a directory");
+    let file = credentials.join("proxy");
+    std::fs::write(&file, format!("pxuser:{}\n", PROXY.text)).expect("a file");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o400)).expect("a mode");
+    program.env("CREDENTIALS_DIRECTORY", credentials);
+    program.configure(&format!(
+        "[webhook]\nallowed_hosts = \"external, loopback\"\nretry_schedule_secs = []\n\
+         proxy_url = \"http://127.0.0.1:1\"\nproxy_auth_file = \"proxy\"\nproxy_hosts = \"*.proxied.example\"\n\
+         [migration]\nallowed_hosts = \"loopback\"\n[log]\nfilter = \"trace\"\ndirectory = \"{}\"\n",
+        logs.display()
+    ));
+    program.start().await;
+    program
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_secret_is_seen_nowhere() {
+    let mut program = program().await;
+    let mut seen = Outputs::of(&program);
+    uses::accounts(&program, &mut seen).await;
+    uses::jobs(&program, &mut seen).await;
+    uses::hooks(&program, &mut seen).await;
+    uses::migrations(&program, &mut seen).await;
+    for path in ["/metrics", "/api/healthz", "/openapi.json", "/api/farrier/v1/status", "/api/farrier/v1/log"] {
+        seen.get(path).await;
+    }
+    seen.ask("GET", "/api/farrier/v1/events?limit=100", &[("accept", "application/json")], "").await;
+    bad_files(&program, &mut seen).await;
+
+    seen.secret(PROXY);
+    seen.secret(IN_A_BROKEN_FILE);
+    seen.secret(IN_A_WRONG_FILE);
+    seen.processes(program.id());
+    program.terminate();
+    assert!(program.ended().await.success());
+    let checked = program.check_data(&["--json"]).await;
+    seen.note("check-data", [checked.stdout, checked.stderr].concat());
+    seen.note("the log", program.log());
+    for file in std::fs::read_dir(program.scratch().join("logs")).expect("a directory") {
+        seen.note("a file of the log", std::fs::read(file.expect("a file").path()).expect("text"));
+    }
+    seen.note("what came of the last reload", std::fs::read(program.data_dir().join("last-reload")).expect("a file"));
+    assert!(program.log().len() > 10_000, "it was loud");
+    seen.assert_secret();
+}
+
+/// Files that are refused, by a reload and by `check-config`.
+async fn bad_files(program: &Binary, seen: &mut Outputs) {
+    let broken = format!("[webhook]\nproxy_url = \"http://u:{}@h\n", IN_A_BROKEN_FILE.text);
+    let wrong = format!("[webhook]\nproxy_url = \"ftp://u:{}@h\"\n", IN_A_WRONG_FILE.text);
+    for (file, named) in [(broken, "line 2"), (wrong, "webhook.proxy_url: must begin")] {
+        program.configure(&file);
+        program.hang_up();
+        eventually("the daemon names the problem", async || program.log().contains(named)).await;
+        let refused = crate::support::process::output(program.reload_command()).await.expect("the program");
+        assert!(!refused.status.success());
+        seen.note("farrierd reload", [refused.stdout, refused.stderr].concat());
+    }
+}

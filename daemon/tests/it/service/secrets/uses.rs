@@ -1,0 +1,224 @@
+//! What people and programs do with secrets: as they should, and wrongly.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::outputs::{Outputs, Secret};
+use crate::support::{Binary, Receiver, Say, Source, eventually, git, send};
+
+const PASSWORD: Secret = Secret::never("a password", "wombat-pw-03f1a");
+const WRONG_PASSWORD: Secret = Secret::never("a mistyped password", "wombat-pw-typo7");
+const NEW_PASSWORD: Secret = Secret::never("a changed password", "wombat-pw-55e20");
+const FOREIGN_TOKEN: Secret = Secret::never("a token of another service", "wombat-tk-c0ffee");
+
+fn basic(user: &str, password: &str) -> String {
+    format!("Basic {}", BASE64.encode(format!("{user}:{password}")))
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+}
+
+/// Passwords and tokens in all their places.
+pub(super) async fn accounts(program: &Binary, seen: &mut Outputs) {
+    let alice = json!({ "username": "alice", "email": "a@example.org", "password": PASSWORD.text,
+        "must_change_password": false });
+    assert_eq!(seen.ask("POST", "/api/v1/admin/users", &[], &alice.to_string()).await.status, 201);
+    let right = basic("alice", &PASSWORD.text);
+    let wanted = json!({ "name": "t", "scopes": ["all"] }).to_string();
+    let made = seen.ask_as("POST", "/api/v1/users/alice/tokens", &[("authorization", &right)], &wanted).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let token = text(&made.json()["sha1"]);
+    for header in
+        [basic("alice", &WRONG_PASSWORD.text), format!("token {}", FOREIGN_TOKEN.text), format!("Bearer {token}x")]
+    {
+        assert_eq!(seen.ask_as("GET", "/api/v1/user", &[("authorization", &header)], "").await.status, 401);
+    }
+    for path in ["/api/v1/user", "/api/v1/nothing", "/api/v1/users/alice/tokens"] {
+        for query in ["token", "access_token"] {
+            seen.ask_as("GET", &format!("{path}?{query}={token}"), &[], "").await;
+        }
+        seen.ask_as("PUT", path, &[("authorization", &format!("token {token}"))], "").await;
+    }
+    let changed = json!({ "password": NEW_PASSWORD.text }).to_string();
+    assert_eq!(seen.ask("PATCH", "/api/v1/admin/users/alice", &[], &changed).await.status, 200);
+
+    assert_eq!(seen.ask("POST", "/api/v1/user/repos", &[], r#"{"name":"tool"}"#).await.status, 201);
+    let admin = seen.ask("POST", "/api/v1/admin/users/admin/tokens", &[], &wanted).await;
+    let admin = text(&admin.json()["sha1"]);
+    let work = git::Client::init(program.scratch().join("work"));
+    std::fs::write(work.dir().join("file"), "x").expect("a file");
+    work.done(&["add", "."]);
+    work.done(&["commit", "-q", "-m", "one"]);
+    let crate::support::Over::Tcp(address) = &seen.tcp else { panic!("over TCP") };
+    work.done(&["push", "-q", &format!("http://any:{admin}@{address}/admin/tool.git"), "main"]);
+    work.refused(&["push", "-q", &format!("http://any:{}@{address}/admin/tool.git", FOREIGN_TOKEN.text), "main"]);
+    seen.processes(program.id());
+
+    for secret in [PASSWORD, WRONG_PASSWORD, NEW_PASSWORD, FOREIGN_TOKEN] {
+        seen.secret(secret);
+    }
+    seen.secret(Secret::made("a token", &token, &["POST /api/v1/users/alice/tokens"]));
+    seen.secret(Secret::made("an administrator's token", &admin, &["POST /api/v1/admin/users/admin/tokens"]));
+}
+
+/// Runtime tokens and signed addresses.
+pub(super) async fn jobs(_: &Binary, seen: &mut Outputs) {
+    let begun = seen.ask("POST", "/api/farrier/v1/jobs", &[], r#"{"repo":"admin/tool"}"#).await.json();
+    let (token, run, job) = (text(&begun["token"]), begun["run_id"].to_string(), begun["job_id"].to_string());
+    let bearer = format!("Bearer {token}");
+    let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+    let call = |method: &str| format!("/twirp/github.actions.results.api.v1.ArtifactService/{method}");
+    let ids = json!({ "workflow_run_backend_id": run, "workflow_job_run_backend_id": job, "name": "a", "version": 4,
+        "size": "4" })
+    .to_string();
+    let created = seen.ask_as("POST", &call("CreateArtifact"), &headers, &ids).await.json();
+    let path_of = |url: &str| url.splitn(4, '/').nth(3).map(|rest| format!("/{rest}")).expect("a path");
+    let signature = |path: &str| text(&json!(path.split("sig=").nth(1).and_then(|rest| rest.split('&').next())));
+    let upload = path_of(&text(&created["signed_upload_url"]));
+    for (what, body) in [
+        ("comp=block&blockid=YQ", "1234"),
+        ("comp=nonsense", ""),
+        ("comp=blocklist", "<nonsense"),
+        ("comp=blocklist", "<BlockList><Latest>YQ</Latest></BlockList>"),
+    ] {
+        seen.ask_as("PUT", &format!("{upload}&{what}"), &[], body).await;
+    }
+    let other_place = upload.replacen("/_blob/", "/_blob/9", 1);
+    assert_eq!(seen.ask_as("PUT", &format!("{other_place}&comp=block&blockid=YQ"), &[], "x").await.status, 403);
+    assert_eq!(seen.ask_as("POST", &call("FinalizeArtifact"), &headers, &ids).await.status, 200);
+    let signed = seen.ask_as("POST", &call("GetSignedArtifactURL"), &headers, &ids).await.json();
+    let download = path_of(&text(&signed["signed_url"]));
+    assert_eq!(seen.ask_as("GET", &download, &[], "").await.status, 200);
+    assert_eq!(seen.ask_as("GET", &download, &[("range", "bytes=9-")], "").await.status, 416);
+    let end = format!("/api/farrier/v1/jobs/{job}/end");
+    assert_eq!(seen.ask("POST", &end, &[], r#"{"conclusion":"success"}"#).await.status, 200);
+    assert_eq!(seen.ask_as("POST", &call("ListArtifacts"), &headers, &ids).await.status, 401);
+
+    seen.secret(Secret::made(
+        "a runtime token",
+        token.rsplit('.').next().expect("a part"),
+        &["POST /api/farrier/v1/jobs"],
+    ));
+    seen.secret(Secret::made("an upload's signature", &signature(&upload), &["/CreateArtifact"]));
+    seen.secret(Secret::made("a download's signature", &signature(&download), &["/GetSignedArtifactURL"]));
+}
+
+/// Where managers of a hook see its address, whatever stands in it.
+const OF_MANAGERS: &[&str] = &["/hooks", "/deliveries"];
+const HOOKS: [Secret; 8] = [
+    Secret::never("a hook's secret", "wombat-hs-11aa0"),
+    Secret::never("a hook's authorization", "wombat-ha-22bb1"),
+    Secret::never("a password in a hook's address", "wombat-hp-33cc2"),
+    Secret::but("the path of a Slack address", "wombat-sl-44dd3", OF_MANAGERS),
+    Secret::but("the query of a chat's address", "wombat-dc-55ee4", OF_MANAGERS),
+    Secret::never("a bot's token", "1234:wombat-tg-66ff5"),
+    Secret::never("an account's token at Matrix", "wombat-mx-7700a"),
+    Secret::never("a rotated secret", "wombat-hr-88bb7"),
+];
+
+/// Hooks of all kinds, whose receivers fail and say what they were sent.
+pub(super) async fn hooks(_: &Binary, seen: &mut Outputs) {
+    let [secret, authorization, userinfo, slack, discord, bot, matrix, rotated] = HOOKS.map(|secret| secret.text);
+    // Each says what it knows of its own hook: others' secrets it has never been sent.
+    let mut receivers = Vec::new();
+    for own in
+        [vec![&secret, &authorization, &rotated], vec![&secret, &userinfo], vec![], vec![], vec![&bot], vec![&matrix]]
+    {
+        let receiver = Receiver::start().await;
+        let echo = own.into_iter().cloned().collect::<Vec<_>>().join(" ");
+        receiver.always(Say::With(500, "x-echo", echo.clone(), Bytes::from(format!("{{\"you sent\":\"{echo}\"}}"))));
+        receivers.push(receiver);
+    }
+    let url = |at: usize| receivers[at].url.clone();
+    let base = |at: usize| receivers[at].url.trim_end_matches("/hook").to_owned();
+    let with_userinfo = url(1).replacen("http://", &format!("http://hooker:{userinfo}@"), 1);
+    for (kind, config, header) in [
+        ("farrier", json!({ "url": url(0), "secret": secret }), format!("Bearer {authorization}")),
+        ("gitea", json!({ "url": with_userinfo, "secret": secret }), String::new()),
+        ("slack", json!({ "url": format!("{}/services/T0/B0/{slack}", base(2)), "channel": "#x" }), String::new()),
+        ("discord", json!({ "url": format!("{}/webhooks/1?key={discord}", base(3)) }), String::new()),
+        ("telegram", json!({ "url": base(4), "bot_token": bot, "chat_id": "1" }), String::new()),
+        (
+            "matrix",
+            json!({ "url": base(5), "homeserver_url": base(5), "room_id": "!r:m", "access_token": matrix }),
+            String::new(),
+        ),
+        ("gitea", json!({ "url": "http://far.proxied.example/", "secret": secret }), String::new()),
+        ("gitea", json!({ "url": "https://tls.proxied.example/", "secret": secret }), String::new()),
+    ] {
+        let mut config = config;
+        config["content_type"] = json!("json");
+        config["is_system_webhook"] = json!(true);
+        let body = json!({ "type": kind, "config": config, "events": ["repository", "push"], "active": true,
+            "authorization_header": header });
+        let made = seen.ask("POST", "/api/v1/admin/hooks", &[], &body.to_string()).await;
+        assert_eq!(made.status, 201, "{kind}: {made:?}");
+    }
+    let hooks = seen.get("/api/v1/admin/hooks").await.json();
+    let first = hooks[0]["id"].to_string();
+    let change = json!({ "config": { "secret": rotated } }).to_string();
+    assert_eq!(seen.ask("PATCH", &format!("/api/v1/admin/hooks/{first}"), &[], &change).await.status, 200);
+    let refused =
+        json!({ "type": "gitea", "config": { "url": format!("ftp://x:{userinfo}@h/"), "content_type": "json" } });
+    assert_eq!(seen.ask("POST", "/api/v1/admin/hooks", &[], &refused.to_string()).await.status, 422);
+
+    assert_eq!(seen.ask("POST", "/api/v1/user/repos", &[], r#"{"name":"told"}"#).await.status, 201);
+    let (unix, hooks) = (seen.unix.clone(), hooks.as_array().expect("a list").len());
+    eventually("everybody was told", async || {
+        let ended = send(&unix, Method::GET, "/api/farrier/v1/deliveries?status=failure", &[], "").await.json();
+        ended.as_array().expect("a list").len() >= hooks
+    })
+    .await;
+    for delivery in seen.get("/api/farrier/v1/deliveries").await.json().as_array().expect("a list") {
+        let detail = seen.get(&format!("/api/farrier/v1/deliveries/{}", text(&delivery["guid"]))).await;
+        assert_eq!(detail.status, 200, "{detail:?}");
+    }
+    assert!(seen.with("******") > 0, "what was hidden is seen to be hidden");
+    HOOKS.into_iter().for_each(|secret| seen.secret(secret));
+}
+
+/// git hears of credentials through its environment, which only the daemon's own user can read; nothing
+/// else shows them.
+const IN_GIT: &[&str] = &["environment of a process"];
+const MIGRATIONS: [Secret; 3] = [
+    Secret::but("a source's password", "wombat-mp-a1b2c", IN_GIT),
+    Secret::but("a source's token", "wombat-mt-d3e4f", IN_GIT),
+    Secret::but("a password in a source's address", "wombat-mu-56789", IN_GIT),
+];
+
+/// Sources that want credentials: one that refuses, one that does not answer, one that is no address.
+pub(super) async fn migrations(program: &Binary, seen: &mut Outputs) {
+    let [password, token, userinfo] = MIGRATIONS.map(|secret| secret.text);
+    let head =
+        b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    let refusing = Source::answering(move |_| Some(head.to_vec())).await;
+    let silent = Source::answering(|_| None).await;
+    let in_address = format!("http://u:{userinfo}@");
+    for wanted in [
+        json!({ "auth_username": "u", "auth_password": password }),
+        json!({ "auth_token": token }),
+        json!({ "clone_addr": refusing.url("x").replacen("http://", &in_address, 1) }),
+        json!({ "clone_addr": format!("{in_address}no.example:1/x") }),
+        json!({ "clone_addr": format!("ssh://u:{userinfo}@h/x") }),
+    ] {
+        let mut body = json!({ "clone_addr": refusing.url("x"), "repo_name": "copy" });
+        for (key, value) in wanted.as_object().expect("an object") {
+            body[key] = value.clone();
+        }
+        let refused = seen.ask("POST", "/api/v1/repos/migrate", &[], &body.to_string()).await;
+        assert_eq!(refused.status, 422, "{refused:?}");
+    }
+    let body = json!({ "clone_addr": silent.url("x").replacen("http://", &in_address, 1), "repo_name": "slow",
+        "auth_username": "u", "auth_password": password });
+    let begun = seen.ask("POST", "/api/v1/repos/migrate", &[("prefer", "respond-async")], &body.to_string()).await;
+    assert_eq!(begun.status, 202, "{begun:?}");
+    eventually("git asks the source", async || silent.requests.load(std::sync::atomic::Ordering::SeqCst) > 0).await;
+    seen.processes(program.id());
+    assert!(seen.with(&silent.address) > 0, "git was seen at work");
+    seen.get("/api/v1/repos/admin/slow").await;
+    assert_eq!(seen.ask("DELETE", "/api/v1/repos/admin/slow", &[], "").await.status, 204);
+    MIGRATIONS.into_iter().for_each(|secret| seen.secret(secret));
+}
