@@ -33,7 +33,7 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Repo(command) => repo::run(command, &endpoint::connect(global).await?, output).await?,
         Command::Hook(command) => return hook::run(command, &endpoint::connect(global).await?, output).await,
         Command::Events(args) => events::run(args, &endpoint::connect(global).await?, output).await?,
-Command::Delivery(command) => return delivery::run(command, &endpoint::connect(global).await?, output).await,
+        Command::Delivery(command) => return delivery::run(command, &endpoint::connect(global).await?, output).await,
         Command::Log(command) => log::run(command, &endpoint::connect(global).await?, output).await?,
         Command::Ci(command) => return ci::run(command, &endpoint::connect(global).await?, output).await,
         Command::Artifact(command) => return artifact::run(command, global, output).await,
