@@ -8,6 +8,8 @@ use std::{error::Error as StdError, io, path::PathBuf};
 use farrier_common::client::ClientError;
 use http::StatusCode;
 
+use crate::denied;
+
 /// All went well.
 pub(crate) const OK: u8 = 0;
 /// Something failed that has no code of its own.
@@ -70,7 +72,13 @@ pub(crate) enum Failure {
 const HINT: &str = "start one with `farrierd`, or say where it is: --socket PATH, --url URL or $FARRIER_SOCKET";
 
 fn looked(at: &[(PathBuf, io::Error)]) -> String {
-    at.iter().fold(String::new(), |text, (path, error)| format!("{text}\n  {}: {error}", path.display()))
+    let user = crate::endpoint::variable("USER").and_then(|user| user.into_string().ok());
+    at.iter().fold(String::new(), |text, (path, error)| {
+        let denied = error.kind() == io::ErrorKind::PermissionDenied;
+        let advice = if denied { denied::advice(path, user.as_deref()) } else { None };
+        let advice = advice.map_or_else(String::new, |advice| format!("\n    {advice}"));
+        format!("{text}\n  {}: {error}{advice}", path.display())
+    })
 }
 
 impl Failure {
@@ -146,8 +154,13 @@ mod tests {
 
     fn refused(number: u16, code: Option<&str>) -> Failure {
         let status = StatusCode::from_u16(number).unwrap();
-        let source =
-            ClientError::Status { status, message: "no".into(), code: code.map(str::to_owned), request_id: None };
+        let source = ClientError::Status {
+            status,
+            message: "no".into(),
+            code: code.map(str::to_owned),
+            request_id: None,
+            retry_after_secs: None,
+        };
         Failure::Call { doing: "making it".into(), source }
     }
 

@@ -8,6 +8,7 @@ mod blocking;
 mod child;
 mod clock;
 mod commands;
+mod denied;
 mod endpoint;
 mod exit;
 mod output;

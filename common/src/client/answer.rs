@@ -4,7 +4,7 @@
 //! object, Twirp object, block-blob XML, plain text) become one [`ClientError::Status`].
 
 use bytes::{Bytes, BytesMut};
-use http::HeaderMap;
+use http::{HeaderMap, header};
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{Answer, Chunks, ClientError};
@@ -37,7 +37,14 @@ pub(super) async fn refused(answer: Answer) -> ClientError {
     let (head, body) = answer.into_parts();
     let text = read(&mut Chunks::new(body), ERROR_MAX_BYTES).await.unwrap_or_default();
     let told = understand(&head.headers, &text);
-    ClientError::Status { status: head.status, message: told.message, code: told.code, request_id: told.request_id }
+    let retry_after = head.headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    ClientError::Status {
+        status: head.status,
+        message: told.message,
+        code: told.code,
+        request_id: told.request_id,
+        retry_after_secs: retry_after,
+    }
 }
 
 async fn read(chunks: &mut Chunks, max: usize) -> Result<Bytes, ClientError> {

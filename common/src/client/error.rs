@@ -55,6 +55,8 @@ pub enum ClientError {
         code: Option<String>,
         /// Finds the request in the daemon's log.
         request_id: Option<String>,
+        /// How long the daemon asks to wait, if it does.
+        retry_after_secs: Option<u64>,
     },
     /// An answer that is not what it should be.
     #[error("the daemon's answer makes no sense: {what}")]
@@ -142,7 +144,7 @@ mod tests {
 
     fn status(number: u16) -> ClientError {
         let status = StatusCode::from_u16(number).unwrap();
-        ClientError::Status { status, message: String::new(), code: None, request_id: None }
+        ClientError::Status { status, message: String::new(), code: None, request_id: None, retry_after_secs: None }
     }
 
     #[test]

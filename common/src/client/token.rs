@@ -35,6 +35,12 @@ impl Token {
         Ok(Self(header))
     }
 
+    /// Its last four characters, to tell it from others; none of one that is short.
+    pub fn ending(&self) -> Option<&str> {
+        let text = self.0.to_str().ok()?;
+        text.get(text.len().checked_sub(4)?..).filter(|_| text.len() >= 32)
+    }
+
     pub(super) fn header(&self) -> HeaderValue {
         self.0.clone()
     }
@@ -56,6 +62,8 @@ mod tests {
         assert_eq!(token.header(), "Bearer s3cret");
         assert!(token.header().is_sensitive());
         assert_eq!(format!("{token:?}"), "Token(…)");
+        assert_eq!(token.ending(), None);
+        assert_eq!(Token::new(&"9f2c".repeat(10)).unwrap().ending(), Some("9f2c"));
     }
 
     #[test]

@@ -60,11 +60,18 @@ pub(crate) enum Action {
     Test,
     Clone,
     Apply,
+    StartDaemon,
+    TypeToken,
+    SocketIdentity,
 }
 
 /// Where a binding holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
+    /// Where no daemon is.
+    Nowhere,
+    /// Where the daemon refuses to be asked.
+    Refused,
     Everywhere,
     List,
     /// Moving in lists and texts.
@@ -118,6 +125,11 @@ use Scope as S;
 
 /// All bindings, the more particular scopes first; within a scope in the order of the hint line.
 pub(crate) static BINDINGS: &[Binding] = &[
+    bind(S::Nowhere, &[C('U')], A::StartDaemon, "start a daemon for this user", "start a daemon"),
+    bind(S::Nowhere, &[C('r')], A::Refresh, "look again now", "look again"),
+    bind(S::Refused, &[C('N')], A::TypeToken, "type another token", "new token"),
+    bind(S::Refused, &[C('i')], A::SocketIdentity, "be who the socket sees", "socket identity"),
+    bind(S::Refused, &[C('r')], A::Refresh, "try again", "retry"),
     bind(S::Repositories, &[Key::Enter, C('l'), Key::Right], A::Open, "open the repository", "open"),
     bind(S::Repositories, &[C('n')], A::New, "new repository", "new").words("repo create").changes(),
     bind(S::Repositories, &[C('M')], A::Migrate, "fetch a repository from elsewhere", "migrate")

@@ -15,6 +15,7 @@ mod list;
 mod net;
 mod run;
 mod screens;
+mod starter;
 mod term;
 mod view;
 mod words;

@@ -16,7 +16,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::{
     app::{App, Effect, Msg},
     caps::Look,
-    copy, net, term, view,
+    copy, net,
+    starter::Starter,
+    term, view,
 };
 use crate::{args::Global, clock, endpoint::variable};
 
@@ -37,6 +39,8 @@ pub(super) fn run(global: &Global, look: Look, read_only: bool) -> io::Result<Ex
     let orders = threads(global, &sender)?;
     let mut terminal = Terminal::new(term::Wire::new(term::stream()?, term::size))?;
     let mut app = App::new(term::size()?, look, read_only, clock::now());
+    let beside = std::env::current_exe().ok();
+    app.world.starter = Starter::find(variable, beside.as_deref().and_then(std::path::Path::parent));
     let begun = Instant::now();
     let mut todo = app.begin();
     let mut drawn: Option<Instant> = None;
@@ -88,6 +92,7 @@ fn carry_out(
     match effect {
         // The network thread lives as long as the process.
         Effect::Ask(ticket, ask) => drop(orders.send(net::Order::Ask(ticket, Box::new(ask)))),
+        Effect::Turn(turn) => drop(orders.send(net::Order::Turn(turn))),
         Effect::Cancel(ticket) => drop(orders.send(net::Order::Cancel(ticket))),
         // What was not copied is still to be seen.
         Effect::Copy(text) => drop(copy::copy(&text, variable("TMUX").is_some(), &mut term::stream()?)),
@@ -117,7 +122,7 @@ fn threads(global: &Global, sender: &Sender<Msg>) -> io::Result<UnboundedSender<
         let tell = move |told| {
             let msg = match told {
                 net::Told::Answer(ticket, result) => Msg::Answer(ticket, result),
-                net::Told::Place(place) => Msg::Place(place),
+                net::Told::Place(place, token) => Msg::Place(place, token),
                 net::Told::Signal(number) => Msg::Signal(number),
                 net::Told::Continued => Msg::Continued,
             };

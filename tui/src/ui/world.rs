@@ -12,7 +12,8 @@ use ratatui::layout::Size;
 use super::{
     caps::Look,
     layer::Layer,
-    net::{Ask, Problem},
+    net::{Ask, Kind, Problem, Turn},
+    starter::Starter,
 };
 
 /// The link to the daemon.
@@ -25,7 +26,7 @@ pub(crate) enum Link {
     /// Nobody answers, since when, and when it is tried again.
     Down { since: Duration, tries: u32, again_at: Duration, problem: Problem },
     /// The daemon answers, but does not want to be asked by this caller.
-    Refused,
+    Refused { problem: Problem },
 }
 
 impl Link {
@@ -35,7 +36,7 @@ impl Link {
             Self::Connecting => "..",
             Self::Up => "ok",
             Self::Down { .. } => "--",
-            Self::Refused => "!!",
+            Self::Refused { .. } => "!!",
         }
     }
 }
@@ -52,6 +53,10 @@ pub(crate) struct World {
     pub(crate) link: Link,
     /// Where the daemon is, in words.
     pub(crate) place: String,
+    /// Which token the daemon is shown, in words.
+    pub(crate) token: Option<String>,
+    /// The daemon that could be started when there is none.
+    pub(crate) starter: Option<Starter>,
     /// What the daemon last said of itself.
     pub(crate) status: Option<Status>,
     pub(crate) read_only: bool,
@@ -62,6 +67,11 @@ pub(crate) struct World {
 }
 
 impl World {
+    /// Whether no daemon answers where daemons usually are, and none has answered before.
+    pub(crate) fn is_nowhere(&self) -> bool {
+        self.status.is_none() && matches!(&self.link, Link::Down { problem, .. } if problem.kind == Kind::Nowhere)
+    }
+
     /// Whether list and detail stand side by side.
     pub(crate) fn split(&self) -> bool {
         self.size.width >= 110 && !self.full_pane
@@ -100,6 +110,8 @@ pub(crate) enum Cmd {
     Hooks(farrier_common::client::RepositoryPath),
     /// Show the deliveries of a hook, or of all.
     Deliveries(Option<u64>),
+    /// Speak to another daemon, or as somebody else.
+    Turn(Turn),
     /// Put a text where it can be pasted from; the second says what it is.
     Copy(String, String),
 }

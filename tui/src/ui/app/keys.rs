@@ -10,6 +10,7 @@ use crate::ui::{
         Help, Layer, Menu, Palette, Reader, Search, Step,
         menu::{Item, Pick},
     },
+    net::Turn,
     words,
     world::{Link, Tone},
 };
@@ -30,7 +31,7 @@ impl App {
             let step = layer.key(key, &self.world);
             return self.step(step);
         }
-        let scopes = self.screen().scopes(&self.world);
+        let scopes = self.scopes();
         match keymap::find(&scopes, key) {
             Some(binding) => self.press(binding),
             None => self.say(Tone::Plain, format!("no action on '{}' here, ? help", key.name())),
@@ -61,11 +62,16 @@ impl App {
                 if let Some(id) = screen.filter(|id| *id != self.current) {
                     self.go(id);
                 }
-                let scopes = self.screen().scopes(&self.world);
+                let scopes = self.scopes();
                 match keymap::of(&scopes).find(|binding| binding.action == action) {
                     Some(binding) => self.press(binding),
                     None => self.say(Tone::Plain, "that means nothing here".to_owned()),
                 }
+            }
+            Step::Run(line) => {
+                self.layers.pop();
+                self.commands.push(line.clone());
+                self.run_line(&line);
             }
             Step::Sort(column) => {
                 self.layers.pop();
@@ -90,6 +96,9 @@ impl App {
 
     /// Why a binding cannot be used now.
     fn off(&self, binding: &Binding) -> Option<String> {
+        if binding.action == Action::StartDaemon && self.world.starter.is_none() {
+            return Some("no farrierd beside this program or in the search path".to_owned());
+        }
         let changes = binding.changes.then(|| self.world.no_changes()).flatten();
         changes.or_else(|| self.screen().off(binding.action))
     }
@@ -107,7 +116,7 @@ impl App {
             Action::LastScreen => self.go(self.last),
             Action::Palette => self.layers.push(Layer::Palette(Palette::new(self.commands.clone()))),
             Action::Help => {
-                let scopes = self.screen().scopes(&self.world);
+                let scopes = self.scopes();
                 self.layers.push(Layer::Help(Help::new(self.screen().id().name(), &scopes)));
             }
             Action::Menu => self.menu(),
@@ -131,6 +140,9 @@ impl App {
                     self.quit();
                 }
             }
+            Action::StartDaemon => self.offer_start(),
+            Action::TypeToken => self.ask_token(),
+            Action::SocketIdentity => self.turn(Turn::Bare),
             action => {
                 self.with(|screen, env| screen.act(action, env));
             }
@@ -155,7 +167,7 @@ impl App {
     }
 
     fn menu(&mut self) {
-        let scopes = self.screen().scopes(&self.world);
+        let scopes = self.scopes();
         let own = keymap::of(&scopes)
             .filter(|binding| {
                 !matches!(binding.scope, Scope::Everywhere | Scope::List | Scope::Moves)
@@ -194,7 +206,7 @@ impl App {
 
     fn details(&mut self) {
         let problem = match &self.world.link {
-            Link::Down { problem, .. } => Some(problem),
+            Link::Down { problem, .. } | Link::Refused { problem } => Some(problem),
             _ => self.screen().problem(),
         };
         let text = problem.map_or_else(|| "nothing went wrong here".to_owned(), |problem| problem.text.clone());

@@ -34,8 +34,14 @@ impl App {
         let ask = if more { self.pending.get(&ticket).cloned() } else { self.pending.remove(&ticket) };
         let Some(ask) = ask else { return };
         self.judge_link(result);
-        if let Ok(Answer::Status(now)) = result {
-            self.world.status = Some(now.0.clone());
+        match result {
+            Ok(Answer::Status(now)) => self.world.status = Some(now.0.clone()),
+            Ok(Answer::Started(log)) => {
+                self.say(Tone::Plain, format!("a daemon answers; its log: {}", log.display()));
+                self.ask(Ask::Status);
+                self.refresh();
+            }
+            _ => {}
         }
         let formed = self.answer_form(ticket, result);
         if let Err(problem) = result
@@ -72,22 +78,26 @@ impl App {
     fn judge_link(&mut self, result: &Result<Answer, Problem>) {
         let now = self.world.now;
         match result {
-            Err(problem) if problem.kind == Kind::Unreachable => {
+            Err(problem) if problem.is_away() || matches!(problem.kind, Kind::Busy(_)) => {
                 let (since, tries) = match &self.world.link {
                     Link::Down { since, tries, again_at, .. } if *again_at > now => (*since, *tries),
                     Link::Down { since, tries, .. } => (*since, tries + 1),
                     _ => (now, 1),
                 };
+                // Who says how long to wait is believed, within reason.
+                let asked = if let Kind::Busy(seconds) = problem.kind { seconds.min(600) * 1_000 } else { 0 };
                 let wait = TRIES[usize::try_from(tries - 1).unwrap_or(0).min(TRIES.len() - 1)];
                 // Programs that lost the daemon together must not come back together.
                 let jitter = u64::from(now.subsec_micros()) % (wait / 5);
-                let again_at = now + Duration::from_millis(wait + jitter);
+                let again_at = now + Duration::from_millis(wait.max(asked) + jitter);
                 self.world.link = Link::Down { since, tries, again_at, problem: problem.clone() };
             }
-            Err(problem) if problem.kind == Kind::Unauthorised => self.world.link = Link::Refused,
+            Err(problem) if problem.kind == Kind::Unauthorised => {
+                self.world.link = Link::Refused { problem: problem.clone() };
+            }
             _ => {
                 let before = std::mem::replace(&mut self.world.link, Link::Up);
-                if matches!(before, Link::Down { .. }) {
+                if matches!(before, Link::Down { .. } | Link::Refused { .. }) {
                     self.say(Tone::Plain, "the daemon answers again".to_owned());
                     self.refresh();
                 }
@@ -98,7 +108,8 @@ impl App {
     /// Asks again whether somebody is there, when it is time.
     pub(super) fn try_link(&mut self) {
         let Link::Down { again_at, .. } = &self.world.link else { return };
-        if self.world.now >= *again_at && !self.pending.values().any(|ask| *ask == Ask::Status) {
+        let busy = self.pending.values().any(|ask| matches!(ask, Ask::Status | Ask::StartDaemon(_)));
+        if self.world.now >= *again_at && !busy {
             self.ask(Ask::Status);
         }
     }

@@ -3,6 +3,7 @@
 //! [`App::update`] takes what happened and answers what is to be done; it reads no clock, touches no
 //! terminal and waits for nothing, so that a test is a list of messages.
 
+mod away;
 mod keys;
 mod link;
 
@@ -15,8 +16,9 @@ use ratatui::layout::Size;
 use super::{
     caps::Look,
     key::Key,
+    keymap::Scope,
     layer::Layer,
-    net::{Answer, Ask, Problem, Ticket},
+    net::{Answer, Ask, Problem, Ticket, Turn},
     screens::{Artifacts, Dashboard, Deliveries, Hooks, Repositories, Screen, ScreenId},
     world::{Cmd, Env, Link, Tone, World},
 };
@@ -28,7 +30,8 @@ pub(crate) enum Msg {
     Paste(String),
     Resized(Size),
     Answer(Ticket, Result<Answer, Problem>),
-    Place(String),
+    /// Where the daemon is, and which token it is shown.
+    Place(String, Option<String>),
     /// A signal that ends the program.
     Signal(u8),
     /// The program goes on after it was stopped.
@@ -42,6 +45,7 @@ pub(crate) enum Msg {
 pub(crate) enum Effect {
     Ask(Ticket, Ask),
     Cancel(Ticket),
+    Turn(Turn),
     Copy(String),
     Repaint,
     Suspend,
@@ -88,6 +92,8 @@ impl App {
                 now: Duration::ZERO,
                 link: Link::Connecting,
                 place: "the daemon".to_owned(),
+                token: None,
+                starter: None,
                 status: None,
                 read_only,
                 paused: false,
@@ -130,7 +136,7 @@ impl App {
                 self.effects.push(Effect::Repaint);
             }
             Msg::Answer(ticket, result) => self.answer(ticket, &result),
-            Msg::Place(place) => self.world.place = place,
+            Msg::Place(place, token) => (self.world.place, self.world.token) = (place, token),
             Msg::Signal(number) => self.effects.push(Effect::Quit(128 + number)),
             Msg::Continued => {
                 self.effects.push(Effect::Repaint);
@@ -179,6 +185,7 @@ impl App {
                 Cmd::Artifacts(path) => self.show_artifacts(path),
                 Cmd::Hooks(path) => self.show_hooks(path),
                 Cmd::Deliveries(hook) => self.show_deliveries(hook),
+                Cmd::Turn(turn) => self.turn(turn),
                 Cmd::Copy(text, what) => {
                     self.say(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));
                     self.effects.push(Effect::Copy(text));
@@ -232,6 +239,17 @@ impl App {
         self.deliveries.choose(hook, &mut env);
         let wants = env.wants;
         self.carry_out(wants);
+    }
+
+    /// Where keys are looked for, the particular first.
+    pub(crate) fn scopes(&self) -> Vec<Scope> {
+        let mut scopes = self.screen().scopes(&self.world);
+        match &self.world.link {
+            Link::Refused { .. } => scopes = vec![Scope::Refused, Scope::Everywhere],
+            _ if self.world.is_nowhere() => scopes = vec![Scope::Nowhere, Scope::Everywhere],
+            _ => {}
+        }
+        scopes
     }
 
     fn refresh(&mut self) {

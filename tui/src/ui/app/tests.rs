@@ -1,5 +1,6 @@
 //! What happens, as lists of messages; what is seen, as snapshots.
 
+mod away;
 mod budgets;
 mod pictures;
 mod story;

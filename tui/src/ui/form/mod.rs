@@ -12,8 +12,8 @@ use super::{
     key::Key,
     layer::Step,
     net::{Problem, Ticket},
-    screens::Purpose,
-    world::World,
+    screens::{Purpose, Wish},
+    world::{Cmd, World},
 };
 
 /// A form.
@@ -127,11 +127,12 @@ impl Form {
             self.focus = first;
             return Step::Stay;
         }
-        match self.purpose.ask(self) {
-            Ok(ask) => {
+        match self.purpose.wish(self) {
+            Ok(Wish::Ask(ask)) => {
                 self.refusal = None;
                 Step::Submit(ask)
             }
+            Ok(Wish::Turn(turn)) => Step::Then(vec![Cmd::Turn(turn)]),
             Err((name, why)) => {
                 self.complain(name, why);
                 Step::Stay

@@ -33,12 +33,19 @@ pub(crate) struct Confirm {
     on_verb: bool,
     opened: Duration,
     ask: Ask,
+    /// Whether it changes something on the daemon, which must be there then.
+    remote: bool,
 }
 
 impl Confirm {
     /// A question that `y` answers.
     pub(crate) fn simple(title: String, lines: Vec<String>, verb: &'static str, ask: Ask, world: &World) -> Self {
-        Self { title, lines, verb, typed: None, on_verb: false, opened: world.now, ask }
+        Self { title, lines, verb, typed: None, on_verb: false, opened: world.now, ask, remote: true }
+    }
+
+    /// A question that `y` answers, about something on this machine.
+    pub(crate) fn local(title: String, lines: Vec<String>, verb: &'static str, ask: Ask, world: &World) -> Self {
+        Self { remote: false, ..Self::simple(title, lines, verb, ask, world) }
     }
 
     /// A question that only `word` answers.
@@ -79,8 +86,12 @@ impl Confirm {
         Step::Stay
     }
 
+    fn off(&self, world: &World) -> Option<String> {
+        world.no_changes().filter(|_| self.remote)
+    }
+
     fn done(&self, world: &World) -> Step {
-        if self.ready() && world.no_changes().is_none() {
+        if self.ready() && self.off(world).is_none() {
             Step::Then(vec![Cmd::Ask(self.ask.clone())])
         } else {
             Step::Stay
@@ -126,7 +137,7 @@ impl Confirm {
         let verb = if self.on_verb { format!("[>{}<]", self.verb) } else { format!("[ {} ]", self.verb) };
         let used = text(buf, row(y), &format!("      {cancel}"), if self.on_verb { Role::Text } else { Role::Key });
         let rest = Rect { x: inner.x + used, width: inner.width.saturating_sub(used), ..row(y) };
-        let note = match (world.no_changes(), self.ready(), &self.typed) {
+        let note = match (self.off(world), self.ready(), &self.typed) {
             (Some(why), ..) => format!("  ({why})"),
             (None, false, _) => "  (not yet)".to_owned(),
             (None, true, Some(_)) => String::new(),

@@ -33,6 +33,8 @@ pub(crate) enum Step {
     Then(Vec<Cmd>),
     /// Close, then act as if a key had been pressed, on a screen if one is named.
     Act(Option<ScreenId>, Action),
+    /// Close, then carry out what was typed.
+    Run(String),
     /// Close, then sort by a column.
     Sort(usize),
     /// Filter while it is typed.

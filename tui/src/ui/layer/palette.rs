@@ -41,6 +41,15 @@ fn entries() -> impl Iterator<Item = Entry> {
     })
 }
 
+/// Commands that want something behind their words.
+const WITH_MORE: &[(&str, &str)] = &[("connect", "speak to another daemon: PATH or URL")];
+
+/// Whether a line is such a command with what it wants.
+fn takes_more(line: &str) -> bool {
+    line.split_once(' ')
+        .is_some_and(|(word, rest)| !rest.trim().is_empty() && WITH_MORE.iter().any(|(known, _)| *known == word))
+}
+
 impl Palette {
     pub(crate) fn new(history: Vec<String>) -> Self {
         Self { line: Line::default(), at: 0, history, back: 0 }
@@ -60,6 +69,10 @@ impl Palette {
             Key::Esc => return Step::Close,
             Key::Enter => {
                 let found = self.found();
+                let typed = self.line.text().trim();
+                if takes_more(typed) {
+                    return Step::Run(typed.to_owned());
+                }
                 return found.get(self.at).map_or(Step::Stay, |entry| Step::Act(entry.screen, entry.action));
             }
             Key::Tab => {
@@ -112,7 +125,11 @@ impl Palette {
             text(buf, at(25), entry.title, if here { role } else { Role::Muted });
         }
         if found.is_empty() && inner.height > 2 {
-            text(buf, row(2), "no such command; Esc closes", Role::Warn);
+            let word = self.line.text().split(' ').next().unwrap_or_default();
+            match WITH_MORE.iter().find(|(known, _)| known.starts_with(word)) {
+                Some((known, what)) => text(buf, row(2), &format!("  {known:<22} {what}"), Role::Text),
+                None => text(buf, row(2), "no such command; Esc closes", Role::Warn),
+            };
         }
         Position { x: inner.x + 2 + cursor, y: inner.y }
     }

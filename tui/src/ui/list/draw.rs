@@ -182,7 +182,7 @@ fn nothing<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf:
         let row = Rect { y, height: 1, ..area };
         if longest >= area.width {
             text(buf, row, line, *role);
-        } else if matches!(feed.load, Load::Failed(_)) {
+        } else if lines.len() > 1 {
             text(buf, Rect { x: area.x + left, width: area.width - left, ..row }, line, *role);
         } else {
             centred(buf, row, line, *role);

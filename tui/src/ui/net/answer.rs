@@ -20,6 +20,8 @@ pub(crate) struct Page<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     Status(Box<(Status, Health)>),
+    /// A daemon answers now; the path is its log.
+    Started(PathBuf),
     Repositories(Page<Repository>),
     Repository(Box<Repository>),
     Branches(Page<Branch>),

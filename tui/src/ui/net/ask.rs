@@ -6,11 +6,15 @@ use farrier_common::{
     client::{HookPlace, RepositoryPath},
 };
 
+use crate::ui::starter::Starter;
+
 /// One question or one wish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
     /// What the daemon says of itself, and what is wrong with it.
     Status,
+    /// A daemon for this user, when there is none.
+    StartDaemon(Box<Starter>),
     /// All repositories that the caller sees.
     Repositories,
     CreateRepository {
@@ -62,6 +66,7 @@ impl Ask {
     pub(crate) fn doing(&self) -> String {
         match self {
             Self::Status => "asking for the status".to_owned(),
+            Self::StartDaemon(starter) => format!("starting {}", starter.program.display()),
             Self::Repositories => "listing repositories".to_owned(),
             Self::CreateRepository { owner, wanted } => format!("making {owner}/{}", wanted.name),
             Self::EditRepository(path, _) => format!("changing {path}"),

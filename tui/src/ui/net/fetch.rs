@@ -33,6 +33,8 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
             let status = client.status().await.map_err(failed())?;
             Answer::Status(Box::new((status, client.health().await.map_err(failed())?)))
         }
+        // What starts a daemon does not need one.
+        Ask::StartDaemon(_) => Answer::Done,
         Ask::Repositories => {
             let open = |found: RepositorySearch| found.data;
             pages(client.repositories(None), open, |repo: &Repository| repo.id, part, Answer::Repositories)

@@ -9,10 +9,11 @@ mod ask;
 mod deliveries;
 mod fetch;
 mod hooks;
+mod lane;
 
 use std::{collections::HashMap, path::PathBuf, time::Duration};
 
-use farrier_common::client::{Client, ClientError};
+use farrier_common::client::{ClientError, Token};
 use futures_util::{
     StreamExt as _,
     future::{AbortHandle, Abortable},
@@ -20,11 +21,12 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
+use self::lane::Lane;
 pub(crate) use self::{
     answer::{Answer, Page, Tree},
     ask::Ask,
 };
-use crate::{args::Global, child::Signals, endpoint, exit::Failure};
+use crate::{args::Global, child::Signals, exit::Failure};
 
 /// A request, by the order in which they were made.
 pub(crate) type Ticket = u64;
@@ -34,6 +36,19 @@ pub(crate) type Ticket = u64;
 pub(crate) enum Order {
     Ask(Ticket, Box<Ask>),
     Cancel(Ticket),
+    /// Speak to another daemon, or as somebody else, from now on.
+    Turn(Turn),
+}
+
+/// Another daemon, or another caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// A path of a socket, or an address.
+    To(String),
+    /// The caller that this token is for.
+    With(Token),
+    /// The caller that the socket sees.
+    Bare,
 }
 
 /// What the network tells.
@@ -41,8 +56,8 @@ pub(crate) enum Order {
 pub(crate) enum Told {
     /// An answer, or a part of one.
     Answer(Ticket, Result<Answer, Problem>),
-    /// Where the daemon is.
-    Place(String),
+    /// Where the daemon is, and which token it is shown, in words.
+    Place(String, Option<String>),
     /// A signal, by its number.
     Signal(u8),
     /// The program goes on after it was stopped.
@@ -52,7 +67,11 @@ pub(crate) enum Told {
 /// How a request failed, for a screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// None of the usual sockets has a daemon behind it.
+    Nowhere,
     Unreachable,
+    /// The daemon asks to wait so many seconds.
+    Busy(u64),
     Unauthorised,
     Forbidden,
     NotFound,
@@ -73,12 +92,17 @@ impl Problem {
     pub(crate) fn line(&self) -> &str {
         self.text.lines().next().unwrap_or_default()
     }
+
+    /// Whether nobody answered.
+    pub(crate) fn is_away(&self) -> bool {
+        matches!(self.kind, Kind::Nowhere | Kind::Unreachable)
+    }
 }
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         let kind = match &failure {
-            Failure::Nowhere(_) => Kind::Unreachable,
+            Failure::Nowhere(_) => Kind::Nowhere,
             Failure::Call { source, .. } => kind(source),
             _ => Kind::Other,
         };
@@ -89,6 +113,9 @@ impl From<Failure> for Problem {
 fn kind(error: &ClientError) -> Kind {
     match error {
         ClientError::Unreachable { .. } | ClientError::Lost { .. } | ClientError::Silent { .. } => Kind::Unreachable,
+        ClientError::Status { status, retry_after_secs: Some(seconds), .. } if matches!(status.as_u16(), 429 | 503) => {
+            Kind::Busy(*seconds)
+        }
         ClientError::Status { status, .. } => match status.as_u16() {
             401 => Kind::Unauthorised,
             403 => Kind::Forbidden,
@@ -126,7 +153,7 @@ async fn requests(
     mut orders: mpsc::UnboundedReceiver<Order>,
     tell: &(impl Fn(Told) -> bool + Clone + 'static),
 ) {
-    let lane = Lane::default();
+    let lane = Lane::new(global);
     let mut running = FuturesUnordered::new();
     let mut handles: HashMap<Ticket, AbortHandle> = HashMap::new();
     loop {
@@ -138,12 +165,13 @@ async fn requests(
                         handle.abort();
                     }
                 }
+                Some(Order::Turn(turn)) => lane.turn(turn).await,
                 Some(Order::Ask(ticket, ask)) => {
                     let (handle, registration) = AbortHandle::new_pair();
                     handles.insert(ticket, handle);
                     let lane = &lane;
                     running.push(async move {
-                        let answered = Abortable::new(lane.answer(global, ticket, *ask, tell), registration).await;
+                        let answered = Abortable::new(lane.answer(ticket, *ask, tell), registration).await;
                         (ticket, answered)
                     });
                 }
@@ -153,49 +181,6 @@ async fn requests(
                 if let Ok(result) = answered && !tell(Told::Answer(ticket, result)) {
                     return;
                 }
-            }
-        }
-    }
-}
-
-/// The way to the daemon, found when it is first needed and looked for again when it is lost.
-#[derive(Debug, Default)]
-struct Lane {
-    client: tokio::sync::Mutex<Option<Client>>,
-}
-
-impl Lane {
-    async fn client(&self, global: &Global, tell: &impl Fn(Told) -> bool) -> Result<Client, Failure> {
-        let mut known = self.client.lock().await;
-        if let Some(client) = &*known {
-            return Ok(client.clone());
-        }
-        let client = endpoint::connect(global).await?;
-        tell(Told::Place(client.endpoint().to_string()));
-        *known = Some(client.clone());
-        Ok(client)
-    }
-
-    async fn answer(
-        &self,
-        global: &Global,
-        ticket: Ticket,
-        ask: Ask,
-        tell: &(impl Fn(Told) -> bool + Clone),
-    ) -> Result<Answer, Problem> {
-        let client = self.client(global, tell).await?;
-        let part = |answer: Answer| {
-            tell(Told::Answer(ticket, Ok(answer)));
-        };
-        match fetch::answer(&client, ask, &part).await {
-            Ok(answer) => Ok(answer),
-            Err(failure) => {
-                let problem = Problem::from(failure);
-                if problem.kind == Kind::Unreachable {
-                    // It may come back somewhere else.
-                    *self.client.lock().await = None;
-                }
-                Err(problem)
             }
         }
     }

@@ -20,7 +20,7 @@ mod repositories;
 
 use std::{fmt::Debug, time::Duration};
 
-use farrier_common::client::{HookPlace, RepositoryPath};
+use farrier_common::client::{HookPlace, RepositoryPath, Token};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
@@ -29,7 +29,7 @@ pub(crate) use self::{
 use super::{
     form::Form,
     keymap::{Action, Scope},
-    net::{Answer, Ask, Problem},
+    net::{Answer, Ask, Problem, Turn},
     world::{Env, World},
 };
 
@@ -83,7 +83,7 @@ impl ScreenId {
     /// The screen that a scope belongs to.
     pub(crate) fn of(scope: Scope) -> Option<Self> {
         match scope {
-            Scope::Everywhere | Scope::List | Scope::Moves => None,
+            Scope::Nowhere | Scope::Refused | Scope::Everywhere | Scope::List | Scope::Moves => None,
             Scope::Dashboard => Some(Self::Dashboard),
             Scope::Repositories | Scope::Repository | Scope::Branches => Some(Self::Repositories),
             Scope::Hooks => Some(Self::Hooks),
@@ -159,6 +159,13 @@ pub(crate) trait Screen: Debug {
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer);
 }
 
+/// What a submitted form wants.
+#[derive(Debug)]
+pub(crate) enum Wish {
+    Ask(Ask),
+    Turn(Turn),
+}
+
 /// What a form is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -168,19 +175,25 @@ pub(crate) enum Purpose {
     CreateBranch(RepositoryPath),
     CreateHook(HookPlace),
     EditHook(HookPlace, i64),
+    /// A token to show the daemon; it is asked for nothing.
+    Token,
 }
 
 impl Purpose {
-    /// What a form asks for, or which field is wrong and why.
-    pub(crate) fn ask(&self, form: &Form) -> Result<Ask, (&'static str, String)> {
-        match self {
-            Self::CreateRepository => Ok(repo_form::create_ask(form)),
-            Self::EditRepository(path) => Ok(repo_form::edit_ask(path, form)),
-            Self::Migrate => repo_form::migrate_ask(form),
-            Self::CreateBranch(path) => Ok(branch_form::ask(path, form)),
-            Self::CreateHook(place) => hook_form::create_ask(place, form),
-            Self::EditHook(place, id) => hook_form::edit_ask(place, *id, form),
-        }
+    /// What a form wants, or which field is wrong and why.
+    pub(crate) fn wish(&self, form: &Form) -> Result<Wish, (&'static str, String)> {
+        Ok(Wish::Ask(match self {
+            Self::CreateRepository => repo_form::create_ask(form),
+            Self::EditRepository(path) => repo_form::edit_ask(path, form),
+            Self::Migrate => repo_form::migrate_ask(form)?,
+            Self::CreateBranch(path) => branch_form::ask(path, form),
+            Self::CreateHook(place) => hook_form::create_ask(place, form)?,
+            Self::EditHook(place, id) => hook_form::edit_ask(place, *id, form)?,
+            Self::Token => {
+                let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
+                return Ok(Wish::Turn(Turn::With(token)));
+            }
+        }))
     }
 }
 

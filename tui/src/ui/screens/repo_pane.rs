@@ -83,10 +83,38 @@ fn overview(repo: &Repository, world: &World, area: Rect, buf: &mut Buffer) {
             y += 1;
         }
     }
+    if repo.empty && repo.farrier_migration.is_none() {
+        y = first_push(repo, Rect { y: y + 1, height: area.bottom().saturating_sub(y + 1), ..area }, buf);
+    }
     if let Some(going) = &repo.farrier_migration {
         let height = area.bottom().saturating_sub(y + 1);
         migration(going, world, Rect { y: y + 1, height, ..area }, buf);
     }
+}
+
+/// How the first commit gets there. Answers the row below.
+fn first_push(repo: &Repository, area: Rect, buf: &mut Buffer) -> u16 {
+    if area.height == 0 {
+        return area.y;
+    }
+    rule(buf, Rect { height: 1, ..area }, "Push to it");
+    let lines = [
+        format!("git remote add farrier {}", repo.clone_url),
+        "git push -u farrier HEAD:main".to_owned(),
+        "w   makes a hook that tells others of pushes".to_owned(),
+        format!("farrier ci exec --repo {} -- farrier artifact upload FILE", repo.full_name),
+    ];
+    let mut y = area.y + 1;
+    for (at, line) in lines.iter().enumerate() {
+        for part in wrapped(line, area.width) {
+            if y >= area.bottom() {
+                return y;
+            }
+            text(buf, Rect { y, height: 1, ..area }, &part, if at < 2 { Role::Accent } else { Role::Muted });
+            y += 1;
+        }
+    }
+    y
 }
 
 fn migration(going: &MigrationProgress, world: &World, area: Rect, buf: &mut Buffer) {

@@ -26,6 +26,16 @@ use crate::ui::{
 const PACE: Duration = Duration::from_secs(5);
 const PACE_MIGRATING: Duration = Duration::from_secs(1);
 
+/// What an empty daemon shows.
+const FIRST_STEPS: &[&str] = &[
+    "No repositories yet.",
+    "",
+    "n   makes one: its page says how to push to it",
+    "M   fetches one from elsewhere",
+    "",
+    "Then, on a repository: w its webhooks, o its runs and artifacts.",
+];
+
 /// What a repository shows of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -379,11 +389,7 @@ impl Screen for Repositories {
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        let place = Place {
-            what: "repositories",
-            empty: &["No repositories yet.", "", "n   makes one", "M   fetches one from elsewhere"],
-            focused: !self.in_detail,
-        };
+        let place = Place { what: "repositories", empty: FIRST_STEPS, focused: !self.in_detail };
         if !world.split() {
             if self.in_detail {
                 repo_pane::draw(self, true, world, area, buf);

@@ -3,6 +3,7 @@
 //! Owns the frame around every screen: tabs, banner, status, hints, layers, the card of a terminal
 //! that is too small. Reads the model and changes nothing of it but where windows stood.
 
+mod page;
 mod paint;
 mod plain;
 
@@ -16,6 +17,7 @@ use super::{
     app::App,
     keymap,
     layer::Layer,
+    net::Kind,
     screens::ScreenId,
     world::{Link, Tone, World},
 };
@@ -45,8 +47,12 @@ fn whole(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
         text(buf, row(body.y), &line, Role::Error);
         body = Rect { y: body.y + 1, height: body.height - 1, ..body };
     }
-    app.screen().draw(&app.world, body, buf);
-    if matches!(app.world.link, Link::Down { .. }) {
+    if let Some(lines) = page::instead(&app.world) {
+        page::draw(&lines, body, buf);
+    } else {
+        app.screen().draw(&app.world, body, buf);
+    }
+    if matches!(app.world.link, Link::Down { .. }) && !app.world.is_nowhere() {
         // Old rows are not to be taken for new ones.
         buf.set_style(body, Role::Muted.style());
     }
@@ -93,9 +99,15 @@ fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
 
 /// What must not be overlooked.
 fn banner(world: &World) -> Option<String> {
-    let Link::Down { since, tries, again_at, .. } = &world.link else { return None };
+    let Link::Down { since, tries, again_at, problem } = &world.link else { return None };
     let gone = world.now.saturating_sub(*since).as_secs();
     let wait = again_at.saturating_sub(world.now).as_secs();
+    if world.is_nowhere() {
+        return None;
+    }
+    if let Kind::Busy(_) = problem.kind {
+        return Some(format!("!! {} asks to wait - try {tries} in {wait} s  r now", world.place));
+    }
     Some(format!(
         "!! No answer from {} for {:02}:{:02} - try {tries} in {wait} s  r now",
         world.place,
@@ -122,7 +134,7 @@ fn hints(app: &App, area: Rect, buf: &mut Buffer) {
     let mut hints: Vec<(String, String)> = if let Some(layer) = app.layers.last() {
         layer.hints()
     } else {
-        let scopes = app.screen().scopes(&app.world);
+        let scopes = app.scopes();
         let shown = keymap::of(&scopes).filter(|binding| !binding.hint.is_empty() && binding.hint != "help");
         shown
             .filter_map(|binding| Some((binding.keys.first()?.name(), binding.hint.to_owned())))

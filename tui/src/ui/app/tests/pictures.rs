@@ -1,7 +1,11 @@
 //! Every screen at four sizes, with and without colours and Unicode, and at all other sizes without
 //! a panic.
 
-use super::{super::*, story::*};
+use super::{
+    super::*,
+    away::{alone, unknown},
+    story::*,
+};
 use crate::ui::{
     caps::{Colors, Glyphs},
     view,
@@ -9,7 +13,7 @@ use crate::ui::{
 
 type Scene = (&'static str, fn(&mut Story));
 
-const SCENES: [Scene; 13] = [
+const SCENES: [Scene; 15] = [
     ("repositories", |story| story.keys("jj ")),
     ("repository", |story| story.keys("jj\n")),
     ("delete", |story| story.keys("D")),
@@ -46,6 +50,14 @@ const SCENES: [Scene; 13] = [
         story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
         story.keys("\n");
         story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
+    }),
+    ("nowhere", |story| {
+        let Size { width, height } = story.app.world.size;
+        *story = alone(width, height);
+    }),
+    ("refused", |story| {
+        let Size { width, height } = story.app.world.size;
+        *story = unknown(width, height);
     }),
     ("lost", |story| {
         story.pass(Duration::from_secs(6));

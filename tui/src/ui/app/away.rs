@@ -1,0 +1,57 @@
+//! Other daemons, other callers, and a daemon where there is none.
+
+use super::{App, Effect};
+use crate::ui::{
+    form::{Field, Form},
+    layer::{Confirm, Layer},
+    net::{Ask, Turn},
+    screens::{Artifacts, Dashboard, Deliveries, Hooks, Purpose, Repositories},
+    world::{Link, Tone},
+};
+
+impl App {
+    /// Offers to start a daemon: what it is, where its data and its log are.
+    pub(super) fn offer_start(&mut self) {
+        let Some(starter) = self.world.starter.clone() else { return };
+        let lines = vec![
+            starter.program.display().to_string(),
+            "It serves this user on a socket of their own and on 127.0.0.1:3000, and keeps its data in ~/.local/share/farrier.".to_owned(),
+            "It goes on when this terminal closes; `kill` ends it in order.".to_owned(),
+            format!("Its log: {}", starter.log.display()),
+        ];
+        let ask = Ask::StartDaemon(Box::new(starter));
+        let question = Confirm::local("Start a daemon for this user".to_owned(), lines, "Start", ask, &self.world);
+        self.layers.push(Layer::Confirm(question));
+    }
+
+    /// Asks for a token, which is shown to nobody.
+    pub(super) fn ask_token(&mut self) {
+        let field = Field::secret("token", "Token").required().help("used until this program ends; kept nowhere");
+        let form = Form::new("Another token", "Use", Purpose::Token, vec![field]);
+        self.layers.push(Layer::Form(Box::new(form)));
+    }
+
+    /// Speaks to another daemon or as another caller. What was seen belongs to the one before.
+    pub(super) fn turn(&mut self, turn: Turn) {
+        let pending: Vec<_> = self.pending.drain().map(|(ticket, _)| ticket).collect();
+        self.effects.extend(pending.into_iter().map(Effect::Cancel));
+        self.effects.push(Effect::Turn(turn));
+        self.layers.clear();
+        (self.world.link, self.world.status, self.world.token) = (Link::Connecting, None, None);
+        self.dashboard = Dashboard::default();
+        self.repositories = Repositories::default();
+        self.hooks = Hooks::default();
+        self.deliveries = Deliveries::default();
+        self.artifacts = Artifacts::default();
+        self.ask(Ask::Status);
+        self.go(self.current);
+    }
+
+    /// Carries out a command that has an argument.
+    pub(super) fn run_line(&mut self, line: &str) {
+        match line.split_once(' ').map(|(word, rest)| (word, rest.trim())) {
+            Some(("connect", place)) if !place.is_empty() => self.turn(Turn::To(place.to_owned())),
+            _ => self.say(Tone::Plain, format!("no such command: {line}")),
+        }
+    }
+}

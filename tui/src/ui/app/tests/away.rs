@@ -1,0 +1,116 @@
+//! No daemon, another daemon, another caller.
+
+use super::{super::*, story::*};
+use crate::ui::{
+    net::{Kind, Turn},
+    starter::Starter,
+};
+
+fn nowhere() -> Problem {
+    Problem { kind: Kind::Nowhere, ..unreachable() }
+}
+
+fn refused() -> Problem {
+    Problem { kind: Kind::Unauthorised, text: "asking for the status: token expired (401)".into() }
+}
+
+fn starter() -> Starter {
+    Starter { program: "/usr/bin/farrierd".into(), log: "/home/ops/.local/state/farrier/farrierd.log".into() }
+}
+
+/// A first start with nothing there.
+pub(super) fn alone(width: u16, height: u16) -> Story {
+    let mut story = Story::new(width, height);
+    story.app.world.starter = Some(starter());
+    story.answer(|ask| *ask == Ask::Repositories, Err(nowhere()));
+    story.answer(|ask| *ask == Ask::Status, Err(nowhere()));
+    story
+}
+
+pub(super) fn unknown(width: u16, height: u16) -> Story {
+    let mut story = Story::new(width, height);
+    story.tell(Msg::Place("http://forge01.lan:3000".into(), Some("from /home/ops/token  (ends with ...9f2c)".into())));
+    story.answer(|ask| *ask == Ask::Repositories, Err(refused()));
+    story
+}
+
+#[test]
+fn where_no_daemon_is_one_is_started_after_a_question() {
+    let mut story = alone(80, 24);
+    let text = story.text();
+    for part in ["looked at", "/run/farrier/farrier.sock", "U   starts one for this user", "its log:", "connect"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    story.asked();
+    story.keys("U");
+    assert!(story.text().contains("Start a daemon for this user"), "{}", story.text());
+    story.pass(Duration::from_millis(300));
+    story.asked();
+    story.keys("\n");
+    assert_eq!(story.asked(), [], "Enter alone starts nothing");
+    story.keys("U");
+    story.pass(Duration::from_millis(300));
+    story.asked();
+    story.keys("y");
+    assert_eq!(story.asked(), [Ask::StartDaemon(Box::new(starter()))]);
+    story.pass(Duration::from_secs(1));
+    assert_eq!(story.asked(), [], "nothing is tried while it starts");
+    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Started("/l.log".into()))));
+    assert_eq!(story.app.world.link, Link::Up);
+    assert!(story.text().contains("a daemon answers; its log: /l.log"), "{}", story.text());
+    assert!(story.asked().contains(&Ask::Repositories));
+}
+
+#[test]
+fn a_daemon_that_cannot_be_started_is_not_offered() {
+    let mut story = alone(80, 24);
+    story.app.world.starter = None;
+    story.keys("U");
+    assert!(story.app.layers.is_empty());
+    assert!(story.text().contains("no farrierd beside this program"), "{}", story.text());
+}
+
+#[test]
+fn what_was_seen_of_one_daemon_is_not_shown_for_another() {
+    let mut story = Story::settled(80, 24);
+    story.asked();
+    story.keys(":connect /tmp/other.sock\n");
+    assert!(story.effects.iter().any(|e| matches!(e, Effect::Turn(Turn::To(to)) if to == "/tmp/other.sock")));
+    assert!(!story.text().contains("infra/gateway"), "{}", story.text());
+    assert_eq!(story.asked(), [Ask::Status, Ask::Repositories]);
+    story.keys(":conn");
+    assert!(story.text().contains("PATH or URL"), "{}", story.text());
+}
+
+#[test]
+fn who_is_refused_can_show_another_token_or_none() {
+    let mut story = unknown(80, 24);
+    let text = story.text();
+    assert!(text.contains("ends with ...9f2c") && text.contains("token expired"), "{text}");
+    story.keys("N");
+    story.keys("s3cret-token");
+    assert!(!story.text().contains("s3cret"), "{}", story.text());
+    story.press(Key::Ctrl('s'));
+    let token = farrier_common::client::Token::new("s3cret-token").unwrap();
+    assert!(story.effects.iter().any(|e| matches!(e, Effect::Turn(Turn::With(with)) if *with == token)));
+    assert!(!format!("{:?}", story.effects).contains("s3cret"));
+    story.answer(|ask| *ask == Ask::Status, Err(refused()));
+    story.keys("i");
+    assert!(story.effects.iter().any(|e| matches!(e, Effect::Turn(Turn::Bare))));
+}
+
+#[test]
+fn who_is_asked_to_wait_waits_as_long() {
+    let mut story = Story::settled(80, 24);
+    story.pass(Duration::from_secs(6));
+    let busy = Problem { kind: Kind::Busy(30), text: "listing repositories: too many (503)".into() };
+    story.answer(|ask| *ask == Ask::Repositories, Err(busy));
+    assert!(story.text().contains("asks to wait - try 1 in 30 s"), "{}", story.text());
+    story.asked();
+    story.pass(Duration::from_secs(29));
+    assert_eq!(story.asked(), []);
+    story.pass(Duration::from_secs(2));
+    assert_eq!(story.asked(), [Ask::Status]);
+    story.tell(Msg::Answer(story.app.tickets, Ok(status())));
+    assert_eq!(story.app.world.link, Link::Up);
+}

@@ -1,0 +1,99 @@
+//! Starting a daemon for this user, when there is none.
+//!
+//! Owns which program is started, where its log goes, and that it outlives the terminal: it gets a
+//! process group of its own, no input, and its words go to a file. It is started with no arguments,
+//! so that it is the daemon that this program looks for by itself.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+const PROGRAM: &str = "farrierd";
+/// Of a log, so much is shown when the daemon does not stay.
+const TAIL_BYTES: usize = 2_000;
+
+/// A daemon that could be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Starter {
+    pub(crate) program: PathBuf,
+    pub(crate) log: PathBuf,
+}
+
+impl Starter {
+    /// The daemon beside this program, or in the search path, and the place for its log.
+    pub(crate) fn find(variable: impl Fn(&str) -> Option<OsString>, beside: Option<&Path>) -> Option<Self> {
+        let directory = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = directory("XDG_STATE_HOME").or_else(|| directory("HOME").map(|home| home.join(".local/state")))?;
+        let search = variable("PATH").unwrap_or_default();
+        let places = beside.map(Path::to_path_buf).into_iter().chain(std::env::split_paths(&search));
+        let program = places.map(|place| place.join(PROGRAM)).find(|file| file.is_absolute() && file.is_file())?;
+        Some(Self { program, log: state.join("farrier").join("farrierd.log") })
+    }
+
+    /// Starts it. Whether it stays is another question.
+    pub(crate) fn start(&self) -> io::Result<Child> {
+        if let Some(directory) = self.log.parent() {
+            fs::create_dir_all(directory)?;
+        }
+        let log = fs::File::options().create(true).append(true).open(&self.log)?;
+        self.command(log)?.spawn()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the one daemon that a user wants to have started")]
+    fn command(&self, log: fs::File) -> io::Result<Command> {
+        let mut command = Command::new(&self.program);
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).process_group(0);
+        Ok(command)
+    }
+
+    /// The end of its log, for a daemon that did not stay.
+    pub(crate) fn last_words(&self) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        let tail = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL_BYTES)..]).into_owned();
+        let lines: Vec<&str> = tail.lines().rev().take(6).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_daemon_beside_this_program_comes_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let (beside, path) = (dir.path().join("a"), dir.path().join("b"));
+        for place in [&beside, &path] {
+            fs::create_dir(place).unwrap();
+        }
+        let set = |name: &str| match name {
+            "HOME" => Some(dir.path().into()),
+            "PATH" => Some(path.clone().into_os_string()),
+            _ => None,
+        };
+        assert_eq!(Starter::find(set, Some(&beside)), None);
+        fs::write(path.join(PROGRAM), "").unwrap();
+        let found = Starter::find(set, Some(&beside)).unwrap();
+        assert_eq!(found.program, path.join(PROGRAM));
+        assert_eq!(found.log, dir.path().join(".local/state/farrier/farrierd.log"));
+        fs::write(beside.join(PROGRAM), "").unwrap();
+        assert_eq!(Starter::find(set, Some(&beside)).unwrap().program, beside.join(PROGRAM));
+        assert_eq!(Starter::find(|_| None, Some(&beside)), None, "nobody knows where its log would go");
+    }
+
+    #[test]
+    fn what_it_said_before_it_ended_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join(PROGRAM);
+        fs::write(&program, "#!/bin/sh\necho the data directory is in use\nexit 1\n").unwrap();
+        let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
+        fs::set_permissions(&program, mode).unwrap();
+        let starter = Starter { program, log: dir.path().join("state/farrierd.log") };
+        assert!(!starter.start().unwrap().wait().unwrap().success());
+        assert_eq!(starter.last_words(), "the data directory is in use");
+    }
+}

@@ -1,0 +1,78 @@
+//! Pages that stand in place of a screen: no daemon, no permission.
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Role, text, wrapped};
+use crate::ui::world::{Link, World};
+
+type Lines = Vec<(Role, String)>;
+
+/// The page that stands in place of every screen, if there is one.
+pub(super) fn instead(world: &World) -> Option<Lines> {
+    match &world.link {
+        Link::Refused { problem } => Some(refused(world, &problem.text)),
+        Link::Down { problem, .. } if world.is_nowhere() => Some(nowhere(world, &problem.text)),
+        _ => None,
+    }
+}
+
+fn nowhere(world: &World, said: &str) -> Lines {
+    let mut lines: Lines = Vec::new();
+    for (at, line) in said.lines().enumerate() {
+        lines.push((if at == 0 { Role::Title } else { Role::Text }, line.to_owned()));
+    }
+    lines.extend([(Role::Text, String::new()), (Role::Title, "What helps".to_owned())]);
+    lines.push(match &world.starter {
+        Some(starter) => (Role::Text, format!("  U   starts one for this user: {}", starter.program.display())),
+        None => (Role::Muted, "  U   would start one, but there is no farrierd beside this program".to_owned()),
+    });
+    if let Some(starter) = &world.starter {
+        lines.push((Role::Muted, format!("      its log: {}", starter.log.display())));
+    }
+    lines.push((Role::Text, format!("  r   looks again now{}", countdown(world))));
+    lines.push((Role::Text, "  :   connect PATH|URL".to_owned()));
+    lines.push((Role::Text, "      systemctl status farrierd     journalctl -u farrierd -n 50".to_owned()));
+    lines
+}
+
+fn countdown(world: &World) -> String {
+    let Link::Down { again_at, .. } = &world.link else { return String::new() };
+    format!("; by itself in {} s", again_at.saturating_sub(world.now).as_secs())
+}
+
+fn refused(world: &World, said: &str) -> Lines {
+    let mut lines = vec![
+        (Role::Error, "401 - the daemon does not know who asks".to_owned()),
+        (Role::Text, String::new()),
+        (Role::Text, format!("Token   {}", world.token.as_deref().unwrap_or("none was shown"))),
+        (Role::Text, format!("Server  {}", world.place)),
+    ];
+    lines.extend(said.lines().map(|line| (Role::Text, line.to_owned())));
+    lines.extend([
+        (Role::Text, String::new()),
+        (Role::Title, "What helps".to_owned()),
+        (Role::Text, "  N   type or paste another token: it is not shown, and not kept".to_owned()),
+        (Role::Text, "  i   show none: be who the socket sees".to_owned()),
+        (Role::Text, "  r   try again".to_owned()),
+    ]);
+    lines
+}
+
+pub(super) fn draw(lines: &Lines, area: Rect, buf: &mut Buffer) {
+    let room = area.width.saturating_sub(6);
+    let broken = lines.iter().flat_map(|(role, line)| {
+        let indent = line.len() - line.trim_start().len();
+        let parts = if line.is_empty() { vec![String::new()] } else { wrapped(line.trim_start(), room) };
+        parts.into_iter().map(move |part| (*role, indent, part)).collect::<Vec<_>>()
+    });
+    let top = area.y + u16::from(area.height > 12);
+    for ((role, indent, line), y) in broken.zip(top..area.bottom()) {
+        let x = 3 + u16::try_from(indent).unwrap_or(0);
+        text(
+            buf,
+            Rect { x: area.x + x.min(area.width), y, width: area.width.saturating_sub(x), height: 1 },
+            &line,
+            role,
+        );
+    }
+}
