@@ -6,6 +6,7 @@
 mod artifact;
 mod blob;
 mod branch;
+mod check;
 mod ci;
 mod commit;
 mod contents;
@@ -31,6 +32,7 @@ pub use self::{
     artifact::{Artifact, ArtifactRun, Artifacts},
     blob::Blob,
     branch::{Branch, CreateBranch, RenameBranch},
+    check::{CheckBranchFilter, CheckedBranch, CheckedBranchFilter, CheckedMigration},
     ci::{BeginRun, BegunJob, Conclusion, EndJob},
     commit::{
         Commit, CommitDetails, CommitFile, CommitMeta, CommitStats, Compare, Note, PayloadCommit, PayloadUser,

@@ -21,6 +21,7 @@ pub mod refs;
 pub mod report;
 mod repository;
 mod source;
+mod survey;
 mod upkeep;
 
 use std::{
@@ -42,6 +43,7 @@ pub use self::{
     locks::RepositoryLock,
     process::GitProcess,
     source::{Source, SourceError},
+    survey::Survey,
 };
 use crate::config;
 

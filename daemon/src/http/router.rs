@@ -255,6 +255,8 @@ routes! {
         get "/log" => farrier::log::get;
         patch "/log" => farrier::log::set;
         get "/events" => farrier::events::get;
+        post "/checks/branch-filter" => farrier::checks::branch_filter;
+        post "/checks/migration" => farrier::checks::migration;
         get "/hooks/types" => farrier::hooks::types;
         get "/hooks/events" => farrier::hooks::events;
         post "/jobs" => farrier::ci::begin;

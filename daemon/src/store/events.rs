@@ -26,6 +26,12 @@ pub async fn after(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Eve
     Ok(read.scan(&Scan::of(range, limit)).await?.into_iter().map(|(_, event)| event).collect())
 }
 
+/// The newest events, the newest first.
+pub async fn newest(read: &impl Read, limit: usize) -> Result<Vec<Event>, StoreError> {
+    let range = Scan { reverse: true, ..Scan::of(Range::prefix(keys::events()), limit) };
+    Ok(read.scan(&range).await?.into_iter().map(|(_, event)| event).collect())
+}
+
 /// Forgets `old`, the oldest events there are, and remembers that there were some.
 pub fn forget(tx: &Tx, old: &[Event]) {
     for event in old {

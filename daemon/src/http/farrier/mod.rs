@@ -1,5 +1,6 @@
 //! `/api/farrier/v1`: what the compatible API has no word for.
 
+pub(super) mod checks;
 pub(super) mod ci;
 pub(super) mod events;
 pub(super) mod hooks;

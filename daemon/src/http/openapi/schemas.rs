@@ -21,7 +21,7 @@ macro_rules! answers {
 pub(super) fn settle(schemas: &mut Map<String, Value>, bodies: &BTreeSet<String>) {
     let answers = answers![
         AccessToken AnnotatedTag ApiSettings AppliedHook ArchiveDownloads Artifact ArtifactRun Artifacts
-        AttachmentSettings BegunJob Blob Branch CollaboratorPermission Commit CommitDetails CommitFile
+        AttachmentSettings BegunJob Blob Branch CheckedBranch CheckedBranchFilter CheckedMigration CollaboratorPermission Commit CommitDetails CommitFile
         CommitMeta CommitStats Compare Contents ContentsLinks CurrentToken Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse
         DiskStatus ErrorBody Event Events FoundUsers
         GitObject GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType Job Jobs LabelTemplate License LicenseEntry ListenerStatus LogFilter

@@ -18,7 +18,7 @@ use self::fanout::Ready;
 pub use self::{
     ledger::Ledger,
     news::{Actor, News},
-    read::{Filter, Page, next_due_ms, page, present, sweep},
+    read::{Filter, Page, newest, next_due_ms, page, present, sweep},
 };
 use crate::{
     app::App,

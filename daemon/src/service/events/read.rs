@@ -82,6 +82,20 @@ pub async fn page(app: &App, identity: &Identity, filter: &Filter, after: u64, l
     }
 }
 
+/// The newest of the last [`PASSED_MAX`] events that are wanted and may be seen, the newest first.
+pub async fn newest(app: &App, identity: &Identity, filter: &Filter) -> Result<Vec<Event>, Error> {
+    access::require_account(identity)?;
+    let snapshot = app.store.read().await?;
+    let mut eyes = Eyes { identity, seen: HashMap::new() };
+    let mut seen = Vec::new();
+    for row in events::newest(&snapshot, PASSED_MAX).await? {
+        if filter.passes(&row) && eyes.see(&snapshot, &row).await? {
+            seen.push(row);
+        }
+    }
+    Ok(seen)
+}
+
 impl Filter {
     fn passes(&self, event: &Event) -> bool {
         self.repository.is_none_or(|wanted| event.repository_id == wanted)

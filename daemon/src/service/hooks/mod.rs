@@ -9,6 +9,7 @@ mod create;
 mod edit;
 mod place;
 mod sweep;
+mod try_filter;
 
 use farrier_proto::store::{Hook, HookScope, HookState};
 
@@ -19,6 +20,7 @@ pub use self::{
     edit::edit,
     place::Place,
     sweep::{next_due_ms, sweep},
+    try_filter::try_filter,
 };
 use super::Error;
 use crate::{

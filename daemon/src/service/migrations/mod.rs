@@ -4,6 +4,7 @@
 //! and a short task does the work: it goes on when the client leaves, ends when the repository is
 //! deleted, and cleans up after itself. What a killed daemon left is cleaned up at the next start.
 
+mod check;
 mod input;
 mod progress;
 mod registry;
@@ -16,7 +17,7 @@ use farrier_proto::store::{Migration, MigrationState, OwnerKind, Repository};
 use tokio::sync::oneshot;
 
 use self::run::Work;
-pub use self::{progress::Progress, registry::Migrations};
+pub use self::{check::check, progress::Progress, registry::Migrations};
 use super::{
     Error, access,
     repositories::{For, Found, create, rules},
@@ -55,13 +56,17 @@ impl Begun {
     }
 }
 
-/// Begins to fetch a repository.
-pub async fn begin(
-    app: &App,
-    identity: &Identity,
-    input: &MigrateRepository,
-    when_failed: WhenFailed,
-) -> Result<Begun, Error> {
+/// What is asked for, in so far as it can be judged before the source is connected to.
+struct Wanted {
+    owner: owners::Owner,
+    /// Without a number.
+    row: Repository,
+    source: Arc<Source>,
+    signed_in: bool,
+}
+
+/// Checks everything that is asked for.
+async fn wanted(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<Wanted, Error> {
     access::require_account(identity)?;
     access::require_more_than_public(identity)?;
     let address = input::address(input)?;
@@ -76,10 +81,22 @@ pub async fn begin(
     row.original_url = address.url.to_string();
     let started_ms = app.now_ms();
     row.migration = Some(Migration { state: MigrationState::Running.into(), started_ms, ..Migration::default() });
-    let new = create::reserve(app, owner, row).await.map_err(|error| match error {
+    create::require_room(app, &owner, &row).await.map_err(|error| match error {
         Error::Forbidden { reason } => Error::invalid("repo_owner", reason),
         error => error,
     })?;
+    Ok(Wanted { owner, row, source, signed_in: address.credentials.is_some() })
+}
+
+/// Begins to fetch a repository.
+pub async fn begin(
+    app: &App,
+    identity: &Identity,
+    input: &MigrateRepository,
+    when_failed: WhenFailed,
+) -> Result<Begun, Error> {
+    let Wanted { owner, row, source, .. } = wanted(app, identity, input).await?;
+    let new = create::number(app, owner, row).await?;
     let id = new.row.id;
     let most = app.config.migration.max_running_per_owner;
     let running = app.migrations.begin(id, new.row.owner_id, most).ok_or_else(|| {

@@ -29,7 +29,7 @@ pub(super) struct Work {
 }
 
 /// Why there is no repository at the end.
-enum Failed {
+pub(super) enum Failed {
     /// The repository was deleted, or the daemon stops.
     Cancelled,
     /// It took too long.
@@ -159,7 +159,7 @@ fn reason(error: &Error) -> String {
     }
 }
 
-fn told(failed: Failed) -> Error {
+pub(super) fn told(failed: Failed) -> Error {
     let invalid = |reason: String| Error::invalid("clone_addr", reason);
     match failed {
         Failed::Cancelled => Error::Exists { message: "the migration was cancelled".into() },

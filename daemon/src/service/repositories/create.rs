@@ -117,12 +117,23 @@ pub(in crate::service) fn fresh(app: &App, owner: &Owner, private: bool, branch:
 
 /// Gives a row its number. What will most likely stop the insertion stops it here, before anything
 /// is made.
-pub(in crate::service) async fn reserve(app: &App, owner: Owner, mut row: Repository) -> Result<New, Error> {
+pub(in crate::service) async fn reserve(app: &App, owner: Owner, row: Repository) -> Result<New, Error> {
+    require_room(app, &owner, &row).await?;
+    number(app, owner, row).await
+}
+
+/// Whether the owner may have one more, and whether its name is free.
+pub(in crate::service) async fn require_room(app: &App, owner: &Owner, row: &Repository) -> Result<(), Error> {
     let snapshot = app.store.read().await?;
-    check_limit(&snapshot, &owner).await?;
-    if repositories::is_taken(&snapshot, &row).await? {
-        return Err(taken(&owner, &row));
+    check_limit(&snapshot, owner).await?;
+    if repositories::is_taken(&snapshot, row).await? {
+        return Err(taken(owner, row));
     }
+    Ok(())
+}
+
+/// Gives a repository its number.
+pub(in crate::service) async fn number(app: &App, owner: Owner, mut row: Repository) -> Result<New, Error> {
     row.id = app.store.next_id(Kind::Repository).await?;
     Ok(New { owner, row, tips: Vec::new() })
 }

@@ -77,7 +77,7 @@ fn of_repositories(word: &str, route: &str, n: usize, mut scene: Scene) -> Optio
             scene.path = path.replace("{name}", "acme");
             scene.body = json!({ "name": format!("{fresh}-{}", route.len()) });
         }
-        ("post", "/repos/migrate") => {
+        ("post", "/repos/migrate" | "/checks/migration") => {
             scene.body = json!({ "clone_addr": "ext::sh", "repo_name": fresh });
         }
         ("get", "/repositories/{id}") => scene.path = path.replace("{id}", "1"),

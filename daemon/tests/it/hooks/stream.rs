@@ -208,3 +208,35 @@ async fn what_is_old_is_forgotten_and_a_reader_that_was_away_hears_so() {
     let page = listed().await;
     assert_eq!(lines(page["events"].as_array().expect("a list")), ["repository created admin/new"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_branch_filter_is_tried_on_the_branches_that_were_pushed_last() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let branches: Vec<String> = (0..6).map(|n| format!("release/{n}")).chain(["feat/x".to_owned()]).collect();
+    world.admin("post", "/user/repos", json!({ "name": "tool", "auto_init": true, "private": true }), 201).await;
+    for name in &branches {
+        let body = json!({ "new_branch_name": name, "old_ref_name": "main" });
+        world.admin("post", "/repos/admin/tool/branches", body, 201).await;
+    }
+    let address = "/api/farrier/v1/checks/branch-filter";
+    let check = async |body: Value| send(&world.farrier.unix(), Method::POST, address, &[], body.to_string()).await;
+    let checked = check(json!({ "branch_filter": "release/*", "repository": "admin/tool" })).await.json();
+    let found = checked["branches"].as_array().expect("a list");
+    let names: Vec<&str> = found.iter().map(|one| one["name"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["feat/x", "release/5", "release/4", "release/3", "release/2"]);
+    assert_eq!(found.iter().filter(|one| one["passes"] == json!(true)).count(), 4);
+    assert_eq!(found[0]["repository"], json!("admin/tool"));
+    assert_eq!(check(json!({})).await.json()["branches"].as_array().map(Vec::len), Some(5));
+    for (field, body) in
+        [("branch_filter", json!({ "branch_filter": "{a" })), ("repository", json!({ "repository": "tool" }))]
+    {
+        let refused = check(body).await;
+        assert_eq!((refused.status, &refused.json()["field"]), (422, &json!(field)), "{refused:?}");
+    }
+    // Who may not read the repository learns nothing of its branches.
+    let token = format!("token {}", world.farrier.token("octo", &["all"]).await);
+    let headers = [("authorization", token.as_str())];
+    let others = send(&world.farrier.unix(), Method::POST, address, &headers, "{}").await;
+    assert_eq!(others.json(), json!({ "branches": [] }));
+}

@@ -77,6 +77,38 @@ async fn intervals_are_checked_before_anything_is_made() {
 }
 
 #[tokio::test]
+async fn a_migration_that_is_only_asked_about_makes_nothing() {
+    let farrier = daemon().await;
+    let check = async |body: Value| {
+        send(&farrier.unix(), Method::POST, "/api/farrier/v1/checks/migration", &[], body.to_string()).await
+    };
+    let source = Source::of(original(&farrier).await, false).await;
+    let before = farrier.directories();
+    let good = json!({ "clone_addr": source.url(""), "repo_name": "copy", "auth_token": "s3cret" });
+    let checked = check(good.clone()).await;
+    assert_eq!(checked.status, 200, "{checked:?}");
+    let json = checked.json();
+    assert_eq!((&json["branches"], &json["tags"], &json["head"]), (&json!(2), &json!(1), &json!("trunk")));
+    assert_eq!((&json["object_format_name"], &json["signed_in"]), (&json!("sha1"), &json!(true)));
+    assert!(json["free_bytes"].as_i64() > Some(0) && json["max_bytes"].as_i64() > Some(0), "{json}");
+    assert_eq!(farrier.show("/api/v1/repos/admin/copy").await.status, 404);
+    assert_eq!(farrier.directories(), before);
+    for (field, value, status) in [
+        ("repo_name", json!("original"), 409),
+        ("repo_name", json!("a..b"), 422),
+        ("repo_owner", json!("nobody"), 422),
+        ("clone_addr", json!("http://127.0.0.1:1/x"), 422),
+        ("clone_addr", json!("http://10.0.0.1/x"), 422),
+    ] {
+        let mut body = good.clone();
+        body[field] = value;
+        let refused = check(body).await;
+        assert_eq!(refused.status, status, "{field}: {refused:?}");
+        assert!(!refused.text().contains("s3cret"));
+    }
+}
+
+#[tokio::test]
 async fn places_that_are_not_for_others_are_not_connected_to() {
     let farrier = TestDaemon::start().await;
     let source = Source::answering(|_| None).await;
