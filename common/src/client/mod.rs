@@ -10,6 +10,7 @@ mod answer;
 mod artifacts;
 mod body;
 mod branches;
+mod checks;
 mod ci;
 mod deliveries;
 mod endpoint;

@@ -110,6 +110,8 @@ pub(crate) enum Cmd {
     Hooks(farrier_common::client::RepositoryPath),
     /// Show the deliveries of a hook, or of all.
     Deliveries(Option<u64>),
+    /// Show one delivery of a hook.
+    Inspect(u64, String),
     /// Speak to another daemon, or as somebody else.
     Turn(Turn),
     /// Put a text where it can be pasted from; the second says what it is.

@@ -78,6 +78,12 @@ impl App {
                 self.with(|screen, _| screen.sort(column));
             }
             Step::Filter(text) => self.filter(&text),
+            Step::Wonder(name, ask) => {
+                let ticket = self.ask(ask.clone());
+                if let Some(Layer::Form(form)) = self.layers.last_mut() {
+                    form.wonders(name, ask, ticket);
+                }
+            }
             Step::Submit(ask) => {
                 let ticket = self.ask(ask);
                 if let Some(Layer::Form(form)) = self.layers.last_mut() {

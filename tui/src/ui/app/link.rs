@@ -65,6 +65,13 @@ impl App {
 
     /// A form that waits for this answer closes, or shows what is wrong.
     fn answer_form(&mut self, ticket: Ticket, result: &Result<Answer, Problem>) -> bool {
+        for layer in &mut self.layers {
+            if let Layer::Form(form) = layer
+                && form.told(ticket, result)
+            {
+                return true;
+            }
+        }
         let Some(at) = self.layers.iter().position(|layer| layer.ticket() == Some(ticket)) else { return false };
         match (result, &mut self.layers[at]) {
             (Err(problem), Layer::Form(form)) => form.refused(problem),
@@ -132,6 +139,9 @@ fn changes(ask: &Ask) -> bool {
             | Ask::Hooks(_)
             | Ask::HookEvents
             | Ask::Events { .. }
+            | Ask::CheckName(_)
+            | Ask::CheckBranchFilter(_)
+            | Ask::CheckMigration(_)
             | Ask::Deliveries { .. }
             | Ask::Delivery(_)
             | Ask::Branches(_)

@@ -184,7 +184,8 @@ impl App {
                 Cmd::Open(layer) => self.layers.push(*layer),
                 Cmd::Artifacts(path) => self.show_artifacts(path),
                 Cmd::Hooks(path) => self.show_hooks(path),
-                Cmd::Deliveries(hook) => self.show_deliveries(hook),
+                Cmd::Deliveries(hook) => self.show_deliveries(|screen, env| screen.choose(hook, env)),
+                Cmd::Inspect(hook, id) => self.show_deliveries(|screen, env| screen.inspect(hook, id, env)),
                 Cmd::Turn(turn) => self.turn(turn),
                 Cmd::Copy(text, what) => {
                     self.say(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));
@@ -233,10 +234,10 @@ impl App {
         self.carry_out(wants);
     }
 
-    fn show_deliveries(&mut self, hook: Option<u64>) {
+    fn show_deliveries(&mut self, show: impl FnOnce(&mut Deliveries, &mut Env)) {
         self.go(ScreenId::Deliveries);
         let mut env = Env::new(&self.world);
-        self.deliveries.choose(hook, &mut env);
+        show(&mut self.deliveries, &mut env);
         let wants = env.wants;
         self.carry_out(wants);
     }

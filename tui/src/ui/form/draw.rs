@@ -68,9 +68,15 @@ impl Form {
             if let Some(error) = &field.error {
                 let lines = wrapped(&format!("! {error}"), room);
                 rows.extend(lines.into_iter().map(|line| Row::Note(Role::Error, line)));
+            } else if let Some((role, note)) = self.note(field.name) {
+                rows.extend(wrapped(&note, room).into_iter().map(|line| Row::Note(role, line)));
             } else if at == self.focus && !field.help.is_empty() {
                 rows.push(Row::Note(Role::Muted, field.help.to_owned()));
             }
+        }
+        if let Some((role, note)) = self.note("") {
+            rows.push(Row::Blank);
+            rows.extend(wrapped(&note, room).into_iter().map(|line| Row::Note(role, line)));
         }
         rows.push(Row::Blank);
         rows.push(Row::Buttons);
@@ -91,7 +97,12 @@ impl Form {
                 bracketed(buf, place, &shown, role);
                 here.then_some(Position { x: place.x + 1 + cursor, y: place.y })
             }
-            Kind::Secret(typed) => {
+            Kind::Secret(typed, true) => {
+                let (shown, cursor) = typed.window(room.saturating_sub(1));
+                bracketed(buf, place, &shown, role);
+                here.then_some(Position { x: place.x + 1 + cursor, y: place.y })
+            }
+            Kind::Secret(typed, false) => {
                 let stars = if typed.text().is_empty() { "" } else { "********" };
                 bracketed(buf, place, stars, role);
                 let end = u16::try_from(stars.len()).unwrap_or(0);
@@ -118,7 +129,6 @@ impl Form {
     }
 
     fn buttons(&self, world: &World, line: Rect, buf: &mut Buffer) {
-        let (cancel, submit) = (self.fields.len(), self.fields.len() + 1);
         let button =
             |at: usize, word: &str| if self.focus == at { format!("[>{word}<]") } else { format!("[ {word} ]") };
         let note = if self.discarding {
@@ -136,7 +146,7 @@ impl Form {
         };
         let role = |at: usize| if self.focus == at { Role::Selected } else { Role::Text };
         let mut rest = Rect { x: line.x + LABEL.min(line.width), width: line.width.saturating_sub(LABEL), ..line };
-        for (at, word) in [(cancel, "Cancel"), (submit, self.verb)] {
+        for (at, word) in (self.fields.len()..).zip(std::iter::once("Cancel").chain(self.verbs.iter().copied())) {
             let used = text(buf, rest, &button(at, word), role(at)) + 2;
             rest = Rect { x: rest.x + used.min(rest.width), width: rest.width.saturating_sub(used), ..rest };
         }

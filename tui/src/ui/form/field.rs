@@ -8,7 +8,7 @@ use crate::ui::{key::Key, line::Line};
 pub(crate) enum Kind {
     Text(Line),
     /// Never shown, whatever its length.
-    Secret(Line),
+    Secret(Line, bool),
     Toggle(bool),
     /// One of several: the words, and which.
     Choice(Vec<&'static str>, usize),
@@ -43,7 +43,7 @@ impl Field {
     }
 
     pub(crate) fn secret(name: &'static str, label: &'static str) -> Self {
-        Self::new(name, label, Kind::Secret(Line::default()))
+        Self::new(name, label, Kind::Secret(Line::default(), false))
     }
 
     pub(crate) fn toggle(name: &'static str, label: &'static str, on: bool) -> Self {
@@ -86,7 +86,7 @@ impl Field {
     pub(crate) fn text(&self) -> &str {
         match &self.kind {
             Kind::Text(line) => line.text().trim(),
-            Kind::Secret(line) => line.text(),
+            Kind::Secret(line, _) => line.text(),
             Kind::Toggle(_) | Kind::Many(_) => "",
             Kind::Choice(words, at) => words.get(*at).copied().unwrap_or_default(),
         }
@@ -97,7 +97,7 @@ impl Field {
             Kind::Toggle(on) => *on,
             Kind::Choice(_, at) => *at > 0,
             Kind::Many(many) => !many.names(false).is_empty(),
-            Kind::Text(_) | Kind::Secret(_) => !self.text().is_empty(),
+            Kind::Text(_) | Kind::Secret(..) => !self.text().is_empty(),
         }
     }
 
@@ -112,7 +112,7 @@ impl Field {
     /// Takes a key; false if it means nothing here.
     pub(super) fn key(&mut self, key: Key) -> bool {
         match &mut self.kind {
-            Kind::Text(line) | Kind::Secret(line) => line.key(key),
+            Kind::Text(line) | Kind::Secret(line, _) => line.key(key),
             Kind::Many(many) => many.key(key),
             Kind::Toggle(on) => {
                 let switched = matches!(key, Key::Char(' ') | Key::Left | Key::Right);
@@ -131,8 +131,22 @@ impl Field {
         }
     }
 
+    /// Types `text` in place of what was typed.
+    pub(crate) fn fill(&mut self, text: &str) {
+        if let Kind::Text(line) | Kind::Secret(line, _) = &mut self.kind {
+            *line = Line::new(text);
+        }
+    }
+
+    /// Whether a secret can be read.
+    pub(crate) fn show(&mut self, on: bool) {
+        if let Kind::Secret(_, shown) = &mut self.kind {
+            *shown = on;
+        }
+    }
+
     pub(super) fn paste(&mut self, text: &str) {
-        if let Kind::Text(line) | Kind::Secret(line) = &mut self.kind {
+        if let Kind::Text(line) | Kind::Secret(line, _) = &mut self.kind {
             line.paste(text);
         }
     }

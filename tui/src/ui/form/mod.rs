@@ -6,8 +6,10 @@
 mod draw;
 mod field;
 mod many;
+mod notes;
 
 pub(crate) use self::field::{Field, Kind};
+use self::notes::Note;
 use super::{
     key::Key,
     layer::Step,
@@ -22,10 +24,15 @@ pub(crate) struct Form {
     pub(crate) title: String,
     pub(crate) purpose: Purpose,
     pub(crate) fields: Vec<Field>,
-    /// Words on the button that submits.
-    verb: &'static str,
-    /// A field, or the number of fields for Cancel and one more for the other button.
+    /// Words on the buttons behind Cancel; the last one is what most people want.
+    verbs: Vec<&'static str>,
+    /// A field, or, from the number of fields on, Cancel and the other buttons.
     focus: usize,
+    /// The button that was pressed last.
+    pressed: &'static str,
+    notes: Vec<Note>,
+    /// Whether an answer was lost: what was asked for may have been done.
+    lost: bool,
     /// What the daemon said.
     refusal: Option<String>,
     /// The request that it waits for.
@@ -41,13 +48,38 @@ impl Form {
             title: title.into(),
             purpose,
             fields,
-            verb,
+            verbs: vec![verb],
             focus: 0,
+            pressed: verb,
+            notes: Vec::new(),
+            lost: false,
             refusal: None,
             ticket: None,
             changed: false,
             discarding: false,
         }
+    }
+
+    /// Another button before the one that most people want.
+    #[must_use]
+    pub(crate) fn also(mut self, verb: &'static str) -> Self {
+        self.verbs.insert(self.verbs.len() - 1, verb);
+        self
+    }
+
+    /// The button that was pressed.
+    pub(crate) fn pressed(&self) -> &'static str {
+        self.pressed
+    }
+
+    /// Whether what it asks for may have been done already.
+    pub(crate) fn may_be_done(&self) -> bool {
+        self.lost
+    }
+
+    /// A field, to be changed because another one was.
+    pub(crate) fn field_mut(&mut self, name: &str) -> Option<&mut Field> {
+        self.fields.iter_mut().find(|field| field.name == name)
     }
 
     /// The text of a field.
@@ -69,7 +101,7 @@ impl Form {
             self.discarding = false;
             return if matches!(key, Key::Char('y' | 'Y')) { Step::Close } else { Step::Stay };
         }
-        let (cancel, submit) = (self.fields.len(), self.fields.len() + 1);
+        let (cancel, last) = (self.fields.len(), self.fields.len() + self.verbs.len());
         if let Some(field) = self.fields.get_mut(self.focus)
             && field.key(key)
         {
@@ -77,16 +109,20 @@ impl Form {
             if field.error.is_some() {
                 field.check();
             }
+            let (purpose, name) = (self.purpose.clone(), field.name);
+            purpose.changed(self, name);
             return Step::Stay;
         }
         match key {
-            Key::Tab | Key::Down => self.go((self.focus + 1) % (submit + 1)),
-            Key::BackTab | Key::Up => self.go((self.focus + submit) % (submit + 1)),
-            Key::Right if self.focus == cancel => self.go(submit),
-            Key::Left if self.focus == submit => self.go(cancel),
-            Key::Enter if self.focus < cancel => self.go(self.focus + 1),
-            Key::Enter | Key::Char(' ') if self.focus == submit => return self.submit(world),
-            Key::Ctrl('s') => return self.submit(world),
+            Key::Tab | Key::Down => return self.go((self.focus + 1) % (last + 1)),
+            Key::BackTab | Key::Up => return self.go((self.focus + last) % (last + 1)),
+            Key::Right if (cancel..last).contains(&self.focus) => return self.go(self.focus + 1),
+            Key::Left if self.focus > cancel => return self.go(self.focus - 1),
+            Key::Enter if self.focus < cancel => return self.go(self.focus + 1),
+            Key::Enter | Key::Char(' ') if self.focus > cancel => {
+                return self.press(self.verbs[self.focus - cancel - 1], world);
+            }
+            Key::Ctrl('s') => return self.press(self.verbs[self.verbs.len() - 1], world),
             Key::Enter | Key::Char(' ') if self.focus == cancel => return Step::Close,
             Key::Esc if self.changed => self.discarding = true,
             Key::Esc => return Step::Close,
@@ -105,17 +141,23 @@ impl Form {
     }
 
     /// Moves the focus; a field is checked when it is left, never while it is first typed.
-    fn go(&mut self, to: usize) {
-        if let Some(field) = self.fields.get_mut(self.focus) {
-            field.check();
+    fn go(&mut self, to: usize) -> Step {
+        let from = std::mem::replace(&mut self.focus, to);
+        let Some(field) = self.fields.get_mut(from) else { return Step::Stay };
+        field.check();
+        let (wrong, name) = (field.error.is_some(), field.name);
+        if wrong {
+            self.forget_note(name);
+            return Step::Stay;
         }
-        self.focus = to;
+        self.wonder(name)
     }
 
-    fn submit(&mut self, world: &World) -> Step {
+    fn press(&mut self, verb: &'static str, world: &World) -> Step {
         if self.ticket.is_some() {
             return Step::Stay;
         }
+        self.pressed = verb;
         if let Some(why) = world.no_changes() {
             self.refusal = Some(why);
             return Step::Stay;
@@ -132,6 +174,7 @@ impl Form {
                 self.refusal = None;
                 Step::Submit(ask)
             }
+            Ok(Wish::Check(ask)) => Step::Wonder("", ask),
             Ok(Wish::Turn(turn)) => Step::Then(vec![Cmd::Turn(turn)]),
             Err((name, why)) => {
                 self.complain(name, why);
@@ -153,6 +196,7 @@ impl Form {
     /// The daemon refused: beside the field that it names, or on top.
     pub(crate) fn refused(&mut self, problem: &Problem) {
         self.ticket = None;
+        self.lost |= problem.is_away();
         let plain = |text: &str| text.replace(['_', ' '], "").to_lowercase();
         let text = plain(&problem.text);
         let named = self.fields.iter().find(|field| text.contains(&format!("[{}]", plain(field.name))));

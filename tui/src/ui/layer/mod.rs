@@ -39,6 +39,8 @@ pub(crate) enum Step {
     Sort(usize),
     /// Filter while it is typed.
     Filter(String),
+    /// Ask about a field of the form, and stay.
+    Wonder(&'static str, Ask),
     /// Ask, and stay until the answer is there.
     Submit(Ask),
 }

@@ -50,6 +50,13 @@ pub(crate) enum Answer {
     Each(Vec<(i64, Option<String>)>),
     /// The same, for things that have identifiers.
     EachOf(Vec<(String, Option<String>)>),
+    /// A hook was made or is there, and was tested: the delivery, or why there is none.
+    Tested {
+        hook: i64,
+        delivery: Result<String, String>,
+    },
+    /// Whether something that was asked about is good, and what is to be said of it.
+    Verdict(bool, String),
     /// It is done.
     Done,
 }

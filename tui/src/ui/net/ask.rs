@@ -2,11 +2,23 @@
 //! network gets one.
 
 use farrier_common::{
-    api::{CreateBranch, CreateHook, CreateRepository, EditHook, EditRepository, MigrateRepository},
+    api::{CheckBranchFilter, CreateBranch, CreateHook, CreateRepository, EditHook, EditRepository, MigrateRepository},
     client::{HookPlace, RepositoryPath},
 };
 
 use crate::ui::starter::Starter;
+
+/// A hook to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NewHook {
+    pub(crate) place: HookPlace,
+    pub(crate) wanted: CreateHook,
+    /// Whether it is tested at once.
+    pub(crate) test: bool,
+    /// Set when the answer to an earlier try was lost: a hook like this one with a higher number is
+    /// the one that was to be made.
+    pub(crate) unless_above: Option<i64>,
+}
 
 /// One question or one wish.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +43,7 @@ pub(crate) enum Ask {
     Hooks(HookPlace),
     /// What hooks can hear of.
     HookEvents,
-    CreateHook(HookPlace, Box<CreateHook>),
+    CreateHook(Box<NewHook>),
     EditHook(HookPlace, i64, Box<EditHook>),
     DeleteHook(HookPlace, i64),
     TestHook(HookPlace, i64),
@@ -51,6 +63,12 @@ pub(crate) enum Ask {
     Events {
         after: Option<i64>,
     },
+    /// Whether a name is free.
+    CheckName(RepositoryPath),
+    /// What a branch filter does.
+    CheckBranchFilter(Box<CheckBranchFilter>),
+    /// Whether a source answers, and what it has.
+    CheckMigration(Box<MigrateRepository>),
     /// Runs, their jobs and their artifacts.
     Runs(RepositoryPath),
     DeleteArtifacts(RepositoryPath, Vec<i64>),
@@ -77,7 +95,10 @@ impl Ask {
             Self::DeleteBranch(path, name) => format!("deleting {name} of {path}"),
             Self::Hooks(_) => "listing hooks".to_owned(),
             Self::HookEvents => "asking for the events of hooks".to_owned(),
-            Self::CreateHook(..) => "making the hook".to_owned(),
+            Self::CreateHook(_) => "making the hook".to_owned(),
+            Self::CheckName(path) => format!("looking whether {path} is free"),
+            Self::CheckBranchFilter(_) => "trying the branch filter".to_owned(),
+            Self::CheckMigration(wanted) => format!("asking {}", wanted.clone_addr),
             Self::EditHook(_, id, _) => format!("changing hook {id}"),
             Self::DeleteHook(_, id) => format!("deleting hook {id}"),
             Self::TestHook(_, id) => format!("testing hook {id}"),

@@ -9,7 +9,7 @@ use farrier_common::{
 use indicatif::ProgressBar;
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Page, answer::Tree, deliveries, hooks};
+use super::{Answer, Ask, Page, answer::Tree, checks, deliveries, hooks};
 use crate::{
     blocking,
     exit::Failure,
@@ -69,6 +69,9 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::ApplyHook(_)) => hooks::answer(client, ask).await.map_err(failed())?,
         ask @ (Ask::Recover(_) | Ask::Deliveries { .. } | Ask::Delivery(_) | Ask::Redeliver(_)) => {
             deliveries::answer(client, ask).await.map_err(failed())?
+        }
+        ask @ (Ask::CheckName(_) | Ask::CheckBranchFilter(_) | Ask::CheckMigration(_)) => {
+            checks::answer(client, ask).await.map_err(failed())?
         }
         Ask::Events { after } => follow(client, after, part).await.map_err(failed())?,
         Ask::Runs(path) => Answer::Runs(Box::new(tree(client, &path).await.map_err(failed())?)),

@@ -1,30 +1,56 @@
 //! Carrying out what is asked about hooks.
 
+use std::collections::BTreeSet;
+
 use farrier_common::{
     api::Hook,
     client::{Client, ClientError, HookPlace},
 };
 
-use super::{Answer, Ask};
+use super::{Answer, Ask, NewHook};
 
 /// Answers `ask`, which is about hooks.
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
         Ask::Hooks(place) => Answer::Hooks(list(client, &place).await?),
         Ask::HookEvents => Answer::HookEvents(client.hook_events().await?),
-        Ask::CreateHook(place, wanted) => Answer::Hook(Box::new(client.create_hook(&place, &wanted).await?)),
+        Ask::CreateHook(new) => create(client, &new).await?,
         Ask::EditHook(place, id, wanted) => Answer::Hook(Box::new(client.edit_hook(&place, id, &wanted).await?)),
         Ask::DeleteHook(place, id) => {
             client.delete_hook(&place, id).await?;
             Answer::Done
         }
-        Ask::TestHook(place, id) => {
-            client.test_hook(&place, id).await?;
-            Answer::Done
-        }
+        Ask::TestHook(place, id) => Answer::Tested { hook: id, delivery: Ok(client.test_hook(&place, id).await?) },
         Ask::ApplyHook(id) => apply(client, id).await?,
         _ => Answer::Done,
     })
+}
+
+/// Makes a hook once, however often it is asked for it.
+async fn create(client: &Client, new: &NewHook) -> Result<Answer, ClientError> {
+    let made = match new.unless_above {
+        Some(above) => list(client, &new.place).await?.into_iter().find(|hook| hook.id > above && is_like(hook, new)),
+        None => None,
+    };
+    let hook = match made {
+        Some(hook) => hook,
+        None => client.create_hook(&new.place, &new.wanted).await?,
+    };
+    if !new.test {
+        return Ok(Answer::Hook(Box::new(hook)));
+    }
+    // The hook is there, whatever becomes of its test.
+    let delivery = client.test_hook(&new.place, hook.id).await.map_err(|error| error.to_string());
+    Ok(Answer::Tested { hook: hook.id, delivery })
+}
+
+fn is_like(hook: &Hook, new: &NewHook) -> bool {
+    let url = new.wanted.config.as_ref().and_then(|config| config.get("url"));
+    let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+    url == Some(&hook.url)
+        && hook.r#type == new.wanted.r#type
+        && hook.branch_filter == new.wanted.branch_filter
+        && sorted(&hook.events_exact) == sorted(&new.wanted.events_exact)
 }
 
 async fn list(client: &Client, place: &HookPlace) -> Result<Vec<Hook>, ClientError> {

@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod checks;
 mod deliveries;
 mod fetch;
 mod hooks;
@@ -24,7 +25,7 @@ use tokio::sync::mpsc;
 use self::lane::Lane;
 pub(crate) use self::{
     answer::{Answer, Page, Tree},
-    ask::Ask,
+    ask::{Ask, NewHook},
 };
 use crate::{args::Global, child::Signals, exit::Failure};
 

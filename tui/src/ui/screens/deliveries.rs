@@ -65,6 +65,14 @@ impl Deliveries {
         self.start_over(env);
     }
 
+    /// Shows one delivery of a hook as soon as it is listed.
+    pub(crate) fn inspect(&mut self, hook: u64, delivery: String, env: &mut Env) {
+        self.state = 0;
+        self.choose(Some(hook), env);
+        self.rows.list.select(delivery);
+        self.reading = true;
+    }
+
     fn start_over(&mut self, env: &mut Env) {
         self.rows.stop(env);
         self.rows.empty();

@@ -3,22 +3,31 @@
 use std::collections::BTreeMap;
 
 use farrier_common::{
-    api::{CreateHook, EditHook, Hook, HookEvent},
+    api::{CheckBranchFilter, CreateHook, EditHook, Hook, HookEvent},
     client::HookPlace,
 };
 
 use super::Purpose;
 use crate::ui::{
     form::{Field, Form},
-    net::Ask,
+    net::{Ask, NewHook},
 };
 
+/// A word of the choice of secrets.
+const GENERATED: &str = "generated";
+/// Shorter secrets can be guessed.
+const SECRET_SHORT: usize = 16;
 const TYPES: [&str; 4] = ["farrier", "gitea", "forgejo", "gogs"];
 
 fn url(text: &str) -> Option<String> {
     let known = ["http://", "https://"];
-    if known.iter().any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty())) {
-        return None;
+    if let Some(rest) = known.iter().find_map(|scheme| text.strip_prefix(scheme)).filter(|rest| !rest.is_empty()) {
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        return match host.rsplit_once('@') {
+            Some(_) => Some("user and password do not belong here; the auth header is the place for them".to_owned()),
+            None if host.is_empty() => Some("there is no host in it".to_owned()),
+            None => None,
+        };
     }
     // A scheme that is nearly right is worth a guess.
     let rest = text.trim_start_matches(|c: char| c.is_ascii_alphabetic()).trim_start_matches([':', '/']);
@@ -47,8 +56,9 @@ fn fields(place: &HookPlace, from: &Hook, secrets: &[&'static str], known: &[Hoo
         Field::line("url", "URL", &from.url).required().checked(url),
         Field::choice("content_type", "Content", &["json", "form"], at(&["json", "form"], &from.content_type)),
         Field::choice("secret_mode", "Secret", secrets, 0).help("signs deliveries; shown by nobody afterwards"),
-        Field::secret("secret", "Secret text").help("only when it is typed"),
-        Field::secret("authorization_header", "Auth header").help("the whole value; empty: as it is"),
+        Field::secret("secret", "Secret text").help("only when it is typed or generated"),
+        Field::toggle("show", "Show it", false).help("so that the receiver can be given the same"),
+        Field::secret("authorization_header", "Auth header").help("the whole value; empty: none, or as it is"),
         Field::line("branch_filter", "Branches", &from.branch_filter)
             .help("a pattern such as {main,release/*}; empty: all"),
         Field::choice("events", "Events", &["chosen", "all"], usize::from(all)),
@@ -58,7 +68,11 @@ fn fields(place: &HookPlace, from: &Hook, secrets: &[&'static str], known: &[Hoo
     fields
 }
 
-pub(super) fn create(place: HookPlace, from: Option<&Hook>, known: &[HookEvent]) -> Form {
+/// The button that also sends a test.
+pub(super) const AND_TEST: &str = "Create + test";
+
+/// `above` is the highest number of the hooks that are there.
+pub(super) fn create(place: HookPlace, above: i64, from: Option<&Hook>, known: &[HookEvent]) -> Form {
     let plain = Hook {
         active: true,
         r#type: TYPES[0].to_owned(),
@@ -66,13 +80,14 @@ pub(super) fn create(place: HookPlace, from: Option<&Hook>, known: &[HookEvent])
         events_exact: vec!["push".to_owned()],
         ..Hook::default()
     };
-    let fields = fields(&place, from.unwrap_or(&plain), &["none", "typed", "made up"], known);
-    Form::new("New hook", "Create", Purpose::CreateHook(place), fields)
+    let fields = fields(&place, from.unwrap_or(&plain), &["none", "typed", GENERATED], known);
+    let form = Form::new("New hook", "Create", Purpose::CreateHook(place, above), fields);
+    form.also(AND_TEST)
 }
 
 pub(super) fn edit(place: HookPlace, hook: &Hook, known: &[HookEvent]) -> Form {
     let secrets: &[&str] =
-        if hook.has_secret { &["as it is", "typed", "made up", "remove"] } else { &["none", "typed", "made up"] };
+        if hook.has_secret { &["as it is", "typed", GENERATED, "remove"] } else { &["none", "typed", GENERATED] };
     let fields = fields(&place, hook, secrets, known);
     let purpose = Purpose::EditHook(place, hook.id);
     Form::new(format!("Edit hook {}", hook.id), "Save", purpose, fields)
@@ -83,11 +98,53 @@ type Refusal = (&'static str, String);
 /// The secret that the form asks for; none when there is to be none or it stays.
 fn secret(form: &Form) -> Result<Option<String>, Refusal> {
     match form.text("secret_mode") {
-        "typed" if form.text("secret").is_empty() => Err(("secret", "needed: it is to be typed".to_owned())),
-        "typed" => Ok(Some(form.text("secret").to_owned())),
-        "made up" => made_up().map(Some),
+        "typed" | GENERATED if form.text("secret").is_empty() => {
+            Err(("secret", "needed: it is to be typed".to_owned()))
+        }
+        "typed" | GENERATED => Ok(Some(form.text("secret").to_owned())),
         _ => Ok(None),
     }
+}
+
+/// A generated secret is put where it can be read; what is typed becomes a typed one.
+pub(super) fn changed(form: &mut Form, name: &str) {
+    match name {
+        "secret_mode" => {
+            let made =
+                if form.text("secret_mode") == GENERATED { made_up().unwrap_or_default() } else { String::new() };
+            if let Some(field) = form.field_mut("secret") {
+                field.fill(&made);
+            }
+        }
+        "show" => {
+            let on = form.is_on("show");
+            if let Some(field) = form.field_mut("secret") {
+                field.show(on);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What is worth a second thought.
+pub(super) fn remark(form: &Form, name: &str) -> Option<String> {
+    match name {
+        "url" if form.text("url").starts_with("http://") => {
+            Some("http: what is sent can be read on the way".to_owned())
+        }
+        "secret" if (1..SECRET_SHORT).contains(&form.text("secret").len()) => {
+            Some(format!("shorter than {SECRET_SHORT} characters: it may be guessed"))
+        }
+        _ => None,
+    }
+}
+
+/// What the daemon knows about a field.
+pub(super) fn wonder(place: &HookPlace, form: &Form, name: &str) -> Option<Ask> {
+    let filter = form.text("branch_filter");
+    let repository = if let HookPlace::Repository(path) = place { path.to_string() } else { String::new() };
+    let wanted = CheckBranchFilter { branch_filter: filter.to_owned(), repository };
+    (name == "branch_filter" && !filter.is_empty()).then(|| Ask::CheckBranchFilter(Box::new(wanted)))
 }
 
 /// `whsec_` and 32 random bytes, which also receivers of the common standard understand.
@@ -118,7 +175,7 @@ fn config(form: &Form) -> Result<BTreeMap<String, String>, Refusal> {
     Ok(config)
 }
 
-pub(super) fn create_ask(place: &HookPlace, form: &Form) -> Result<Ask, Refusal> {
+pub(super) fn create_ask(place: &HookPlace, above: i64, form: &Form) -> Result<Ask, Refusal> {
     let wanted = CreateHook {
         r#type: form.text("type").to_owned(),
         config: Some(config(form)?),
@@ -128,7 +185,12 @@ pub(super) fn create_ask(place: &HookPlace, form: &Form) -> Result<Ask, Refusal>
         active: form.is_on("active"),
         ..CreateHook::default()
     };
-    Ok(Ask::CreateHook(place.clone(), Box::new(wanted)))
+    Ok(Ask::CreateHook(Box::new(NewHook {
+        place: place.clone(),
+        wanted,
+        test: form.pressed() == AND_TEST,
+        unless_above: form.may_be_done().then_some(above),
+    })))
 }
 
 pub(super) fn edit_ask(place: &HookPlace, id: i64, form: &Form) -> Result<Ask, Refusal> {
@@ -157,6 +219,8 @@ mod tests {
         assert_eq!(guess, "not an absolute address; did you mean https://ci.example.net/hook ?");
         assert!(url("ftp://h").unwrap().contains("looks like"));
         assert!(url("https://").is_some());
+        assert!(url("https://u:p@h/x").unwrap().contains("auth header"));
+        assert_eq!(url("https://h/@x"), None);
     }
 
     #[test]

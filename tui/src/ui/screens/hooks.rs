@@ -73,6 +73,11 @@ impl Hooks {
         }
     }
 
+    /// The highest number there is, to tell new ones.
+    fn highest(&self) -> i64 {
+        self.all.iter().map(|hook| hook.id).max().unwrap_or(0)
+    }
+
     fn again(&mut self, env: &mut Env) {
         self.feed.stop(env);
         self.feed.ask(Ask::Hooks(self.place.clone()), env);
@@ -134,9 +139,17 @@ impl Hooks {
                 _ => env.tell(format!("hook {id} saved")),
             },
             (Ask::DeleteHook(_, id), _) => env.tell(format!("hook {id} deleted")),
-            (Ask::TestHook(_, id), _) => {
-                env.tell(format!("hook {id} is being tested"));
-                env.want(Cmd::Deliveries(u64::try_from(*id).ok()));
+            (Ask::CreateHook(_) | Ask::TestHook(..), Answer::Tested { hook, delivery }) => {
+                if let Ask::CreateHook(_) = ask {
+                    self.feed.list.select(*hook);
+                }
+                match delivery {
+                    Ok(delivery) => {
+                        env.tell(format!("hook {hook} is being tested"));
+                        env.want(Cmd::Inspect(u64::try_from(*hook).unwrap_or_default(), delivery.clone()));
+                    }
+                    Err(why) => env.warn(format!("hook {hook} is made, but not tested: {why}")),
+                }
             }
             (Ask::ApplyHook(id), Answer::Applied { copied, skipped }) => {
                 env.tell(format!("hook {id}: {copied} copies made, {skipped} repositories skipped"));
@@ -266,9 +279,14 @@ impl Screen for Hooks {
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
         match action {
             Action::Open => env.want(Cmd::Deliveries(self.here().and_then(|hook| u64::try_from(hook.id).ok()))),
-            Action::New => env.open(Layer::Form(Box::new(hook_form::create(self.place.clone(), None, &self.known)))),
+            Action::New => env.open(Layer::Form(Box::new(hook_form::create(
+                self.place.clone(),
+                self.highest(),
+                None,
+                &self.known,
+            )))),
             Action::Clone => {
-                let form = hook_form::create(self.place.clone(), self.target(), &self.known);
+                let form = hook_form::create(self.place.clone(), self.highest(), self.target(), &self.known);
                 env.open(Layer::Form(Box::new(form)));
             }
             Action::Edit => {

@@ -163,6 +163,8 @@ pub(crate) trait Screen: Debug {
 #[derive(Debug)]
 pub(crate) enum Wish {
     Ask(Ask),
+    /// Only find out whether it would go well.
+    Check(Ask),
     Turn(Turn),
 }
 
@@ -173,7 +175,8 @@ pub(crate) enum Purpose {
     EditRepository(RepositoryPath),
     Migrate,
     CreateBranch(RepositoryPath),
-    CreateHook(HookPlace),
+    /// The number is the highest of the hooks that were there.
+    CreateHook(HookPlace, i64),
     EditHook(HookPlace, i64),
     /// A token to show the daemon; it is asked for nothing.
     Token,
@@ -185,15 +188,48 @@ impl Purpose {
         Ok(Wish::Ask(match self {
             Self::CreateRepository => repo_form::create_ask(form),
             Self::EditRepository(path) => repo_form::edit_ask(path, form),
-            Self::Migrate => repo_form::migrate_ask(form)?,
+            Self::Migrate => {
+                let wanted = repo_form::migrate_wanted(form)?;
+                if form.pressed() == repo_form::CHECK {
+                    return Ok(Wish::Check(Ask::CheckMigration(wanted)));
+                }
+                Ask::MigrateRepository(wanted)
+            }
             Self::CreateBranch(path) => branch_form::ask(path, form),
-            Self::CreateHook(place) => hook_form::create_ask(place, form)?,
+            Self::CreateHook(place, above) => hook_form::create_ask(place, *above, form)?,
             Self::EditHook(place, id) => hook_form::edit_ask(place, *id, form)?,
             Self::Token => {
                 let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
                 return Ok(Wish::Turn(Turn::With(token)));
             }
         }))
+    }
+}
+
+impl Purpose {
+    /// Changes other fields because one was changed.
+    pub(crate) fn changed(&self, form: &mut Form, name: &str) {
+        if let Self::CreateHook(..) | Self::EditHook(..) = self {
+            hook_form::changed(form, name);
+        }
+    }
+
+    /// What is to be said of a field at once.
+    pub(crate) fn remark(&self, form: &Form, name: &str) -> Option<String> {
+        match self {
+            Self::CreateHook(..) | Self::EditHook(..) => hook_form::remark(form, name),
+            _ => None,
+        }
+    }
+
+    /// What is to be found out about a field that was left.
+    pub(crate) fn wonder(&self, form: &Form, name: &str) -> Option<Ask> {
+        match self {
+            Self::CreateRepository => repo_form::wonder(form, name, "owner", "name"),
+            Self::Migrate => repo_form::wonder(form, name, "repo_owner", "repo_name"),
+            Self::CreateHook(place, _) | Self::EditHook(place, _) => hook_form::wonder(place, form, name),
+            _ => None,
+        }
     }
 }
 

@@ -13,6 +13,8 @@ use crate::ui::{
 };
 
 const DESCRIPTION_MAX: usize = 2_048;
+/// The button that only asks.
+pub(super) const CHECK: &str = "Check";
 
 fn name(text: &str) -> Option<String> {
     names::check_repository(text).err().map(|error| error.to_string())
@@ -100,10 +102,17 @@ pub(super) fn migrate(login: &str) -> Form {
         Field::line("auth_username", "User", "").help("at the source; only with a password"),
         Field::secret("auth_secret", "Token or password").help("sent to the source, kept nowhere"),
     ];
-    Form::new("Migrate a repository", "Migrate", Purpose::Migrate, fields)
+    Form::new("Migrate a repository", "Migrate", Purpose::Migrate, fields).also(CHECK)
 }
 
-pub(super) fn migrate_ask(form: &Form) -> Result<Ask, (&'static str, String)> {
+/// Whether the name is free, asked when owner or name was left.
+pub(super) fn wonder(form: &Form, left: &str, owner: &str, name: &str) -> Option<Ask> {
+    let named = left == name && !form.text(name).is_empty();
+    named.then(|| format!("{}/{}", form.text(owner), form.text(name)).parse().ok().map(Ask::CheckName)).flatten()
+}
+
+/// What a submitted or checked form wants.
+pub(super) fn migrate_wanted(form: &Form) -> Result<Box<MigrateRepository>, (&'static str, String)> {
     let secret = form.text("auth_secret").to_owned();
     let (username, password, token) = match form.text("auth") {
         "token" if secret.is_empty() => return Err(("auth_secret", "needed to sign in with a token".to_owned())),
@@ -114,7 +123,7 @@ pub(super) fn migrate_ask(form: &Form) -> Result<Ask, (&'static str, String)> {
         "user and password" => (form.text("auth_username").to_owned(), secret, String::new()),
         _ => Default::default(),
     };
-    Ok(Ask::MigrateRepository(Box::new(MigrateRepository {
+    Ok(Box::new(MigrateRepository {
         clone_addr: form.text("clone_addr").to_owned(),
         repo_owner: form.text("repo_owner").to_owned(),
         repo_name: form.text("repo_name").to_owned(),
@@ -124,5 +133,5 @@ pub(super) fn migrate_ask(form: &Form) -> Result<Ask, (&'static str, String)> {
         auth_password: password,
         auth_token: token,
         ..MigrateRepository::default()
-    })))
+    }))
 }

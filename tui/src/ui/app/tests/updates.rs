@@ -290,7 +290,9 @@ fn a_hook_is_made_with_what_was_chosen_and_a_secret_that_nobody_typed() {
     story.keys("\t\t  ");
     story.press(Key::Ctrl('s'));
     let asked = story.asked();
-    let [Ask::CreateHook(_, wanted)] = asked.as_slice() else { panic!("{asked:?}") };
+    let [.., Ask::CreateHook(new)] = asked.as_slice() else { panic!("{asked:?}") };
+    let wanted = &new.wanted;
+    assert!(!new.test && new.unless_above.is_none());
     let config = wanted.config.as_ref().unwrap();
     assert_eq!((wanted.events_exact.as_slice(), wanted.active), (["push".to_owned()].as_slice(), true));
     assert_eq!((config["url"].as_str(), config["is_system_webhook"].as_str()), ("https://ci.example.net/hook", "true"));

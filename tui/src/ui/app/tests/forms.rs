@@ -1,0 +1,154 @@
+//! Forms: what they find out, what they ask for, what they never do twice.
+
+use farrier_common::api::CheckBranchFilter;
+
+use super::{super::*, pictures::on_hooks, story::*};
+
+fn hook_form(width: u16, height: u16) -> Story {
+    let mut story = Story::settled(width, height);
+    on_hooks(&mut story);
+    story.asked();
+    story.keys("n\t\t");
+    story.tell(Msg::Paste("https://ci.example.net/hook".into()));
+    story
+}
+
+fn tabs(story: &mut Story, many: usize) {
+    for _ in 0..many {
+        story.press(Key::Tab);
+    }
+}
+
+/// To the button that is `back` places before the last one.
+fn button(story: &mut Story, back: usize) {
+    story.press(Key::Ctrl('a'));
+    while !story.text().contains(">Cancel<") {
+        story.press(Key::Tab);
+    }
+    tabs(story, 2 - back);
+}
+
+#[test]
+fn a_hook_that_is_made_and_tested_is_seen_being_tested() {
+    let mut story = hook_form(80, 24);
+    button(&mut story, 1);
+    assert!(story.text().contains("[>Create + test<]"), "{}", story.text());
+    story.asked();
+    story.keys("\n");
+    let asked = story.asked();
+    let [Ask::CreateHook(new)] = asked.as_slice() else { panic!("{asked:?}") };
+    assert!(new.test);
+    let made = Answer::Tested { hook: 22, delivery: Ok(delivery(14, "pending", 0).guid) };
+    story.tell(Msg::Answer(story.app.tickets, Ok(made)));
+    assert!(story.app.layers.is_empty());
+    assert_eq!(story.app.current, ScreenId::Deliveries);
+    story.answer(|ask| *ask == Ask::Deliveries { status: "", hook: Some(22) }, Ok(deliveries()));
+    story.answer(|ask| matches!(ask, Ask::Delivery(id) if id.ends_with("14")), Ok(detail(delivery(14, "pending", 0))));
+    assert!(story.text().contains("connection refused"), "{}", story.text());
+}
+
+#[test]
+fn a_hook_that_could_not_be_tested_is_there_all_the_same() {
+    let mut story = hook_form(80, 24);
+    button(&mut story, 1);
+    story.keys("\n");
+    let made = Answer::Tested { hook: 22, delivery: Err("it is switched off".into()) };
+    story.tell(Msg::Answer(story.app.tickets, Ok(made)));
+    assert!(story.text().contains("hook 22 is made, but not tested: it is switched off"), "{}", story.text());
+    assert_eq!(story.app.current, ScreenId::Hooks);
+}
+
+#[test]
+fn a_hook_whose_answer_was_lost_is_not_made_twice() {
+    let mut story = hook_form(80, 24);
+    story.press(Key::Ctrl('s'));
+    story.tell(Msg::Answer(story.app.tickets, Err(unreachable())));
+    assert_eq!(story.app.layers.len(), 1, "nothing that was typed is lost");
+    story.pass(Duration::from_secs(1));
+    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    story.asked();
+    story.press(Key::Ctrl('s'));
+    let asked = story.asked();
+    let [Ask::CreateHook(new)] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!(new.unless_above, Some(21), "hooks above that are looked at first");
+}
+
+#[test]
+fn a_branch_filter_is_tried_when_it_is_left_and_not_while_it_is_typed() {
+    let mut story = hook_form(120, 40);
+    tabs(&mut story, 6);
+    story.keys("main");
+    assert_eq!(story.asked(), []);
+    story.press(Key::Tab);
+    let filter = CheckBranchFilter { branch_filter: "main".into(), repository: String::new() };
+    assert_eq!(story.asked(), [Ask::CheckBranchFilter(Box::new(filter))]);
+    let said = Answer::Verdict(true, "matches 2 of the last 5 pushed branches".into());
+    story.tell(Msg::Answer(story.app.tickets, Ok(said)));
+    assert!(story.text().contains("ok: matches 2 of the last 5"), "{}", story.text());
+    story.press(Key::BackTab);
+    story.press(Key::Tab);
+    assert_eq!(story.asked(), [], "the same is not asked twice");
+    story.press(Key::BackTab);
+    story.keys("{");
+    story.press(Key::Tab);
+    let refused = refusal("trying the branch filter: [branch_filter]: a { has no } (422)");
+    story.tell(Msg::Answer(story.app.tickets, Err(refused)));
+    assert!(story.text().contains("a { has no }"), "{}", story.text());
+    assert_eq!(story.app.notice(), None, "it is said where it belongs");
+}
+
+#[test]
+fn a_generated_secret_is_shown_on_request_and_is_what_is_sent() {
+    let mut story = hook_form(120, 40);
+    tabs(&mut story, 2);
+    story.keys("  ");
+    assert!(story.text().contains("********") && !story.text().contains("whsec_"), "{}", story.text());
+    tabs(&mut story, 2);
+    story.keys(" ");
+    let text = story.text();
+    let shown = text.split('[').find(|part| part.starts_with("whsec_")).unwrap().split(']').next().unwrap().trim();
+    story.press(Key::Ctrl('s'));
+    let asked = story.asked();
+    let [.., Ask::CreateHook(new)] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!(new.wanted.config.as_ref().unwrap()["secret"], shown);
+}
+
+#[test]
+fn what_is_odd_about_an_address_or_a_secret_is_said_and_stops_nothing() {
+    let mut story = hook_form(120, 40);
+    story.press(Key::Ctrl('u'));
+    story.tell(Msg::Paste("http://ci.example.net/hook".into()));
+    story.press(Key::Tab);
+    assert!(story.text().contains("! http: what is sent can be read"), "{}", story.text());
+    tabs(&mut story, 1);
+    story.keys(" \tshort\t");
+    assert!(story.text().contains("shorter than 16 characters"), "{}", story.text());
+    story.press(Key::Ctrl('s'));
+    assert!(matches!(story.asked().as_slice(), [.., Ask::CreateHook(_)]));
+}
+
+#[test]
+fn a_migration_is_checked_before_anything_is_made() {
+    let mut story = Story::settled(80, 24);
+    story.asked();
+    story.keys("M");
+    story.tell(Msg::Paste("https://h/a.git".into()));
+    story.keys("\t\tlake2\t");
+    assert_eq!(story.asked(), [Ask::CheckName("admin/lake2".parse().unwrap())]);
+    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Verdict(true, "admin/lake2 is free".into()))));
+    assert!(story.text().contains("ok: admin/lake2 is free"), "{}", story.text());
+    button(&mut story, 1);
+    assert!(story.text().contains("[>Check<]"), "{}", story.text());
+    story.keys("\n");
+    assert!(matches!(story.asked().as_slice(), [Ask::CheckMigration(wanted)] if wanted.repo_name == "lake2"));
+    assert!(story.text().contains(".."), "{}", story.text());
+    let said = Answer::Verdict(true, "the address answers: 12 branches".into());
+    story.tell(Msg::Answer(story.app.tickets, Ok(said)));
+    assert!(story.text().contains("the address answers: 12 branches") && story.app.layers.len() == 1);
+    story.keys("\n");
+    let refused = refusal("asking https://h/a.git: [CloneAddr]: authentication failed at the source (422)");
+    story.tell(Msg::Answer(story.app.tickets, Err(refused)));
+    assert!(story.text().contains("! asking https://h/a.git"), "{}", story.text());
+    story.press(Key::Ctrl('s'));
+    assert!(matches!(story.asked().as_slice(), [.., Ask::MigrateRepository(wanted)] if wanted.repo_name == "lake2"));
+}
