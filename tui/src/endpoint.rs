@@ -11,7 +11,11 @@ use std::{
 
 use farrier_common::client::{Client, Endpoint, Token, probe_socket};
 
-use crate::{args::Global, exit::Failure};
+use crate::{
+    args::Global,
+    config::{Config, Server},
+    exit::Failure,
+};
 
 const SERVICE_SOCKET: &str = "/run/farrier/farrier.sock";
 
@@ -29,11 +33,27 @@ enum Choice {
 
 /// A client for the daemon, with the token that the flags name.
 pub(crate) async fn connect(global: &Global) -> Result<Client, Failure> {
+    let global = &configured(global, &Config::load(variable).server, variable("FARRIER_SOCKET").is_some());
     let token = match &global.token_file {
         Some(path) => Some(read_token(path)?),
         None => None,
     };
-    client(choose(global, None, variable)?, token).await
+    let client = client(choose(global, None, variable)?, token).await?;
+    Ok(if global.read_only { client.read_only() } else { client })
+}
+
+/// Adds what the configuration says. A token of the file belongs to the daemon of the file.
+fn configured(global: &Global, server: &Server, named: bool) -> Global {
+    let mut global = global.clone();
+    global.read_only |= server.read_only;
+    if !named && global.socket.is_none() && global.url.is_none() {
+        global.socket.clone_from(&server.socket);
+        if server.socket.is_none() {
+            global.url.clone_from(&server.url);
+        }
+        global.token_file = global.token_file.or_else(|| server.token_file.clone());
+    }
+    global
 }
 
 /// A client for the artifact service of the job that this process runs in.
@@ -142,6 +162,23 @@ mod tests {
         }
         let https = Global { url: Some("https://h".into()), ..Global::default() };
         assert_eq!(choose(&https, None, environment(&[])).unwrap_err().code(), crate::exit::USAGE);
+    }
+
+    #[test]
+    fn the_file_names_the_daemon_that_nobody_else_names() {
+        let server = Server {
+            url: Some("http://h".into()),
+            token_file: Some("/token".into()),
+            read_only: true,
+            ..Server::default()
+        };
+        let none = Global::default();
+        let from_file = configured(&none, &server, false);
+        assert_eq!((from_file.url.as_deref(), from_file.token_file.is_some()), (Some("http://h"), true));
+        let flag = Global { socket: Some("/s".into()), ..Global::default() };
+        for other in [configured(&none, &server, true), configured(&flag, &server, false)] {
+            assert_eq!((other.url, other.token_file, other.read_only), (None, None, true));
+        }
     }
 
     #[tokio::test]

@@ -8,6 +8,7 @@ mod blocking;
 mod child;
 mod clock;
 mod commands;
+mod config;
 mod denied;
 mod endpoint;
 mod exit;
@@ -20,11 +21,23 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{CommandFactory as _, Parser as _};
 
-use self::{args::Cli, exit::Failure, output::Output};
+use self::{
+    args::{Cli, Command},
+    exit::Failure,
+    output::Output,
+};
 
 /// The command line, for manual pages and completions.
 pub fn command() -> clap::Command {
     Cli::command()
+}
+
+/// A place of the full screen, and its keys: names, what they do, and what a configuration calls it.
+pub type KeysOfPlace = (String, Vec<(Vec<String>, &'static str, String)>);
+
+/// The keys of the full screen, place by place, for the manual.
+pub fn keys() -> Vec<KeysOfPlace> {
+    ui::keys()
 }
 
 /// Runs the program with `args`, the first of which is its name.
@@ -38,15 +51,16 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let output = Output::new(&cli.global);
-    let Some(command) = cli.command else {
-        if ui::possible() {
-            return ui::open(&cli.global, cli.looks).unwrap_or_else(|failure| {
+    let command = match cli.command {
+        Some(command) => command,
+        None if ui::possible() => {
+            return ui::open(&cli.global, &cli.looks).unwrap_or_else(|failure| {
                 let _ = output.error(&failure);
                 ExitCode::from(failure.code())
             });
         }
-        let _ = output.note(&Cli::command().render_help().to_string());
-        return ExitCode::from(exit::USAGE);
+        // Where there is no terminal, the same question has a short answer.
+        None => Command::Status,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {

@@ -3,7 +3,7 @@
 //!
 //! A program of its own, so that neither farrier nor farrierd carries what only packages need.
 
-use std::{fs, io, path::Path, process::ExitCode};
+use std::{fmt::Write as _, fs, io, path::Path, process::ExitCode};
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
@@ -32,6 +32,7 @@ fn generate(dir: &Path) -> io::Result<()> {
     for program in programs() {
         clap_mangen::generate_to(program, &man)?;
     }
+    fs::write(man.join("farrier-keys.7"), keys())?;
     for (shell, place) in SHELLS {
         let place = dir.join(place);
         fresh(&place)?;
@@ -45,6 +46,25 @@ fn generate(dir: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// The manual page of the full screen's keys, from the table that the program itself reads.
+fn keys() -> String {
+    let plain = |text: &str| text.replace('\\', "\\e").replace('-', "\\-");
+    let mut page = String::from(
+        ".TH farrier-keys 7\n.SH NAME\nfarrier\\-keys \\- keys of farrier's full screen\n.SH DESCRIPTION\n\
+         Each place has its keys, and those of the places named list, moves and global where they make sense. \
+         The word in brackets is the action's name in the configuration, below [keys.PLACE].\n",
+    );
+    for (place, rows) in farrier::keys() {
+        let _ = writeln!(page, ".SH {}", plain(&place.to_uppercase()));
+        for (keys, what, action) in rows {
+            // A line must not begin with what roff takes for a request.
+            let keys = plain(&keys.join("  "));
+            let _ = writeln!(page, ".TP\n\\&{keys}\n{} [{}]", plain(what), plain(&action));
+        }
+    }
+    page
 }
 
 fn programs() -> [clap::Command; 2] {
@@ -72,6 +92,8 @@ mod tests {
         assert!(read("man/farrierd.1").contains("data\\-dir"));
         assert!(read("man/farrierd-check-config.1").contains("check\\-config"));
         assert!(read("man/farrier-ci-exec.1").contains("\\-\\-repo"));
+        let keys = read("man/farrier-keys.7");
+        assert!(keys.contains(".SH DELIVERIES") && keys.contains("\\&R\ndeliver again [redeliver]"), "{keys}");
         for place in ["bash-completion/farrier", "zsh-completion/_farrier", "fish-completion/farrier.fish"] {
             assert!(read(place).contains("artifact"), "{place}");
         }

@@ -78,6 +78,9 @@ pub enum ClientError {
         #[source]
         source: serde_json::Error,
     },
+    /// This client changes nothing.
+    #[error("nothing is changed: --read-only was given, or the configuration says so")]
+    ReadOnly,
     /// A target that is no path, or a header that is none.
     #[error("the request cannot be addressed")]
     Request,

@@ -92,19 +92,26 @@ impl Call {
 pub struct Client {
     transport: Transport,
     token: Option<Token>,
+    read_only: bool,
 }
 
 impl Client {
     /// A client that speaks to `endpoint`, with `token` or, on a socket, as the calling process.
     /// Connects to nothing yet.
     pub fn new(endpoint: Endpoint, token: Option<Token>) -> Result<Self, ClientError> {
-        Ok(Self { transport: Transport::new(endpoint)?, token })
+        Ok(Self { transport: Transport::new(endpoint)?, token, read_only: false })
     }
 
     /// The same connections with other credentials.
     #[must_use]
     pub fn with_token(&self, token: Option<Token>) -> Self {
-        Self { transport: self.transport.clone(), token }
+        Self { transport: self.transport.clone(), token, read_only: self.read_only }
+    }
+
+    /// The same, but refusing to send whatever could change something.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
     }
 
     /// Where the daemon is.
@@ -115,6 +122,9 @@ impl Client {
     /// Sends a request and answers its head as soon as it is there, whatever its status. Bodies
     /// flow in both directions without being held.
     pub async fn stream(&self, call: Call) -> Result<Answer, ClientError> {
+        if self.read_only && !call.method.is_safe() {
+            return Err(ClientError::ReadOnly);
+        }
         let token = if call.anonymous { None } else { self.token.as_ref() };
         self.transport.send(call, token).await
     }

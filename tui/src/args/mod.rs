@@ -14,6 +14,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::ui::{ColorWish, ScreenId};
+
 pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
     artifact::{Artifact, Delete, Download, List, Upload, Where},
@@ -36,18 +38,24 @@ pub(crate) struct Cli {
 }
 
 /// How the full screen looks, which opens without a command.
-#[derive(Args, Clone, Copy, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Options of the full screen")]
 pub(crate) struct Looks {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub(crate) ascii: bool,
-    /// Show colours, or do not [default: unless `NO_COLOR` is set]
-    #[arg(long, value_name = "true|false")]
-    pub(crate) color: Option<bool>,
-    /// Change nothing on the daemon
+    /// Colours: never, 16, 256, true or auto [default: what the terminal says, unless `NO_COLOR` is set]
+    #[arg(long, value_name = "W")]
+    pub(crate) color: Option<ColorWish>,
+    /// Begin on this screen: dashboard, repositories, hooks, deliveries or artifacts
+    #[arg(long, value_name = "NAME")]
+    pub(crate) screen: Option<ScreenId>,
+    /// Draw seldom, for a slow line; found out by itself when it is not given
     #[arg(long)]
-    pub(crate) read_only: bool,
+    pub(crate) slow: bool,
+    /// Use the mouse: the wheel scrolls, a click chooses
+    #[arg(long)]
+    pub(crate) mouse: bool,
 }
 
 /// What every command understands.
@@ -63,8 +71,22 @@ pub(crate) struct Global {
     /// File that holds an access token; without one the socket tells the daemon who is calling
     #[arg(long, global = true, value_name = "F")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Change nothing on the daemon
+    #[arg(long, global = true)]
+    pub(crate) read_only: bool,
     #[command(flatten)]
     pub(crate) format: Format,
+}
+
+/// The configuration of this program.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print where the file is, whether or not there is one
+    Path,
+    /// Print what holds: the file, and what stands where it says nothing
+    Show,
+    /// Say what is wrong with the file; exits with 1 if there is anything
+    Check,
 }
 
 /// How results are written.
@@ -114,6 +136,9 @@ pub(crate) enum Command {
     /// What the daemon logs
     #[command(subcommand)]
     Log(Log),
+    /// The configuration of this program
+    #[command(subcommand)]
+    Config(ConfigCommand),
 }
 
 #[derive(Debug, Subcommand)]
@@ -206,6 +231,9 @@ mod tests {
             "farrier delivery redeliver x y",
             "farrier delivery redeliver --failed --hook 7 --since 1h --yes",
             "farrier delivery recover 7 --since 2026-01-02 --yes",
+            "farrier config check",
+            "farrier --screen hooks --color 256 --slow --mouse --ascii --read-only",
+            "farrier hook list --read-only",
         ];
         for line in lines {
             parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -245,6 +273,8 @@ mod tests {
             "farrier delivery recover x",
             "farrier --socket /s --url http://h status",
             "farrier status --json -q",
+            "farrier --screen nowhere",
+            "farrier --color pink",
         ];
         for line in lines {
             let error = parse(line).expect_err(line);

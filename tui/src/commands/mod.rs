@@ -5,6 +5,7 @@
 
 mod artifact;
 mod ci;
+mod config;
 mod delivery;
 mod events;
 mod hook;
@@ -36,6 +37,7 @@ pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> R
         Command::Delivery(command) => return delivery::run(command, &endpoint::connect(global).await?, output).await,
         Command::Log(command) => log::run(command, &endpoint::connect(global).await?, output).await?,
         Command::Ci(command) => return ci::run(command, &endpoint::connect(global).await?, output).await,
+        Command::Config(command) => return config::run(command, output),
         Command::Artifact(command) => return artifact::run(command, global, output).await,
     }
     Ok(exit::OK)

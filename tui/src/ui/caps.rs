@@ -2,13 +2,43 @@
 //!
 //! Pure: the environment is an argument. Only what changes the picture is decided here.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, str::FromStr};
+
+use super::theme::Theme;
 
 /// Which colours are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Colors {
     Never,
+    /// The sixteen that every terminal has.
+    #[default]
     Palette,
+    /// 256.
+    Many,
+    /// All.
+    True,
+}
+
+/// What `--color` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ColorWish {
+    Auto,
+    Only(Colors),
+}
+
+impl FromStr for ColorWish {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "auto" => Self::Auto,
+            "never" | "false" => Self::Only(Colors::Never),
+            "16" | "always" => Self::Only(Colors::Palette),
+            "256" => Self::Only(Colors::Many),
+            "true" => Self::Only(Colors::True),
+            _ => return Err("must be one of never, 16, 256, true, auto".to_owned()),
+        })
+    }
 }
 
 /// Which characters are drawn with.
@@ -18,11 +48,15 @@ pub(crate) enum Glyphs {
     Ascii,
 }
 
-/// What flags say.
+/// What flags and the file say.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wishes {
     pub(crate) ascii: bool,
-    pub(crate) colors: Option<bool>,
+    pub(crate) unicode: bool,
+    /// No colours, whatever the terminal has.
+    pub(crate) mono: bool,
+    pub(crate) flag: Option<ColorWish>,
+    pub(crate) file: Option<ColorWish>,
 }
 
 /// The look of everything.
@@ -30,25 +64,29 @@ pub(crate) struct Wishes {
 pub(crate) struct Look {
     pub(crate) colors: Colors,
     pub(crate) glyphs: Glyphs,
+    pub(crate) theme: Theme,
 }
 
 impl Look {
-    /// Flags come before `FARRIER_COLOR`, that before `NO_COLOR`, that before the terminal's name.
+    /// The flag comes before `FARRIER_COLOR`, that before the file, that before `NO_COLOR`, and that
+    /// before what the terminal says of itself.
     pub(crate) fn of(wishes: Wishes, variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| variable(name).map(|value| value.to_string_lossy().into_owned());
-        let colored = wishes.colors.or_else(|| match text("FARRIER_COLOR")?.as_str() {
-            "never" => Some(false),
-            "auto" => None,
-            _ => Some(true),
-        });
-        let colored = colored.unwrap_or_else(|| text("NO_COLOR").is_none());
+        let own = || text("FARRIER_COLOR")?.parse().ok();
+        let wish = wishes.flag.or_else(own).or(wishes.file).unwrap_or(ColorWish::Auto);
+        let term = text("TERM").unwrap_or_default();
+        let colors = match wish {
+            _ if wishes.mono => Colors::Never,
+            ColorWish::Only(colors) => colors,
+            ColorWish::Auto if text("NO_COLOR").is_some() => Colors::Never,
+            ColorWish::Auto if text("COLORTERM").is_some_and(|c| c == "truecolor" || c == "24bit") => Colors::True,
+            ColorWish::Auto if term.contains("256") => Colors::Many,
+            ColorWish::Auto => Colors::Palette,
+        };
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(text).unwrap_or_default();
         let utf8 = locale.to_ascii_lowercase().replace('-', "").contains("utf8");
-        let unicode = !wishes.ascii && utf8 && text("TERM").as_deref() != Some("linux");
-        Self {
-            colors: if colored { Colors::Palette } else { Colors::Never },
-            glyphs: if unicode { Glyphs::Unicode } else { Glyphs::Ascii },
-        }
+        let unicode = !wishes.ascii && (wishes.unicode || utf8 && term != "linux");
+        Self { colors, glyphs: if unicode { Glyphs::Unicode } else { Glyphs::Ascii }, theme: Theme::default() }
     }
 }
 
@@ -61,21 +99,30 @@ pub(crate) fn full_screen(term: Option<OsString>) -> bool {
 mod tests {
     use super::*;
 
-    fn look(wishes: Wishes, set: &'static [(&str, &str)]) -> (bool, bool) {
+    fn look(wishes: Wishes, set: &'static [(&str, &str)]) -> (Colors, bool) {
         let look =
             Look::of(wishes, |name| set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(*value)));
-        (look.colors == Colors::Palette, look.glyphs == Glyphs::Unicode)
+        (look.colors, look.glyphs == Glyphs::Unicode)
     }
 
     #[test]
     fn flags_then_own_variable_then_the_rest() {
+        use Colors::{Many, Never, Palette, True};
         let plain = Wishes::default();
-        assert_eq!(look(plain, &[("LANG", "C.utf8"), ("TERM", "xterm")]), (true, true));
-        assert_eq!(look(plain, &[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]), (true, false));
-        assert_eq!(look(plain, &[("LANG", "de_DE.UTF-8"), ("TERM", "linux")]), (true, false));
-        assert_eq!(look(plain, &[("NO_COLOR", "1")]), (false, false));
-        assert_eq!(look(plain, &[("NO_COLOR", "1"), ("FARRIER_COLOR", "always")]), (true, false));
-        assert_eq!(look(Wishes { ascii: true, colors: Some(false) }, &[("LANG", "C.UTF-8")]), (false, false));
+        assert_eq!(look(plain, &[("LANG", "C.utf8"), ("TERM", "xterm")]), (Palette, true));
+        assert_eq!(look(plain, &[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]), (Palette, false));
+        assert_eq!(look(plain, &[("LANG", "de_DE.UTF-8"), ("TERM", "linux")]), (Palette, false));
+        assert_eq!(look(plain, &[("TERM", "tmux-256color")]).0, Many);
+        assert_eq!(look(plain, &[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")]).0, True);
+        assert_eq!(look(plain, &[("NO_COLOR", "1"), ("COLORTERM", "24bit")]), (Never, false));
+        assert_eq!(look(plain, &[("NO_COLOR", "1"), ("FARRIER_COLOR", "always")]), (Palette, false));
+        let flag = Wishes { ascii: true, flag: "never".parse().ok(), ..plain };
+        assert_eq!(look(flag, &[("LANG", "C.UTF-8"), ("FARRIER_COLOR", "256")]), (Never, false));
+        let file = Wishes { file: "256".parse().ok(), ..plain };
+        assert_eq!(look(file, &[("NO_COLOR", "1")]).0, Many);
+        assert_eq!(look(file, &[("FARRIER_COLOR", "16")]).0, Palette);
+        assert_eq!(look(Wishes { mono: true, ..file }, &[]).0, Never);
+        assert!("pink".parse::<ColorWish>().is_err());
         assert!(!full_screen(None) && !full_screen(Some("dumb".into())) && full_screen(Some("xterm".into())));
     }
 }

@@ -10,16 +10,23 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
+use super::settings::Clipboard;
+
 /// What terminals take, encoded.
 const ENCODED_MAX: usize = 74_994;
 
 /// Copies `text`. `terminal` is written to when there is no tmux.
-pub(crate) fn copy(text: &str, in_tmux: bool, terminal: &mut impl io::Write) -> io::Result<()> {
+pub(crate) fn copy(text: &str, to: Clipboard, in_tmux: bool, terminal: &mut impl io::Write) -> io::Result<()> {
     let encoded = STANDARD.encode(text);
     if encoded.len() > ENCODED_MAX {
         return Err(io::Error::other("too long for the terminal's clipboard"));
     }
-    if in_tmux { through_tmux(text) } else { write!(terminal, "\x1b]52;c;{encoded}\x07") }
+    match to {
+        Clipboard::Off => Ok(()),
+        Clipboard::Tmux => through_tmux(text),
+        Clipboard::Auto if in_tmux => through_tmux(text),
+        Clipboard::Auto | Clipboard::Terminal => write!(terminal, "\x1b]52;c;{encoded}\x07"),
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "tmux's buffer has no other door")]
@@ -43,8 +50,9 @@ mod tests {
     #[test]
     fn the_terminal_gets_it_encoded_and_never_too_much() {
         let mut out = Vec::new();
-        copy("a\x07b", false, &mut out).unwrap();
+        copy("a\x07b", Clipboard::Auto, false, &mut out).unwrap();
+        copy("x", Clipboard::Off, false, &mut out).unwrap();
         assert_eq!(out, b"\x1b]52;c;YQdi\x07");
-        assert!(copy(&"x".repeat(60_000), false, &mut out).is_err());
+        assert!(copy(&"x".repeat(60_000), Clipboard::Terminal, true, &mut out).is_err());
     }
 }

@@ -12,20 +12,25 @@ mod keymap;
 mod layer;
 mod line;
 mod list;
+mod memory;
 mod net;
+mod pace;
 mod run;
 mod screens;
+mod settings;
 mod starter;
 mod term;
+mod theme;
 mod view;
 mod words;
 mod world;
 
 use std::{io::IsTerminal as _, process::ExitCode};
 
-use self::caps::{Look, Wishes};
+pub(crate) use self::{caps::ColorWish, screens::ScreenId, settings::Settings};
 use crate::{
     args::{Global, Looks},
+    config::{self, Config},
     endpoint::variable,
     exit::Failure,
 };
@@ -36,10 +41,17 @@ pub(crate) fn possible() -> bool {
 }
 
 /// Shows the full screen until it is left.
-pub(crate) fn open(global: &Global, looks: Looks) -> Result<ExitCode, Failure> {
-    let wishes = Wishes { ascii: looks.ascii, colors: looks.color };
-    run::run(global, Look::of(wishes, variable), looks.read_only)
-        .map_err(|source| Failure::io("showing the full screen", source))
+pub(crate) fn open(global: &Global, looks: &Looks) -> Result<ExitCode, Failure> {
+    let (config, mut problems) = Config::parse(&config::text(variable).unwrap_or_default());
+    let (settings, more) = Settings::of(looks, &config, variable);
+    problems.extend(more);
+    let settings = Settings { read_only: settings.read_only || global.read_only, ..settings };
+    run::run(global, settings, &problems).map_err(|source| Failure::io("showing the full screen", source))
+}
+
+/// The keys of the table, place by place.
+pub(crate) fn keys() -> Vec<crate::KeysOfPlace> {
+    keymap::manual()
 }
 
 /// Ends the program at once, with the exit code of a signal, without writing to the terminal.

@@ -15,15 +15,16 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
     app::{App, Effect, Msg},
-    caps::Look,
-    copy, net,
+    copy,
+    memory::{self, Memory},
+    net,
+    pace::Pace,
+    settings::{Clipboard, Settings},
     starter::Starter,
     term, view,
 };
-use crate::{args::Global, clock, endpoint::variable};
+use crate::{args::Global, clock, config::Problem, endpoint::variable};
 
-/// At most thirty frames a second.
-const FRAME: Duration = Duration::from_millis(33);
 /// How long an escape byte waits for the rest of a key, here and over a network.
 const PATIENCE: Duration = Duration::from_millis(40);
 const PATIENCE_REMOTE: Duration = Duration::from_millis(100);
@@ -31,29 +32,47 @@ const PATIENCE_REMOTE: Duration = Duration::from_millis(100);
 type Screen = Terminal<term::Wire<std::fs::File>>;
 
 /// Runs the full screen until it is left.
-pub(super) fn run(global: &Global, look: Look, read_only: bool) -> io::Result<ExitCode> {
+pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> io::Result<ExitCode> {
     // The terminal's own rules hold for this program; the look is decided elsewhere.
     crossterm::style::force_color_output(true);
     let (sender, inbox) = channel();
     let _held = term::Held::take()?;
     let orders = threads(global, &sender)?;
-    let mut terminal = Terminal::new(term::Wire::new(term::stream()?, term::size))?;
-    let mut app = App::new(term::size()?, look, read_only, clock::now());
+    let wire = term::Wire::new(term::stream()?, term::size).in_sync(settings.sync);
+    let mut terminal = Terminal::new(wire)?;
+    let manners = Manners { clipboard: settings.clipboard, bell: settings.bell, title: settings.title };
+    let mut pace = Pace::new(settings.slow);
+    let memory = memory::path(variable);
+    if settings.mouse {
+        term::mouse(true)?;
+    }
+    let mut app = App::new(term::size()?, settings, clock::now());
     let beside = std::env::current_exe().ok();
     app.world.starter = Starter::find(variable, beside.as_deref().and_then(std::path::Path::parent));
+    app.recall(&memory.as_deref().map(Memory::load).unwrap_or_default());
     let begun = Instant::now();
     let mut todo = app.begin();
+    for problem in problems.iter().filter(|problem| !problem.is_warning).take(1) {
+        let text = format!("config.toml line {}: {}; `farrier config check` shows all", problem.line, problem.text);
+        todo.extend(app.update(Msg::Warning(text), begun.elapsed(), clock::now()));
+    }
     let mut drawn: Option<Instant> = None;
+    let mut title = String::new();
     loop {
         for effect in std::mem::take(&mut todo) {
             match effect {
-                Effect::Quit(code) => return Ok(ExitCode::from(code)),
-                other => carry_out(other, &orders, &mut terminal, &inbox)?,
+                Effect::Quit(code) => {
+                    // What is not remembered is set again with a key or two.
+                    let _ = memory.as_deref().map(|path| app.memory().save(path));
+                    return Ok(ExitCode::from(code));
+                }
+                other => carry_out(other, manners, &orders, &mut terminal, &inbox)?,
             }
         }
         // The first picture of a change comes at once, those that follow it in a storm wait.
-        let early = drawn.map_or(Duration::ZERO, |at| FRAME.saturating_sub(at.elapsed()));
+        let early = drawn.map_or(Duration::ZERO, |at| pace.frame().saturating_sub(at.elapsed()));
         let dirty = if early.is_zero() {
+            let before = Instant::now();
             let mut cursor = None;
             terminal.draw(|frame| {
                 cursor = view::draw(&app, frame.buffer_mut());
@@ -61,7 +80,14 @@ pub(super) fn run(global: &Global, look: Look, read_only: bool) -> io::Result<Ex
                     frame.set_cursor_position(at);
                 }
             })?;
+            if manners.title && app.title() != title {
+                title = app.title();
+                term::title(&title)?;
+            }
             drawn = Some(Instant::now());
+            if let Some(slow) = pace.drawn(before.elapsed(), begun.elapsed()) {
+                todo.extend(app.update(Msg::Slow(slow), begun.elapsed(), clock::now()));
+            }
             false
         } else {
             true
@@ -76,6 +102,14 @@ pub(super) fn run(global: &Global, look: Look, read_only: bool) -> io::Result<Ex
     }
 }
 
+/// How the terminal is treated.
+#[derive(Clone, Copy, Debug)]
+struct Manners {
+    clipboard: Clipboard,
+    bell: bool,
+    title: bool,
+}
+
 fn receive(inbox: &Receiver<Msg>, wait: Option<Duration>) -> Option<Msg> {
     match wait {
         None => inbox.recv().ok(),
@@ -85,6 +119,7 @@ fn receive(inbox: &Receiver<Msg>, wait: Option<Duration>) -> Option<Msg> {
 
 fn carry_out(
     effect: Effect,
+    manners: Manners,
     orders: &UnboundedSender<net::Order>,
     terminal: &mut Screen,
     inbox: &Receiver<Msg>,
@@ -95,7 +130,11 @@ fn carry_out(
         Effect::Turn(turn) => drop(orders.send(net::Order::Turn(turn))),
         Effect::Cancel(ticket) => drop(orders.send(net::Order::Cancel(ticket))),
         // What was not copied is still to be seen.
-        Effect::Copy(text) => drop(copy::copy(&text, variable("TMUX").is_some(), &mut term::stream()?)),
+        Effect::Copy(text) => {
+            drop(copy::copy(&text, manners.clipboard, variable("TMUX").is_some(), &mut term::stream()?));
+        }
+        Effect::Mouse(on) => term::mouse(on)?,
+        Effect::Bell if manners.bell => term::bell()?,
         Effect::Repaint => repaint(terminal)?,
         Effect::Suspend => {
             term::give();
@@ -105,7 +144,7 @@ fn carry_out(
             term::take()?;
             repaint(terminal)?;
         }
-        Effect::Quit(_) => {}
+        Effect::Bell | Effect::Quit(_) => {}
     }
     Ok(())
 }
@@ -137,6 +176,7 @@ fn threads(global: &Global, sender: &Sender<Msg>) -> io::Result<UnboundedSender<
             let msg = match said {
                 term::Said::Key(key) => Msg::Key(key),
                 term::Said::Paste(text) => Msg::Paste(text),
+                term::Said::Mouse(mouse) => Msg::Mouse(mouse),
                 term::Said::Resized => Msg::Resized(term::size().unwrap_or_default()),
             };
             tell.send(msg).is_ok()

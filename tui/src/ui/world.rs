@@ -3,7 +3,7 @@
 //! Screens change nothing but themselves: what goes beyond is a [`Cmd`], which the application
 //! carries out or hands to the loop. Nothing here does anything.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use farrier_common::api::Status;
 use jiff::Timestamp;
@@ -11,6 +11,7 @@ use ratatui::layout::Size;
 
 use super::{
     caps::Look,
+    keymap::Keymap,
     layer::Layer,
     net::{Ask, Kind, Problem, Turn},
     starter::Starter,
@@ -42,6 +43,7 @@ impl Link {
 }
 
 /// The state that all screens share.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own that the user holds")]
 #[derive(Clone, Debug)]
 pub(crate) struct World {
     pub(crate) size: Size,
@@ -60,6 +62,16 @@ pub(crate) struct World {
     /// What the daemon last said of itself.
     pub(crate) status: Option<Status>,
     pub(crate) read_only: bool,
+    pub(crate) keymap: Keymap,
+    /// Columns by the name of their list.
+    pub(crate) columns: HashMap<String, Vec<String>>,
+    /// More than so many things at once want their number typed.
+    pub(crate) bulk_over: usize,
+    /// Whether columns are shown that are left out otherwise.
+    pub(crate) wide: bool,
+    /// Whether the line to the terminal is slow.
+    pub(crate) slow: bool,
+    pub(crate) mouse: bool,
     /// Whether live data stand still.
     pub(crate) paused: bool,
     /// Whether the focused pane takes the whole width.
@@ -75,6 +87,11 @@ impl World {
     /// Whether list and detail stand side by side.
     pub(crate) fn split(&self) -> bool {
         self.size.width >= 110 && !self.full_pane
+    }
+
+    /// Whether there is room, or a wish, for columns that are left out otherwise.
+    pub(crate) fn shows_more(&self) -> bool {
+        self.wide || self.size.width >= 180
     }
 
     /// Why nothing can be changed now.

@@ -50,6 +50,7 @@ impl App {
     /// Carries out a command that has an argument.
     pub(super) fn run_line(&mut self, line: &str) {
         match line.split_once(' ').map(|(word, rest)| (word, rest.trim())) {
+            Some(("theme", name)) => self.wear(name),
             Some(("connect", place)) if !place.is_empty() => self.turn(Turn::To(place.to_owned())),
             _ => self.say(Tone::Plain, format!("no such command: {line}")),
         }

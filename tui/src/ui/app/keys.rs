@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{App, Effect};
 use crate::ui::{
     key::Key,
-    keymap::{self, Action, Binding, Scope},
+    keymap::{Action, Binding, Scope},
     layer::{
         Help, Layer, Menu, Palette, Reader, Search, Step,
         menu::{Item, Pick},
@@ -32,7 +32,7 @@ impl App {
             return self.step(step);
         }
         let scopes = self.scopes();
-        match keymap::find(&scopes, key) {
+        match self.world.keymap.find(&scopes, key) {
             Some(binding) => self.press(binding),
             None => self.say(Tone::Plain, format!("no action on '{}' here, ? help", key.name())),
         }
@@ -63,7 +63,7 @@ impl App {
                     self.go(id);
                 }
                 let scopes = self.scopes();
-                match keymap::of(&scopes).find(|binding| binding.action == action) {
+                match self.world.keymap.of(&scopes).find(|binding| binding.action == action) {
                     Some(binding) => self.press(binding),
                     None => self.say(Tone::Plain, "that means nothing here".to_owned()),
                 }
@@ -120,10 +120,10 @@ impl App {
         match action {
             Action::Screen(id) => self.go(id),
             Action::LastScreen => self.go(self.last),
-            Action::Palette => self.layers.push(Layer::Palette(Palette::new(self.commands.clone()))),
+            Action::Palette => self.layers.push(Layer::Palette(Palette::new(self.commands.clone(), self.world.keymap))),
             Action::Help => {
                 let scopes = self.scopes();
-                self.layers.push(Layer::Help(Help::new(self.screen().id().name(), &scopes)));
+                self.layers.push(Layer::Help(Help::new(self.screen().id().name(), &scopes, self.world.keymap)));
             }
             Action::Menu => self.menu(),
             Action::Filter => self.layers.push(Layer::Search(Search::new(&self.screen().filter_text()))),
@@ -135,6 +135,8 @@ impl App {
                 self.poll_again();
             }
             Action::FullPane => self.world.full_pane = !self.world.full_pane,
+            Action::Wide => self.world.wide = !self.world.wide,
+            Action::Mouse => self.toggle_mouse(),
             Action::Messages => self.messages(),
             Action::Details => self.details(),
             Action::Repaint => self.effects.push(Effect::Repaint),
@@ -174,7 +176,9 @@ impl App {
 
     fn menu(&mut self) {
         let scopes = self.scopes();
-        let own = keymap::of(&scopes)
+        let keymap = self.world.keymap;
+        let own = keymap
+            .of(&scopes)
             .filter(|binding| {
                 !matches!(binding.scope, Scope::Everywhere | Scope::List | Scope::Moves)
                     || binding.action == Action::Refresh

@@ -4,6 +4,7 @@
 //! terminal and waits for nothing, so that a test is a list of messages.
 
 mod away;
+mod comfort;
 mod keys;
 mod link;
 
@@ -13,13 +14,15 @@ use farrier_common::client::{HookPlace, RepositoryPath};
 use jiff::Timestamp;
 use ratatui::layout::Size;
 
+pub(crate) use self::comfort::Mouse;
 use super::{
-    caps::Look,
     key::Key,
     keymap::Scope,
     layer::Layer,
     net::{Answer, Ask, Problem, Ticket, Turn},
     screens::{Artifacts, Dashboard, Deliveries, Hooks, Repositories, Screen, ScreenId},
+    settings::Settings,
+    theme::Theme,
     world::{Cmd, Env, Link, Tone, World},
 };
 
@@ -28,6 +31,11 @@ use super::{
 pub(crate) enum Msg {
     Key(Key),
     Paste(String),
+    Mouse(Mouse),
+    /// The line to the terminal has become slow, or fast again.
+    Slow(bool),
+    /// Something is wrong that was found before the first picture.
+    Warning(String),
     Resized(Size),
     Answer(Ticket, Result<Answer, Problem>),
     /// Where the daemon is, and which token it is shown.
@@ -47,6 +55,9 @@ pub(crate) enum Effect {
     Cancel(Ticket),
     Turn(Turn),
     Copy(String),
+    /// Let the terminal tell of the mouse, or not.
+    Mouse(bool),
+    Bell,
     Repaint,
     Suspend,
     Quit(u8),
@@ -79,15 +90,18 @@ pub(crate) struct App {
     poll_at: Option<Duration>,
     /// Until when a second wish to quit needs no reason.
     sure_until: Duration,
+    /// The screen to begin with.
+    start: Option<ScreenId>,
+    themes: Vec<(String, Theme)>,
     effects: Vec<Effect>,
 }
 
 impl App {
-    pub(crate) fn new(size: Size, look: Look, read_only: bool, wall: Timestamp) -> Self {
+    pub(crate) fn new(size: Size, settings: Settings, wall: Timestamp) -> Self {
         Self {
             world: World {
                 size,
-                look,
+                look: settings.look,
                 wall,
                 now: Duration::ZERO,
                 link: Link::Connecting,
@@ -95,7 +109,13 @@ impl App {
                 token: None,
                 starter: None,
                 status: None,
-                read_only,
+                read_only: settings.read_only,
+                keymap: settings.keymap,
+                columns: settings.columns,
+                bulk_over: settings.bulk_over,
+                wide: false,
+                slow: settings.slow,
+                mouse: settings.mouse,
                 paused: false,
                 full_pane: false,
             },
@@ -114,13 +134,15 @@ impl App {
             commands: Vec::new(),
             poll_at: None,
             sure_until: Duration::ZERO,
+            start: settings.start,
+            themes: settings.themes,
             effects: Vec::new(),
         }
     }
 
     /// What is to be done at the very beginning.
     pub(crate) fn begin(&mut self) -> Vec<Effect> {
-        self.go(ScreenId::Repositories);
+        self.go(self.first_screen());
         self.ask(Ask::Status);
         std::mem::take(&mut self.effects)
     }
@@ -131,6 +153,9 @@ impl App {
         match msg {
             Msg::Key(key) => self.key(key),
             Msg::Paste(text) => self.paste(&text),
+            Msg::Mouse(mouse) => self.mouse(mouse),
+            Msg::Slow(slow) => self.world.slow = slow,
+            Msg::Warning(text) => self.say(Tone::Error, text),
             Msg::Resized(size) => {
                 self.world.size = size;
                 self.effects.push(Effect::Repaint);
@@ -266,6 +291,9 @@ impl App {
         self.messages.push((self.world.wall, text.clone()));
         let much = self.messages.len().saturating_sub(MESSAGES_MAX);
         self.messages.drain(..much);
+        if tone == Tone::Error {
+            self.effects.push(Effect::Bell);
+        }
         self.notice = Some((tone, text, self.world.now));
     }
 

@@ -2,6 +2,7 @@
 
 mod away;
 mod budgets;
+mod comfort;
 mod forms;
 mod pictures;
 mod story;

@@ -92,12 +92,7 @@ impl Form {
         let role = if here { Role::Key } else { Role::Text };
         let room = place.width.saturating_sub(2);
         match &field.kind {
-            Kind::Text(typed) => {
-                let (shown, cursor) = typed.window(room.saturating_sub(1));
-                bracketed(buf, place, &shown, role);
-                here.then_some(Position { x: place.x + 1 + cursor, y: place.y })
-            }
-            Kind::Secret(typed, true) => {
+            Kind::Text(typed) | Kind::Secret(typed, true) => {
                 let (shown, cursor) = typed.window(room.saturating_sub(1));
                 bracketed(buf, place, &shown, role);
                 here.then_some(Position { x: place.x + 1 + cursor, y: place.y })

@@ -5,7 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::Step;
 use crate::ui::{
     key::Key,
-    keymap::{self, Scope},
+    keymap::{Keymap, Scope},
     line::Line,
     view::{Role, boxed, text},
 };
@@ -21,8 +21,8 @@ pub(crate) struct Help {
 }
 
 impl Help {
-    pub(crate) fn new(title: &str, scopes: &[Scope]) -> Self {
-        let rows = keymap::of(scopes).filter(|binding| !binding.keys.is_empty()).map(|binding| {
+    pub(crate) fn new(title: &str, scopes: &[Scope], keymap: Keymap) -> Self {
+        let rows = keymap.of(scopes).filter(|binding| !binding.keys.is_empty()).map(|binding| {
             let keys: Vec<String> = binding.keys.iter().map(|key| key.name()).collect();
             let general = matches!(binding.scope, Scope::Everywhere | Scope::List | Scope::Moves);
             (keys.join(" "), binding.title, !general)

@@ -8,7 +8,7 @@ use ratatui::{
 use super::Step;
 use crate::ui::{
     key::Key,
-    keymap::{self, Action},
+    keymap::{Action, Keymap},
     line::Line,
     screens::ScreenId,
     view::{Role, boxed, text},
@@ -22,6 +22,7 @@ pub(crate) struct Palette {
     history: Vec<String>,
     /// How far back in the history the line is.
     back: usize,
+    keymap: Keymap,
 }
 
 #[derive(Clone, Debug)]
@@ -32,8 +33,8 @@ struct Entry {
     action: Action,
 }
 
-fn entries() -> impl Iterator<Item = Entry> {
-    keymap::BINDINGS.iter().filter(|binding| !binding.words.is_empty()).map(|binding| Entry {
+fn entries(keymap: Keymap) -> impl Iterator<Item = Entry> {
+    keymap.all().iter().filter(|binding| !binding.words.is_empty()).map(|binding| Entry {
         words: binding.words,
         title: binding.title,
         screen: ScreenId::of(binding.scope),
@@ -42,7 +43,10 @@ fn entries() -> impl Iterator<Item = Entry> {
 }
 
 /// Commands that want something behind their words.
-const WITH_MORE: &[(&str, &str)] = &[("connect", "speak to another daemon: PATH or URL")];
+const WITH_MORE: &[(&str, &str)] = &[
+    ("connect", "speak to another daemon: PATH or URL"),
+    ("theme", "default, mono, high-contrast, light, dark, or one of your own"),
+];
 
 /// Whether a line is such a command with what it wants.
 fn takes_more(line: &str) -> bool {
@@ -51,8 +55,8 @@ fn takes_more(line: &str) -> bool {
 }
 
 impl Palette {
-    pub(crate) fn new(history: Vec<String>) -> Self {
-        Self { line: Line::default(), at: 0, history, back: 0 }
+    pub(crate) fn new(history: Vec<String>, keymap: Keymap) -> Self {
+        Self { line: Line::default(), at: 0, history, back: 0, keymap }
     }
 
     pub(crate) fn typed(&self) -> &str {
@@ -61,7 +65,7 @@ impl Palette {
 
     fn found(&self) -> Vec<Entry> {
         let wanted: Vec<String> = self.line.text().split_whitespace().map(str::to_lowercase).collect();
-        entries().filter(|entry| wanted.iter().all(|word| entry.words.contains(word.as_str()))).collect()
+        entries(self.keymap).filter(|entry| wanted.iter().all(|word| entry.words.contains(word.as_str()))).collect()
     }
 
     pub(super) fn key(&mut self, key: Key) -> Step {

@@ -28,7 +28,7 @@ pub(crate) fn draw<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Re
     if area.is_empty() {
         return;
     }
-    let columns = layout::<T>(area.width);
+    let columns = layout::<T>(area.width, place.what, world);
     header(&feed.list, &columns, area, buf);
     let mut below = Rect { y: area.y + 1, height: area.height - 1, ..area };
     if let Load::Failed(problem) = &feed.load
@@ -49,6 +49,7 @@ pub(crate) fn draw<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Re
 
 fn rows<T: Row>(list: &List<T>, columns: &[Spot<T>], focused: bool, now: Timestamp, area: Rect, buf: &mut Buffer) {
     let top = list.windowed(usize::from(area.height));
+    list.place.set(area);
     for (y, row) in (area.y..area.bottom()).zip(list.shown().skip(top)) {
         let line = Rect { y, height: 1, ..area };
         let here = list.current().is_some_and(|current| current.id() == row.id());
@@ -93,9 +94,16 @@ struct Spot<T: 'static> {
     width: u16,
 }
 
+/// Columns of this rank and above are shown on wide terminals and on request.
+const MORE: u8 = 10;
+
 /// The columns that fit; one of them takes what is left.
-fn layout<T: Row>(room: u16) -> Vec<Spot<T>> {
-    let mut kept: Vec<usize> = (0..T::columns().len()).collect();
+fn layout<T: Row>(room: u16, list: &str, world: &World) -> Vec<Spot<T>> {
+    let place = |name: &String| T::columns().iter().position(|column| column.title.eq_ignore_ascii_case(name));
+    let wished = world.columns.get(list).map(|names| names.iter().filter_map(place).collect::<Vec<_>>());
+    let more = |at: &usize| world.shows_more() || T::columns()[*at].rank < MORE;
+    let usual = || (0..T::columns().len()).filter(more).collect();
+    let mut kept: Vec<usize> = wished.filter(|wished| !wished.is_empty()).unwrap_or_else(usual);
     let need = |kept: &[usize]| {
         let cells: u16 = kept.iter().map(|at| T::columns()[*at].width).sum();
         cells + GAP * u16::try_from(kept.len().saturating_sub(1)).unwrap_or(0) + SIGNS

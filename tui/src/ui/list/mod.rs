@@ -16,6 +16,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use ratatui::layout::{Position, Rect};
 
 pub(crate) use self::{
     draw::{Place, draw},
@@ -102,6 +103,8 @@ pub(crate) struct List<T: Row> {
     sort: Option<(usize, bool)>,
     /// The first row in the window and the window's height, as they were last drawn.
     window: Cell<(usize, usize)>,
+    /// Where rows were last drawn.
+    place: Cell<Rect>,
 }
 
 impl<T: Row> Default for List<T> {
@@ -118,6 +121,7 @@ impl<T: Row> Default for List<T> {
             only_problems: false,
             sort: None,
             window: Cell::new((0, 1)),
+            place: Cell::new(Rect::ZERO),
         }
     }
 }
@@ -205,6 +209,34 @@ impl<T: Row> List<T> {
     pub(crate) fn set_sort(&mut self, column: usize) {
         self.sort = Some((column, false));
         self.arrange();
+    }
+
+    /// The column that rows are sorted by, and whether they are reversed.
+    pub(crate) fn sorted_by(&self) -> Option<(&'static str, bool)> {
+        self.sort.map(|(column, reversed)| (T::columns()[column].title, reversed))
+    }
+
+    /// Sorts by the column of this name.
+    pub(crate) fn sort_by(&mut self, title: &str, reversed: bool) {
+        let column = T::columns().iter().position(|column| column.title == title && column.order.is_some());
+        if let Some(column) = column {
+            self.sort = Some((column, reversed));
+            self.arrange();
+        }
+    }
+
+    /// Puts the cursor on the row that is drawn at a cell. Says whether there is one.
+    pub(crate) fn click(&mut self, x: u16, y: u16) -> bool {
+        let place = self.place.get();
+        if !place.contains(Position { x, y }) {
+            return false;
+        }
+        let row = self.window.get().0 + usize::from(y - place.y);
+        let hit = row < self.shown.len();
+        if hit {
+            self.go(row);
+        }
+        hit
     }
 
     /// Decides anew which rows are shown where.

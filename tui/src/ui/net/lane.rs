@@ -4,6 +4,7 @@
 //! daemon where there is none.
 
 use std::{
+    path::Path,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -17,16 +18,25 @@ use crate::{args::Global, endpoint, exit::Failure, ui::starter::Starter};
 const STARTED_WITHIN: Duration = Duration::from_secs(20);
 const ASKED_EVERY: Duration = Duration::from_millis(50);
 
+/// Which token the daemon is shown.
+#[derive(Clone, Debug)]
+enum Shown {
+    /// The one of flags and configuration.
+    Usual,
+    Typed(Token),
+    Nothing,
+}
+
 /// Who is spoken to.
 #[derive(Debug)]
 pub(super) struct Lane {
-    wanted: Mutex<(Global, Option<Token>)>,
+    wanted: Mutex<(Global, Shown)>,
     client: tokio::sync::Mutex<Option<Client>>,
 }
 
 impl Lane {
     pub(super) fn new(global: &Global) -> Self {
-        Self { wanted: Mutex::new((global.clone(), None)), client: tokio::sync::Mutex::new(None) }
+        Self { wanted: Mutex::new((global.clone(), Shown::Usual)), client: tokio::sync::Mutex::new(None) }
     }
 
     /// Speaks to somebody else, or as somebody else, from now on.
@@ -36,14 +46,14 @@ impl Lane {
             match turn {
                 Turn::To(place) if place.contains("://") => (wanted.0.url, wanted.0.socket) = (Some(place), None),
                 Turn::To(place) => (wanted.0.url, wanted.0.socket) = (None, Some(place.into())),
-                Turn::With(token) => wanted.1 = Some(token),
-                Turn::Bare => (wanted.0.token_file, wanted.1) = (None, None),
+                Turn::With(token) => wanted.1 = Shown::Typed(token),
+                Turn::Bare => wanted.1 = Shown::Nothing,
             }
         }
         *self.client.lock().await = None;
     }
 
-    fn wanted(&self) -> (Global, Option<Token>) {
+    fn wanted(&self) -> (Global, Shown) {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -52,12 +62,17 @@ impl Lane {
         if let Some(client) = &*known {
             return Ok(client.clone());
         }
-        let (global, typed) = self.wanted();
-        let mut client = endpoint::connect(&global).await?;
-        if typed.is_some() {
-            client = client.with_token(typed.clone());
-        }
-        tell(Told::Place(client.endpoint().to_string(), words(&global, typed.as_ref())));
+        let (global, shown) = self.wanted();
+        let usual = endpoint::connect(&global).await?;
+        let (client, words) = match shown {
+            Shown::Usual => (usual, global.token_file.as_deref().and_then(from_file)),
+            Shown::Typed(token) => {
+                let words = format!("typed{}", ending(&token));
+                (usual.with_token(Some(token)), Some(words))
+            }
+            Shown::Nothing => (usual.with_token(None), None),
+        };
+        tell(Told::Place(client.endpoint().to_string(), words));
         *known = Some(client.clone());
         Ok(client)
     }
@@ -111,15 +126,12 @@ impl Lane {
     }
 }
 
-/// Which token is shown to the daemon, without showing it here.
-fn words(global: &Global, typed: Option<&Token>) -> Option<String> {
-    if let Some(token) = typed {
-        let ending = token.ending().map_or_else(String::new, |ending| format!(" (ends with ...{ending})"));
-        return Some(format!("typed{ending}"));
-    }
-    let path = global.token_file.as_ref()?;
+/// Where a token is from and how it ends, without showing it.
+fn from_file(path: &Path) -> Option<String> {
     let token = Token::new(&std::fs::read_to_string(path).ok()?).ok();
-    let ending = token.as_ref().and_then(Token::ending);
-    let ending = ending.map_or_else(String::new, |ending| format!("  (ends with ...{ending})"));
-    Some(format!("from {}{ending}", path.display()))
+    Some(format!("from {}{}", path.display(), token.as_ref().map(ending).unwrap_or_default()))
+}
+
+fn ending(token: &Token) -> String {
+    token.ending().map_or_else(String::new, |ending| format!("  (ends with ...{ending})"))
 }

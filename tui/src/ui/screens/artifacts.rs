@@ -151,7 +151,10 @@ impl Artifacts {
         lines.push("This cannot be undone.".to_owned());
         let ask = Ask::DeleteArtifacts(repo, ids);
         let question = match targets.len() {
-            1 => Confirm::simple("Delete 1 artifact".to_owned(), lines, "Delete", ask, env.world),
+            n if n <= env.world.bulk_over.max(1) => {
+                let title = if n == 1 { "Delete 1 artifact".to_owned() } else { format!("Delete {n} artifacts") };
+                Confirm::simple(title, lines, "Delete", ask, env.world)
+            }
             n => Confirm::typed(format!("Delete {n} artifacts"), lines, "Delete", n.to_string(), ask, env.world),
         };
         env.open(Layer::Confirm(question));
@@ -383,6 +386,13 @@ impl Screen for Artifacts {
 
     fn sort(&mut self, column: usize) {
         self.places.list.set_sort(column);
+    }
+
+    fn click(&mut self, x: u16, y: u16, _: &mut Env) {
+        match self.of {
+            Some(_) => self.tree.list.click(x, y),
+            None => self.places.list.click(x, y),
+        };
     }
 
     fn problem(&self) -> Option<&Problem> {

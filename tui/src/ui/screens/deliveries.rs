@@ -291,6 +291,11 @@ impl Screen for Deliveries {
         self.rows.list.filter().text().to_owned()
     }
 
+    fn click(&mut self, x: u16, y: u16, env: &mut Env) {
+        self.rows.list.click(x, y);
+        self.look(false, env);
+    }
+
     fn problem(&self) -> Option<&Problem> {
         match &self.rows.load {
             Load::Failed(problem) => Some(problem),

@@ -50,7 +50,7 @@ pub(super) fn millis(seconds: f64) -> i64 {
     (seconds * 1_000.0).round() as i64
 }
 
-static COLUMNS: [Column<Delivery>; 7] = [
+static COLUMNS: [Column<Delivery>; 8] = [
     Column {
         title: "TIME",
         width: 8,
@@ -89,6 +89,14 @@ static COLUMNS: [Column<Delivery>; 7] = [
         order: None,
     },
     Column { title: "RESULT", width: 15, right: false, rank: 1, cell: |d, _| result(d), order: None },
+    Column {
+        title: "ID",
+        width: 36,
+        right: false,
+        rank: 10,
+        cell: |d, _| Shown::of(Role::Muted, &*d.guid),
+        order: None,
+    },
 ];
 
 impl Haystack for Delivery {

@@ -34,7 +34,7 @@ pub(super) fn events(hook: &Hook) -> String {
     if names.len() > 12 { format!("{} events", names.len()) } else { names.join(", ") }
 }
 
-static COLUMNS: [Column<Hook>; 7] = [
+static COLUMNS: [Column<Hook>; 9] = [
     Column {
         title: "ID",
         width: 5,
@@ -86,6 +86,22 @@ static COLUMNS: [Column<Hook>; 7] = [
             n => Shown::of(Role::Error, words::count(n)),
         },
         order: Some(|a, b| b.failures.cmp(&a.failures)),
+    },
+    Column {
+        title: "TYPE",
+        width: 8,
+        right: false,
+        rank: 10,
+        cell: |h, _| Shown::of(Role::Muted, &*h.r#type),
+        order: Some(|a, b| a.r#type.cmp(&b.r#type)),
+    },
+    Column {
+        title: "CONTENT",
+        width: 7,
+        right: false,
+        rank: 11,
+        cell: |h, _| Shown::of(Role::Muted, &*h.content_type),
+        order: None,
     },
 ];
 

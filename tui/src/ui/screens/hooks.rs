@@ -52,6 +52,18 @@ impl Hooks {
         self.refresh(env);
     }
 
+    /// Sorts the list as it was sorted before.
+    pub(crate) fn recall(&mut self, list: &str, column: &str, reversed: bool) {
+        if list == "hooks" {
+            self.feed.list.sort_by(column, reversed);
+        }
+    }
+
+    /// How the list is sorted, with its name.
+    pub(crate) fn sorted(&self) -> Option<(&'static str, &'static str, bool)> {
+        self.feed.list.sorted_by().map(|(column, reversed)| ("hooks", column, reversed))
+    }
+
     fn here(&self) -> Option<&Hook> {
         self.feed.list.current()
     }
@@ -381,6 +393,10 @@ impl Screen for Hooks {
 
     fn sort(&mut self, column: usize) {
         self.feed.list.set_sort(column);
+    }
+
+    fn click(&mut self, x: u16, y: u16, _: &mut Env) {
+        self.feed.list.click(x, y);
     }
 
     fn problem(&self) -> Option<&Problem> {

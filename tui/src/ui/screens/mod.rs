@@ -20,7 +20,10 @@ mod repositories;
 
 use std::{fmt::Debug, time::Duration};
 
-use farrier_common::client::{HookPlace, RepositoryPath, Token};
+use farrier_common::{
+    api::{Branch, Delivery, Hook, Repository},
+    client::{HookPlace, RepositoryPath, Token},
+};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
@@ -93,6 +96,18 @@ impl ScreenId {
     }
 }
 
+impl std::str::FromStr for ScreenId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.iter().find(|id| id.name().eq_ignore_ascii_case(text));
+        known.copied().ok_or_else(|| {
+            let names: Vec<String> = Self::ALL.iter().map(|id| id.name().to_lowercase()).collect();
+            format!("must be one of {}", names.join(", "))
+        })
+    }
+}
+
 /// What a screen does.
 pub(crate) trait Screen: Debug {
     fn id(&self) -> ScreenId;
@@ -142,6 +157,9 @@ pub(crate) trait Screen: Debug {
     }
 
     fn sort(&mut self, _column: usize) {}
+
+    /// Takes a click on a cell.
+    fn click(&mut self, _x: u16, _y: u16, _env: &mut Env) {}
 
     /// What went wrong last.
     fn problem(&self) -> Option<&Problem> {
@@ -230,6 +248,21 @@ impl Purpose {
             Self::CreateHook(place, _) | Self::EditHook(place, _) => hook_form::wonder(place, form, name),
             _ => None,
         }
+    }
+}
+
+/// The names of the columns of a list, as a configuration names both.
+pub(crate) fn columns_of(list: &str) -> Vec<String> {
+    fn titles<T: super::list::Row>() -> Vec<String> {
+        T::columns().iter().map(|column| column.title.to_lowercase()).collect()
+    }
+    match list {
+        "repositories" => titles::<Repository>(),
+        "branches" => titles::<Branch>(),
+        "hooks" => titles::<Hook>(),
+        "deliveries" => titles::<Delivery>(),
+        "runs" => titles::<artifact_rows::Node>(),
+        _ => Vec::new(),
     }
 }
 

@@ -34,7 +34,7 @@ fn by_name(a: &Repository, b: &Repository) -> Ordering {
     a.full_name.to_lowercase().cmp(&b.full_name.to_lowercase())
 }
 
-static REPOSITORY: [Column<Repository>; 6] = [
+static REPOSITORY: [Column<Repository>; 9] = [
     Column {
         title: "NAME",
         width: 18,
@@ -91,6 +91,30 @@ static REPOSITORY: [Column<Repository>; 6] = [
             Shown::of(role, state)
         },
         order: Some(|a, b| state(a).cmp(state(b))),
+    },
+    Column {
+        title: "ID",
+        width: 7,
+        right: true,
+        rank: 10,
+        cell: |r, _| Shown::of(Role::Muted, r.id.to_string()),
+        order: Some(|a, b| a.id.cmp(&b.id)),
+    },
+    Column {
+        title: "CREATED",
+        width: 19,
+        right: false,
+        rank: 11,
+        cell: |r, _| Shown::of(Role::Muted, words::stamp(&r.created_at)),
+        order: Some(|a, b| b.created_at.cmp(&a.created_at)),
+    },
+    Column {
+        title: "ABOUT",
+        width: 24,
+        right: false,
+        rank: 12,
+        cell: |r, _| Shown::of(Role::Muted, &*r.description),
+        order: None,
     },
 ];
 

@@ -71,6 +71,20 @@ pub(super) fn path(repo: &Repository) -> Option<RepositoryPath> {
 }
 
 impl Repositories {
+    /// Sorts a list as it was sorted before.
+    pub(crate) fn recall(&mut self, list: &str, column: &str, reversed: bool) {
+        match list {
+            "repositories" => self.repos.list.sort_by(column, reversed),
+            "branches" => self.branches.list.sort_by(column, reversed),
+            _ => {}
+        }
+    }
+
+    /// How its list is sorted, with the list's name.
+    pub(crate) fn sorted(&self) -> Option<(&'static str, &'static str, bool)> {
+        self.repos.list.sorted_by().map(|(column, reversed)| ("repositories", column, reversed))
+    }
+
     fn here(&self) -> Option<(&Repository, RepositoryPath)> {
         let repo = self.repos.list.current()?;
         Some((repo, path(repo)?))
@@ -369,6 +383,14 @@ impl Screen for Repositories {
         } else {
             self.repos.list.set_sort(column);
         }
+    }
+
+    fn click(&mut self, x: u16, y: u16, env: &mut Env) {
+        self.in_detail = !self.repos.list.click(x, y) && self.in_detail;
+        if self.branches.list.click(x, y) {
+            self.in_detail = true;
+        }
+        self.look(env);
     }
 
     fn problem(&self) -> Option<&Problem> {

@@ -31,13 +31,29 @@ pub(crate) struct Wire<W: Write> {
     /// Where the terminal's cursor is, as far as that is certain.
     at: Option<Position>,
     shown: bool,
+    /// Whether the terminal is told where a frame begins and ends.
+    sync: bool,
     size: fn() -> io::Result<Size>,
 }
 
 impl<W: Write> Wire<W> {
     /// A terminal whose cursor is hidden and whose attributes are reset.
     pub(crate) fn new(out: W, size: fn() -> io::Result<Size>) -> Self {
-        Self { out, buffer: Vec::with_capacity(16 << 10), look: Look::default(), at: None, shown: false, size }
+        Self {
+            out,
+            buffer: Vec::with_capacity(16 << 10),
+            look: Look::default(),
+            at: None,
+            shown: false,
+            sync: false,
+            size,
+        }
+    }
+
+    /// Tells the terminal where a frame begins and ends, so that it shows no half of one.
+    pub(crate) fn in_sync(mut self, sync: bool) -> Self {
+        self.sync = sync;
+        self
     }
 
     fn put(&mut self, text: &str) {
@@ -187,6 +203,10 @@ impl<W: Write> Backend for Wire<W> {
     fn flush(&mut self) -> io::Result<()> {
         if self.buffer.is_empty() {
             return Ok(());
+        }
+        if self.sync {
+            self.buffer.splice(..0, *b"\x1b[?2026h");
+            self.buffer.extend_from_slice(b"\x1b[?2026l");
         }
         let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
         self.buffer.clear();

@@ -5,15 +5,18 @@
 
 use std::{io, time::Duration};
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
+use crossterm::event::{
+    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind, poll, read,
+};
 
-use crate::ui::key::Key;
+use crate::ui::{app::Mouse, key::Key};
 
 /// What the terminal said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Key(Key),
     Paste(String),
+    Mouse(Mouse),
     Resized,
 }
 
@@ -27,6 +30,15 @@ pub(crate) fn listen(patience: Duration, mut tell: impl FnMut(Said) -> bool) -> 
                 return Ok(());
             }
         }
+    }
+}
+
+fn mouse(event: MouseEvent) -> Option<Mouse> {
+    match event.kind {
+        MouseEventKind::ScrollUp => Some(Mouse::Up),
+        MouseEventKind::ScrollDown => Some(Mouse::Down),
+        MouseEventKind::Down(MouseButton::Left) => Some(Mouse::Click { x: event.column, y: event.row }),
+        _ => None,
     }
 }
 
@@ -57,6 +69,7 @@ impl Mender {
                 said.extend(match other {
                     Event::Paste(text) => Some(Said::Paste(text)),
                     Event::Resize(..) => Some(Said::Resized),
+                    Event::Mouse(event) => mouse(event).map(Said::Mouse),
                     _ => None,
                 });
                 return said;

@@ -25,9 +25,14 @@ pub(crate) use self::{
 };
 
 const TAKE: &str = "\x1b[?1049h\x1b[?2004h\x1b[?25l\x1b[0m\x1b[2J";
-const GIVE: &str = "\x1b[0m\x1b[?2004l\x1b[?25h\x1b[?1049l";
+/// Clicks and the wheel, in a form that knows no largest column.
+const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
+const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
+const GIVE: &str = "\x1b[0m\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[?25h\x1b[?1049l";
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether the mouse is wanted whenever the terminal is held.
+static MOUSE_WANTED: AtomicBool = AtomicBool::new(false);
 
 /// The terminal, taken. Dropping it gives it back.
 #[derive(Debug)]
@@ -62,7 +67,8 @@ impl Drop for Held {
 pub(crate) fn take() -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
-    stream()?.write_all(TAKE.as_bytes())
+    stream()?.write_all(TAKE.as_bytes())?;
+    if MOUSE_WANTED.load(Ordering::SeqCst) { mouse(true) } else { Ok(()) }
 }
 
 /// Gives the terminal back; a second time does nothing.
@@ -84,6 +90,22 @@ pub(crate) fn abandon() {
 /// The terminal as a file that keeps nothing back: a frame is one write.
 pub(crate) fn stream() -> io::Result<File> {
     Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
+}
+
+/// Lets the terminal tell of the mouse, or not.
+pub(crate) fn mouse(on: bool) -> io::Result<()> {
+    MOUSE_WANTED.store(on, Ordering::SeqCst);
+    stream()?.write_all(if on { MOUSE } else { NO_MOUSE }.as_bytes())
+}
+
+/// Rings.
+pub(crate) fn bell() -> io::Result<()> {
+    stream()?.write_all(b"\x07")
+}
+
+/// Puts a text into the title of the terminal's window. What would steer it is taken out.
+pub(crate) fn title(text: &str) -> io::Result<()> {
+    write!(stream()?, "\x1b]2;{}\x07", crate::output::clean_line(text))
 }
 
 /// How large the terminal is.

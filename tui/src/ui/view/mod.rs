@@ -15,7 +15,6 @@ use ratatui::{
 pub(crate) use self::paint::{Role, boxed, centred, fit, fit_left, rule, text, width, wrapped};
 use super::{
     app::App,
-    keymap,
     layer::Layer,
     net::Kind,
     screens::ScreenId,
@@ -85,16 +84,31 @@ fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
     let role = if app.world.link == Link::Up { Role::Ok } else { Role::Error };
     let room = fit_left(buf, area, &name, role);
     let mut left = Rect { width: area.width.saturating_sub(room + 1), ..area };
-    for id in ScreenId::ALL {
-        let active = *id == app.current;
-        let label = match (active, area.width < 80) {
+    for (id, label) in labels(app, area.width) {
+        let used = text(buf, left, &label, if id == app.current { Role::Selected } else { Role::Text });
+        left = Rect { x: left.x + used, width: left.width - used, ..left };
+    }
+}
+
+/// The tabs as they are written.
+fn labels(app: &App, room: u16) -> impl Iterator<Item = (ScreenId, String)> {
+    ScreenId::ALL.iter().map(move |id| {
+        let label = match (*id == app.current, room < 80) {
             (true, _) => format!("[{} {}]", id.digit(), id.tab()),
             (false, true) => format!(" {} ", id.digit()),
             (false, false) => format!(" {} {} ", id.digit(), id.tab()),
         };
-        let used = text(buf, left, &label, if active { Role::Selected } else { Role::Text });
-        left = Rect { x: left.x + used, width: left.width - used, ..left };
-    }
+        (*id, label)
+    })
+}
+
+/// The tab in a column of the first row.
+pub(crate) fn tab_at(app: &App, x: u16) -> Option<ScreenId> {
+    let mut end = 0;
+    labels(app, app.world.size.width).find_map(|(id, label)| {
+        end += width(&label);
+        (x < end).then_some(id)
+    })
 }
 
 /// What must not be overlooked.
@@ -124,7 +138,7 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
         let shown = fit(notice, room);
         right = area.width - fit_left(buf, area, &shown, role).min(area.width);
     }
-    let marks = [(app.world.read_only, "RO  "), (app.world.paused, "paused  ")];
+    let marks = [(app.world.read_only, "RO  "), (app.world.slow, "slow  "), (app.world.paused, "paused  ")];
     let marks: String = marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect();
     let left = format!(" {marks}{}", app.screen().standing(&app.world));
     text(buf, Rect { width: right.saturating_sub(1), ..area }, &left, Role::Muted);
@@ -135,7 +149,7 @@ fn hints(app: &App, area: Rect, buf: &mut Buffer) {
         layer.hints()
     } else {
         let scopes = app.scopes();
-        let shown = keymap::of(&scopes).filter(|binding| !binding.hint.is_empty() && binding.hint != "help");
+        let shown = app.world.keymap.of(&scopes).filter(|binding| !binding.hint.is_empty() && binding.hint != "help");
         shown
             .filter_map(|binding| Some((binding.keys.first()?.name(), binding.hint.to_owned())))
             .chain([("?".to_owned(), "help".to_owned())])

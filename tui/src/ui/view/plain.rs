@@ -1,19 +1,23 @@
-//! What is left of a picture on a terminal that shows less.
+//! What a picture becomes on this terminal: its theme, and what is left of it where less is shown.
 //!
 //! The last step of every frame: without colours every cell keeps only its attributes; without
 //! Unicode every character has a counterpart of one cell. So no screen must think of either.
 
-use ratatui::{buffer::Buffer, style::Color};
+use ratatui::buffer::Buffer;
 
-use crate::ui::caps::{Colors, Glyphs, Look};
+use crate::ui::{
+    caps::{Colors, Glyphs, Look},
+    theme::Theme,
+};
 
 pub(super) fn reduce(look: Look, buf: &mut Buffer) {
-    if look == (Look { colors: Colors::Palette, glyphs: Glyphs::Unicode }) {
+    let themed = look.theme != Theme::default() || look.colors == Colors::Never;
+    if !themed && look.glyphs == Glyphs::Unicode {
         return;
     }
     for cell in &mut buf.content {
-        if look.colors == Colors::Never {
-            cell.set_fg(Color::Reset).set_bg(Color::Reset);
+        if themed {
+            look.theme.apply(cell, look.colors);
         }
         if look.glyphs == Glyphs::Ascii && !cell.symbol().is_ascii() {
             let plain = counterpart(cell.symbol());

@@ -7,7 +7,7 @@ use super::{
     story::*,
 };
 use crate::ui::{
-    caps::{Colors, Glyphs},
+    caps::{Colors, Glyphs, Look},
     view,
 };
 
@@ -93,14 +93,14 @@ fn every_screen_at_every_size() {
 fn plain_terminals_get_plain_pictures() {
     for (name, play) in SCENES {
         let mut story = scene(80, 24, play);
-        story.app.world.look = Look { colors: Colors::Never, glyphs: Glyphs::Ascii };
+        story.app.world.look = Look { colors: Colors::Never, glyphs: Glyphs::Ascii, ..rich() };
         let (text, styles) = (story.text(), story.styles());
         assert!(text.is_ascii(), "{name}: {text}");
         assert!(!styles.contains('c'), "{name}: {styles}");
         assert_eq!(text.lines().count(), 24);
     }
     let mut story = scene(80, 24, SCENES[0].1);
-    story.app.world.look = Look { colors: Colors::Never, glyphs: Glyphs::Ascii };
+    story.app.world.look = Look { colors: Colors::Never, glyphs: Glyphs::Ascii, ..rich() };
     insta::assert_snapshot!("repositories-plain", story.text());
 }
 

@@ -9,7 +9,7 @@ use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
 
 use super::super::*;
 use crate::ui::{
-    caps::{Colors, Glyphs},
+    caps::{Colors, Glyphs, Look},
     net::{Kind, Page, Tree},
     view,
 };
@@ -21,7 +21,9 @@ pub(super) struct Story {
     pub(super) effects: Vec<Effect>,
 }
 
-pub(super) const RICH: Look = Look { colors: Colors::Palette, glyphs: Glyphs::Unicode };
+pub(super) fn rich() -> Look {
+    Look { colors: Colors::Palette, glyphs: Glyphs::Unicode, theme: Theme::default() }
+}
 
 fn wall(now: Duration) -> Timestamp {
     let start: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
@@ -30,7 +32,11 @@ fn wall(now: Duration) -> Timestamp {
 
 impl Story {
     pub(super) fn new(width: u16, height: u16) -> Self {
-        let mut app = App::new(Size::new(width, height), RICH, false, wall(Duration::ZERO));
+        Self::with(Settings { look: rich(), ..Settings::default() }, width, height)
+    }
+
+    pub(super) fn with(settings: Settings, width: u16, height: u16) -> Self {
+        let mut app = App::new(Size::new(width, height), settings, wall(Duration::ZERO));
         let effects = app.begin();
         Self { app, now: Duration::ZERO, effects }
     }

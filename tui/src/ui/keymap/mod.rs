@@ -3,6 +3,9 @@
 //! Dispatch, the hint line, help, the menu of actions and the palette all read it, so that they
 //! cannot say different things. What an action does is the business of whoever carries it out.
 
+mod settings;
+
+pub(crate) use self::settings::manual;
 use super::{key::Key, screens::ScreenId};
 
 /// What a key means.
@@ -60,6 +63,8 @@ pub(crate) enum Action {
     Test,
     Clone,
     Apply,
+    Wide,
+    Mouse,
     StartDaemon,
     TypeToken,
     SocketIdentity,
@@ -88,7 +93,7 @@ pub(crate) enum Scope {
 }
 
 /// Keys and what they mean.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Binding {
     pub(crate) scope: Scope,
     pub(crate) keys: &'static [Key],
@@ -200,6 +205,8 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Everywhere, &[C('r')], A::Refresh, "ask again now", "").words("refresh"),
     bind(S::Everywhere, &[C('p')], A::Pause, "live data stand still, or go on", "").words("pause"),
     bind(S::Everywhere, &[C('+')], A::FullPane, "one pane, or two", ""),
+    bind(S::Everywhere, &[C('W')], A::Wide, "more columns, or fewer", ""),
+    bind(S::Everywhere, &[C('m')], A::Mouse, "use the mouse, or leave it to the terminal", "").words("mouse"),
     bind(S::Everywhere, &[C('i')], A::Details, "what went wrong", ""),
     bind(S::Everywhere, &[], A::Messages, "what was said lately", "").words("messages"),
     bind(S::Everywhere, &[C('1')], A::Screen(ScreenId::Dashboard), "dashboard", "").words("status"),
@@ -215,15 +222,30 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Everywhere, &[Ctrl('c')], A::Quit, "quit now", "").words("quit"),
 ];
 
-/// The bindings of `scopes`, which go from the particular to the general.
-pub(crate) fn of(scopes: &[Scope]) -> impl Iterator<Item = &'static Binding> + use<'_> {
-    let built = |binding: &&Binding| !matches!(binding.action, A::Screen(id) if !ScreenId::ALL.contains(&id));
-    scopes.iter().flat_map(move |scope| BINDINGS.iter().filter(|binding| binding.scope == *scope).filter(built))
+/// All bindings of a program: those above, or those with what its user changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keymap(&'static [Binding]);
+
+impl Default for Keymap {
+    fn default() -> Self {
+        Self(BINDINGS)
+    }
 }
 
-/// What `key` means in `scopes`.
-pub(crate) fn find(scopes: &[Scope], key: Key) -> Option<&'static Binding> {
-    of(scopes).find(|binding| binding.keys.contains(&key))
+impl Keymap {
+    pub(crate) fn all(self) -> &'static [Binding] {
+        self.0
+    }
+
+    /// The bindings of `scopes`, which go from the particular to the general.
+    pub(crate) fn of(self, scopes: &[Scope]) -> impl Iterator<Item = &'static Binding> + use<'_> {
+        scopes.iter().flat_map(move |scope| self.0.iter().filter(|binding| binding.scope == *scope))
+    }
+
+    /// What `key` means in `scopes`.
+    pub(crate) fn find(self, scopes: &[Scope], key: Key) -> Option<&'static Binding> {
+        self.of(scopes).find(|binding| binding.keys.contains(&key))
+    }
 }
 
 #[cfg(test)]

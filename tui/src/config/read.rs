@@ -1,0 +1,234 @@
+//! From text to a configuration, with the line of everything that is wrong.
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{Config, KeySetting, Problem, ThemeSetting};
+
+type Entry<'a, 'i> = (&'a str, usize, &'a Spanned<DeValue<'i>>);
+
+pub(super) struct Reader<'t> {
+    text: &'t str,
+    problems: Vec<Problem>,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) fn read(text: &'t str) -> (Config, Vec<Problem>) {
+        let mut reader = Self { text, problems: Vec::new() };
+        let mut config = Config::default();
+        match DeTable::parse(text) {
+            Ok(table) => reader.sections(table.get_ref(), &mut config),
+            Err(error) => {
+                let line = error.span().map_or(1, |span| reader.line(span.start));
+                reader.problems.push(Problem::error(line, error.message().to_owned()));
+            }
+        }
+        reader.problems.sort_by_key(|problem| problem.line);
+        (config, reader.problems)
+    }
+
+    fn line(&self, at: usize) -> usize {
+        self.text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+    }
+
+    fn error(&mut self, line: usize, text: impl Into<String>) {
+        self.problems.push(Problem::error(line, text));
+    }
+
+    fn unknown(&mut self, line: usize, key: &str, known: &[&str]) {
+        self.problems.push(Problem::warning(line, format!("'{key}' is not known; there are: {}", known.join(", "))));
+    }
+
+    /// The entries of a table.
+    fn entries<'a, 'i>(&mut self, name: &str, value: &'a Spanned<DeValue<'i>>) -> Vec<Entry<'a, 'i>> {
+        let line = self.line(value.span().start);
+        if let DeValue::Table(table) = value.get_ref() {
+            return self.of_table(table);
+        }
+        self.error(line, format!("{name} must be a table"));
+        Vec::new()
+    }
+
+    fn of_table<'a, 'i>(&self, table: &'a DeTable<'i>) -> Vec<Entry<'a, 'i>> {
+        table.iter().map(|(key, value)| (key.get_ref().as_ref(), self.line(key.span().start), value)).collect()
+    }
+
+    fn sections(&mut self, table: &DeTable, config: &mut Config) {
+        for (name, line, value) in self.of_table(table) {
+            match name {
+                "server" => self.server(value, config),
+                "ui" => self.ui(value, config),
+                "columns" => self.columns(value, config),
+                "keys" => self.keys(value, config),
+                "theme" => self.themes(value, config),
+                other => self.unknown(line, other, &["server", "ui", "columns", "keys", "theme"]),
+            }
+        }
+    }
+
+    fn server(&mut self, value: &Spanned<DeValue>, config: &mut Config) {
+        let server = &mut config.server;
+        for (key, line, value) in self.entries("server", value) {
+            match key {
+                "socket" => server.socket = self.text(line, key, value, &[]).map(Into::into),
+                "url" => server.url = self.text(line, key, value, &[]),
+                "token_file" => server.token_file = self.text(line, key, value, &[]).map(Into::into),
+                "read_only" => server.read_only = self.switch(line, key, value),
+                other => self.unknown(line, other, &["socket", "url", "token_file", "read_only"]),
+            }
+        }
+    }
+
+    fn ui(&mut self, value: &Spanned<DeValue>, config: &mut Config) {
+        let ui = &mut config.ui;
+        for (key, line, value) in self.entries("ui", value) {
+            match key {
+                "theme" => ui.theme = self.text(line, key, value, &[]),
+                "color" => ui.color = self.text(line, key, value, &["never", "16", "256", "true", "auto"]),
+                "glyphs" => ui.glyphs = self.text(line, key, value, &["auto", "unicode", "ascii"]),
+                "clipboard" => ui.clipboard = self.text(line, key, value, &["auto", "osc52", "tmux", "off"]),
+                "start" => ui.start = self.text(line, key, value, SCREENS),
+                "bell" => ui.bell = self.text(line, key, value, &["off", "problems"]),
+                "sync" => ui.sync = self.switch(line, key, value),
+                "mouse" => ui.mouse = self.switch(line, key, value),
+                "title" => ui.title = self.switch(line, key, value),
+                "confirm_bulk_over" => ui.confirm_bulk_over = self.number(line, key, value),
+                other => self.unknown(line, other, UI),
+            }
+        }
+    }
+
+    fn columns(&mut self, value: &Spanned<DeValue>, config: &mut Config) {
+        for (list, line, value) in self.entries("columns", value) {
+            if !LISTS.contains(&list) {
+                self.unknown(line, list, LISTS);
+                continue;
+            }
+            for (key, line, value) in self.entries(list, value) {
+                match key {
+                    "show" => config.columns.push((list.to_owned(), self.texts(line, key, value))),
+                    other => self.unknown(line, other, &["show"]),
+                }
+            }
+        }
+    }
+
+    fn keys(&mut self, value: &Spanned<DeValue>, config: &mut Config) {
+        for (scope, _, value) in self.entries("keys", value) {
+            for (action, line, value) in self.entries(scope, value) {
+                let keys = self.texts(line, action, value);
+                config.keys.push(KeySetting { line, scope: scope.to_owned(), action: action.to_owned(), keys });
+            }
+        }
+    }
+
+    fn themes(&mut self, value: &Spanned<DeValue>, config: &mut Config) {
+        for (name, line, value) in self.entries("theme", value) {
+            let mut theme = ThemeSetting { line, name: name.to_owned(), base: None, roles: Vec::new() };
+            for (key, line, value) in self.entries(name, value) {
+                let Some(text) = self.text(line, key, value, &[]) else { continue };
+                match key {
+                    "base" => theme.base = Some(text),
+                    role => theme.roles.push((line, role.to_owned(), text)),
+                }
+            }
+            config.themes.push(theme);
+        }
+    }
+
+    /// A text, one of `known` where there are any.
+    fn text(&mut self, line: usize, key: &str, value: &Spanned<DeValue>, known: &[&str]) -> Option<String> {
+        let Some(text) = value.get_ref().as_str() else {
+            self.error(line, format!("{key} must be a text"));
+            return None;
+        };
+        if !known.is_empty() && !known.contains(&text) {
+            self.error(line, format!("{key} = \"{text}\": must be one of {}", known.join(", ")));
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    fn texts(&mut self, line: usize, key: &str, value: &Spanned<DeValue>) -> Vec<String> {
+        let all = value.get_ref().as_array().map(|values| {
+            values.iter().map(|value| value.get_ref().as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+        });
+        all.flatten().unwrap_or_else(|| {
+            self.error(line, format!("{key} must be a list of texts"));
+            Vec::new()
+        })
+    }
+
+    fn switch(&mut self, line: usize, key: &str, value: &Spanned<DeValue>) -> bool {
+        value.get_ref().as_bool().unwrap_or_else(|| {
+            self.error(line, format!("{key} must be true or false"));
+            false
+        })
+    }
+
+    fn number(&mut self, line: usize, key: &str, value: &Spanned<DeValue>) -> Option<usize> {
+        let number = value.get_ref().as_integer().and_then(|number| number.as_str().parse().ok());
+        if number.is_none() {
+            self.error(line, format!("{key} must be a number from 0 on"));
+        }
+        number
+    }
+}
+
+const SCREENS: &[&str] = &["dashboard", "repositories", "hooks", "deliveries", "artifacts"];
+const LISTS: &[&str] = &["repositories", "branches", "hooks", "deliveries", "runs"];
+const UI: &[&str] =
+    &["theme", "color", "glyphs", "clipboard", "start", "bell", "sync", "mouse", "title", "confirm_bulk_over"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_can_be_said_is_understood() {
+        let text = r##"
+[server]
+socket = "/run/x.sock"
+token_file = "/home/o/token"
+read_only = true
+[ui]
+theme = "mine"
+color = "256"
+start = "hooks"
+title = true
+confirm_bulk_over = 5
+[columns.repositories]
+show = ["name", "size"]
+[keys.global]
+redeliver = ["f5"]
+[keys.hooks]
+unbind = ["D"]
+[theme.mine]
+base = "dark"
+error = "#ff0000"
+"##;
+        let (config, problems) = Reader::read(text);
+        assert_eq!(problems, []);
+        assert_eq!(config.server.socket.as_deref(), Some(std::path::Path::new("/run/x.sock")));
+        assert!(config.server.read_only && config.ui.title);
+        assert_eq!((config.ui.theme.as_deref(), config.ui.confirm_bulk_over), (Some("mine"), Some(5)));
+        assert_eq!(config.columns, [("repositories".to_owned(), vec!["name".to_owned(), "size".to_owned()])]);
+        assert_eq!((config.keys[1].scope.as_str(), config.keys[1].action.as_str()), ("hooks", "unbind"));
+        assert_eq!(config.themes[0].roles, [(20, "error".to_owned(), "#ff0000".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line_and_the_choices() {
+        let text = "[ui]\ncolor = \"pink\"\nglyph = 1\nstart = 7\ntitle = true\n[other]\n[keys.hooks]\nx = \"a\"\n";
+        let (config, problems) = Reader::read(text);
+        let said: Vec<(usize, bool)> = problems.iter().map(|one| (one.line, one.is_warning)).collect();
+        assert_eq!(said, [(2, false), (3, true), (4, false), (6, true), (8, false)]);
+        assert_eq!(problems[0].text, "color = \"pink\": must be one of never, 16, 256, true, auto");
+        assert!(problems[1].text.contains("there are: theme, color, glyphs"), "{}", problems[1].text);
+        assert!(config.ui.title && config.ui.color.is_none(), "the rest holds");
+        let (config, problems) = Reader::read("[ui]\ntheme = \n");
+        assert_eq!((config, problems[0].line), (Config::default(), 2));
+    }
+}

@@ -1,0 +1,125 @@
+//! What makes the screen one's own.
+
+use super::{super::*, pictures::on_hooks, story::*};
+use crate::{
+    config::Config,
+    ui::{
+        caps::{Colors, Look},
+        memory::Memory,
+        settings::Settings,
+        theme::Theme,
+    },
+};
+
+/// With a file, and without anything in the environment.
+fn with(text: &str, width: u16, height: u16) -> Story {
+    let (config, problems) = Config::parse(text);
+    assert_eq!(problems, []);
+    let (settings, problems) = Settings::of(&crate::args::Looks::default(), &config, |_| None);
+    assert_eq!(problems, []);
+    Story::with(Settings { look: Look { theme: settings.look.theme, ..rich() }, ..settings }, width, height)
+}
+
+#[test]
+fn a_key_of_the_file_works_and_is_shown() {
+    let file = "[keys.repositories]\ndelete = [\"f8\"]\nunbind = [\"D\"]\n";
+    let mut story = with(file, 120, 40);
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    story.keys("D");
+    assert!(story.app.layers.is_empty() && story.text().contains("no action on 'D' here"), "{}", story.text());
+    assert!(story.text().contains("F8 delete"), "{}", story.text());
+    story.press(Key::F(8));
+    assert!(story.text().contains("Delete repository data/lake"), "{}", story.text());
+    story.press(Key::Esc);
+    story.pass(Duration::from_secs(1));
+    story.press(Key::Esc);
+    story.keys("?");
+    assert!(story.text().contains("F8 "), "{}", story.text());
+}
+
+#[test]
+fn columns_and_the_first_screen_are_chosen_in_the_file() {
+    let mut story = with("[ui]\nstart = \"hooks\"\n[columns.hooks]\nshow = [\"url\", \"id\"]\n", 80, 24);
+    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    assert_eq!(story.app.current, ScreenId::Hooks);
+    let text = story.text();
+    let header = text.lines().find(|line| line.contains("URL")).unwrap();
+    assert!(header.find("URL") < header.find("ID") && !header.contains("LAST"), "{header}");
+}
+
+#[test]
+fn more_columns_come_on_request() {
+    let mut story = Story::settled(120, 40);
+    assert!(!story.text().contains("CREATED"));
+    story.keys("+W");
+    assert!(story.text().contains("CREATED"), "{}", story.text());
+}
+
+#[test]
+fn a_theme_is_tried_on_by_its_name() {
+    let mut story = Story::settled(80, 24);
+    story.app.world.look.colors = Colors::Many;
+    story.keys(":theme dark\n");
+    assert_eq!(story.app.world.look.theme, Theme::named("dark").unwrap());
+    let indexed =
+        |story: &Story| story.picture().content.iter().any(|cell| matches!(cell.fg, ratatui::style::Color::Indexed(_)));
+    assert!(indexed(&story));
+    story.keys(":theme pink\n");
+    assert!(story.text().contains("there is no theme 'pink'; there are: default, mono"), "{}", story.text());
+}
+
+#[test]
+fn what_was_left_is_taken_up_again_but_no_filter() {
+    let mut story = Story::settled(80, 24);
+    on_hooks(&mut story);
+    story.keys("s");
+    story.press(Key::Down);
+    story.keys("\nSW/push\n");
+    let memory = story.app.memory();
+    assert_eq!(memory.screen, "hooks");
+    assert!(!serde_json::to_string(&memory).unwrap().contains("push"));
+    let mut again = Story::with(Settings { look: rich(), ..Settings::default() }, 80, 24);
+    again.app.recall(&memory);
+    let effects = again.app.begin();
+    again.effects.extend(effects);
+    again.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    assert_eq!((again.app.current, again.app.world.wide), (ScreenId::Hooks, true));
+    assert_eq!(again.app.memory().sorts["hooks"], memory.sorts["hooks"]);
+    let chosen = Settings { start: Some(ScreenId::Artifacts), ..Settings::default() };
+    let mut flagged = App::new(Size::new(80, 24), chosen, Timestamp::UNIX_EPOCH);
+    flagged.recall(&Memory { screen: "hooks".into(), ..Memory::default() });
+    flagged.begin();
+    assert_eq!(flagged.current, ScreenId::Artifacts, "who says where to begin begins there");
+}
+
+#[test]
+fn the_mouse_chooses_and_scrolls_only_when_it_is_wanted() {
+    let mut story = Story::settled(80, 24);
+    let under = |story: &Story| story.text().lines().find(|line| line.starts_with('>')).unwrap().to_owned();
+    let before = under(&story);
+    story.tell(Msg::Mouse(Mouse::Down));
+    assert_eq!(under(&story), before);
+    story.keys("m");
+    assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Mouse(true))));
+    story.tell(Msg::Mouse(Mouse::Click { x: 5, y: 5 }));
+    assert!(under(&story).contains("ops/"), "{}", story.text());
+    story.tell(Msg::Mouse(Mouse::Up));
+    assert_eq!(under(&story), before);
+    story.tell(Msg::Mouse(Mouse::Click { x: 5, y: 20 }));
+    assert_eq!(under(&story), before, "there is no row");
+    story.tell(Msg::Mouse(Mouse::Click { x: 20, y: 0 }));
+    assert_eq!(story.app.current, ScreenId::Hooks);
+    story.keys(":");
+    story.tell(Msg::Mouse(Mouse::Click { x: 3, y: 0 }));
+    assert_eq!(story.app.current, ScreenId::Hooks, "what lies over a screen covers it");
+}
+
+#[test]
+fn the_title_says_where_one_is() {
+    let mut story = Story::settled(80, 24);
+    assert_eq!(story.app.title(), "farrier forge01.lan: Repositories");
+    story.pass(Duration::from_secs(6));
+    story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    assert_eq!(story.app.title(), "farrier forge01.lan: Repositories (no answer)");
+}

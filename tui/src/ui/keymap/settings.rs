@@ -1,0 +1,182 @@
+//! Keys that a user adds or takes away.
+//!
+//! What is added stands beside the keys that are there. A place where one key would mean two things
+//! keeps the keys that it has without a file.
+
+use std::collections::HashSet;
+
+use super::{Action, BINDINGS, Binding, Keymap, Scope};
+use crate::{
+    config::{KeySetting, Problem},
+    ui::key::Key,
+};
+
+const UNBIND: &str = "unbind";
+const GLOBAL: &str = "global";
+
+/// `NextPart` as `next_part`.
+fn snake(name: &str) -> String {
+    let mut text = String::new();
+    for (at, c) in name.char_indices() {
+        if c.is_uppercase() && at > 0 {
+            text.push('_');
+        }
+        text.push(c.to_ascii_lowercase());
+    }
+    text
+}
+
+/// The name of an action in a file.
+fn action_name(action: Action) -> String {
+    match action {
+        Action::Screen(id) => id.name().to_lowercase(),
+        other => snake(&format!("{other:?}")),
+    }
+}
+
+/// The name of a place in a file.
+fn scope_name(scope: Scope) -> String {
+    if scope == Scope::Everywhere { GLOBAL.to_owned() } else { snake(&format!("{scope:?}")) }
+}
+
+/// The keys of every place, for the manual.
+pub(crate) fn manual() -> Vec<crate::KeysOfPlace> {
+    let mut places: Vec<crate::KeysOfPlace> = Vec::new();
+    for binding in BINDINGS.iter().filter(|binding| !binding.keys.is_empty()) {
+        let place = scope_name(binding.scope);
+        let keys = binding.keys.iter().map(|key| key.name()).collect();
+        let row = (keys, binding.title, action_name(binding.action));
+        match places.iter_mut().find(|(name, _)| *name == place) {
+            Some((_, rows)) => rows.push(row),
+            None => places.push((place, vec![row])),
+        }
+    }
+    places
+}
+
+impl Keymap {
+    /// The keys with what a file says, and what is wrong with that.
+    pub(crate) fn with(settings: &[KeySetting]) -> (Self, Vec<Problem>) {
+        if settings.is_empty() {
+            return (Self::default(), Vec::new());
+        }
+        let mut bindings: Vec<Binding> = BINDINGS.to_vec();
+        let mut problems = Vec::new();
+        // What is taken away is free for what is added.
+        let (taken, added): (Vec<_>, Vec<_>) = settings.iter().partition(|setting| setting.action == UNBIND);
+        for setting in taken.into_iter().chain(added) {
+            if let Err(text) = change(&mut bindings, setting) {
+                problems.push(Problem::error(setting.line, text));
+            }
+        }
+        for (scope, key, titles) in conflicts(&bindings) {
+            let line = settings.iter().find(|setting| setting.keys.iter().any(|text| Key::parse(text) == Some(key)));
+            let text = format!(
+                "{} means {titles} in {}; its keys stay as they are without this file",
+                key.name(),
+                scope_name(scope)
+            );
+            problems.push(Problem::error(line.map_or(1, |setting| setting.line), text));
+            for (binding, usual) in bindings.iter_mut().zip(BINDINGS).filter(|(binding, _)| binding.scope == scope) {
+                *binding = *usual;
+            }
+        }
+        // Bindings live as long as the program, whether or not a file made them.
+        (Self(Box::leak(bindings.into_boxed_slice())), problems)
+    }
+}
+
+fn change(bindings: &mut [Binding], setting: &KeySetting) -> Result<(), String> {
+    let keys = setting.keys.iter().map(|text| Key::parse(text).ok_or_else(|| format!("'{text}' is no key")));
+    let keys = keys.collect::<Result<Vec<Key>, String>>()?;
+    let global = setting.scope == GLOBAL;
+    let mut names: Vec<String> = bindings.iter().map(|binding| scope_name(binding.scope)).collect();
+    if !names.contains(&setting.scope) {
+        names.dedup();
+        return Err(format!("there is no place '{}'; there are: {}", setting.scope, names.join(", ")));
+    }
+    let here = |binding: &Binding| global || scope_name(binding.scope) == setting.scope;
+    if setting.action == UNBIND {
+        for binding in bindings.iter_mut().filter(|binding| here(binding)) {
+            let left: Vec<Key> = binding.keys.iter().filter(|key| !keys.contains(key)).copied().collect();
+            if left.len() < binding.keys.len() {
+                binding.keys = Box::leak(left.into_boxed_slice());
+            }
+        }
+        return Ok(());
+    }
+    let mut found = false;
+    for binding in bindings.iter_mut().filter(|binding| here(binding) && action_name(binding.action) == setting.action)
+    {
+        found = true;
+        let more = keys.iter().filter(|key| !binding.keys.contains(key));
+        binding.keys = Box::leak(binding.keys.iter().chain(more).copied().collect());
+    }
+    if found {
+        return Ok(());
+    }
+    let mut known: Vec<String> =
+        bindings.iter().filter(|binding| here(binding)).map(|binding| action_name(binding.action)).collect();
+    known.dedup();
+    Err(format!("there is no action '{}' in {}; there are: {}", setting.action, setting.scope, known.join(", ")))
+}
+
+/// Keys that mean two things in one place.
+fn conflicts(bindings: &[Binding]) -> Vec<(Scope, Key, String)> {
+    let mut found: Vec<(Scope, Key, String)> = Vec::new();
+    let mut seen = HashSet::new();
+    for binding in bindings {
+        for key in binding.keys {
+            let place = format!("{:?}", binding.scope);
+            if !seen.insert((place, *key)) && !found.iter().any(|(scope, ..)| *scope == binding.scope) {
+                let both = bindings.iter().filter(|one| one.scope == binding.scope && one.keys.contains(key));
+                let titles: Vec<String> = both.map(|one| format!("'{}'", one.title)).collect();
+                found.push((binding.scope, *key, titles.join(" and ")));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(scope: &str, action: &str, keys: &[&str]) -> KeySetting {
+        let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+        KeySetting { line: 7, scope: scope.into(), action: action.into(), keys }
+    }
+
+    #[test]
+    fn keys_are_added_and_taken_away() {
+        let settings = [setting("deliveries", "redeliver", &["f5", "R"]), setting("hooks", UNBIND, &["D"])];
+        let (keymap, problems) = Keymap::with(&settings);
+        assert_eq!(problems, []);
+        let meant = |scope, key| keymap.find(&[scope], key).map(|binding| binding.action);
+        assert_eq!(meant(Scope::Deliveries, Key::F(5)), Some(Action::Redeliver));
+        assert_eq!(meant(Scope::Deliveries, Key::Char('R')), Some(Action::Redeliver));
+        assert_eq!(meant(Scope::Hooks, Key::Char('D')), None);
+        assert_eq!(meant(Scope::Repositories, Key::Char('D')), Some(Action::Delete));
+        let (keymap, problems) = Keymap::with(&[setting("global", "quit", &["ctrl-q"])]);
+        assert_eq!(problems, []);
+        assert_eq!(keymap.find(&[Scope::Everywhere], Key::Ctrl('q')).map(|b| b.action), Some(Action::Quit));
+    }
+
+    #[test]
+    fn a_key_with_two_meanings_leaves_its_place_as_it_was() {
+        let (keymap, problems) = Keymap::with(&[setting("hooks", "test", &["D"]), setting("list", "sort", &["O"])]);
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].text.contains("'send a test delivery' and 'delete' in hooks"), "{}", problems[0].text);
+        let meant = |scope, key| keymap.find(&[scope], key).map(|binding| binding.action);
+        assert_eq!(meant(Scope::Hooks, Key::Char('D')), Some(Action::Delete));
+        assert_eq!(meant(Scope::List, Key::Char('O')), Some(Action::Sort), "other places have what was added");
+    }
+
+    #[test]
+    fn names_that_are_none_are_said_with_those_that_are() {
+        let said = |scope, action, key| Keymap::with(&[setting(scope, action, &[key])]).1.remove(0).text;
+        assert!(said("hook", "test", "f5").contains("there are: "));
+        assert!(said("hooks", "tset", "f5").contains("toggle, test"));
+        assert_eq!(said("hooks", "test", "f99x"), "'f99x' is no key");
+    }
+}

@@ -1,0 +1,68 @@
+//! How often pictures are drawn.
+//!
+//! Thirty times a second at most; where writing a picture takes long, as on a slow line, four times,
+//! so that what is typed is not answered by a queue of old pictures.
+
+use std::time::Duration;
+
+const FRAME: Duration = Duration::from_millis(33);
+const SLOW_FRAME: Duration = Duration::from_millis(250);
+/// A picture that takes so long was held up by the line.
+const LONG: Duration = Duration::from_millis(50);
+/// So many of them make a slow line, and so long without one makes it fast again.
+const LONG_ONES: u32 = 3;
+const FAST_FOR: Duration = Duration::from_secs(30);
+
+/// What is known about the line.
+#[derive(Debug)]
+pub(super) struct Pace {
+    slow: bool,
+    /// Whether the user said so, which is not doubted.
+    told: bool,
+    long: u32,
+    last_long: Duration,
+}
+
+impl Pace {
+    pub(super) fn new(told: bool) -> Self {
+        Self { slow: told, told, long: 0, last_long: Duration::ZERO }
+    }
+
+    /// The time between two pictures.
+    pub(super) fn frame(&self) -> Duration {
+        if self.slow { SLOW_FRAME } else { FRAME }
+    }
+
+    /// Takes how long a picture took. Answers whether the line is slow when that has changed.
+    pub(super) fn drawn(&mut self, took: Duration, now: Duration) -> Option<bool> {
+        if self.told {
+            return None;
+        }
+        if took > LONG {
+            self.long += 1;
+            self.last_long = now;
+        } else if now.saturating_sub(self.last_long) >= FAST_FOR {
+            self.long = 0;
+        }
+        let slow = if self.slow { self.long > 0 } else { self.long >= LONG_ONES };
+        (std::mem::replace(&mut self.slow, slow) != slow).then_some(slow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_slow_after_three_long_pictures_and_fast_after_half_a_minute() {
+        let mut pace = Pace::new(false);
+        let (long, short) = (Duration::from_millis(80), Duration::from_millis(2));
+        let at = Duration::from_secs;
+        assert_eq!([pace.drawn(long, at(1)), pace.drawn(short, at(2)), pace.drawn(long, at(3))], [None; 3]);
+        assert_eq!((pace.drawn(long, at(4)), pace.frame()), (Some(true), SLOW_FRAME));
+        assert_eq!(pace.drawn(short, at(33)), None);
+        assert_eq!((pace.drawn(short, at(34)), pace.frame()), (Some(false), FRAME));
+        let mut told = Pace::new(true);
+        assert_eq!((told.drawn(short, at(99)), told.frame()), (None, SLOW_FRAME));
+    }
+}

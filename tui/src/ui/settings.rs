@@ -1,0 +1,179 @@
+//! What flags, the environment and the configuration decide together, before the terminal is touched.
+
+use std::{collections::HashMap, ffi::OsString};
+
+use super::{
+    caps::{Look, Wishes},
+    keymap::Keymap,
+    screens::{ScreenId, columns_of},
+    theme::{self, Theme},
+};
+use crate::{
+    args::Looks,
+    config::{Config, Problem, ThemeSetting},
+};
+
+/// Settings of the full screen.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own that the user holds")]
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) look: Look,
+    pub(crate) keymap: Keymap,
+    pub(crate) start: Option<ScreenId>,
+    /// Columns by the name of their list; a list that is not named shows what fits.
+    pub(crate) columns: HashMap<String, Vec<String>>,
+    pub(crate) clipboard: Clipboard,
+    pub(crate) bulk_over: usize,
+    pub(crate) read_only: bool,
+    pub(crate) title: bool,
+    pub(crate) bell: bool,
+    pub(crate) sync: bool,
+    pub(crate) slow: bool,
+    pub(crate) mouse: bool,
+    /// The themes of the file, by their names.
+    pub(crate) themes: Vec<(String, Theme)>,
+}
+
+/// Where copied text goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Clipboard {
+    /// tmux where it is, else the terminal.
+    #[default]
+    Auto,
+    Terminal,
+    Tmux,
+    /// Nowhere: it is only shown.
+    Off,
+}
+
+impl Settings {
+    /// Flags come before the environment, that before the file. Also what is wrong with the file.
+    pub(crate) fn of(
+        looks: &Looks,
+        config: &Config,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let themes = themes(&config.themes, &mut problems);
+        let wanted = config.ui.theme.as_deref().unwrap_or("default");
+        let theme = named(wanted, &themes).unwrap_or_else(|| {
+            problems.push(Problem::error(1, format!("there is no theme '{wanted}'; there are: {}", all(&themes))));
+            Theme::default()
+        });
+        let wishes = Wishes {
+            ascii: looks.ascii || config.ui.glyphs.as_deref() == Some("ascii"),
+            unicode: config.ui.glyphs.as_deref() == Some("unicode"),
+            mono: wanted == "mono",
+            flag: looks.color,
+            file: config.ui.color.as_deref().and_then(|word| word.parse().ok()),
+        };
+        for (list, names) in &config.columns {
+            let known = columns_of(list);
+            for name in names.iter().filter(|name| !known.contains(name)) {
+                let text = format!("{list} has no column '{name}'; there are: {}", known.join(", "));
+                problems.push(Problem::warning(1, text));
+            }
+        }
+        let (keymap, wrong) = Keymap::with(&config.keys);
+        problems.extend(wrong);
+        let start = looks.screen.or_else(|| config.ui.start.as_deref().and_then(|name| name.parse().ok()));
+        let settings = Self {
+            look: Look { theme, ..Look::of(wishes, variable) },
+            keymap,
+            start,
+            columns: config.columns.iter().cloned().collect(),
+            clipboard: match config.ui.clipboard.as_deref() {
+                Some("osc52") => Clipboard::Terminal,
+                Some("tmux") => Clipboard::Tmux,
+                Some("off") => Clipboard::Off,
+                _ => Clipboard::Auto,
+            },
+            bulk_over: config.ui.confirm_bulk_over.unwrap_or(1),
+            read_only: config.server.read_only,
+            title: config.ui.title,
+            bell: config.ui.bell.as_deref() == Some("problems"),
+            sync: config.ui.sync,
+            slow: looks.slow,
+            mouse: looks.mouse || config.ui.mouse,
+            themes,
+        };
+        (settings, problems)
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self::of(&Looks::default(), &Config::default(), |_| None).0
+    }
+}
+
+/// The themes of a file. One may build on one before it.
+fn themes(settings: &[ThemeSetting], problems: &mut Vec<Problem>) -> Vec<(String, Theme)> {
+    let mut made: Vec<(String, Theme)> = Vec::new();
+    for setting in settings {
+        let base = setting.base.as_deref().unwrap_or("default");
+        let mut theme = named(base, &made).unwrap_or_else(|| {
+            let text = format!("there is no theme '{base}' to begin with; there are: {}", all(&made));
+            problems.push(Problem::error(setting.line, text));
+            Theme::default()
+        });
+        for (line, role, color) in &setting.roles {
+            match theme.with(role, color) {
+                Ok(with) => theme = with,
+                Err(text) => problems.push(Problem::error(*line, text)),
+            }
+        }
+        made.push((setting.name.clone(), theme));
+    }
+    made
+}
+
+/// A theme of the file, or one that is always there.
+pub(crate) fn named(name: &str, own: &[(String, Theme)]) -> Option<Theme> {
+    let found = own.iter().find(|(known, _)| known == name).map(|(_, theme)| *theme);
+    found.or_else(|| Theme::named(name))
+}
+
+/// The names of all themes.
+pub(crate) fn all(own: &[(String, Theme)]) -> String {
+    let names: Vec<&str> = theme::NAMES.into_iter().chain(own.iter().map(|(name, _)| name.as_str())).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::caps::{Colors, Glyphs};
+
+    fn settings(text: &str, looks: &Looks) -> (Settings, Vec<Problem>) {
+        let (config, problems) = Config::parse(text);
+        assert_eq!(problems, [], "{text}");
+        Settings::of(looks, &config, |name| (name == "LANG").then(|| "C.UTF-8".into()))
+    }
+
+    #[test]
+    fn flags_come_before_the_file() {
+        let file = "[ui]\ncolor = \"256\"\nglyphs = \"ascii\"\nstart = \"hooks\"\n[server]\nread_only = true\n";
+        let (from_file, problems) = settings(file, &Looks::default());
+        assert_eq!(problems, []);
+        assert_eq!((from_file.look.colors, from_file.look.glyphs), (Colors::Many, Glyphs::Ascii));
+        assert_eq!((from_file.start, from_file.read_only), (Some(ScreenId::Hooks), true));
+        let looks =
+            Looks { color: Some("never".parse().unwrap()), screen: "artifacts".parse().ok(), ..Looks::default() };
+        let (flagged, _) = settings(file, &looks);
+        assert_eq!((flagged.look.colors, flagged.start), (Colors::Never, Some(ScreenId::Artifacts)));
+    }
+
+    #[test]
+    fn themes_of_a_file_build_on_one_another_and_say_what_is_wrong() {
+        let file =
+            "[ui]\ntheme = \"b\"\n[theme.a]\nbase = \"dark\"\n[theme.b]\nbase = \"a\"\nok = \"blue\"\nx = \"red\"\n";
+        let (made, problems) = settings(file, &Looks::default());
+        assert_eq!(made.look.theme, Theme::named("dark").unwrap().with("ok", "blue").unwrap());
+        assert_eq!((problems.len(), problems[0].line), (1, 8));
+        let (made, problems) = settings("[ui]\ntheme = \"pink\"\n", &Looks::default());
+        assert_eq!(made.look.theme, Theme::default());
+        assert!(problems[0].text.contains("high-contrast"), "{}", problems[0].text);
+        assert_eq!(settings("[ui]\ntheme = \"mono\"\n", &Looks::default()).0.look.colors, Colors::Never);
+    }
+}
