@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::error::ApiError;
+use super::{error::ApiError, etag::Tag};
 use crate::app::App;
 
 /// The content type of all REST answers.
@@ -68,7 +68,13 @@ impl<T: Serialize> IntoResponse for Output<T> {
             (header::CONTENT_TYPE, HeaderValue::from_static(JSON)),
             (header::CACHE_CONTROL, HeaderValue::from_static("max-age=0, private, must-revalidate, no-transform")),
         ];
-        (self.0, headers, to_json(&self.1)).into_response()
+        let body = to_json(&self.1);
+        let tag = Tag::of(self.0, &body);
+        let mut response = (self.0, headers, body).into_response();
+        if let Some(tag) = tag {
+            response.extensions_mut().insert(tag);
+        }
+        response
     }
 }
 

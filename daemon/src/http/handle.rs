@@ -23,6 +23,7 @@ use super::{
     auth::query_token,
     body::{Lingering, Stalling},
     error::{ApiError, complete},
+    etag,
     requests::Requests,
 };
 use crate::{model::secret, serve::Peer, tasks::Tasks, webhook::request::ATTEMPT};
@@ -100,6 +101,7 @@ impl Front {
             Body::new(Lingering::new(Stalling::new(body, *idle_timeout), asks_first, tasks.clone()))
         };
         let uri = parts.uri.clone();
+        let known = parts.headers.get(header::IF_NONE_MATCH).cloned();
         // The query is left out of every log line: signatures and tokens stand there.
         let path = uri.path();
         let request = Request::from_parts(parts, body);
@@ -109,7 +111,7 @@ impl Front {
         // end none the less: it may be made already, with what follows from it still to do.
         let answer = if method.is_safe() { answer.await } else { tasks.carry(answer).await };
         let response = match answer {
-            Ok(response) => response,
+            Ok(response) => etag::apply(response, &method, known.as_ref()),
             Err(panic) => {
                 tracing::error!(request_id = id.as_str(), panic = panic_text(&*panic), "a handler panicked");
                 ApiError::internal().into_response()

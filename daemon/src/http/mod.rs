@@ -6,6 +6,7 @@ pub mod artifact;
 mod auth;
 mod body;
 mod error;
+mod etag;
 mod extract;
 mod farrier;
 mod git;

@@ -1,6 +1,7 @@
 //! The service itself: version, health, errors, limits.
 
 use http::Method;
+use serde_json::json;
 
 use crate::support::{TestDaemon, send};
 
@@ -28,4 +29,32 @@ async fn unknown_routes_and_methods_answer_json() {
     assert!(method.json()["message"].is_string());
     let slashes = send(&farrier.tcp(), Method::GET, "//api//v1/version/", &[], "").await;
     assert_eq!(slashes.status, 200);
+}
+
+#[tokio::test]
+async fn what_a_client_has_already_is_not_sent_again() {
+    let farrier = TestDaemon::start().await;
+    farrier.repository("demo").await;
+    let path = "/api/v1/repos/admin/demo";
+    let get = async |method: Method, path: &str, known: &str| {
+        send(&farrier.tcp(), method, path, &[("if-none-match", known)], "").await
+    };
+    let first = get(Method::GET, path, "\"other\"").await;
+    let tag = first.header("etag").to_owned();
+    assert!(first.status == 200 && tag.starts_with("W/\""), "{first:?}");
+    for known in [tag.as_str(), tag.trim_start_matches("W/"), "*"] {
+        let again = get(Method::GET, path, known).await;
+        assert_eq!((again.status, again.body.len(), again.header("etag")), (304, 0, tag.as_str()), "{known}");
+        assert_eq!(again.header("cache-control"), first.header("cache-control"));
+    }
+    assert_eq!(get(Method::HEAD, path, &tag).await.status, 304);
+    let changed = farrier.admin(Method::PATCH, path, json!({ "description": "new" })).await;
+    assert_eq!((changed.status, changed.header("etag")), (200, ""));
+    let after = get(Method::GET, path, &tag).await;
+    assert!(after.status == 200 && after.header("etag") != tag, "{after:?}");
+    let list = get(Method::GET, "/api/v1/repos/search", "*").await;
+    assert_eq!(list.status, 304, "search answers an object");
+    let list = get(Method::GET, "/api/v1/users/admin/repos", "*").await;
+    assert_eq!((list.status, list.header("etag")), (200, ""));
+    assert_eq!(get(Method::GET, "/api/v1/repos/admin/none", "*").await.status, 404);
 }

@@ -7,7 +7,7 @@ use axum::{
 };
 use http::{HeaderMap, Method, header};
 
-use super::{Scene, is_known, not_modified, pipe::Pipe, scene, set};
+use super::{Scene, pipe::Pipe, scene, set};
 use crate::{
     app::App,
     git::read::archive::{Format, bundle_header},
@@ -15,6 +15,7 @@ use crate::{
         artifact::disposition,
         auth::{Caller, OfRepository},
         error::ApiError,
+        etag::{is_known, not_modified},
         openapi::shapes::Bytes,
         show::http_date,
     },

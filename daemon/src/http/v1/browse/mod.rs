@@ -104,18 +104,6 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Whether the client has `etag` already.
-fn is_known(headers: &HeaderMap, etag: &str) -> bool {
-    let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
-    let values = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|tag| tag.trim() == "*" || bare(tag) == bare(etag))
-}
-
-/// 304 with the headers that the whole answer would have.
-fn not_modified(headers: HeaderMap) -> Response {
-    (StatusCode::NOT_MODIFIED, headers).into_response()
-}
-
 fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
@@ -125,20 +113,6 @@ fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn known_content() {
-        let headers = |value: &'static str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::IF_NONE_MATCH, HeaderValue::from_static(value));
-            headers
-        };
-        for known in ["\"a\"", "\"x\", \"a\"", "W/\"a\"", "*"] {
-            assert!(is_known(&headers(known), "\"a\""), "{known}");
-        }
-        assert!(is_known(&headers("\"a\""), "W/\"a\""));
-        assert!(!is_known(&headers("\"ab\""), "\"a\"") && !is_known(&HeaderMap::new(), "\"a\""));
-    }
 
     #[test]
     fn switches() {

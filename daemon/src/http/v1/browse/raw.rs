@@ -7,7 +7,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
-use super::{Asked, Scene, is_known, not_modified, pipe::Pipe, scene, set};
+use super::{Asked, Scene, pipe::Pipe, scene, set};
 use crate::{
     app::App,
     git::read::tree::Shape,
@@ -18,6 +18,7 @@ use crate::{
         },
         auth::{Caller, OfRepository},
         error::ApiError,
+        etag::{is_known, not_modified},
         openapi::{parameters::AtRevision, shapes::Bytes},
         show::http_date,
     },
