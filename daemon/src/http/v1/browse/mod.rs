@@ -14,8 +14,7 @@ pub(in crate::http) mod raw;
 mod show;
 pub(in crate::http) mod tags;
 
-use axum::response::{IntoResponse as _, Response};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::{
     app::App,
