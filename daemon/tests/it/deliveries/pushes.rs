@@ -160,3 +160,25 @@ async fn a_new_branch_brings_what_no_branch_had_before_the_push() {
     ];
     assert_eq!(pushes.collect::<Vec<_>>(), expected);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_45_a_push_that_is_too_large_is_cut_and_not_lost() {
+    let farrier = farrier_with(|config| config.webhook.max_payload_bytes = 8 << 10).await;
+    let receiver = Receiver::start().await;
+    farrier.repository("demo").await;
+    hook(&farrier, &receiver.url, &["push"], json!({})).await;
+    let token = farrier.token("admin", &["all"]).await;
+    let work = Client::init(farrier.scratch().join("work"));
+    for n in 0..20 {
+        work.done(&["commit", "-q", "--allow-empty", "-m", &format!("{n} {}", "long ".repeat(200))]);
+    }
+    work.done(&["push", "-q", &farrier.remote("admin/demo", &token), "main"]);
+    let push = &receiver.wait(1).await[0];
+    let json = push.json();
+    assert!(push.body.len() <= 8 << 10, "{} bytes", push.body.len());
+    assert_eq!(
+        (&json["truncated"], &json["total_commits"], &json["ref"]),
+        (&json!(true), &json!(20), &json!("refs/heads/main"))
+    );
+    assert!(json["commits"].as_array().expect("a list").len() < 20);
+}

@@ -122,3 +122,25 @@ async fn check_60_history_is_the_same_over_tcp_and_the_socket() {
         assert_eq!(plain(&tcp), plain(&unix), "{path}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn check_23_the_last_event_arrives_after_the_repository_is_gone() {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    farrier.repository("demo").await;
+    let own = json!({ "type": "gitea", "active": true, "events": ["repository"],
+        "config": { "url": receiver.url, "content_type": "json" } });
+    assert_eq!(farrier.admin(Method::POST, "/api/v1/repos/admin/demo/hooks", own).await.status, 201);
+    // The deletion waits in line behind something that takes its time.
+    receiver.say([Say::Nothing]);
+    let ping = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/hooks/1/pings", Value::Null).await;
+    assert_eq!(ping.status, 204, "{ping:?}");
+    receiver.wait(1).await;
+    assert_eq!(farrier.admin(Method::DELETE, "/api/v1/repos/admin/demo", Value::Null).await.status, 204);
+    assert_eq!(farrier.admin(Method::GET, "/api/v1/repos/admin/demo", Value::Null).await.status, 404);
+    let got = receiver.wait(2).await;
+    assert_eq!(
+        (got[1].event(), &got[1].json()["repository"]["full_name"]),
+        ("repository deleted".into(), &json!("admin/demo"))
+    );
+}

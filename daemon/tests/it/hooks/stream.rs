@@ -240,3 +240,16 @@ async fn a_branch_filter_is_tried_on_the_branches_that_were_pushed_last() {
     let others = send(&world.farrier.unix(), Method::POST, address, &headers, "{}").await;
     assert_eq!(others.json(), json!({ "branches": [] }));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_on_which_nothing_happens_says_that_it_is_there() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let token = world.token("octo", &["all"]).await;
+    let mut quiet = Follower::begin(&world.farrier, &token, "?kind=push", "").await;
+    // What it must not see, or did not ask for, is no sign of life on it.
+    world.admin("post", "/user/repos", json!({ "name": "hidden", "private": true }), 201).await;
+    world.admin("post", "/admin/users/octo/repos", json!({ "name": "own" }), 201).await;
+    assert!(quiet.until(": quiet\n\n").await);
+    assert_eq!(quiet.events(), Vec::<Value>::new());
+}
