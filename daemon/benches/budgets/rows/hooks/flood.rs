@@ -1,0 +1,75 @@
+//! How many events are accepted, how many deliveries arrive, and how long one takes.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use super::scene::{Scene, patch};
+use crate::{
+    Result,
+    figures::{median, micros, plain, spread},
+    load::requests,
+    plan::Plan,
+    table::Table,
+};
+
+/// Clients that change descriptions at once.
+const CLIENTS: usize = 8;
+/// Receivers of each event in the second row.
+const MANY: usize = 10;
+/// Events of which each is awaited before the next.
+const SINGLE: usize = 500;
+
+pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
+    let (mut accepted, mut delivered, mut halves, mut tails) = (vec![], vec![], vec![], vec![]);
+    for round in 0..plan.rounds {
+        let one = Scene::start(plan, &format!("hooks-one-{round}"), 1).await?;
+        let (events, _) = flood(&one, plan.round).await?;
+        accepted.push(events);
+        let mut times = singles(&one, if plan.quick { SINGLE / 10 } else { SINGLE }).await?;
+        times.sort_unstable();
+        halves.push(micros(times[times.len() / 2]));
+        tails.push(micros(times[times.len() * 99 / 100]));
+        drop(one);
+        let ten = Scene::start(plan, &format!("hooks-ten-{round}"), MANY).await?;
+        delivered.push(flood(&ten, plan.round).await?.1);
+    }
+    let what = format!("events accepted (PATCH of a description), one receiver, {CLIENTS} clients, Unix");
+    table.alone(&what, spread(&accepted, "/s"), "≥ 5,000 /s", median(&accepted) >= 5_000.0);
+    let what = format!("deliveries to {MANY} receivers, from the first event to the last arrival");
+    table.alone(&what, spread(&delivered, "/s"), "≥ 12,000 /s", median(&delivered) >= 12_000.0);
+    let text = format!("p50 {} µs, p99 {} µs", plain(median(&halves)), plain(median(&tails)));
+    let met = median(&halves) <= 1_500.0 && median(&tails) <= 5_000.0;
+    table.alone("event to receiver, from the first byte of the PATCH", text, "p50 ≤ 1.5 ms, p99 ≤ 5 ms", met);
+    Ok(())
+}
+
+/// Changes for as long as a round lasts, and all that comes of it: events accepted and deliveries
+/// arrived, each a second.
+async fn flood(scene: &Scene, length: Duration) -> Result<(f64, f64)> {
+    let before = scene.arrived.count.load(Ordering::SeqCst);
+    let begun = Instant::now();
+    let request = |number: usize| Arc::from(patch(number, "flood"));
+    let answers = requests(&scene.farrier.unix, CLIENTS, length, 200, request).await?;
+    let events = answers.per_second();
+    let expected = answers.count as u64 * scene.receivers as u64;
+    let end = scene.wait(before + expected).await?;
+    #[expect(clippy::cast_precision_loss, reason = "figures are for reading")]
+    let rate = expected as f64 / (end - begun).as_secs_f64();
+    Ok((events, rate))
+}
+
+/// One event after the other, each awaited: from its first byte to its arrival.
+async fn singles(scene: &Scene, count: usize) -> Result<Vec<Duration>> {
+    let mut connection = scene.farrier.unix.connect().await?;
+    let mut times = Vec::with_capacity(count);
+    for number in 0..count {
+        let before = scene.arrived.count.load(Ordering::SeqCst);
+        let begun = Instant::now();
+        connection.send(&patch(number, "single")).await?;
+        connection.expect(200).await?;
+        times.push(scene.wait(before + 1).await? - begun);
+    }
+    Ok(times)
+}
