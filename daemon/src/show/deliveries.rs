@@ -6,7 +6,11 @@ use farrier_common::api;
 use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Header};
 
 use super::{number, time};
-use crate::{clock::Millis, service::deliveries::history::Detail, webhook::request::uuid_text};
+use crate::{
+    clock::Millis,
+    service::deliveries::history::Detail,
+    webhook::{names_of, request::uuid_text},
+};
 
 /// A delivery in a list.
 pub(crate) fn delivery(row: &Delivery) -> api::Delivery {
@@ -39,7 +43,7 @@ pub(crate) fn delivery_detail(detail: &Detail) -> api::DeliveryDetail {
         delivery: delivery(&detail.row),
         url: last.url.clone(),
         request: api::DeliveryRequest {
-            headers: headers(&last.request_headers),
+            headers: sent(&last.request_headers),
             payload: serde_json::from_slice(&detail.json).unwrap_or_default(),
         },
         response: api::DeliveryResponse {
@@ -66,6 +70,17 @@ fn attempt(row: &Attempt) -> api::DeliveryAttempt {
 
 fn headers(all: &[Header]) -> BTreeMap<String, String> {
     all.iter().map(|header| (header.name.clone(), header.value.clone())).collect()
+}
+
+/// Headers that were sent, under all of their names.
+fn sent(all: &[Header]) -> BTreeMap<String, String> {
+    let mut sent = headers(all);
+    for header in all {
+        for name in names_of(&header.name).unwrap_or_default() {
+            sent.insert(name.to_string(), header.value.clone());
+        }
+    }
+    sent
 }
 
 fn set(ms: Millis) -> Option<String> {

@@ -38,6 +38,15 @@ pub fn decode<M: Message + Default>(key: &[u8], bytes: &[u8]) -> Result<M, Store
     parse(bytes).map_err(|source| StoreError::Corrupt { key: key.escape_ascii().to_string(), source })
 }
 
+/// The same, for rows whose fields share `bytes`.
+pub fn decode_shared<M: Message + Default>(key: &[u8], bytes: Bytes) -> Result<M, StoreError> {
+    let parsed = match bytes.first() {
+        Some(&PROST) => M::decode(bytes.slice(1..)).map_err(ValueError::from),
+        other => Err(ValueError::Format(other.copied())),
+    };
+    parsed.map_err(|source| StoreError::Corrupt { key: key.escape_ascii().to_string(), source })
+}
+
 fn parse<M: Message + Default>(bytes: &[u8]) -> Result<M, ValueError> {
     match bytes.split_first() {
         Some((&PROST, message)) => Ok(M::decode(message)?),

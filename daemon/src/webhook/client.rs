@@ -248,8 +248,10 @@ impl Client {
         let target: Uri = target.parse().map_err(|error: http::uri::InvalidUri| bad(error.into()))?;
         let mut request = Request::builder().method(outgoing.method.clone()).uri(target);
         request = request.header(header::HOST, &url[url::Position::BeforeHost..url::Position::AfterPort]);
-        for (name, value) in &outgoing.headers {
-            request = request.header(name.clone(), value);
+        for header in &outgoing.headers {
+            for name in header.names {
+                request = request.header(name.clone(), header.value.clone());
+            }
         }
         if outgoing.method == Method::POST || outgoing.method == Method::PUT {
             request = request.header(header::CONTENT_LENGTH, outgoing.body.len());

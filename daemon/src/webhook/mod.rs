@@ -18,6 +18,7 @@ mod wire;
 pub use self::{
     address::Refusal,
     client::{Answer, Client, Failure, Limits},
+    headers::{Header, names_of},
     link::Link,
     mask::Mask,
     request::{Outgoing, Sending, Unsendable},

@@ -20,6 +20,12 @@ const USER_AGENT: &str = concat!("farrier/", env!("CARGO_PKG_VERSION"));
 /// Marks every delivery, so that a farrier that gets one knows that it is none of its business.
 pub const ATTEMPT: HeaderName = HeaderName::from_static("x-farrier-attempt");
 
+static ATTEMPTS: [HeaderName; 1] = [ATTEMPT];
+static AGENT: [HeaderName; 1] = [header::USER_AGENT];
+static ACCEPT: [HeaderName; 1] = [header::ACCEPT];
+pub(super) static AUTHORIZATION: [HeaderName; 1] = [header::AUTHORIZATION];
+pub(super) static CONTENT_TYPE: [HeaderName; 1] = [header::CONTENT_TYPE];
+
 /// One attempt that is to be made.
 #[derive(Clone, Copy, Debug)]
 pub struct Sending<'a> {
@@ -73,17 +79,19 @@ pub fn build(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, U
         Some(_) => chat::message(hook, sending, json)?,
         None => return Err(Unsendable::Invalid(format!("the type {:?} is unknown", hook.r#type))),
     };
-    outgoing.headers.push((ATTEMPT, sending.attempt.to_string()));
-    outgoing.headers.push((header::USER_AGENT, USER_AGENT.to_owned()));
-    outgoing.headers.push((header::ACCEPT, "*/*".to_owned()));
-    if !hook.authorization.is_empty() && !has(&outgoing.headers, &header::AUTHORIZATION) {
-        outgoing.headers.push((header::AUTHORIZATION, hook.authorization.clone()));
+    outgoing.headers.push(Header::plain(&ATTEMPTS, &sending.attempt.to_string()));
+    outgoing.headers.push(Header::plain(&AGENT, USER_AGENT));
+    outgoing.headers.push(Header::plain(&ACCEPT, "*/*"));
+    if !hook.authorization.is_empty() && !outgoing.headers.iter().any(|header| header.is(&header::AUTHORIZATION)) {
+        outgoing.headers.push(authorization(&hook.authorization)?);
     }
     Ok(outgoing)
 }
 
-fn has(headers: &[Header], name: &HeaderName) -> bool {
-    headers.iter().any(|(known, _)| known == name)
+/// What a receiver is told about who sends.
+pub(super) fn authorization(text: &str) -> Result<Header, Unsendable> {
+    let odd = || Unsendable::Invalid("the authorization cannot be the value of a header".to_owned());
+    Header::checked(&AUTHORIZATION, text).ok_or_else(odd)
 }
 
 fn native(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, Unsendable> {
@@ -98,7 +106,7 @@ fn native(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, Unse
     };
     let mut headers = headers::identity(hook, sending);
     headers.extend(headers::signatures(hook, sending, &text, &body));
-    headers.push((header::CONTENT_TYPE, content_type.to_owned()));
+    headers.push(Header::plain(&CONTENT_TYPE, content_type));
     Ok(Outgoing { method: Method::POST, url: address(&hook.url)?, headers, body })
 }
 
@@ -152,7 +160,8 @@ mod tests {
     }
 
     fn value<'a>(outgoing: &'a Outgoing, name: &str) -> Option<&'a str> {
-        outgoing.headers.iter().find(|(known, _)| known.as_str() == name).map(|(_, value)| value.as_str())
+        let known = outgoing.headers.iter().find(|header| header.names.iter().any(|known| known.as_str() == name));
+        known.map(|header| header.value.to_str().expect("text"))
     }
 
     #[test]
@@ -186,7 +195,11 @@ mod tests {
     #[test]
     fn check_31_without_a_secret_there_is_no_signature_at_all() {
         let sent = built(&Hook { secret: String::new(), ..hook("gitea") }, "push");
-        assert!(sent.headers.iter().all(|(name, _)| !name.as_str().contains("signature")), "{:?}", sent.headers);
+        assert!(
+            sent.headers.iter().all(|header| !header.names[0].as_str().contains("signature")),
+            "{:?}",
+            sent.headers
+        );
     }
 
     #[test]
@@ -223,7 +236,11 @@ mod tests {
         for secret in ["s3cr3t", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
             let sent = built(&Hook { secret: secret.into(), ..hook("gitea") }, "push");
             for form in [secret.to_owned(), hex::encode(secret), BASE64.encode(secret)] {
-                assert!(sent.headers.iter().all(|(_, value)| !value.contains(&form)), "{:?}", sent.headers);
+                assert!(
+                    sent.headers.iter().all(|header| !header.value.to_str().expect("text").contains(&form)),
+                    "{:?}",
+                    sent.headers
+                );
             }
         }
     }

@@ -50,6 +50,11 @@ impl Seat {
         self.lock().clone()
     }
 
+    /// How much is in hands.
+    pub(super) fn held(&self) -> usize {
+        self.lock().len()
+    }
+
     /// Waits for a call or for a result that has become durable.
     pub(super) async fn changed(&self) {
         self.signal.notified().await;

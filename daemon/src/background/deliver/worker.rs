@@ -220,7 +220,7 @@ impl Worker {
         self.seat.claim(outcome.delivery);
         let report = Report { outcome, seat: Arc::clone(&self.seat) };
         let _ = self.reports.send(report).await; // the recorder outlives its workers
-        while self.seat.claims().len() >= CLAIMS_MAX && !self.app.tasks.stop().is_cancelled() {
+        while self.seat.held() >= CLAIMS_MAX && !self.app.tasks.stop().is_cancelled() {
             self.changed().await;
         }
     }
@@ -233,7 +233,7 @@ fn note(state: &mut HookState, success: bool, now_ms: Millis) {
 }
 
 fn closed(hook: u64, delivery: u64, asked: DeliveryTrigger, reason: &'static str) -> Outcome {
-    Outcome { delivery, hook, asked, attempt: None, then: Then::Close(reason) }
+    Outcome { delivery, hook, asked, said_bytes: 0, attempt: None, then: Then::Close(reason) }
 }
 
 /// What is sent and what is closed: all of a hook that is gone, or while no hook gets anything. An inactive hook gets only what somebody asked for.

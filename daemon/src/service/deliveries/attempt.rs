@@ -32,6 +32,7 @@ pub enum Prepared {
 pub struct Ready {
     row: Delivery,
     started_ms: Millis,
+    said_bytes: u64,
     outgoing: Result<Outgoing, String>,
 }
 
@@ -50,7 +51,7 @@ pub async fn prepare(app: &App, hook: &Hook, row: Delivery) -> Result<Prepared, 
         Err(Unsendable::Unwanted) => return Ok(Prepared::Closed(UNWANTED)),
         Err(Unsendable::Invalid(reason)) => Err(reason),
     };
-    Ok(Prepared::Ready(Box::new(Ready { row, started_ms, outgoing })))
+    Ok(Prepared::Ready(Box::new(Ready { row, started_ms, said_bytes: json.len() as u64, outgoing })))
 }
 
 impl Ready {
@@ -79,27 +80,28 @@ impl Ready {
             error: mask.text(&reason),
             ..Attempt::default()
         };
+        let shown = |name: &str, value: &[u8]| Header {
+            name: name.into(),
+            value: mask.header(name, &String::from_utf8_lossy(value)),
+        };
         match &self.outgoing {
             Ok(outgoing) => {
                 attempt.url = mask.text(outgoing.url.as_str());
-                let shown = |name: &str, value: &str| Header { name: name.into(), value: mask.header(name, value) };
-                attempt.request_headers =
-                    outgoing.headers.iter().map(|(name, value)| shown(name.as_str(), value)).collect();
+                // Under the first of its names: the others say the same.
+                let named = outgoing.headers.iter().map(|header| (header.names[0].as_str(), &header.value));
+                attempt.request_headers = named.map(|(name, value)| shown(name, value.as_bytes())).collect();
             }
             Err(_) => attempt.url = mask.text(&hook.url),
         }
         if let Ok(answer) = answered {
-            let shown = |name: &str, value: &[u8]| Header {
-                name: name.into(),
-                value: mask.header(name, &String::from_utf8_lossy(value)),
-            };
             attempt.response_headers =
                 answer.headers.iter().map(|(name, value)| shown(name.as_str(), value.as_bytes())).collect();
             attempt.response_body = mask.bytes(answer.body);
             attempt.response_cut = answer.cut;
         }
         let then = self.then(app, &ended, number);
-        Outcome { delivery: self.row.id, hook: hook.id, asked, attempt: Some(attempt), then }
+        let (delivery, said_bytes) = (self.row.id, self.said_bytes);
+        Outcome { delivery, hook: hook.id, said_bytes, asked, attempt: Some(attempt), then }
     }
 
     fn then(&self, app: &App, ended: &Ended, number: u32) -> Then {

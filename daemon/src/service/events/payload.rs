@@ -18,6 +18,8 @@ const READER: &Identity = &Identity::Anonymous;
 const GHOST: &str = "Ghost";
 /// Who is named for a local CI agent.
 const AGENT: &str = "ci-agent";
+/// Room for what most events say.
+const USUAL_BYTES: usize = 6 << 10;
 /// The status of a run or a job that is told of before it begins.
 const NOT_BEGUN: &str = "queued";
 
@@ -242,5 +244,7 @@ fn sender(app: &App, subject: Subject<'_>) -> api::User {
 }
 
 fn written(body: &impl Serialize) -> Payload {
-    Payload { json: serde_json::to_vec(body).expect("bodies are plain data"), ..Payload::default() }
+    let mut json = Vec::with_capacity(USUAL_BYTES);
+    serde_json::to_writer(&mut json, body).expect("bodies are plain data");
+    Payload { json: json.into(), ..Payload::default() }
 }

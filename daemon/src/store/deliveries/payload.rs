@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 use farrier_proto::store::Payload;
 
-use crate::store::{Read, StoreError, Tx, engine::VALUE_MAX_BYTES, keys};
+use crate::store::{Read, StoreError, Tx, engine::VALUE_MAX_BYTES, keys, value};
 
 /// Bytes of one piece: a value with room for what stands around them.
 const PIECE_BYTES: usize = VALUE_MAX_BYTES - 1_024;
@@ -21,12 +21,14 @@ pub struct Said {
 
 /// What `event` says; `None` when it is forgotten.
 pub async fn payload(read: &impl Read, event: u64) -> Result<Option<Said>, StoreError> {
-    let Some(first) = read.get::<Payload>(&keys::payload(event)).await? else { return Ok(None) };
+    let key = keys::payload(event);
+    let Some(bytes) = read.get_bytes(&key).await? else { return Ok(None) };
+    let first: Payload = value::decode_shared(&key, bytes)?;
     if first.pieces == 0 {
-        return Ok(Some(Said { json: first.json.into(), incomplete: first.incomplete, known: first.known }));
+        return Ok(Some(Said { json: first.json, incomplete: first.incomplete, known: first.known }));
     }
     let further: Vec<_> = (1..=first.pieces).map(|piece| keys::payload_piece(event, piece)).collect();
-    let mut json = BytesMut::from(first.json.as_slice());
+    let mut json = BytesMut::from(first.json.as_ref());
     for piece in read.get_many::<Payload>(&further).await?.into_iter().flatten() {
         json.extend_from_slice(&piece.json);
     }
@@ -46,11 +48,12 @@ pub async fn is_incomplete(read: &impl Read, event: u64) -> Result<Option<bool>,
 
 /// Writes what `event` says, complete.
 pub fn put_payload(tx: &Tx, event: u64, json: &Bytes) {
-    let mut pieces = json.chunks(PIECE_BYTES);
+    let piece = |at: usize| json.slice(at..json.len().min(at + PIECE_BYTES));
+    let mut pieces = (0..json.len()).step_by(PIECE_BYTES).map(piece);
     let first = pieces.next().unwrap_or_default();
     let count = u32::try_from(pieces.len()).unwrap_or(u32::MAX);
-    tx.put(keys::payload(event), &Payload { json: first.to_vec(), pieces: count, ..Payload::default() });
+    tx.put(keys::payload(event), &Payload { json: first, pieces: count, ..Payload::default() });
     for (number, piece) in (1..).zip(pieces) {
-        tx.put(keys::payload_piece(event, number), &Payload { json: piece.to_vec(), ..Payload::default() });
+        tx.put(keys::payload_piece(event, number), &Payload { json: piece, ..Payload::default() });
     }
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farrier_proto::store::{
-    Attempt, Delivery, DeliveryState, DeliveryTrigger, History, Hook, HookState, Payload, Reference,
-};
+use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, History, Hook, HookState, Reference};
 
 use crate::{
     clock::Millis,
@@ -19,6 +17,8 @@ pub struct Outcome {
     pub delivery: u64,
     /// Its hook.
     pub hook: u64,
+    /// Bytes of what the event says, as far as the sender has read it.
+    pub said_bytes: u64,
     /// What the sender saw as the reason of this attempt: a wish that came later stays.
     pub asked: DeliveryTrigger,
     /// The attempt; none was made of what is only closed.
@@ -56,9 +56,6 @@ pub async fn record(
     let mut rows = load::<Delivery>(tx, outcomes.iter().map(|o| (o.delivery, keys::delivery(o.delivery)))).await?;
     let mut hooks = load::<Hook>(tx, outcomes.iter().map(|o| (o.hook, keys::hook(o.hook)))).await?;
     let mut states = load::<HookState>(tx, outcomes.iter().map(|o| (o.hook, keys::hook_state(o.hook)))).await?;
-    let first = outcomes.iter().filter(|o| rows.get(&o.delivery).is_some_and(|row| row.attempts == 0));
-    let events: Vec<u64> = first.filter_map(|o| rows.get(&o.delivery).map(|row| row.event_id)).collect();
-    let payloads = load::<Payload>(tx, events.into_iter().map(|event| (event, keys::payload(event)))).await?;
     let mut bytes = 0;
     let mut disabled = Vec::new();
     for outcome in outcomes {
@@ -68,8 +65,8 @@ pub async fn record(
             continue;
         };
         if let Some(attempt) = &outcome.attempt {
-            let payload = payloads.get(&row.event_id).filter(|_| row.attempts == 0);
-            bytes += note_attempt(tx, row, attempt, payload);
+            let said = if row.attempts == 0 { outcome.said_bytes } else { 0 };
+            bytes += note_attempt(tx, row, attempt, said);
             if let Some(hook) = hooks.get_mut(&outcome.hook) {
                 let state = states.entry(outcome.hook).or_default();
                 note_state(state, attempt, now_ms);
@@ -104,8 +101,8 @@ async fn load<M: prost::Message + Default>(
     Ok(numbers.into_iter().zip(found).filter_map(|(number, row)| Some((number, row?))).collect())
 }
 
-/// Writes an attempt and what the delivery shows of it; how many bytes that is.
-fn note_attempt(tx: &Tx, row: &mut Delivery, attempt: &Attempt, payload: Option<&Payload>) -> u64 {
+/// Writes an attempt and what the delivery shows of it; how many bytes that and what it said are.
+fn note_attempt(tx: &Tx, row: &mut Delivery, attempt: &Attempt, said_bytes: u64) -> u64 {
     use prost::Message as _;
     row.attempts = attempt.number;
     row.last_trigger = attempt.trigger;
@@ -113,8 +110,7 @@ fn note_attempt(tx: &Tx, row: &mut Delivery, attempt: &Attempt, payload: Option<
     row.status_code = attempt.status_code;
     row.error_class.clone_from(&attempt.error_class);
     row.duration_ms = attempt.duration_ms;
-    let pieces = payload.map_or(0, |payload| payload.json.len() * (1 + payload.pieces as usize));
-    let bytes = (attempt.encoded_len() + pieces) as u64;
+    let bytes = attempt.encoded_len() as u64 + said_bytes;
     row.bytes += bytes;
     tx.put(keys::attempt(row.id, attempt.number), attempt);
     bytes

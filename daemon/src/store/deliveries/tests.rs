@@ -44,7 +44,7 @@ fn delivery(event: u64, place: usize, hook: u64) -> Delivery {
 async fn enqueue_all(store: &Store, events: std::ops::RangeInclusive<u64>) {
     put(store, |tx| {
         for event in events.clone() {
-            tx.put(keys::payload(event), &Payload { json: vec![b' '; 100], ..Payload::default() });
+            tx.put(keys::payload(event), &Payload { json: vec![b' '; 100].into(), ..Payload::default() });
             enqueue(tx, &delivery(event, 0, HOOK));
         }
     })
@@ -54,7 +54,7 @@ async fn enqueue_all(store: &Store, events: std::ops::RangeInclusive<u64>) {
 fn outcome(event: u64, attempt: u32, class: &str, then: Then) -> Outcome {
     let attempt = Attempt { number: attempt, error_class: class.into(), started_ms: 5, ..Attempt::default() };
     let asked = DeliveryTrigger::Unspecified;
-    Outcome { delivery: number(event, 0), hook: HOOK, asked, attempt: Some(attempt), then }
+    Outcome { delivery: number(event, 0), hook: HOOK, said_bytes: 100, asked, attempt: Some(attempt), then }
 }
 
 async fn recorded(store: &Store, outcomes: &[Outcome]) -> Vec<(u64, String)> {

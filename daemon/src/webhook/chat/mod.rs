@@ -7,12 +7,15 @@ mod tests;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use bytes::Bytes;
 use farrier_proto::store::Hook;
-use http::{Method, header};
+use http::Method;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use self::summary::Summary;
-use super::request::{Outgoing, Sending, Unsendable, address};
+use super::{
+    headers::Header,
+    request::{CONTENT_TYPE, Outgoing, Sending, Unsendable, address, authorization},
+};
 
 /// Longest texts that Discord takes, characters.
 const DISCORD_TITLE: usize = 256;
@@ -48,7 +51,7 @@ fn post(hook: &Hook, body: &Value) -> Result<Outgoing, Unsendable> {
 }
 
 fn request(method: Method, url: url::Url, body: &Value) -> Outgoing {
-    let headers = vec![(header::CONTENT_TYPE, "application/json".to_owned())];
+    let headers = vec![Header::plain(&CONTENT_TYPE, "application/json")];
     Outgoing { method, url, headers, body: body.to_string().into() }
 }
 
@@ -177,7 +180,7 @@ fn matrix<'a>(
         "formatted_body": formatted,
     });
     let mut outgoing = request(Method::PUT, url, &body);
-    outgoing.headers.push((header::AUTHORIZATION, format!("Bearer {}", setting("access_token"))));
+    outgoing.headers.push(authorization(&format!("Bearer {}", setting("access_token")))?);
     Ok(outgoing)
 }
 

@@ -2,6 +2,8 @@
 
 use farrier_proto::store::Delivery;
 
+use http::header;
+
 use super::*;
 use crate::webhook::request::build;
 
@@ -97,6 +99,6 @@ fn matrix_gets_a_put_with_its_token() {
         "{}",
         told.url
     );
-    let token = told.headers.iter().find(|(name, _)| *name == header::AUTHORIZATION).expect("a header");
-    assert_eq!((token.1.as_str(), body(&told)["msgtype"].as_str()), ("Bearer tok", Some("m.text")));
+    let token = told.headers.iter().find(|header| header.is(&header::AUTHORIZATION)).expect("a header");
+    assert_eq!((token.value.to_str().expect("text"), body(&told)["msgtype"].as_str()), ("Bearer tok", Some("m.text")));
 }
