@@ -5,6 +5,7 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     io::{BufRead as _, BufReader},
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     process::{Child as Process, ChildStdout, Command, Stdio},
     time::{Duration, Instant},
@@ -29,10 +30,35 @@ impl Child {
     /// Starts `program`; its errors go to a file beside its data.
     pub(crate) fn start(program: &Path, args: &[&str], env: &[(&str, &str)], dir: &Path) -> Result<Self> {
         let log = dir.join("stderr.log");
+        let channels = (Stdio::null(), File::create(&log)?.into());
+        Self::start_with(channels, program, args, env, dir, log)
+    }
+
+    /// Starts `program` through a shell, with `tcp` and `unix` as the sockets that a service manager has
+    /// opened: its descriptors 3 and 4.
+    pub(crate) fn start_on(tcp: OwnedFd, unix: OwnedFd, program: &Path, args: &[&str], dir: &Path) -> Result<Self> {
+        let log = dir.join("stderr.log");
+        let path = |path: &Path| path.to_str().map(str::to_owned).ok_or("the directory is not UTF-8");
+        let (log_path, program) = (path(&log)?, path(program)?);
+        // The shell gets them where it looks anyway, and only it knows the number of the process to come.
+        let script = "exec 3<&0 4<&2 0</dev/null 2>>\"$0\"; \
+                      LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=tcp:unix exec \"$@\"";
+        let args = [&["-c", script, &log_path, &program], args].concat();
+        Self::start_with((tcp.into(), unix.into()), Path::new("sh"), &args, &[("HOME", &path(dir)?)], dir, log)
+    }
+
+    fn start_with(
+        (stdin, stderr): (Stdio, Stdio),
+        program: &Path,
+        args: &[&str],
+        env: &[(&str, &str)],
+        dir: &Path,
+        log: PathBuf,
+    ) -> Result<Self> {
         #[expect(clippy::disallowed_methods, reason = "servers to measure are processes of their own")]
         let mut command = Command::new(program);
         command.args(args).envs(env.iter().copied()).current_dir(dir);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(File::create(&log)?);
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(stderr);
         let mut process = command.spawn().map_err(|error| format!("{}: {error}", program.display()))?;
         let stdout = BufReader::new(process.stdout.take().ok_or("no standard output")?);
         Ok(Self { process, stdout, log })

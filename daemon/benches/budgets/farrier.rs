@@ -1,6 +1,8 @@
 //! The daemon under measurement: its release build as a child process.
 
 use std::{
+    net::TcpListener,
+    os::unix::net::UnixListener,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -27,6 +29,28 @@ pub(crate) struct Farrier {
     pub(crate) unix: Over,
     /// From exec to the first 200.
     pub(crate) ready: Duration,
+}
+
+/// Sockets that outlive daemons.
+pub(crate) struct Sockets {
+    tcp: TcpListener,
+    unix: UnixListener,
+    path: PathBuf,
+}
+
+impl Sockets {
+    pub(crate) fn open(dir: &Path) -> Result<Self> {
+        let path = dir.join("farrier.sock");
+        Ok(Self { tcp: TcpListener::bind("127.0.0.1:0")?, unix: UnixListener::bind(&path)?, path })
+    }
+
+    pub(crate) fn tcp(&self) -> Over {
+        Over::Tcp(self.tcp.local_addr().map(|address| address.to_string()).unwrap_or_default())
+    }
+
+    pub(crate) fn unix(&self) -> Over {
+        Over::Unix(self.path.clone())
+    }
 }
 
 /// A job that uploads.
@@ -66,6 +90,19 @@ impl Farrier {
         let tcp = child.line()?;
         let tcp = tcp.strip_prefix("farrierd listens on tcp ").ok_or_else(|| format!("no address: {tcp}"))?;
         Ok(Self { tcp: Over::Tcp(tcp.to_owned()), unix, ready, dir: dir.to_owned(), child })
+    }
+
+    /// Starts a daemon on sockets that are open already and outlive it, as under a service manager.
+    pub(crate) fn inheriting(dir: &Path, sockets: &Sockets) -> Result<Self> {
+        let program = Path::new(env!("CARGO_BIN_EXE_farrierd"));
+        let data = dir.join("data");
+        let data = data.to_str().ok_or("the directory is not UTF-8")?;
+        let (tcp, unix) = (sockets.tcp.try_clone()?, sockets.unix.try_clone()?);
+        let begun = Instant::now();
+        let mut child = Child::start_on(tcp.into(), unix.into(), program, &["--data-dir", data], dir)?;
+        child.line()?; // it answers
+        let (tcp, unix) = (sockets.tcp(), sockets.unix());
+        Ok(Self { tcp, unix, ready: begun.elapsed(), dir: dir.to_owned(), child })
     }
 
     /// The store's file under the directory of a daemon.
@@ -125,11 +162,16 @@ impl Farrier {
         Ok(serde_json::from_slice(&connection.expect(200).await?)?)
     }
 
+    /// Creates the artifact `name`; where it is uploaded.
+    pub(crate) async fn create(&self, job: &Job, name: &str) -> Result<String> {
+        let created = self.call(job, "CreateArtifact", json!({ "name": name, "version": 4 })).await?;
+        target(&created["signed_upload_url"])
+    }
+
     /// Uploads the artifact `name` as the official client does: create, blocks, list, finalize.
     pub(crate) async fn upload(&self, job: &Job, name: &str, content: &Content, in_flight: usize) -> Result<Uploaded> {
         let begun = Instant::now();
-        let created = self.call(job, "CreateArtifact", json!({ "name": name, "version": 4 })).await?;
-        let target = target(&created["signed_upload_url"])?;
+        let target = self.create(job, name).await?;
         let of_block = target.clone();
         load::put_blocks(&self.tcp, content, in_flight, move |number| {
             format!("{of_block}&comp=block&blockid={}", block_id(number))

@@ -64,6 +64,12 @@ pub(crate) struct Plan {
     pub(crate) store_rows: u64,
     /// Starts of a daemon.
     pub(crate) starts: usize,
+    /// Restarts and kills under load.
+    pub(crate) restarts: usize,
+    pub(crate) kills: usize,
+    /// Connections that ask nothing, and that ask slowly.
+    pub(crate) idle_connections: usize,
+    pub(crate) slow_connections: usize,
     /// A daemon is at rest by then: threads that waited for more blocking work have ended.
     pub(crate) rest: Duration,
     /// How long an idle daemon is watched.
@@ -91,6 +97,10 @@ impl Plan {
             block: if full { 8 * MIB } else { MIB },
             store_rows: if full { 3_000_000 } else { 20_000 },
             starts: if full { 11 } else { 3 },
+            restarts: if full { 50 } else { 3 },
+            kills: if full { 10 } else { 2 },
+            idle_connections: if full { 10_000 } else { 500 },
+            slow_connections: if full { 1_000 } else { 50 },
             rest: Duration::from_secs(if full { 12 } else { 0 }),
             idle: Duration::from_secs(if full { 10 } else { 1 }),
         })

@@ -1,5 +1,6 @@
 //! What is measured, one module a row of the table or a few that share their set-up.
 
+mod crowd;
 mod download;
 mod durable;
 mod get;
@@ -8,6 +9,7 @@ mod hooks;
 mod idle;
 mod lists;
 mod memory;
+mod restart;
 mod upload;
 
 use std::time::Duration;
@@ -20,7 +22,7 @@ use crate::{Result, plan::Plan, table::Table};
 type Row = for<'a> fn(&'a Plan, &'a mut Table) -> BoxFuture<'a, Result<()>>;
 
 /// All rows, by the names that `--only` takes.
-pub(crate) const ALL: [(&str, Row); 9] = [
+pub(crate) const ALL: [(&str, Row); 11] = [
     ("get", |plan, table| get::measure(plan, table).boxed()),
     ("upload", |plan, table| upload::measure(plan, table).boxed()),
     ("download", |plan, table| download::measure(plan, table).boxed()),
@@ -30,6 +32,8 @@ pub(crate) const ALL: [(&str, Row); 9] = [
     ("lists", |plan, table| lists::measure(plan, table).boxed()),
     ("hooks", |plan, table| hooks::measure(plan, table).boxed()),
     ("idle", |plan, table| idle::measure(plan, table).boxed()),
+    ("restart", |plan, table| restart::measure(plan, table).boxed()),
+    ("crowd", |plan, table| crowd::measure(plan, table).boxed()),
 ];
 
 /// Lets the disk finish what the last contender left to it, so that the next does not pay.
