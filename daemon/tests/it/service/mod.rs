@@ -5,6 +5,7 @@ mod figures;
 mod health;
 mod log;
 mod notices;
+mod proxied;
 mod reload;
 mod restart;
 mod secrets;

@@ -81,7 +81,7 @@ pub async fn installed() -> bool {
 }
 
 /// Whether clients must be there; if not, says on standard output why one is left out.
-fn required(reason: &str) -> bool {
+pub fn required(reason: &str) -> bool {
     let required = std::env::var_os(REQUIRED).is_some();
     if !required {
         println!("skipped: {reason}");
