@@ -53,7 +53,8 @@ fn overview(repo: &Repository, world: &World, area: Rect, buf: &mut Buffer) {
             lines.push((Role::Text, name.to_owned(), value));
         }
     };
-    say("about", repo.description.clone());
+    // Always there, like the size: lines that come and go move all the others from row to row.
+    say("about", or_dash(&repo.description));
     say("https", repo.clone_url.clone());
     say("ssh", repo.ssh_url.clone());
     say("source", repo.original_url.clone());
@@ -61,7 +62,7 @@ fn overview(repo: &Repository, world: &World, area: Rect, buf: &mut Buffer) {
     say("branch", repo.default_branch.clone());
     let size = repo_rows::bytes(repo);
     let exact = if size > 0 { format!("{} ({})", human_bytes(size), words::count(size)) } else { String::new() };
-    say("size", exact);
+    say("size", or_dash(&exact));
     say("created", words::stamp(&repo.created_at));
     say("changed", format!("{}  ({} ago)", words::stamp(&repo.updated_at), words::age(&repo.updated_at, world.wall)));
     say("format", repo.object_format_name.clone());
@@ -115,6 +116,10 @@ fn first_push(repo: &Repository, area: Rect, buf: &mut Buffer) -> u16 {
         }
     }
     y
+}
+
+fn or_dash(value: &str) -> String {
+    if value.is_empty() { "-".to_owned() } else { value.to_owned() }
 }
 
 fn migration(going: &MigrationProgress, world: &World, area: Rect, buf: &mut Buffer) {

@@ -1,25 +1,22 @@
 //! How cells become bytes.
 //!
 //! Owns the escape sequences of a frame: the short colour codes of the sixteen palette colours, one
-//! merged attribute sequence a change, relative moves, and nothing at all when nothing changed. A
-//! frame is one write. Knows no theme: colours that are not to be shown are gone before.
+//! merged attribute sequence a change, relative moves, and nothing at all for what the terminal shows
+//! already. A frame is one write. Knows no theme: colours that are not to be shown are gone before.
 
 use std::io::{self, Write};
 
 use ratatui::{
     backend::{Backend, ClearType, WindowSize},
-    buffer::Cell,
-    layout::{Position, Size},
-    style::{Color, Modifier},
+    buffer::{Buffer, Cell},
+    layout::{Position, Rect, Size},
 };
 use unicode_width::UnicodeWidthStr as _;
 
-/// What a cell looks like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Look {
-    fg: Color,
-    bg: Color,
-    modifier: Modifier,
+use super::look::Look;
+
+fn is_blank(cell: &Cell) -> bool {
+    cell.symbol() == " " && Look::of(cell) == Look::default()
 }
 
 /// Writes frames to `W`, which stands for a terminal of `size`.
@@ -27,6 +24,8 @@ struct Look {
 pub(crate) struct Wire<W: Write> {
     out: W,
     buffer: Vec<u8>,
+    /// What the terminal shows.
+    seen: Buffer,
     look: Look,
     /// Where the terminal's cursor is, as far as that is certain.
     at: Option<Position>,
@@ -39,15 +38,8 @@ pub(crate) struct Wire<W: Write> {
 impl<W: Write> Wire<W> {
     /// A terminal whose cursor is hidden and whose attributes are reset.
     pub(crate) fn new(out: W, size: fn() -> io::Result<Size>) -> Self {
-        Self {
-            out,
-            buffer: Vec::with_capacity(16 << 10),
-            look: Look::default(),
-            at: None,
-            shown: false,
-            sync: false,
-            size,
-        }
+        let (buffer, seen) = (Vec::with_capacity(16 << 10), Buffer::empty(Rect::ZERO));
+        Self { out, buffer, seen, look: Look::default(), at: None, shown: false, sync: false, size }
     }
 
     /// Tells the terminal where a frame begins and ends, so that it shows no half of one.
@@ -58,6 +50,78 @@ impl<W: Write> Wire<W> {
 
     fn put(&mut self, text: &str) {
         self.buffer.extend_from_slice(text.as_bytes());
+    }
+
+    /// Takes what is new and answers where something else is to be seen now.
+    fn changed<'a>(&mut self, content: impl Iterator<Item = (u16, u16, &'a Cell)>) -> Vec<Position> {
+        let mut changed = Vec::new();
+        for (x, y, cell) in content {
+            let Some(seen) = self.seen.cell_mut((x, y)) else { continue };
+            if seen.symbol() == cell.symbol() && Look::of(seen) == Look::of(cell) {
+                continue;
+            }
+            *seen = cell.clone();
+            changed.push(Position { x, y });
+            let width = u16::try_from(cell.symbol().width()).unwrap_or(1);
+            for behind in 1..width {
+                if let Some(half) = self.seen.cell_mut((x + behind, y)) {
+                    // Neither text nor a blank: the other half of a wide character.
+                    half.set_symbol("");
+                }
+            }
+            if let Some(half) = self.seen.cell_mut((x + width.max(1), y)).filter(|cell| cell.symbol().is_empty()) {
+                // Its other half was overwritten, and what terminals leave there differs.
+                half.reset();
+                changed.push(Position { x: x + width.max(1), y });
+            }
+        }
+        changed.dedup();
+        changed
+    }
+
+    /// The first column of a row behind which there is nothing.
+    fn text_end(&self, y: u16) -> u16 {
+        let text = (0..self.seen.area.width).rfind(|x| self.seen.cell((*x, y)).is_some_and(|cell| !is_blank(cell)));
+        text.map_or(0, |x| x + 1)
+    }
+
+    /// Writes the cell at `to`.
+    fn show(&mut self, to: Position) {
+        let Some(cell) = self.seen.cell(to).cloned() else { return };
+        let mut look = Look::of(&cell);
+        if is_blank(&cell) && self.look.is_bare() {
+            look = self.look;
+        }
+        if !self.bridge(to, look) {
+            self.go(to);
+        }
+        self.wear(look);
+        let symbol = cell.symbol();
+        self.put(symbol);
+        let width = u16::try_from(symbol.width()).unwrap_or(1);
+        // What terminals do at the right edge differs, and so does the width of odd characters.
+        let plain = symbol.is_ascii() || symbol.chars().all(|c| matches!(c, '\u{2500}'..='\u{25ff}' | '…'));
+        let edge = self.seen.area.width;
+        self.at = (plain && to.x + width < edge).then_some(Position { x: to.x + width, y: to.y });
+    }
+
+    /// Goes a short way by writing what is there already, which takes fewer bytes than a move.
+    fn bridge(&mut self, to: Position, next: Look) -> bool {
+        let Some(at) = self.at.filter(|at| at.y == to.y && (1..=3).contains(&to.x.saturating_sub(at.x))) else {
+            return false;
+        };
+        let between: Vec<&Cell> = (at.x..to.x).filter_map(|x| self.seen.cell((x, at.y))).collect();
+        let fits = |look: Look| {
+            let alike = |cell: &&Cell| Look::of(cell) == look || is_blank(cell) && look.is_bare();
+            between.iter().all(|cell| cell.symbol().len() == 1) && between.iter().all(alike)
+        };
+        let worn = [self.look, next].into_iter().find(|look| fits(*look));
+        let text: String = between.iter().map(|cell| cell.symbol()).collect();
+        let Some(look) = worn else { return false };
+        self.wear(look);
+        self.put(&text);
+        self.at = Some(to);
+        true
     }
 
     fn go(&mut self, to: Position) {
@@ -74,61 +138,10 @@ impl<W: Write> Wire<W> {
     }
 
     fn wear(&mut self, look: Look) {
-        if look == self.look {
-            return;
+        if let Some(codes) = look.after(self.look) {
+            self.put(&codes);
+            self.look = look;
         }
-        let mut codes: Vec<String> = Vec::new();
-        // Attributes cannot be taken away one by one on every terminal.
-        if !look.modifier.contains(self.look.modifier) {
-            codes.push(String::new());
-            self.look = Look::default();
-        }
-        let added = look.modifier - self.look.modifier;
-        codes.extend(ATTRIBUTES.iter().filter(|(one, _)| added.contains(*one)).map(|(_, code)| (*code).to_owned()));
-        if look.fg != self.look.fg {
-            codes.push(color(look.fg, 30));
-        }
-        if look.bg != self.look.bg {
-            codes.push(color(look.bg, 40));
-        }
-        self.look = look;
-        let text = format!("\x1b[{}m", codes.join(";"));
-        self.put(&text);
-    }
-}
-
-const ATTRIBUTES: [(Modifier, &str); 5] = [
-    (Modifier::BOLD, "1"),
-    (Modifier::DIM, "2"),
-    (Modifier::ITALIC, "3"),
-    (Modifier::UNDERLINED, "4"),
-    (Modifier::REVERSED, "7"),
-];
-
-/// `base` is 30 for text and 40 for what is behind it.
-fn color(color: Color, base: u8) -> String {
-    let plain = |n: u8| (base + n).to_string();
-    let bright = |n: u8| (base + 60 + n).to_string();
-    match color {
-        Color::Reset => plain(9),
-        Color::Black => plain(0),
-        Color::Red => plain(1),
-        Color::Green => plain(2),
-        Color::Yellow => plain(3),
-        Color::Blue => plain(4),
-        Color::Magenta => plain(5),
-        Color::Cyan => plain(6),
-        Color::Gray => plain(7),
-        Color::DarkGray => bright(0),
-        Color::LightRed => bright(1),
-        Color::LightGreen => bright(2),
-        Color::LightYellow => bright(3),
-        Color::LightBlue => bright(4),
-        Color::LightMagenta => bright(5),
-        Color::LightCyan => bright(6),
-        Color::White => bright(7),
-        Color::Indexed(n) => format!("{};5;{n}", base + 8),
-        Color::Rgb(r, g, b) => format!("{};2;{r};{g};{b}", base + 8),
     }
 }
 
@@ -139,21 +152,28 @@ impl<W: Write> Backend for Wire<W> {
     where
         I: Iterator<Item = (u16, u16, &'a Cell)>,
     {
-        let mut content = content.peekable();
-        if content.peek().is_some() && self.shown {
+        if self.seen.area.is_empty() {
+            self.seen = Buffer::empty(Rect::from((Position::ORIGIN, self.size()?)));
+        }
+        let changed = self.changed(content);
+        if !changed.is_empty() {
             // A cursor that jumps over the screen while it is written to is what people see.
             self.hide_cursor()?;
         }
-        for (x, y, cell) in content {
-            self.go(Position { x, y });
-            self.wear(Look { fg: cell.fg, bg: cell.bg, modifier: cell.modifier });
-            let symbol = cell.symbol();
-            self.put(symbol);
-            let width = u16::try_from(symbol.width()).unwrap_or(1);
-            // What terminals do at the right edge differs, and so does the width of odd characters.
-            let edge = (self.size)().map_or(0, |size| size.width);
-            let plain = symbol.is_ascii() || symbol.chars().all(|c| matches!(c, '\u{2500}'..='\u{25ff}' | '…'));
-            self.at = (plain && x + width < edge).then_some(Position { x: x + width, y });
+        for row in changed.chunk_by(|one, next| one.y == next.y) {
+            let end = self.text_end(row[0].y);
+            let (text, rest) = row.split_at(row.partition_point(|at| at.x < end));
+            for at in text {
+                self.show(*at);
+            }
+            match rest {
+                [first, .., _] => {
+                    self.go(*first);
+                    self.wear(Look::default());
+                    self.put("\x1b[K");
+                }
+                few => few.iter().for_each(|at| self.show(*at)),
+            }
         }
         Ok(())
     }
@@ -185,6 +205,7 @@ impl<W: Write> Backend for Wire<W> {
         self.wear(Look::default());
         self.put("\x1b[H\x1b[2J");
         self.at = Some(Position::ORIGIN);
+        self.seen = Buffer::empty(Rect::from((Position::ORIGIN, self.size()?)));
         Ok(())
     }
 
@@ -215,64 +236,4 @@ impl<W: Write> Backend for Wire<W> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use ratatui::{Terminal, style::Style};
-
-    #[expect(clippy::unnecessary_wraps, reason = "a terminal may not know its size")]
-    fn eighty() -> io::Result<Size> {
-        Ok(Size::new(80, 24))
-    }
-
-    fn terminal() -> Terminal<Wire<Vec<u8>>> {
-        Terminal::new(Wire::new(Vec::new(), eighty)).unwrap()
-    }
-
-    fn bytes(terminal: &mut Terminal<Wire<Vec<u8>>>) -> Vec<u8> {
-        std::mem::take(&mut terminal.backend_mut().out)
-    }
-
-    fn red(frame: &mut ratatui::Frame) {
-        frame.buffer_mut().set_string(3, 2, "text", Style::new().red());
-    }
-
-    #[test]
-    fn a_frame_that_changed_nothing_is_no_byte() {
-        let mut terminal = terminal();
-        for _ in 0..2 {
-            terminal.draw(red).unwrap();
-        }
-        let first = bytes(&mut terminal);
-        assert!(!first.is_empty());
-        terminal.draw(red).unwrap();
-        assert_eq!(bytes(&mut terminal), b"");
-    }
-
-    #[test]
-    fn a_terminal_shows_what_was_drawn() {
-        let mut terminal = terminal();
-        let mut parser = vt100::Parser::default();
-        let frames: [&[(u16, u16, &str, Style)]; 2] = [
-            &[(0, 0, "tabs", Style::new().reversed()), (5, 0, "日本", Style::new()), (79, 3, "x", Style::new().red())],
-            &[(0, 0, "tubs", Style::new()), (9, 0, "é", Style::new().dim()), (0, 4, "y", Style::new().bold().cyan())],
-        ];
-        for texts in frames {
-            terminal
-                .draw(|frame| {
-                    for (x, y, text, style) in texts {
-                        frame.buffer_mut().set_string(*x, *y, *text, *style);
-                    }
-                })
-                .unwrap();
-            parser.process(&bytes(&mut terminal));
-            let screen = parser.screen();
-            for (x, y, text, style) in texts {
-                let cell = screen.cell(*y, *x).unwrap();
-                assert!(text.starts_with(cell.contents()), "{text}: {}", cell.contents());
-                assert_eq!(cell.inverse(), style.add_modifier.contains(Modifier::REVERSED), "{text}");
-                assert_eq!(cell.bold(), style.add_modifier.contains(Modifier::BOLD), "{text}");
-            }
-        }
-        assert_eq!(parser.screen().rows(0, 80).next().unwrap(), "tubs     é");
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@
 
 mod backend;
 mod input;
+mod look;
 mod watch;
 
 use std::{

@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use farrier_common::api::Repository;
 use ratatui::Terminal;
 
 use super::{super::*, story::*};
@@ -47,15 +48,44 @@ fn drawn(story: &Story, terminal: &mut Terminal<Wire<Line>>, line: &Line) -> (us
     *line.0.lock().unwrap()
 }
 
+/// Rows as different from one another as real ones are.
 fn many() -> Answer {
-    let items = (0..100_000).map(|id| repository(id % 20 + id * 20, &format!("infra/service-{id:06}"))).collect();
-    Answer::Repositories(Page { items, total: Some(100_000), last: true })
+    const OWNERS: [&str; 6] = ["infra", "data", "mobile", "web", "platform-team", "ops"];
+    const NAMES: [&str; 9] =
+        ["gateway", "lake", "auth", "billing", "design-system", "docs", "agent", "proxy", "storefront"];
+    const ABOUT: [&str; 4] =
+        ["edge proxy for the CI farm", "", "what the mobile teams share", "nightly loads and their schedules"];
+    let items = (0..100_000_u64).map(|id| {
+        // Any sequence without a pattern would do.
+        let odd = id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let pick = |of: &[&'static str], by: u64| of[usize::try_from(odd / by).unwrap() % of.len()];
+        let name = format!("{}/{}-{id}", pick(&OWNERS, 1), pick(&NAMES, 7));
+        let day = odd / 11 % 28 + 1;
+        Repository {
+            id: i64::try_from(id).unwrap() + 1,
+            private: odd / 3 % 2 == 0,
+            size: i64::try_from(odd / 17 % 4_000_000).unwrap(),
+            description: pick(&ABOUT, 13).to_owned(),
+            updated_at: format!("2026-{:02}-{day:02}T11:00:00Z", odd / 5 % 11 + 1),
+            ..repository(1, &name)
+        }
+    });
+    Answer::Repositories(Page { items: items.collect(), total: Some(100_000), last: true })
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a terminal may not know its size")]
+fn large() -> io::Result<Size> {
+    Ok(Size::new(200, 60))
 }
 
 #[test]
 fn a_long_list_costs_as_little_as_a_short_one() {
-    // First picture, a step, a page, and the same once more.
-    let cases = [(small as fn() -> io::Result<Size>, [3_000, 300, 1_700]), (wide, [5_000, 900, 3_600])];
+    // The first picture, a step, a page. What a large terminal's first picture takes is no matter.
+    let cases = [
+        (small as fn() -> io::Result<Size>, [3_000, 300, 1_700]),
+        (wide, [5_000, 400, 3_000]),
+        (large, [9_000, 600, 4_800]),
+    ];
     for (size, [first, step, page]) in cases {
         let Size { width, height } = size().unwrap();
         let mut story = Story::new(width, height);
@@ -69,11 +99,33 @@ fn a_long_list_costs_as_little_as_a_short_one() {
         };
         within(&story, first, "the first picture");
         within(&story, 0, "the same picture");
-        story.keys("j");
-        within(&story, step, "a step");
-        story.press(Key::PageDown);
-        within(&story, page, "a page");
+        for _ in 0..height - 5 {
+            story.keys("j");
+            within(&story, step, "a step");
+        }
+        for _ in 0..20 {
+            story.keys("j");
+            within(&story, page, "a row more");
+            story.press(Key::PageDown);
+            within(&story, page, "a page");
+        }
         story.keys(&"j".repeat(400));
         within(&story, page, "four hundred steps at once");
+        story.keys("G");
+        within(&story, page, "the end");
+    }
+}
+
+#[test]
+fn a_screen_that_nothing_happens_on_is_no_byte() {
+    let mut story = Story::settled(80, 24);
+    let line = Line::default();
+    let mut terminal = Terminal::new(Wire::new(line.clone(), small)).unwrap();
+    drawn(&story, &mut terminal, &line);
+    // Rows are asked for again and come again as they were.
+    for _ in 0..3 {
+        story.pass(Duration::from_secs(6));
+        story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+        assert_eq!(drawn(&story, &mut terminal, &line), (0, 0));
     }
 }
