@@ -2,8 +2,6 @@
 //!
 //! Owns their names on the screen. No binding needs Alt or more than one key at a time.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-
 /// A key press.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
@@ -27,31 +25,6 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// The key of an event; none for keys that nothing is bound to.
-    pub(crate) fn of(event: &KeyEvent) -> Option<Self> {
-        let ctrl = event.modifiers.contains(KeyModifiers::CONTROL);
-        Some(match event.code {
-            KeyCode::Char(c) if ctrl => Self::Ctrl(c.to_ascii_lowercase()),
-            KeyCode::Char(c) => Self::Char(c),
-            KeyCode::Enter => Self::Enter,
-            KeyCode::Esc => Self::Esc,
-            KeyCode::Tab => Self::Tab,
-            KeyCode::BackTab => Self::BackTab,
-            KeyCode::Backspace => Self::Backspace,
-            KeyCode::Delete => Self::Delete,
-            KeyCode::Up => Self::Up,
-            KeyCode::Down => Self::Down,
-            KeyCode::Left => Self::Left,
-            KeyCode::Right => Self::Right,
-            KeyCode::Home => Self::Home,
-            KeyCode::End => Self::End,
-            KeyCode::PageUp => Self::PageUp,
-            KeyCode::PageDown => Self::PageDown,
-            KeyCode::F(n) => Self::F(n),
-            _ => return None,
-        })
-    }
-
     /// The key of a name: `R`, `f5`, `ctrl-d` or `C-d`, `enter`, `space`, `pgup`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut chars = text.chars();

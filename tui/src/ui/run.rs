@@ -4,6 +4,7 @@
 //! for nothing else: whatever happens elsewhere comes through one channel.
 
 use std::{
+    ffi::OsString,
     io,
     process::ExitCode,
     sync::mpsc::{Receiver, Sender, channel},
@@ -33,8 +34,6 @@ type Screen = Terminal<term::Wire<std::fs::File>>;
 
 /// Runs the full screen until it is left.
 pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> io::Result<ExitCode> {
-    // The terminal's own rules hold for this program; the look is decided elsewhere.
-    crossterm::style::force_color_output(true);
     let (sender, inbox) = channel();
     let _held = term::Held::take()?;
     let orders = threads(global, &sender)?;
@@ -58,6 +57,8 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> 
     }
     let mut drawn: Option<Instant> = None;
     let mut title = String::new();
+    // What came while the program was stopped.
+    let mut kept: Vec<Msg> = Vec::new();
     loop {
         for effect in std::mem::take(&mut todo) {
             match effect {
@@ -66,7 +67,8 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> 
                     let _ = memory.as_deref().map(|path| app.memory().save(path));
                     return Ok(ExitCode::from(code));
                 }
-                other => carry_out(other, manners, &orders, &mut terminal, &inbox)?,
+                Effect::Suspend => kept.extend(suspend(&mut terminal, &inbox)?),
+                other => carry_out(other, manners, &orders, &mut terminal)?,
             }
         }
         // The first picture of a change comes at once, those that follow it in a storm wait.
@@ -94,8 +96,8 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> 
         };
         let wake = app.wake_at().map(|at| at.saturating_sub(begun.elapsed()));
         let wait = if dirty { Some(early.min(wake.unwrap_or(early))) } else { wake };
-        let first = receive(&inbox, wait);
-        let messages: Vec<Msg> = first.into_iter().chain(inbox.try_iter()).collect();
+        let first = if kept.is_empty() { receive(&inbox, wait) } else { None };
+        let messages: Vec<Msg> = kept.drain(..).chain(first).chain(inbox.try_iter()).collect();
         for msg in messages.into_iter().chain([Msg::Tick]) {
             todo.extend(app.update(msg, begun.elapsed(), clock::now()));
         }
@@ -110,6 +112,12 @@ struct Manners {
     title: bool,
 }
 
+/// How long an escape byte waits: as long as `ESCDELAY` says, which other programs heed, too.
+fn patience(variable: impl Fn(&str) -> Option<OsString>) -> Duration {
+    let said = variable("ESCDELAY").and_then(|text| text.to_str()?.parse().ok()).map(Duration::from_millis);
+    said.unwrap_or(if variable("SSH_CONNECTION").is_some() { PATIENCE_REMOTE } else { PATIENCE })
+}
+
 fn receive(inbox: &Receiver<Msg>, wait: Option<Duration>) -> Option<Msg> {
     match wait {
         None => inbox.recv().ok(),
@@ -122,7 +130,6 @@ fn carry_out(
     manners: Manners,
     orders: &UnboundedSender<net::Order>,
     terminal: &mut Screen,
-    inbox: &Receiver<Msg>,
 ) -> io::Result<()> {
     match effect {
         // The network thread lives as long as the process.
@@ -136,17 +143,27 @@ fn carry_out(
         Effect::Mouse(on) => term::mouse(on)?,
         Effect::Bell if manners.bell => term::bell()?,
         Effect::Repaint => repaint(terminal)?,
-        Effect::Suspend => {
-            term::give();
-            rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
-            // Stopping may come a little later than asking for it.
-            while !matches!(inbox.recv(), Ok(Msg::Continued | Msg::Signal(_)) | Err(_)) {}
-            term::take()?;
-            repaint(terminal)?;
-        }
-        Effect::Bell | Effect::Quit(_) => {}
+        Effect::Bell | Effect::Suspend | Effect::Quit(_) => {}
     }
     Ok(())
+}
+
+/// Stops like any other program, until a shell lets it go on. Answers what came in the meantime.
+fn suspend(terminal: &mut Screen, inbox: &Receiver<Msg>) -> io::Result<Vec<Msg>> {
+    term::give();
+    rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
+    let mut kept = Vec::new();
+    // Stopping may come a little later than asking for it.
+    for msg in inbox {
+        let over = matches!(msg, Msg::Continued | Msg::Signal(_));
+        kept.push(msg);
+        if over {
+            break;
+        }
+    }
+    term::take()?;
+    repaint(terminal)?;
+    Ok(kept)
 }
 
 fn repaint(terminal: &mut Screen) -> io::Result<()> {
@@ -164,12 +181,13 @@ fn threads(global: &Global, sender: &Sender<Msg>) -> io::Result<UnboundedSender<
                 net::Told::Place(place, token) => Msg::Place(place, token),
                 net::Told::Signal(number) => Msg::Signal(number),
                 net::Told::Continued => Msg::Continued,
+                net::Told::Resized => Msg::Resized(term::size().unwrap_or_default()),
             };
             tell.send(msg).is_ok()
         };
         let _ = net::serve(&global, wanted, tell);
     })?;
-    let patience = if variable("SSH_CONNECTION").is_some() { PATIENCE_REMOTE } else { PATIENCE };
+    let patience = patience(variable);
     let tell = sender.clone();
     spawn("input", move || {
         let _ = term::listen(patience, |said| {
@@ -177,7 +195,6 @@ fn threads(global: &Global, sender: &Sender<Msg>) -> io::Result<UnboundedSender<
                 term::Said::Key(key) => Msg::Key(key),
                 term::Said::Paste(text) => Msg::Paste(text),
                 term::Said::Mouse(mouse) => Msg::Mouse(mouse),
-                term::Said::Resized => Msg::Resized(term::size().unwrap_or_default()),
             };
             tell.send(msg).is_ok()
         });
@@ -192,4 +209,20 @@ fn threads(global: &Global, sender: &Sender<Msg>) -> io::Result<UnboundedSender<
 #[expect(clippy::disallowed_methods, reason = "the three threads of the full screen start here and nowhere else")]
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name(name.to_owned()).spawn(work).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_is_what_is_said_or_more_over_a_network() {
+        let with = |set: &'static [(&str, &str)]| {
+            patience(|name| set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(*value)))
+        };
+        assert_eq!(with(&[]), PATIENCE);
+        assert_eq!(with(&[("SSH_CONNECTION", "::1 1 ::1 22")]), PATIENCE_REMOTE);
+        assert_eq!(with(&[("SSH_CONNECTION", ""), ("ESCDELAY", "25")]), Duration::from_millis(25));
+        assert_eq!(with(&[("ESCDELAY", "soon")]), PATIENCE);
+    }
 }

@@ -63,6 +63,8 @@ pub(crate) enum Told {
     Signal(u8),
     /// The program goes on after it was stopped.
     Continued,
+    /// The terminal has another size.
+    Resized,
 }
 
 /// How a request failed, for a screen.
@@ -131,22 +133,17 @@ fn kind(error: &ClientError) -> Kind {
 /// How long an orderly end may take after a signal.
 const GRACE: Duration = Duration::from_millis(400);
 
-/// Serves orders until there are no more. `tell` says whether anybody still listens.
+/// Serves orders until there are no more, and signals as long as the process lives. `tell` says whether anybody still listens.
 pub(crate) fn serve(
     global: &Global,
     orders: mpsc::UnboundedReceiver<Order>,
     tell: impl Fn(Told) -> bool + Clone + 'static,
 ) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let signals = signals(tell.clone());
-        tokio::select! {
-            served = requests(global, orders, &tell) => Ok(served),
-            failed = signals => failed,
-        }
-    })?;
+    // Signals are heeded to the very end: giving back a terminal that nobody reads may take for ever.
+    let ((), heeded) = runtime.block_on(async { tokio::join!(requests(global, orders, &tell), signals(tell.clone())) });
     runtime.shutdown_background();
-    Ok(())
+    heeded
 }
 
 async fn requests(
@@ -192,6 +189,7 @@ async fn requests(
 async fn signals(tell: impl Fn(Told) -> bool) -> std::io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut ends = Signals::caught()?;
+    let mut resized = signal(SignalKind::window_change())?;
     let mut continued = signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
     loop {
         tokio::select! {
@@ -206,6 +204,11 @@ async fn signals(tell: impl Fn(Told) -> bool) -> std::io::Result<()> {
             }
             _ = continued.recv() => {
                 tell(Told::Continued);
+                // Nobody tells a stopped program of another size.
+                tell(Told::Resized);
+            }
+            _ = resized.recv() => {
+                tell(Told::Resized);
             }
         }
     }

@@ -6,6 +6,7 @@
 
 mod backend;
 mod input;
+mod keys;
 mod look;
 mod watch;
 
@@ -81,11 +82,12 @@ pub(crate) fn give() {
     }
 }
 
-/// Gives back what can be given back without writing: for a terminal that nobody reads.
+/// Gives back what can be given back without writing: for a terminal that nobody reads, also while
+/// another thread waits there in the middle of [`give`].
 pub(crate) fn abandon() {
-    if TAKEN.swap(false, Ordering::SeqCst) {
-        let _ = disable_raw_mode();
-    }
+    TAKEN.store(false, Ordering::SeqCst);
+    // What was given back already stays as it is.
+    let _ = disable_raw_mode();
 }
 
 /// The terminal as a file that keeps nothing back: a frame is one write.
@@ -116,3 +118,6 @@ pub(crate) fn size() -> io::Result<Size> {
     let or = |n: u16, usual: u16| if n == 0 { usual } else { n };
     Ok(Size::new(or(size.ws_col, 80), or(size.ws_row, 24)))
 }
+
+#[cfg(test)]
+mod tests;

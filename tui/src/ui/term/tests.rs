@@ -1,0 +1,64 @@
+//! A panic, on a terminal of its own: this program's own test is started again to panic there.
+
+use std::{
+    io::Read as _,
+    process::{Command, Stdio},
+};
+
+use rustix::{
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{LocalModes, tcgetattr},
+};
+
+use super::*;
+
+const WHERE: &str = "FARRIER_PANICS";
+
+#[test]
+fn a_panic_gives_the_terminal_back_before_it_speaks() {
+    match std::env::var(WHERE).as_deref() {
+        Ok("here") => {
+            let _held = Held::take().unwrap();
+            panic!("on purpose");
+        }
+        Ok(_) => {
+            let _held = Held::take().unwrap();
+            elsewhere();
+        }
+        Err(_) => ["here", "elsewhere"].into_iter().for_each(panics),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test is about a panic of another thread")]
+fn elsewhere() {
+    let _ = std::thread::spawn(|| panic!("on purpose")).join();
+    panic!("the program goes on without one of its threads");
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test starts itself, to panic on a terminal")]
+fn panics(place: &str) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+    let terminal = File::options().read(true).write(true).open(name).unwrap();
+    let end = || Stdio::from(terminal.try_clone().unwrap());
+    let test = "ui::term::tests::a_panic_gives_the_terminal_back_before_it_speaks";
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture"]).env(WHERE, place).env("RUST_BACKTRACE", "0");
+    let status = command.stdin(end()).stdout(end()).stderr(end()).status().unwrap();
+    assert_eq!(status.code(), Some(101), "{place}");
+    let modes = tcgetattr(&terminal).unwrap().local_modes;
+    assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG), "{place}");
+    // Nobody is at the other end any more, so that reading comes to an end.
+    drop(terminal);
+    drop(command);
+    let mut parser = vt100::Parser::default();
+    let (mut master, mut bytes) = (File::from(master), [0; 4096]);
+    while let Ok(count @ 1..) = master.read(&mut bytes) {
+        parser.process(&bytes[..count]);
+    }
+    let screen = parser.screen();
+    assert!(!screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste(), "{place}");
+    assert!(screen.contents().contains("on purpose"), "{place}: {}", screen.contents());
+}
