@@ -56,6 +56,10 @@ pub(crate) struct State {
     signature: usize,
     /// Whether jobs cannot be ended.
     pub(crate) refuse_end: bool,
+    /// How many repositories are listed in place of the one.
+    pub(crate) repositories: usize,
+    /// What the one is called.
+    pub(crate) name: Option<String>,
 }
 
 pub(crate) struct Fake {
@@ -172,9 +176,7 @@ async fn route(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
             )
         }
         (&Method::GET, ["api", "v1", "repos", _, "private"]) => message(403, "not yours"),
-        (&Method::GET, ["api", "v1", "repos", "search"]) => {
-            answer(200, &json!({"ok": true, "data": [{"id": 4, "full_name": "octo/tool", "private": true}]}))
-        }
+        (&Method::GET, ["api", "v1", "repos", "search"]) => found(&state, &target),
         (&Method::PATCH, ["api", "v1", "repos", _, "tool"]) => {
             answer(200, &json!({"id": 4, "full_name": "octo/tool", "archived": input["archived"]}))
         }
@@ -208,6 +210,30 @@ async fn route(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
         }
         _ => message(404, "no such route"),
     }
+}
+
+/// A page of repositories.
+fn found(state: &State, target: &str) -> Answer {
+    if state.repositories == 0 {
+        let name = state.name.as_deref().unwrap_or("octo/tool");
+        return answer(200, &json!({"ok": true, "data": [{"id": 4, "full_name": name, "private": true}]}));
+    }
+    let number = |name: &str| -> usize {
+        let value = target.split(['?', '&']).find_map(|part| part.strip_prefix(name)).unwrap();
+        value.parse().unwrap()
+    };
+    let (page, limit) = (number("page="), number("limit="));
+    let ids = (page - 1) * limit..state.repositories.min(page * limit);
+    let more = ids.end < state.repositories;
+    let rows: Vec<Value> =
+        ids.map(|id| json!({"id": id + 1, "full_name": format!("octo/repo-{id:05}"), "size": id * 7})).collect();
+    let mut found = answer(200, &json!({"ok": true, "data": rows}));
+    found.headers_mut().insert("x-total-count", state.repositories.into());
+    if more {
+        let next = format!("<http://h/api/v1/repos/search?sort=alpha&page={}&limit={limit}>; rel=\"next\"", page + 1);
+        found.headers_mut().insert("link", next.parse().unwrap());
+    }
+    found
 }
 
 fn twirp(state: &mut State, method: &str, input: &Value) -> Answer {

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::fake::Fake;
+use crate::{fake::Fake, screen::Start};
 
 pub(crate) struct World {
     pub(crate) dir: tempfile::TempDir,
@@ -63,6 +63,12 @@ impl World {
         let mut command = program(&self.dir.path().join("work"));
         command.env("FARRIER_SOCKET", &self.fake.socket);
         command
+    }
+
+    /// The full screen on a terminal of the usual size.
+    pub(crate) fn start(&self) -> Start<'static> {
+        let (socket, directory) = (self.fake.socket.clone(), self.work("."));
+        Start { socket, directory, words: &[], env: &[], size: (80, 24), script: None }
     }
 
     /// Runs the program with the words of `line`.

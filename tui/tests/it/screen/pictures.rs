@@ -1,0 +1,69 @@
+//! What the bytes make of a terminal.
+
+use super::{Start, cursor_row};
+use crate::program::World;
+
+#[test]
+fn without_colours_the_cursors_row_is_still_seen() {
+    let world = World::new();
+    world.fake.state().repositories = 30;
+    let mut session = Start { env: &[("NO_COLOR", "1")], ..world.start() }.session();
+    session.wait_at("repo-00000");
+    session.type_("jjj");
+    session.wait_at("repo-00003");
+    session.wait("the cursor's row reversed and no colour anywhere", |screen| {
+        let row = (0..24).find(|y| screen.cell(*y, 0).is_some_and(|cell| cell.contents() == ">")).unwrap();
+        let cells = (0..24).flat_map(|y| (0..80).map(move |x| (y, x)));
+        (0..80).all(|x| screen.cell(row, x).unwrap().inverse())
+            && cells
+                .map(|(y, x)| screen.cell(y, x).unwrap())
+                .all(|cell| cell.fgcolor() == vt100::Color::Default && cell.bgcolor() == vt100::Color::Default)
+    });
+    // Not even in between: an empty colour code would take the attributes away again.
+    let bytes = session.shown.0.lock().unwrap().bytes.clone();
+    let text = String::from_utf8(bytes).unwrap();
+    let codes = text.split('\x1b').filter_map(|part| part.strip_prefix('[')?.split_once('m').map(|(codes, _)| codes));
+    for codes in codes.filter(|codes| codes.bytes().all(|b| b.is_ascii_digit() || b == b';')) {
+        assert!(codes.split(';').all(|code| matches!(code, "" | "0" | "1" | "2" | "4" | "7")), "{codes}");
+    }
+    session.leave();
+}
+
+#[test]
+fn a_terminal_without_unicode_gets_none() {
+    let world = World::new();
+    let mut session = Start { env: &[("LANG", "C")], size: (120, 40), ..world.start() }.session();
+    session.wait_for("[Overview]");
+    session.type_("?");
+    session.wait_for("Help: Repositories");
+    assert!(session.shown.0.lock().unwrap().bytes.is_ascii());
+    session.leave();
+}
+
+#[test]
+fn nothing_is_sent_while_nothing_happens() {
+    let world = World::new();
+    world.fake.state().repositories = 5;
+    let session = world.start().session();
+    session.wait_at("repo-00000");
+    session.wait("the mark of the link", |screen| screen.contents().contains(" ok"));
+    let asked = || world.fake.state().seen.iter().filter(|one| one.contains("/repos/search")).count();
+    let (before, sent) = (asked(), session.count());
+    // What is shown is asked for again now and then, and is still the same.
+    super::until("another question", || asked() >= before + 2);
+    assert_eq!(session.count(), sent);
+    session.leave();
+}
+
+#[test]
+fn what_the_daemon_says_steers_no_terminal() {
+    let world = World::new();
+    world.fake.state().name = Some("octo/\u{1b}]0;owned\u{7}\u{1b}[2Jx\u{9b}31m".to_owned());
+    let session = world.start().session();
+    session.wait("the name, harmless", |screen| cursor_row(screen).is_some_and(|row| row.contains("]0;owned")));
+    let bytes = session.shown.0.lock().unwrap().bytes.clone();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(!text.contains('\u{7}') && !text.contains("\u{1b}]") && !text.contains('\u{9b}'), "{text:?}");
+    assert_eq!(text.matches("\u{1b}[2J").count(), 1, "only the program's own");
+    session.leave();
+}
