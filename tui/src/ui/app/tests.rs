@@ -5,5 +5,6 @@ mod budgets;
 mod comfort;
 mod forms;
 mod pictures;
+mod sizes;
 mod story;
 mod updates;

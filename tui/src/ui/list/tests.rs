@@ -17,12 +17,20 @@ impl Haystack for Thing {
     }
 }
 
+thread_local! {
+    /// How many cells were asked for.
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
 static COLUMNS: [Column<Thing>; 1] = [Column {
     title: "NAME",
     width: 5,
     right: false,
     rank: 0,
-    cell: |thing, _| Shown::plain(thing.1),
+    cell: |thing, _| {
+        ASKED.set(ASKED.get() + 1);
+        Shown::plain(thing.1)
+    },
     order: Some(|a, b| a.1.cmp(b.1)),
 }];
 
@@ -120,4 +128,22 @@ fn the_window_follows_the_cursor_and_no_further() {
     list.only_problems = false;
     list.act(Action::Problems);
     assert_eq!(list.windowed(10), 0);
+}
+
+#[test]
+fn only_the_rows_in_the_window_are_looked_at() {
+    let size = ratatui::layout::Size::new(80, 24);
+    let settings = crate::ui::settings::Settings::default();
+    let world = crate::ui::app::App::new(size, settings, Timestamp::UNIX_EPOCH).world;
+    let mut feed: Feed<Thing> = Feed::new(List::sorted(0));
+    feed.list.replace((0..100_000).map(|n| Thing(n, "x")).collect());
+    let mut buffer = ratatui::buffer::Buffer::empty((ratatui::layout::Position::ORIGIN, size).into());
+    let place = Place { what: "things", empty: &[], focused: true };
+    for action in [Action::First, Action::PageDown, Action::Last] {
+        feed.list.act(action);
+        ASKED.set(0);
+        draw(&feed, place, &world, buffer.area, &mut buffer);
+        // One row is the header.
+        assert_eq!(ASKED.get(), 23);
+    }
 }

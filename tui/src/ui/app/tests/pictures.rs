@@ -1,19 +1,15 @@
-//! Every screen at four sizes, with and without colours and Unicode, and at all other sizes without
-//! a panic.
+//! Every screen at four sizes, and what holds on all of them.
 
 use super::{
     super::*,
     away::{alone, unknown},
     story::*,
 };
-use crate::ui::{
-    caps::{Colors, Glyphs, Look},
-    view,
-};
+use crate::ui::view;
 
-type Scene = (&'static str, fn(&mut Story));
+pub(super) type Scene = (&'static str, fn(&mut Story));
 
-const SCENES: [Scene; 15] = [
+pub(super) const SCENES: [Scene; 15] = [
     ("repositories", |story| story.keys("jj ")),
     ("repository", |story| story.keys("jj\n")),
     ("delete", |story| story.keys("D")),
@@ -90,21 +86,6 @@ fn every_screen_at_every_size() {
 }
 
 #[test]
-fn plain_terminals_get_plain_pictures() {
-    for (name, play) in SCENES {
-        let mut story = scene(80, 24, play);
-        story.app.world.look = Look { colors: Colors::Never, glyphs: Glyphs::Ascii, ..rich() };
-        let (text, styles) = (story.text(), story.styles());
-        assert!(text.is_ascii(), "{name}: {text}");
-        assert!(!styles.contains('c'), "{name}: {styles}");
-        assert_eq!(text.lines().count(), 24);
-    }
-    let mut story = scene(80, 24, SCENES[0].1);
-    story.app.world.look = Look { colors: Colors::Never, glyphs: Glyphs::Ascii, ..rich() };
-    insta::assert_snapshot!("repositories-plain", story.text());
-}
-
-#[test]
 fn the_cursors_row_is_marked_without_any_style() {
     let story = scene(80, 24, SCENES[0].1);
     let marked: Vec<String> = story.text().lines().filter(|line| line.starts_with('>')).map(str::to_owned).collect();
@@ -112,20 +93,6 @@ fn the_cursors_row_is_marked_without_any_style() {
     let styles = story.styles();
     let row = styles.lines().find(|line| line.starts_with('R')).unwrap();
     assert!(row.chars().all(|c| c == 'R'), "within the cursor's row no cell has a colour: {row}");
-}
-
-#[test]
-fn no_size_is_too_odd() {
-    for (_, play) in SCENES {
-        let mut story = scene(120, 40, play);
-        for width in (1..=300).step_by(7) {
-            for height in [1, 2, 3, 5, 9, 10, 11, 13, 17, 24, 41, 77, 150, 300] {
-                story.app.world.size = Size::new(width, height);
-                let picture = story.picture();
-                assert_eq!(picture.area.width, width);
-            }
-        }
-    }
 }
 
 #[test]
