@@ -14,18 +14,26 @@ use crate::program::{Ran, finish, program};
 /// A daemon on a thread of its own, on a Unix socket and a free port.
 pub(crate) struct Daemon {
     dir: tempfile::TempDir,
-    stop: CancellationToken,
-    running: Option<JoinHandle<()>>,
+    running: Option<(CancellationToken, JoinHandle<()>)>,
 }
 
 impl Daemon {
     pub(crate) fn start() -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("work")).unwrap();
+        let mut daemon = Self { dir, running: None };
+        daemon.go_on();
+        daemon
+    }
+
+    /// Starts with what an earlier one left.
+    pub(crate) fn go_on(&mut self) {
         let places = Places::from_env(|_| Ok(std::env::temp_dir().display().to_string()));
-        let mut config = Config::defaults(&places.with_data_dir(dir.path().join("data")));
-        config.socket.path = dir.path().join("farrier.sock");
+        let mut config = Config::defaults(&places.with_data_dir(self.dir.path().join("data")));
+        config.socket.path = self.socket();
         config.artifacts.reserve_bytes = 0;
+        // Receivers of tests are on this machine.
+        config.webhook.allowed_hosts = "loopback".into();
         let stop = CancellationToken::new();
         let (ready, started) = mpsc::channel();
         let stopping = stop.clone();
@@ -46,7 +54,14 @@ impl Daemon {
             });
         });
         started.recv().unwrap();
-        Self { dir, stop, running: Some(running) }
+        self.running = Some((stop, running));
+    }
+
+    pub(crate) fn stop(&mut self) {
+        if let Some((stop, running)) = self.running.take() {
+            stop.cancel();
+            let _ = running.join();
+        }
     }
 
     pub(crate) fn work(&self, name: &str) -> PathBuf {
@@ -65,14 +80,11 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        self.stop.cancel();
-        if let Some(running) = self.running.take() {
-            let _ = running.join();
-        }
+        self.stop();
     }
 }
 
-const FARRIER: &str = env!("CARGO_BIN_EXE_farrier");
+pub(crate) const FARRIER: &str = env!("CARGO_BIN_EXE_farrier");
 
 #[test]
 fn a_job_keeps_a_file_and_a_directory_and_an_operator_gets_them_back() {

@@ -4,6 +4,7 @@
 //! Here is the terminal; the tests stand in modules. They wait for what is to be seen and never for
 //! time: how long something takes is measured by benches.
 
+mod day;
 mod input;
 mod life;
 mod pictures;
