@@ -2,7 +2,7 @@
 
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 
-use super::{Call, Client, ClientError, Pages, RepositoryPath, answer, full, path::segment};
+use super::{Call, Chunks, Client, ClientError, Pages, RepositoryPath, answer, full, path::segment};
 use crate::api::{CreateRepository, EditRepository, MigrateRepository, Repository};
 
 impl Client {
@@ -38,6 +38,12 @@ impl Client {
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
             .body(full(text));
         answer::json(self.send(call).await?).await
+    }
+
+    /// The bytes of an archive: `zip`, `tar.gz` or `bundle` of a branch, a tag or a commit.
+    pub async fn archive(&self, path: &RepositoryPath, reference: &str, format: &str) -> Result<Chunks, ClientError> {
+        let target = format!("{}/archive/{}.{format}", path.api(), segment(reference));
+        Ok(Chunks::new(self.send(Call::new(Method::GET, target)).await?.into_body()))
     }
 
     /// Deletes a repository, or ends its migration.

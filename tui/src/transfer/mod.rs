@@ -12,5 +12,5 @@ pub(crate) mod plan;
 mod resume;
 pub(crate) mod retry;
 pub(crate) mod session;
-mod sink;
+pub(crate) mod sink;
 pub(crate) mod unpack;

@@ -21,6 +21,7 @@ mod settings;
 mod starter;
 mod term;
 mod theme;
+mod transfers;
 mod view;
 mod words;
 mod world;

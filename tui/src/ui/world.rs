@@ -15,6 +15,7 @@ use super::{
     layer::Layer,
     net::{Ask, Kind, Problem, Turn},
     starter::Starter,
+    transfers::Transfers,
 };
 
 /// The link to the daemon.
@@ -72,6 +73,7 @@ pub(crate) struct World {
     /// Whether the line to the terminal is slow.
     pub(crate) slow: bool,
     pub(crate) mouse: bool,
+    pub(crate) transfers: Transfers,
     /// Whether live data stand still.
     pub(crate) paused: bool,
     /// Whether the focused pane takes the whole width.

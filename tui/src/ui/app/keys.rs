@@ -111,6 +111,9 @@ impl App {
 
     fn press(&mut self, binding: &'static Binding) {
         match self.off(binding) {
+            Some(_) if binding.action == Action::CancelMigration && self.world.transfers.word().is_some() => {
+                self.act(Action::StopTransfer);
+            }
             Some(why) => self.say(Tone::Plain, format!("{}: {why}", binding.title)),
             None => self.act(binding.action),
         }
@@ -148,6 +151,13 @@ impl App {
                     self.quit();
                 }
             }
+            Action::StopTransfer => match self.world.transfers.stop() {
+                Some(ask) => {
+                    self.cancel(&ask);
+                    self.say(Tone::Plain, format!("{} was stopped", ask.doing()));
+                }
+                None => self.say(Tone::Plain, "nothing is being downloaded".to_owned()),
+            },
             Action::StartDaemon => self.offer_start(),
             Action::TypeToken => self.ask_token(),
             Action::SocketIdentity => self.turn(Turn::Bare),
@@ -159,7 +169,7 @@ impl App {
 
     /// Quits, but asks once when something would be lost.
     fn quit(&mut self) {
-        let running = self.artifacts_running().filter(|_| self.world.now >= self.sure_until);
+        let running = self.world.transfers.losses().filter(|_| self.world.now >= self.sure_until);
         match running {
             Some(what) => {
                 self.sure_until = self.world.now + Duration::from_secs(5);
@@ -167,11 +177,6 @@ impl App {
             }
             None => self.effects.push(Effect::Quit(0)),
         }
-    }
-
-    fn artifacts_running(&self) -> Option<String> {
-        use crate::ui::screens::Screen as _;
-        self.artifacts.running()
     }
 
     fn menu(&mut self) {

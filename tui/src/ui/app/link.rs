@@ -7,9 +7,14 @@ use std::time::Duration;
 
 use super::App;
 use crate::ui::{
-    layer::Layer,
-    net::{Answer, Ask, Kind, Page, Problem, Ticket},
-    world::{Env, Link, Tone},
+    key::Key,
+    layer::{
+        Layer, Menu,
+        menu::{Item, Pick},
+    },
+    net::{Answer, Ask, Existing, Kind, Page, Problem, Ticket},
+    transfers::News,
+    world::{Cmd, Env, Link, Tone},
 };
 
 /// Waits between tries, milliseconds; the last one repeats.
@@ -50,6 +55,9 @@ impl App {
         {
             self.say(Tone::Error, problem.line().to_owned());
         }
+        if let Some(news) = self.world.transfers.take(&ask, result, self.world.now) {
+            self.tell_transfer(&ask, news);
+        }
         let mut env = Env::new(&self.world);
         let screens: [&mut dyn crate::ui::screens::Screen; 5] =
             [&mut self.dashboard, &mut self.repositories, &mut self.hooks, &mut self.deliveries, &mut self.artifacts];
@@ -61,6 +69,27 @@ impl App {
         // What came may want to be followed more closely.
         let soon = self.screen().pace().map(|pace| self.world.now + pace);
         self.poll_at = self.poll_at.min(soon).or(soon);
+    }
+
+    fn tell_transfer(&mut self, ask: &Ask, news: News) {
+        match news {
+            News::Saved(text) => self.say(Tone::Plain, text),
+            News::Failed(text) => self.say(Tone::Error, text),
+            News::Exists => {
+                let item = |key: char, title: &str, existing: Existing| Item {
+                    key: Some(Key::Char(key)),
+                    title: title.to_owned(),
+                    off: None,
+                    pick: Pick::Do(Cmd::Ask(ask.although(existing))),
+                };
+                let items = vec![
+                    item('b', "save it beside, under another name", Existing::Beside),
+                    item('o', "overwrite what is there", Existing::Replace),
+                ];
+                let name = ask.file().unwrap_or_default();
+                self.layers.push(Layer::Menu(Menu::new(format!("{name} exists; Esc skips it"), items)));
+            }
+        }
     }
 
     /// A form that waits for this answer closes, or shows what is wrong.
@@ -147,5 +176,6 @@ fn changes(ask: &Ask) -> bool {
             | Ask::Branches(_)
             | Ask::Runs(_)
             | Ask::Download { .. }
+            | Ask::Archive { .. }
     )
 }

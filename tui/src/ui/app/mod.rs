@@ -23,6 +23,7 @@ use super::{
     screens::{Artifacts, Dashboard, Deliveries, Hooks, Repositories, Screen, ScreenId},
     settings::Settings,
     theme::Theme,
+    transfers::Transfers,
     world::{Cmd, Env, Link, Tone, World},
 };
 
@@ -116,6 +117,7 @@ impl App {
                 wide: false,
                 slow: settings.slow,
                 mouse: settings.mouse,
+                transfers: Transfers::default(),
                 paused: false,
                 full_pane: false,
             },
@@ -221,6 +223,9 @@ impl App {
     }
 
     fn ask(&mut self, ask: Ask) -> Ticket {
+        if let Some(name) = ask.file() {
+            self.world.transfers.begin(&ask, name, self.world.now);
+        }
         self.tickets += 1;
         self.pending.insert(self.tickets, ask.clone());
         self.effects.push(Effect::Ask(self.tickets, ask));

@@ -8,3 +8,4 @@ mod pictures;
 mod sizes;
 mod story;
 mod updates;
+mod work;

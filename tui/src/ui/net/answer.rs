@@ -42,7 +42,8 @@ pub(crate) enum Answer {
     /// How far a download is.
     Progress {
         have: u64,
-        size: u64,
+        /// Unknown for what is made while it is sent.
+        size: Option<u64>,
     },
     /// A download that is complete and checked.
     Saved(PathBuf),

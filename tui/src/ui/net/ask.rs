@@ -76,10 +76,47 @@ pub(crate) enum Ask {
         repo: RepositoryPath,
         id: i64,
         name: String,
+        existing: Existing,
+    },
+    /// What a branch, a tag or a commit holds, as one file.
+    Archive {
+        repo: RepositoryPath,
+        reference: String,
+        format: &'static str,
+        existing: Existing,
     },
 }
 
+/// What becomes of a file that has the name of one to be saved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// It stays, and it is said that it is there.
+    #[default]
+    Keep,
+    Replace,
+    /// It stays, and the other one gets another name.
+    Beside,
+}
+
 impl Ask {
+    /// The name of the file that it makes, if it makes one.
+    pub(crate) fn file(&self) -> Option<String> {
+        match self {
+            Self::Download { name, .. } => Some(name.clone()),
+            Self::Archive { repo, reference, format, .. } => Some(super::archive_name(repo, reference, format)),
+            _ => None,
+        }
+    }
+
+    /// The same with another answer to a file that is there.
+    pub(crate) fn although(&self, wanted: Existing) -> Self {
+        let mut other = self.clone();
+        if let Self::Download { existing, .. } | Self::Archive { existing, .. } = &mut other {
+            *existing = wanted;
+        }
+        other
+    }
+
     /// What it is, to follow "while" or "could not".
     pub(crate) fn doing(&self) -> String {
         match self {
@@ -112,6 +149,7 @@ impl Ask {
             Self::DeleteArtifacts(_, ids) if ids.len() == 1 => format!("deleting artifact {}", ids[0]),
             Self::DeleteArtifacts(_, ids) => format!("deleting {} artifacts", ids.len()),
             Self::Download { name, .. } => format!("downloading {name}"),
+            Self::Archive { repo, reference, format, .. } => format!("fetching {reference} of {repo} as {format}"),
         }
     }
 }

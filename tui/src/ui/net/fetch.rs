@@ -9,7 +9,7 @@ use farrier_common::{
 use indicatif::ProgressBar;
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Page, answer::Tree, checks, deliveries, hooks};
+use super::{Answer, Ask, Existing, Page, answer::Tree, archive, checks, deliveries, hooks};
 use crate::{
     blocking,
     exit::Failure,
@@ -76,9 +76,12 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         Ask::Events { after } => follow(client, after, part).await.map_err(failed())?,
         Ask::Runs(path) => Answer::Runs(Box::new(tree(client, &path).await.map_err(failed())?)),
         Ask::DeleteArtifacts(path, ids) => delete_artifacts(client, &path, ids).await.map_err(failed())?,
-        Ask::Download { repo, id, .. } => {
+        Ask::Download { repo, id, existing, .. } => {
             let artifact = client.artifact(&repo, id).await.map_err(failed())?;
-            download(client, &repo, &artifact, part).await?
+            download(client, &repo, &artifact, existing, part).await?
+        }
+        Ask::Archive { repo, reference, format, existing } => {
+            archive::fetch(client, &repo, &reference, format, existing, part).await?
         }
     })
 }
@@ -175,6 +178,7 @@ async fn download(
     client: &Client,
     repo: &RepositoryPath,
     artifact: &Artifact,
+    existing: Existing,
     part: &impl Fn(Answer),
 ) -> Result<Answer, Failure> {
     let directory = super::download_directory();
@@ -190,18 +194,9 @@ async fn download(
     let fetched = loop {
         tokio::select! {
             fetched = &mut fetching => break fetched?,
-            _ = ticks.tick() => part(Answer::Progress { have: bar.position(), size: wanted.size }),
+            _ = ticks.tick() => part(Answer::Progress { have: bar.position(), size: Some(wanted.size) }),
         }
     };
     let path = directory.join(names::saved_name(&artifact.name, fetched.is_zip));
-    let target = path.clone();
-    blocking::run(move || {
-        // What is there stays; its owner may want it.
-        fetched.part.finish(&target, false).map_err(|source| match source.kind() {
-            std::io::ErrorKind::AlreadyExists => Failure::Conflict(format!("{} exists", target.display())),
-            _ => Failure::io(format!("saving {}", target.display()), source),
-        })
-    })
-    .await?;
-    Ok(Answer::Saved(path))
+    blocking::run(move || archive::finish(fetched.part, &path, existing)).await.map(Answer::Saved)
 }

@@ -5,6 +5,7 @@
 //! through a channel; every request can be dropped at any time.
 
 mod answer;
+mod archive;
 mod ask;
 mod checks;
 mod deliveries;
@@ -25,7 +26,8 @@ use tokio::sync::mpsc;
 use self::lane::Lane;
 pub(crate) use self::{
     answer::{Answer, Page, Tree},
-    ask::{Ask, NewHook},
+    archive::name as archive_name,
+    ask::{Ask, Existing, NewHook},
 };
 use crate::{args::Global, child::Signals, exit::Failure};
 
@@ -78,6 +80,8 @@ pub(crate) enum Kind {
     Unauthorised,
     Forbidden,
     NotFound,
+    /// A file of that name is there.
+    Exists,
     Invalid,
     Other,
 }
@@ -106,6 +110,7 @@ impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         let kind = match &failure {
             Failure::Nowhere(_) => Kind::Nowhere,
+            Failure::Conflict(_) => Kind::Exists,
             Failure::Call { source, .. } => kind(source),
             _ => Kind::Other,
         };

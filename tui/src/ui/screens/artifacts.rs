@@ -22,7 +22,7 @@ use crate::{
         keymap::{Action, Scope},
         layer::{Confirm, Layer, Menu},
         list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
-        net::{Answer, Ask, Page, Problem, Tree},
+        net::{Answer, Ask, Existing, Page, Problem, Tree},
         view::{Role, rule, text, wrapped},
         words,
         world::{Env, World},
@@ -31,18 +31,6 @@ use crate::{
 
 const PACE: Duration = Duration::from_secs(5);
 
-/// A download of this session.
-#[derive(Debug)]
-struct Fetching {
-    id: i64,
-    name: String,
-    have: u64,
-    size: u64,
-    began: Duration,
-    /// Where it is, or why it is not there.
-    ended: Option<Result<String, String>>,
-}
-
 #[derive(Debug)]
 pub(crate) struct Artifacts {
     places: Feed<Repository>,
@@ -50,7 +38,6 @@ pub(crate) struct Artifacts {
     tree: Feed<Node>,
     all: Tree,
     folded: HashSet<i64>,
-    fetching: Vec<Fetching>,
 }
 
 impl Default for Artifacts {
@@ -61,7 +48,6 @@ impl Default for Artifacts {
             tree: Feed::new(List::default()),
             all: Tree::default(),
             folded: HashSet::new(),
-            fetching: Vec::new(),
         }
     }
 }
@@ -115,16 +101,7 @@ impl Artifacts {
         let targets: Vec<(i64, String)> =
             self.targets().into_iter().map(|artifact| (artifact.id, artifact.name.clone())).collect();
         for (id, name) in targets {
-            self.fetching.retain(|one| one.id != id);
-            self.fetching.push(Fetching {
-                id,
-                name: name.clone(),
-                have: 0,
-                size: 0,
-                began: env.world.now,
-                ended: None,
-            });
-            env.ask(Ask::Download { repo: repo.clone(), id, name });
+            env.ask(Ask::Download { repo: repo.clone(), id, name, existing: Existing::Keep });
         }
         self.tree.list.unmark();
     }
@@ -172,22 +149,6 @@ impl Artifacts {
         env.open(Layer::Menu(Menu::copies("Copy", texts)));
     }
 
-    fn downloaded(&mut self, id: i64, result: &Result<Answer, Problem>, env: &mut Env) {
-        let Some(one) = self.fetching.iter_mut().find(|one| one.id == id) else { return };
-        match result {
-            Ok(Answer::Progress { have, size }) => (one.have, one.size) = (*have, *size),
-            Ok(Answer::Saved(path)) => {
-                one.ended = Some(Ok(path.display().to_string()));
-                env.tell(format!("{} saved, sha256 checked: {}", one.name, path.display()));
-            }
-            Ok(_) => {}
-            Err(problem) => {
-                one.ended = Some(Err(problem.line().to_owned()));
-                env.warn(problem.line());
-            }
-        }
-    }
-
     fn deleted(&mut self, each: &[(i64, Option<String>)], env: &mut Env) {
         let failed: Vec<&(i64, Option<String>)> = each.iter().filter(|(_, error)| error.is_some()).collect();
         self.tree.list.mark_only(failed.iter().map(|(id, _)| NodeId::Artifact(*id)));
@@ -232,28 +193,9 @@ impl Artifacts {
             text(buf, Rect { y, height: 1, ..area }, &line, role);
             y += 1;
         }
-        if !self.fetching.is_empty() && y + 1 < area.bottom() {
+        if !world.transfers.is_empty() && y + 1 < area.bottom() {
             let rest = Rect { y: y + 1, height: area.bottom() - y - 1, ..area };
-            self.downloads(world, rest, buf);
-        }
-    }
-
-    fn downloads(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        rule(buf, Rect { height: 1, ..area }, "Downloads");
-        for (one, y) in self.fetching.iter().rev().zip(area.y + 1..area.bottom()) {
-            let (have, size) = (i64::try_from(one.have).unwrap_or(0), i64::try_from(one.size).unwrap_or(0));
-            let (role, line) = match &one.ended {
-                Some(Ok(path)) => (Role::Ok, format!("{}  ok  {path}", one.name)),
-                Some(Err(why)) => (Role::Error, format!("{}  FAILED  {why}", one.name)),
-                None => {
-                    let seconds = i64::try_from(world.now.saturating_sub(one.began).as_secs()).unwrap_or(0);
-                    let rate =
-                        if seconds >= 2 { format!("  {}/s", human_bytes(have / seconds)) } else { String::new() };
-                    let bar = words::bar(have, size, 10);
-                    (Role::Text, format!("{bar} {:>3} %{rate}  {}", words::percent(have, size), one.name))
-                }
-            };
-            text(buf, Rect { y, height: 1, ..area }, &line, role);
+            world.transfers.draw(world.now, rest, buf);
         }
     }
 
@@ -345,7 +287,6 @@ impl Screen for Artifacts {
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
         match (ask, result) {
-            (Ask::Download { id, .. }, result) => self.downloaded(*id, result, env),
             (Ask::DeleteArtifacts(..), Ok(Answer::Each(each))) => self.deleted(each, env),
             (Ask::Repositories, Ok(Answer::Repositories(page))) if self.places.awaits(ask) => {
                 self.places.take(page.clone(), env.world.now);
@@ -403,11 +344,6 @@ impl Screen for Artifacts {
         }
     }
 
-    fn running(&self) -> Option<String> {
-        let running = self.fetching.iter().filter(|one| one.ended.is_none()).count();
-        (running > 0).then(|| format!("{running} downloads are running; their part files stay"))
-    }
-
     fn standing(&self, _: &World) -> String {
         match &self.of {
             Some(of) => format!("{of}  {}", self.tree.list.standing(None)),
@@ -437,10 +373,10 @@ impl Screen for Artifacts {
             list::draw(&self.tree, place, world, top, buf);
             rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
             let rest = Rect { y: top.bottom() + 1, height: below, ..area };
-            if self.fetching.is_empty() {
+            if world.transfers.is_empty() {
                 self.detail(world, rest, buf);
             } else {
-                self.downloads(world, rest, buf);
+                world.transfers.draw(world.now, rest, buf);
             }
         } else {
             list::draw(&self.tree, place, world, area, buf);

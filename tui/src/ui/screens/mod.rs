@@ -166,11 +166,6 @@ pub(crate) trait Screen: Debug {
         None
     }
 
-    /// Work that ends with the program.
-    fn running(&self) -> Option<String> {
-        None
-    }
-
     /// The left half of the status line.
     fn standing(&self, world: &World) -> String;
 

@@ -141,7 +141,7 @@ fn migration(going: &MigrationProgress, world: &World, area: Rect, buf: &mut Buf
         lines.extend(wrapped(&going.error, area.width).into_iter().map(|line| (Role::Error, line)));
         lines.push((Role::Muted, "D deletes what is left, M tries again".to_owned()));
     } else {
-        lines.push((Role::Muted, "goes on when this program ends; D ends it".to_owned()));
+        lines.push((Role::Muted, "goes on when this program ends; X ends it".to_owned()));
     }
     for ((role, line), y) in lines.iter().zip(area.y + 1..area.bottom()) {
         text(buf, Rect { y, height: 1, ..area }, line, *role);

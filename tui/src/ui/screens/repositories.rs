@@ -13,10 +13,14 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Screen, ScreenId, branch_form, repo_form, repo_pane, repo_rows, sortable};
 use crate::ui::{
+    key::Key,
     keymap::{Action, Scope},
-    layer::{Confirm, Layer, Menu},
+    layer::{
+        Confirm, Layer, Menu,
+        menu::{Item, Pick},
+    },
     list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
-    net::{Answer, Ask, Page, Problem},
+    net::{Answer, Ask, Existing, Page, Problem, archive_name},
     view::Role,
     view::text,
     world::{Cmd, Env, World},
@@ -150,6 +154,37 @@ impl Repositories {
         let ask = Ask::DeleteRepository(path.clone());
         let title = format!("Delete repository {path}");
         env.open(Layer::Confirm(Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world)));
+    }
+
+    /// Offers the forms of an archive: of the branch under the cursor, or of the default one.
+    fn archive(&self, env: &mut Env) {
+        let Some((repo, path)) = self.target() else { return };
+        let branch = self.branches.list.current().filter(|_| self.on_branches());
+        let reference = branch.map_or(&repo.default_branch, |branch| &branch.name);
+        let item = |(key, format): (char, &'static str)| Item {
+            key: Some(Key::Char(key)),
+            title: archive_name(&path, reference, format),
+            off: None,
+            pick: Pick::Do(Cmd::Ask(Ask::Archive {
+                repo: path.clone(),
+                reference: reference.clone(),
+                format,
+                existing: Existing::Keep,
+            })),
+        };
+        let items = [('z', "zip"), ('g', "tar.gz"), ('b', "bundle")].map(item).to_vec();
+        env.open(Layer::Menu(Menu::new(format!("Archive of {reference}"), items)));
+    }
+
+    fn cancel_migration(&self, env: &mut Env) {
+        let Some((_, path)) = self.target() else { return };
+        let lines = vec![
+            "What was fetched so far is removed, and the name is free again.".to_owned(),
+            "The source does not notice.".to_owned(),
+        ];
+        let ask = Ask::DeleteRepository(path.clone());
+        let question = Confirm::simple(format!("Cancel the migration of {path}"), lines, "Stop it", ask, env.world);
+        env.open(Layer::Confirm(question));
     }
 
     fn delete_branch(&self, env: &mut Env) {
@@ -302,6 +337,8 @@ impl Screen for Repositories {
             Action::Delete if self.on_branches() => self.delete_branch(env),
             Action::Delete => self.delete(env),
             Action::Copy => self.copy(env),
+            Action::Archive => self.archive(env),
+            Action::CancelMigration => self.cancel_migration(env),
             Action::Artifacts => {
                 if let Some((_, path)) = self.here() {
                     env.want(Cmd::Artifacts(path));
@@ -334,12 +371,26 @@ impl Screen for Repositories {
             Action::New if self.on_branches() && here.is_some_and(|repo| repo.empty) => {
                 Some("an empty repository has nothing to begin at".to_owned())
             }
-            Action::Open | Action::Edit | Action::Delete | Action::Copy | Action::Artifacts | Action::Hooks
+            Action::CancelMigration if here.is_none_or(|repo| repo_rows::state(repo) != "migrating") => {
+                Some("nothing is being fetched here".to_owned())
+            }
+            Action::Archive if here.is_some_and(|repo| repo.empty) => {
+                Some("an empty repository has no archive".to_owned())
+            }
+            Action::Open
+            | Action::Edit
+            | Action::Delete
+            | Action::Copy
+            | Action::Archive
+            | Action::Artifacts
+            | Action::Hooks
                 if here.is_none() =>
             {
                 Some("no repository here".to_owned())
             }
-            Action::Edit | Action::Delete | Action::Copy if !self.in_detail => self.repos.list.target().err(),
+            Action::Edit | Action::Delete | Action::Copy | Action::Archive if !self.in_detail => {
+                self.repos.list.target().err()
+            }
             _ => None,
         }
     }

@@ -140,7 +140,8 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
     }
     let marks = [(app.world.read_only, "RO  "), (app.world.slow, "slow  "), (app.world.paused, "paused  ")];
     let marks: String = marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect();
-    let left = format!(" {marks}{}", app.screen().standing(&app.world));
+    let running = app.world.transfers.word().map_or_else(String::new, |word| format!("{word}  "));
+    let left = format!(" {marks}{running}{}", app.screen().standing(&app.world));
     text(buf, Rect { width: right.saturating_sub(1), ..area }, &left, Role::Muted);
 }
 

@@ -176,7 +176,7 @@ fn artifacts_are_found_downloaded_and_deleted_in_bulk_by_number() {
     story.keys("jjd");
     let asked = story.asked();
     assert!(matches!(asked.as_slice(), [Ask::Download { id: 21, .. }]), "{asked:?}");
-    let part = Answer::Progress { have: 500, size: 1_000 };
+    let part = Answer::Progress { have: 500, size: Some(1_000) };
     story.effects.push(Effect::Ask(story.app.tickets, asked[0].clone()));
     story.answer(|ask| matches!(ask, Ask::Download { .. }), Ok(part));
     assert!(story.text().contains("50 %"), "{}", story.text());
