@@ -129,6 +129,10 @@ pub(crate) enum Cmd {
     Hooks(farrier_common::client::RepositoryPath),
     /// Show the deliveries of a hook, or of all.
     Deliveries(Option<u64>),
+    /// Show the deliveries of an event, or of all.
+    DeliveriesOf(String),
+    /// What takes back what was just done.
+    Undo(Box<Cmd>),
     /// Show one delivery of a hook.
     Inspect(u64, String),
     /// Speak to another daemon, or as somebody else.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{App, Effect};
+use super::{App, Effect, UNDO};
 use crate::ui::{
     key::Key,
     keymap::{Action, Binding, Scope},
@@ -138,6 +138,7 @@ impl App {
                 self.poll_again();
             }
             Action::FullPane => self.world.full_pane = !self.world.full_pane,
+            Action::Undo => self.take_back(),
             Action::Wide => self.world.wide = !self.world.wide,
             Action::Mouse => self.toggle_mouse(),
             Action::Messages => self.messages(),
@@ -176,6 +177,19 @@ impl App {
                 self.say(Tone::Error, format!("{what}; once more quits"));
             }
             None => self.effects.push(Effect::Quit(0)),
+        }
+    }
+
+    /// Takes back the last switch, or else what happened to marks.
+    fn take_back(&mut self) {
+        let fresh = self.undo.take().filter(|(since, _)| self.world.now.saturating_sub(*since) <= UNDO);
+        match fresh {
+            Some((_, cmd)) => match self.world.no_changes() {
+                Some(why) => self.say(Tone::Plain, why),
+                None => self.carry_out(vec![cmd]),
+            },
+            None if self.with(|screen, env| screen.act(Action::Undo, env)) => {}
+            None => self.say(Tone::Plain, "nothing to take back".to_owned()),
         }
     }
 

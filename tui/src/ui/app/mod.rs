@@ -67,6 +67,8 @@ pub(crate) enum Effect {
 /// How long a notice stays.
 const NOTICE: Duration = Duration::from_secs(4);
 const MESSAGES_MAX: usize = 200;
+/// How long something can be taken back.
+const UNDO: Duration = Duration::from_secs(30);
 /// How often counted time is drawn.
 const COUNT_EVERY: Duration = Duration::from_millis(100);
 
@@ -91,6 +93,8 @@ pub(crate) struct App {
     poll_at: Option<Duration>,
     /// Until when a second wish to quit needs no reason.
     sure_until: Duration,
+    /// What takes back the last switch, and since when.
+    undo: Option<(Duration, Cmd)>,
     /// The screen to begin with.
     start: Option<ScreenId>,
     themes: Vec<(String, Theme)>,
@@ -136,6 +140,7 @@ impl App {
             commands: Vec::new(),
             poll_at: None,
             sure_until: Duration::ZERO,
+            undo: None,
             start: settings.start,
             themes: settings.themes,
             effects: Vec::new(),
@@ -212,6 +217,8 @@ impl App {
                 Cmd::Artifacts(path) => self.show_artifacts(path),
                 Cmd::Hooks(path) => self.show_hooks(path),
                 Cmd::Deliveries(hook) => self.show_deliveries(|screen, env| screen.choose(hook, env)),
+                Cmd::DeliveriesOf(event) => self.show_deliveries(|screen, env| screen.choose_event(event, env)),
+                Cmd::Undo(cmd) => self.undo = Some((self.world.now, *cmd)),
                 Cmd::Inspect(hook, id) => self.show_deliveries(|screen, env| screen.inspect(hook, id, env)),
                 Cmd::Turn(turn) => self.turn(turn),
                 Cmd::Copy(text, what) => {
@@ -265,10 +272,11 @@ impl App {
     }
 
     fn show_deliveries(&mut self, show: impl FnOnce(&mut Deliveries, &mut Env)) {
-        self.go(ScreenId::Deliveries);
+        // Before it is entered: that asks for whatever is not asked for yet.
         let mut env = Env::new(&self.world);
         show(&mut self.deliveries, &mut env);
         let wants = env.wants;
+        self.go(ScreenId::Deliveries);
         self.carry_out(wants);
     }
 

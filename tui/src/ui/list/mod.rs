@@ -95,6 +95,8 @@ pub(crate) struct List<T: Row> {
     /// The cursor's place among the shown rows.
     at: usize,
     marks: HashSet<T::Id>,
+    /// The marks before they were changed together.
+    marks_before: Option<HashSet<T::Id>>,
     /// Where a range of marks begins.
     anchor: Option<T::Id>,
     filter: Filter,
@@ -116,6 +118,7 @@ impl<T: Row> Default for List<T> {
             wanted: None,
             at: 0,
             marks: HashSet::new(),
+            marks_before: None,
             anchor: None,
             filter: Filter::default(),
             only_problems: false,
@@ -192,6 +195,7 @@ impl<T: Row> List<T> {
     }
 
     pub(crate) fn unmark(&mut self) {
+        self.marks_before = Some(self.marks.clone());
         self.marks.clear();
         self.anchor = None;
     }
@@ -289,6 +293,10 @@ impl<T: Row> List<T> {
                 self.only_problems = !self.only_problems;
                 self.arrange();
             }
+            Action::Undo => match self.marks_before.take() {
+                Some(before) => self.marks_before = Some(std::mem::replace(&mut self.marks, before)),
+                None => return false,
+            },
             Action::Reverse => {
                 self.sort = self.sort.or(Some((0, false))).map(|(column, reversed)| (column, !reversed));
                 self.arrange();
@@ -320,6 +328,7 @@ impl<T: Row> List<T> {
 
     fn mark_all(&mut self) {
         let ids: HashSet<T::Id> = self.shown().map(Row::id).collect();
+        self.marks_before = Some(self.marks.clone());
         if ids.iter().all(|id| self.marks.contains(id)) {
             self.marks.retain(|id| !ids.contains(id));
         } else {

@@ -55,6 +55,8 @@ pub(crate) enum Ask {
     Deliveries {
         status: &'static str,
         hook: Option<u64>,
+        /// Empty: of all.
+        event: String,
     },
     /// One delivery, by its identifier.
     Delivery(String),

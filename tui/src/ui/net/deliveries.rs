@@ -13,7 +13,7 @@ const ROWS_MAX: usize = 500;
 /// Answers `ask`, which is about deliveries.
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
-        Ask::Deliveries { status, hook } => list(client, status, hook).await?,
+        Ask::Deliveries { status, hook, event } => list(client, status, hook, event).await?,
         Ask::Delivery(id) => Answer::Delivery(Box::new(client.delivery(&id).await?)),
         Ask::Redeliver(ids) => redeliver(client, ids).await?,
         Ask::Recover(id) => Answer::Recovered(client.recover(u64::try_from(id).unwrap_or_default(), None).await?.count),
@@ -21,8 +21,8 @@ pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientEr
     })
 }
 
-async fn list(client: &Client, status: &str, hook: Option<u64>) -> Result<Answer, ClientError> {
-    let filter = DeliveryFilter { status: status.to_owned(), hook, ..DeliveryFilter::default() };
+async fn list(client: &Client, status: &str, hook: Option<u64>, event: String) -> Result<Answer, ClientError> {
+    let filter = DeliveryFilter { status: status.to_owned(), hook, event, ..DeliveryFilter::default() };
     let mut pages = client.deliveries(&filter);
     let mut items = Vec::new();
     while let Some(mut page) = pages.next(|page: Vec<Delivery>| (0, page), |one| one.id).await? {

@@ -1,13 +1,14 @@
 //! Deliveries of all hooks, and one of them in detail.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use farrier_common::api::Delivery;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
     Screen, ScreenId,
-    inspector::{Inspector, body},
+    delivery_text::{body, curl},
+    inspector::Inspector,
 };
 use crate::ui::{
     keymap::{Action, Scope},
@@ -36,8 +37,11 @@ pub(crate) struct Deliveries {
     rows: Feed<Delivery>,
     state: usize,
     hook: Option<u64>,
-    /// Hooks that were seen, to choose from.
-    hooks: Vec<u64>,
+    /// Empty: all.
+    event: String,
+    /// Hooks and events that were seen, to choose from.
+    hooks: BTreeSet<u64>,
+    events: BTreeSet<String>,
     inspector: Inspector,
     reading: bool,
     /// The delivery that is asked for.
@@ -50,7 +54,9 @@ impl Default for Deliveries {
             rows: Feed::new(List::default()),
             state: 0,
             hook: None,
-            hooks: Vec::new(),
+            event: String::new(),
+            hooks: BTreeSet::new(),
+            events: BTreeSet::new(),
             inspector: Inspector::default(),
             reading: false,
             pending: None,
@@ -59,6 +65,12 @@ impl Default for Deliveries {
 }
 
 impl Deliveries {
+    /// Shows the deliveries of one event, or of all.
+    pub(crate) fn choose_event(&mut self, event: String, env: &mut Env) {
+        (self.event, self.reading) = (event, false);
+        self.start_over(env);
+    }
+
     /// Shows the deliveries of one hook, or of all.
     pub(crate) fn choose(&mut self, hook: Option<u64>, env: &mut Env) {
         (self.hook, self.reading) = (hook, false);
@@ -68,6 +80,7 @@ impl Deliveries {
     /// Shows one delivery of a hook as soon as it is listed.
     pub(crate) fn inspect(&mut self, hook: u64, delivery: String, env: &mut Env) {
         self.state = 0;
+        self.event.clear();
         self.choose(Some(hook), env);
         self.rows.list.select(delivery);
         self.reading = true;
@@ -80,7 +93,7 @@ impl Deliveries {
     }
 
     fn ask(&self) -> Ask {
-        Ask::Deliveries { status: STATES[self.state].1, hook: self.hook }
+        Ask::Deliveries { status: STATES[self.state].1, hook: self.hook, event: self.event.clone() }
     }
 
     /// Asks for the delivery under the cursor when it is looked at; one question at a time.
@@ -129,11 +142,28 @@ impl Deliveries {
         env.open(Layer::Menu(Menu::new("Deliveries of", items)));
     }
 
+    fn offer_events(&self, env: &mut Env) {
+        let item = |(title, event): (&str, &str)| Item {
+            key: None,
+            title: title.to_owned(),
+            off: None,
+            pick: Pick::Do(Cmd::DeliveriesOf(event.to_owned())),
+        };
+        let events = self.events.iter().map(|event| (event.as_str(), event.as_str()));
+        let items = std::iter::once(("all events", "")).chain(events).map(item).collect();
+        env.open(Layer::Menu(Menu::new("Deliveries of", items)));
+    }
+
     fn copy(&self, env: &mut Env) {
         let ids: Vec<String> = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
         let shown = self.inspector.detail.as_ref().filter(|detail| ids.first() == Some(&detail.delivery.guid));
-        let texts = vec![('i', "identifier", ids.join("\n")), ('b', "body", shown.map(body).unwrap_or_default())];
-        env.open(Layer::Menu(Menu::copies("Copy", texts)));
+        let texts = vec![
+            ('i', "identifier", ids.join("\n")),
+            ('b', "body", shown.map(body).unwrap_or_default()),
+            ('c', "curl", shown.map(curl).unwrap_or_default()),
+        ];
+        let title = if shown.is_some() { "Copy" } else { "Copy (Enter first: body and curl)" };
+        env.open(Layer::Menu(Menu::copies(title, texts)));
     }
 
     fn redelivered(&mut self, each: &[(String, Option<String>)], env: &mut Env) {
@@ -156,10 +186,8 @@ impl Deliveries {
         match result {
             Ok(Answer::Deliveries(page)) => {
                 self.rows.take(page.clone(), env.world.now);
-                let seen = page.items.iter().filter_map(|one| u64::try_from(one.hook_id).ok());
-                self.hooks.extend(seen);
-                self.hooks.sort_unstable();
-                self.hooks.dedup();
+                self.hooks.extend(page.items.iter().filter_map(|one| u64::try_from(one.hook_id).ok()));
+                self.events.extend(page.items.iter().map(|one| one.event.clone()));
                 self.look(false, env);
             }
             Ok(_) => {}
@@ -176,7 +204,8 @@ impl Deliveries {
             at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
         }
         let hook = self.hook.map_or_else(|| "any".to_owned(), |hook| hook.to_string());
-        text(buf, at, &format!("   hook: {hook}"), Role::Muted);
+        let event = if self.event.is_empty() { "any" } else { &self.event };
+        text(buf, at, &format!("   hook: {hook}   event: {event}"), Role::Muted);
     }
 
     fn step(&mut self, action: Action, env: &mut Env) {
@@ -222,15 +251,21 @@ impl Screen for Deliveries {
             Action::OtherPane if env.world.split() || self.reading => self.reading = !self.reading,
             Action::Redeliver => self.redeliver(env),
             Action::ChooseHook => self.choose_hook(env),
+            Action::ChooseEvent => self.offer_events(env),
             Action::Copy => self.copy(env),
             Action::NextItem | Action::PreviousItem => self.step(action, env),
-            Action::Back if self.reading => self.reading = false,
+            Action::Back if self.reading => {
+                if !self.inspector.forget_search() {
+                    self.reading = false;
+                }
+            }
             Action::Back => {
                 if !self.rows.list.clear_one() {
-                    if self.hook.is_none() && self.state == 0 {
+                    if self.hook.is_none() && self.state == 0 && self.event.is_empty() {
                         return false;
                     }
                     self.state = 0;
+                    self.event.clear();
                     self.choose(None, env);
                 }
             }
@@ -283,11 +318,18 @@ impl Screen for Deliveries {
     }
 
     fn filter(&mut self, text: &str) -> Result<(), String> {
+        if self.reading {
+            self.inspector.search(text);
+            return Ok(());
+        }
         self.rows.list.set_filter(Filter::parse(text, Delivery::filters())?);
         Ok(())
     }
 
     fn filter_text(&self) -> String {
+        if self.reading {
+            return self.inspector.searched().to_owned();
+        }
         self.rows.list.filter().text().to_owned()
     }
 
@@ -304,6 +346,9 @@ impl Screen for Deliveries {
     }
 
     fn standing(&self, _: &World) -> String {
+        if self.reading {
+            return self.inspector.standing();
+        }
         self.rows.list.standing(self.rows.total)
     }
 

@@ -146,7 +146,10 @@ impl Hooks {
             }
             (Ask::EditHook(_, id, wanted), _) => match (wanted.active, &wanted.config) {
                 (Some(active), None) => {
-                    env.tell(format!("hook {id} switched {} - t switches back", if active { "on" } else { "off" }));
+                    env.tell(format!("hook {id} switched {} - z undo", if active { "on" } else { "off" }));
+                    let back = EditHook { active: Some(!active), ..EditHook::default() };
+                    let place = self.place.clone();
+                    env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditHook(place, *id, Box::new(back))))));
                 }
                 _ => env.tell(format!("hook {id} saved")),
             },

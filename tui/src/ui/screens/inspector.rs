@@ -1,13 +1,21 @@
-//! One delivery: what was sent, what came back, every try.
+//! One delivery being read: which part of it, from which line on, and what is looked for in it.
+
+use std::cell::Cell;
 
 use farrier_common::api::DeliveryDetail;
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::{Modifier, Style},
+};
 
-use super::delivery_rows;
+use super::{
+    delivery_rows,
+    delivery_text::{Lines, request, response, summary, tries},
+};
 use crate::ui::{
     keymap::Action,
-    view::{Role, rule, text, wrapped},
-    words,
+    view::{Role, rule, text, width, wrapped},
 };
 
 /// What of it is shown.
@@ -20,6 +28,12 @@ pub(super) struct Inspector {
     part: usize,
     top: usize,
     no_wrap: bool,
+    as_hex: bool,
+    search: String,
+    /// Which of the lines that were found is the one that is gone to.
+    found: usize,
+    /// Cells and rows, as they were last drawn.
+    room: Cell<(u16, u16)>,
 }
 
 impl Inspector {
@@ -32,32 +46,83 @@ impl Inspector {
         self.detail = Some(detail);
     }
 
+    /// Looks for a text in the part that is shown.
+    pub(super) fn search(&mut self, wanted: &str) {
+        wanted.clone_into(&mut self.search);
+        let places = self.places();
+        self.found = places.iter().position(|at| *at >= self.top).unwrap_or(0);
+        self.go_to_found();
+    }
+
+    pub(super) fn searched(&self) -> &str {
+        &self.search
+    }
+
+    /// Takes the search away. Says whether there was one.
+    pub(super) fn forget_search(&mut self) -> bool {
+        !std::mem::take(&mut self.search).is_empty()
+    }
+
     /// Carries out what a reader can do. Says whether it could.
     pub(super) fn act(&mut self, action: Action) -> bool {
+        let page = usize::from(self.room.get().1.max(2)) - 1;
         match action {
             Action::Down => self.top += 1,
             Action::Up => self.top = self.top.saturating_sub(1),
-            Action::PageDown | Action::HalfDown => self.top += 10,
-            Action::PageUp | Action::HalfUp => self.top = self.top.saturating_sub(10),
+            Action::PageDown => self.top += page,
+            Action::PageUp => self.top = self.top.saturating_sub(page),
+            Action::HalfDown => self.top += page.div_ceil(2),
+            Action::HalfUp => self.top = self.top.saturating_sub(page.div_ceil(2)),
             Action::First => self.top = 0,
             Action::Last => self.top = usize::MAX / 2,
             Action::Wrap => self.no_wrap = !self.no_wrap,
+            Action::Hex => self.as_hex = !self.as_hex,
+            Action::NextMatch | Action::PreviousMatch => self.next_match(action == Action::NextMatch),
             Action::NextPart | Action::PreviousPart => {
                 let by = if action == Action::NextPart { 1 } else { PARTS.len() - 1 };
                 (self.part, self.top) = ((self.part + by) % PARTS.len(), 0);
             }
             _ => return false,
         }
-        self.top = self.top.min(self.lines(200).len().saturating_sub(1));
+        let (cells, rows) = self.room.get();
+        let rows = usize::from(rows.max(1));
+        self.top = self.top.min(self.lines(cells.max(20)).len().saturating_sub(rows));
         true
     }
 
-    fn lines(&self, room: u16) -> Vec<(Role, String)> {
+    fn next_match(&mut self, forward: bool) {
+        let many = self.places().len();
+        if many > 0 {
+            self.found = (self.found + if forward { 1 } else { many - 1 }) % many;
+            self.go_to_found();
+        }
+    }
+
+    fn go_to_found(&mut self) {
+        let rows = usize::from(self.room.get().1.max(1));
+        if let Some(at) = self.places().get(self.found)
+            && !(self.top..self.top + rows).contains(at)
+        {
+            self.top = at.saturating_sub(rows / 2);
+        }
+    }
+
+    /// The lines that hold what is looked for.
+    fn places(&self) -> Vec<usize> {
+        if self.search.is_empty() {
+            return Vec::new();
+        }
+        let wanted = self.search.to_lowercase();
+        let lines = self.lines(self.room.get().0.max(20));
+        (0..lines.len()).filter(|at| lines[*at].1.to_lowercase().contains(&wanted)).collect()
+    }
+
+    fn lines(&self, room: u16) -> Lines {
         let Some(detail) = &self.detail else { return Vec::new() };
         let lines = match self.part {
             0 => summary(detail),
-            1 => request(detail),
-            2 => response(detail),
+            1 => request(detail, self.as_hex),
+            2 => response(detail, self.as_hex),
             _ => tries(detail),
         };
         if self.no_wrap {
@@ -68,6 +133,19 @@ impl Inspector {
             parts.into_iter().map(move |part| (role, part))
         });
         broken.collect()
+    }
+
+    /// `line 5/41   2 of 7 with error`
+    pub(super) fn standing(&self) -> String {
+        let lines = self.lines(self.room.get().0.max(20)).len();
+        let place = format!("line {}/{lines}", (self.top + 1).min(lines));
+        if self.search.is_empty() {
+            return place;
+        }
+        match self.places().len() {
+            0 => format!("{place}  no line has {}", self.search),
+            many => format!("{place}  {} of {many} with {}", self.found.min(many - 1) + 1, self.search),
+        }
     }
 
     pub(super) fn draw(&self, focused: bool, area: Rect, buf: &mut Buffer) {
@@ -90,101 +168,28 @@ impl Inspector {
             at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
         }
         rule(buf, row(2), "");
-        let lines = self.lines(area.width);
         let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
+        self.room.set((below.width, below.height));
+        let lines = self.lines(area.width);
         let top = self.top.min(lines.len().saturating_sub(usize::from(below.height)));
         for ((role, line), y) in lines.iter().skip(top).zip(below.y..below.bottom()) {
-            text(buf, Rect { y, height: 1, ..below }, line, *role);
+            let line_area = Rect { y, height: 1, ..below };
+            text(buf, line_area, line, *role);
+            self.underline(line, line_area, buf);
         }
     }
-}
 
-type Lines = Vec<(Role, String)>;
-
-fn summary(detail: &DeliveryDetail) -> Lines {
-    let delivery = &detail.delivery;
-    let result = delivery_rows::result(delivery);
-    let mut lines = vec![
-        (result.role, format!("result   {}", result.text)),
-        (Role::Text, format!("answer   {}", delivery_rows::code(delivery).text)),
-        (Role::Text, format!("tries    {}   began by {}", delivery.attempts, delivery.trigger)),
-        (Role::Text, format!("target   {}", detail.url)),
-        (Role::Text, format!("made     {}", words::stamp(&delivery.created_at))),
-    ];
-    if let Some(at) = &delivery.delivered_at {
-        lines.push((
-            Role::Text,
-            format!("last     {}, {} ms", words::stamp(at), delivery_rows::millis(delivery.duration)),
-        ));
+    /// Shows where in a line it is what is looked for.
+    fn underline(&self, line: &str, area: Rect, buf: &mut Buffer) {
+        if self.search.is_empty() || !line.is_ascii() || !self.search.is_ascii() {
+            // Where small letters are longer than capitals, places cannot be compared.
+            return;
+        }
+        let (small, wanted) = (line.to_ascii_lowercase(), self.search.to_ascii_lowercase());
+        for (at, found) in small.match_indices(&wanted) {
+            let begin = width(&line[..at]);
+            let place = Rect { x: area.x.saturating_add(begin), width: width(found), ..area }.intersection(area);
+            buf.set_style(place, Style::new().add_modifier(Modifier::UNDERLINED | Modifier::BOLD));
+        }
     }
-    if let Some(next) = &delivery.next_attempt_at {
-        lines.push((Role::Warn, format!("next     {}   R tries now", words::stamp(next))));
-    }
-    if let Some(last) = detail.history.last().filter(|last| !last.error.is_empty()) {
-        lines.push((Role::Error, format!("why      {}: {}", last.error_class, last.error)));
-    }
-    lines.push((Role::Text, String::new()));
-    lines.extend(tries(detail));
-    lines
-}
-
-fn headers(lines: &mut Lines, headers: &std::collections::BTreeMap<String, String>) {
-    lines.extend(headers.iter().map(|(name, value)| (Role::Text, format!("{name}: {value}"))));
-}
-
-/// What the daemon shows of a request; its secrets are masked by it.
-fn request(detail: &DeliveryDetail) -> Lines {
-    let mut lines = vec![(Role::Title, format!("POST {}", detail.url))];
-    headers(&mut lines, &detail.request.headers);
-    lines.push((Role::Text, String::new()));
-    if detail.request.payload.is_null() {
-        lines.push((Role::Muted, "the payload is forgotten, or too large to be shown".to_owned()));
-    } else {
-        let body = body(detail);
-        lines.extend(body.lines().map(|line| (Role::Text, line.to_owned())));
-    }
-    lines
-}
-
-/// The event as it was sent.
-pub(super) fn body(detail: &DeliveryDetail) -> String {
-    serde_json::to_string_pretty(&detail.request.payload).unwrap_or_default()
-}
-
-fn response(detail: &DeliveryDetail) -> Lines {
-    if detail.delivery.status_code == 0 {
-        return vec![(Role::Muted, "no answer came".to_owned())];
-    }
-    let code = delivery_rows::code(&detail.delivery);
-    let mut lines = vec![(code.role, format!("HTTP {}", code.text))];
-    headers(&mut lines, &detail.response.headers);
-    lines.push((Role::Text, String::new()));
-    lines.extend(detail.response.payload.lines().map(|line| (Role::Text, line.replace('\t', "    "))));
-    if detail.response.truncated {
-        lines.push((Role::Muted, "… the answer was longer".to_owned()));
-    }
-    lines
-}
-
-fn tries(detail: &DeliveryDetail) -> Lines {
-    let tries = detail.history.iter().map(|one| {
-        let (role, outcome) = match (one.status_code, one.error.as_str()) {
-            (code @ 200..300, "") => (Role::Ok, code.to_string()),
-            (0, error) => (Role::Error, error.to_owned()),
-            (code, "") => (Role::Error, code.to_string()),
-            (code, error) => (Role::Error, format!("{code} {error}")),
-        };
-        let time = words::clock(&one.started_at);
-        (
-            role,
-            format!(
-                "{:>3}  {time}  {:>6} ms  {}  {outcome}",
-                one.number,
-                delivery_rows::millis(one.duration),
-                one.trigger
-            ),
-        )
-    });
-    let lines: Lines = tries.collect();
-    if lines.is_empty() { vec![(Role::Muted, "not tried yet".to_owned())] } else { lines }
 }

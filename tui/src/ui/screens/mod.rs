@@ -9,6 +9,7 @@ mod branch_form;
 mod dashboard;
 mod deliveries;
 mod delivery_rows;
+mod delivery_text;
 mod hook_form;
 mod hook_rows;
 mod hooks;

@@ -343,7 +343,7 @@ fn a_delivery_is_read_in_parts_and_sent_again_only_after_a_question() {
     on_hooks(&mut story);
     story.keys("j\n");
     assert_eq!(story.app.current, ScreenId::Deliveries);
-    story.answer(|ask| *ask == Ask::Deliveries { status: "", hook: Some(12) }, Ok(deliveries()));
+    story.answer(|ask| *ask == Ask::Deliveries { status: "", hook: Some(12), event: String::new() }, Ok(deliveries()));
     story.keys("\n");
     story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
     assert!(story.text().contains("connection refused"), "{}", story.text());
@@ -361,7 +361,7 @@ fn a_delivery_is_read_in_parts_and_sent_again_only_after_a_question() {
     story.keys("q");
     assert!(story.text().contains("hook: 12"), "{}", story.text());
     story.keys("q");
-    assert_eq!(story.asked().last(), Some(&Ask::Deliveries { status: "", hook: None }));
+    assert_eq!(story.asked().last(), Some(&Ask::Deliveries { status: "", hook: None, event: String::new() }));
 }
 
 #[test]

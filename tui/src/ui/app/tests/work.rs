@@ -64,3 +64,78 @@ fn a_migration_is_cancelled_after_a_question_and_nothing_else_is() {
     story.keys("y");
     assert_eq!(story.asked(), [Ask::DeleteRepository("data/lake2".parse().unwrap())]);
 }
+
+fn reading(width: u16, height: u16) -> Story {
+    let mut story = Story::settled(width, height);
+    story.keys("4");
+    story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
+    story.keys("\n");
+    story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
+    story.text();
+    story
+}
+
+#[test]
+fn a_text_is_searched_and_shown_as_bytes() {
+    let mut story = reading(80, 24);
+    story.keys("/refused\n");
+    assert!(story.text().contains("1 of 3 with refused"), "{}", story.text());
+    story.keys("nnn");
+    assert!(story.text().contains("1 of 3"), "it begins again: {}", story.text());
+    story.keys("N");
+    assert!(story.text().contains("3 of 3"), "{}", story.text());
+    let underlined = |story: &Story| story.styles().matches('U').count();
+    assert_eq!(underlined(&story), 3 * "refused".len());
+    story.press(Key::Esc);
+    assert_eq!((underlined(&story), story.text().contains("[Summary]")), (0, true), "the search went first");
+    story.keys("]b");
+    assert!(story.text().contains("00000000  7b 0a 20 20 22 72 65 66"), "{}", story.text());
+    story.keys("yc");
+    let copied = story.effects.iter().find_map(|e| if let Effect::Copy(text) = e { Some(text.clone()) } else { None });
+    assert!(copied.unwrap().starts_with("curl -i -X POST 'https://ci.example.net/hook'"));
+}
+
+#[test]
+fn deliveries_of_one_event_are_asked_for() {
+    let mut story = Story::settled(80, 24);
+    story.keys("4");
+    story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
+    story.asked();
+    story.keys("E");
+    story.press(Key::Down);
+    story.keys("\n");
+    assert_eq!(story.asked(), [Ask::Deliveries { status: "", hook: None, event: "push".into() }]);
+    assert!(story.text().contains("event: push"), "{}", story.text());
+    story.keys("q");
+    assert_eq!(story.asked(), [Ask::Deliveries { status: "", hook: None, event: String::new() }]);
+}
+
+#[test]
+fn a_switch_is_taken_back_for_half_a_minute_and_marks_for_longer() {
+    let mut story = Story::settled(120, 40);
+    super::pictures::on_hooks(&mut story);
+    story.keys("jt");
+    let switched = |story: &mut Story| {
+        let asked = story.asked();
+        let [Ask::EditHook(_, 12, wanted)] = asked.as_slice() else { panic!("{asked:?}") };
+        wanted.active
+    };
+    story.asked();
+    story.keys("t");
+    assert_eq!(switched(&mut story), Some(false));
+    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Done)));
+    assert!(story.text().contains("switched off - z undo"), "{}", story.text());
+    story.asked();
+    story.keys("z");
+    assert_eq!(switched(&mut story), Some(true));
+    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Done)));
+    story.pass(Duration::from_secs(31));
+    story.asked();
+    story.keys("z");
+    assert!(!story.asked().iter().any(|ask| matches!(ask, Ask::EditHook(..))), "too late");
+    story.keys("2  ");
+    story.press(Key::Esc);
+    assert!(!story.text().contains("marked"));
+    story.keys("z");
+    assert!(story.text().contains("marked 2"), "{}", story.text());
+}

@@ -1,0 +1,170 @@
+//! What there is to read of a delivery, as lines.
+
+use std::fmt::Write as _;
+
+use farrier_common::api::DeliveryDetail;
+
+use super::delivery_rows;
+use crate::{
+    quote,
+    ui::{view::Role, words},
+};
+
+pub(super) type Lines = Vec<(Role, String)>;
+
+/// Headers that are the daemon's to send, or that only a secret makes.
+const OWN_HEADERS: [&str; 5] = ["authorization", "content-length", "host", "connection", "accept-encoding"];
+
+/// How it went.
+pub(super) fn summary(detail: &DeliveryDetail) -> Lines {
+    let delivery = &detail.delivery;
+    let result = delivery_rows::result(delivery);
+    let mut lines = vec![
+        (result.role, format!("result   {}", result.text)),
+        (Role::Text, format!("answer   {}", delivery_rows::code(delivery).text)),
+        (Role::Text, format!("tries    {}   began by {}", delivery.attempts, delivery.trigger)),
+        (Role::Text, format!("target   {}", detail.url)),
+        (Role::Text, format!("made     {}", words::stamp(&delivery.created_at))),
+    ];
+    if let Some(at) = &delivery.delivered_at {
+        lines.push((
+            Role::Text,
+            format!("last     {}, {} ms", words::stamp(at), delivery_rows::millis(delivery.duration)),
+        ));
+    }
+    if let Some(next) = &delivery.next_attempt_at {
+        lines.push((Role::Warn, format!("next     {}   R tries now", words::stamp(next))));
+    }
+    if let Some(last) = detail.history.last().filter(|last| !last.error.is_empty()) {
+        lines.push((Role::Error, format!("why      {}: {}", last.error_class, last.error)));
+    }
+    lines.push((Role::Text, String::new()));
+    lines.extend(tries(detail));
+    lines
+}
+
+fn headers(lines: &mut Lines, headers: &std::collections::BTreeMap<String, String>) {
+    lines.extend(headers.iter().map(|(name, value)| (Role::Text, format!("{name}: {value}"))));
+}
+
+/// What the daemon shows of a request; its secrets are masked by it.
+pub(super) fn request(detail: &DeliveryDetail, as_hex: bool) -> Lines {
+    let mut lines = vec![(Role::Title, format!("POST {}", detail.url))];
+    headers(&mut lines, &detail.request.headers);
+    lines.push((Role::Text, String::new()));
+    if detail.request.payload.is_null() {
+        lines.push((Role::Muted, "the payload is forgotten, or too large to be shown".to_owned()));
+    } else {
+        shown(&mut lines, &body(detail), as_hex);
+    }
+    lines
+}
+
+/// The event as it was sent.
+pub(super) fn body(detail: &DeliveryDetail) -> String {
+    serde_json::to_string_pretty(&detail.request.payload).unwrap_or_default()
+}
+
+/// What came back.
+pub(super) fn response(detail: &DeliveryDetail, as_hex: bool) -> Lines {
+    if detail.delivery.status_code == 0 {
+        return vec![(Role::Muted, "no answer came".to_owned())];
+    }
+    let code = delivery_rows::code(&detail.delivery);
+    let mut lines = vec![(code.role, format!("HTTP {}", code.text))];
+    headers(&mut lines, &detail.response.headers);
+    lines.push((Role::Text, String::new()));
+    shown(&mut lines, &detail.response.payload, as_hex);
+    if detail.response.truncated {
+        lines.push((Role::Muted, "… the answer was longer".to_owned()));
+    }
+    lines
+}
+
+/// Every attempt.
+pub(super) fn tries(detail: &DeliveryDetail) -> Lines {
+    let tries = detail.history.iter().map(|one| {
+        let (role, outcome) = match (one.status_code, one.error.as_str()) {
+            (code @ 200..300, "") => (Role::Ok, code.to_string()),
+            (0, error) => (Role::Error, error.to_owned()),
+            (code, "") => (Role::Error, code.to_string()),
+            (code, error) => (Role::Error, format!("{code} {error}")),
+        };
+        let time = words::clock(&one.started_at);
+        (
+            role,
+            format!(
+                "{:>3}  {time}  {:>6} ms  {}  {outcome}",
+                one.number,
+                delivery_rows::millis(one.duration),
+                one.trigger
+            ),
+        )
+    });
+    let lines: Lines = tries.collect();
+    if lines.is_empty() { vec![(Role::Muted, "not tried yet".to_owned())] } else { lines }
+}
+
+/// A body as text, or as its bytes.
+fn shown(lines: &mut Lines, body: &str, as_hex: bool) {
+    if as_hex {
+        lines.extend(hex_lines(body.as_bytes()).map(|line| (Role::Text, line)));
+    } else {
+        lines.extend(body.lines().map(|line| (Role::Text, line.replace('\t', "    "))));
+    }
+}
+
+/// Sixteen bytes a line: where they are, what they are, and as characters.
+fn hex_lines(bytes: &[u8]) -> impl Iterator<Item = String> {
+    bytes.chunks(16).enumerate().map(|(row, chunk)| {
+        let hex: Vec<String> = chunk.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text: String =
+            chunk.iter().map(|byte| if (b' '..=b'~').contains(byte) { char::from(*byte) } else { '.' }).collect();
+        format!("{:08x}  {:<47}  {text}", row * 16, hex.join(" "))
+    })
+}
+
+/// A command that sends the same once more, without what only the secret can make.
+pub(super) fn curl(detail: &DeliveryDetail) -> String {
+    let mut command = format!("curl -i -X POST {}", quote::shell(&detail.url));
+    for (name, value) in &detail.request.headers {
+        let lower = name.to_ascii_lowercase();
+        if !OWN_HEADERS.contains(&lower.as_str()) && !lower.contains("signature") {
+            let header = quote::shell(&format!("{name}: {value}"));
+            let _ = write!(command, " \\\n  -H {header}");
+        }
+    }
+    let body = if detail.request.payload.is_null() { String::new() } else { detail.request.payload.to_string() };
+    command + " \\\n  --data-binary " + &quote::shell(&body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_holds_no_signature_and_nothing_that_a_shell_reads() {
+        let mut detail = DeliveryDetail { url: "https://h/x?a=1&b".into(), ..DeliveryDetail::default() };
+        for (name, value) in [
+            ("X-Hub-Signature-256", "sha256=00"),
+            ("webhook-signature", "v1,00"),
+            ("Authorization", "********"),
+            ("X-GitHub-Event", "push"),
+        ] {
+            detail.request.headers.insert(name.into(), value.into());
+        }
+        detail.request.payload = serde_json::json!({"a": "it's"});
+        let command = curl(&detail);
+        assert_eq!(
+            command,
+            "curl -i -X POST 'https://h/x?a=1&b' \\\n  -H 'X-GitHub-Event: push' \\\n  --data-binary '{\"a\":\"it'\\''s\"}'"
+        );
+    }
+
+    #[test]
+    fn bytes_are_shown_sixteen_a_line() {
+        let lines: Vec<String> = hex_lines(b"0123456789abcdef\n").collect();
+        assert_eq!(lines[0], "00000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef");
+        assert_eq!(lines[1], format!("00000010  {:<47}  .", "0a"));
+    }
+}
