@@ -15,13 +15,21 @@ use crate::program::{Ran, finish, program};
 pub(crate) struct Daemon {
     dir: tempfile::TempDir,
     running: Option<(CancellationToken, JoinHandle<()>)>,
+    /// Where hooks may lead.
+    hosts: &'static str,
 }
 
 impl Daemon {
+    /// A daemon whose hooks reach nobody on this machine, as is the default.
     pub(crate) fn start() -> Self {
+        Self::reaching("external")
+    }
+
+    /// A daemon whose hooks may lead to these hosts.
+    pub(crate) fn reaching(hosts: &'static str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("work")).unwrap();
-        let mut daemon = Self { dir, running: None };
+        let mut daemon = Self { dir, running: None, hosts };
         daemon.go_on();
         daemon
     }
@@ -32,8 +40,7 @@ impl Daemon {
         let mut config = Config::defaults(&places.with_data_dir(self.dir.path().join("data")));
         config.socket.path = self.socket();
         config.artifacts.reserve_bytes = 0;
-        // Receivers of tests are on this machine.
-        config.webhook.allowed_hosts = "loopback".into();
+        config.webhook.allowed_hosts = self.hosts.into();
         let stop = CancellationToken::new();
         let (ready, started) = mpsc::channel();
         let stopping = stop.clone();

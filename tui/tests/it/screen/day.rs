@@ -98,7 +98,7 @@ fn answer(session: &mut Session, question: &str, keys: &str, shown: &str) {
 
 #[test]
 fn a_hook_fails_is_mended_and_delivers_and_the_daemon_comes_back() {
-    let mut daemon = Daemon::start();
+    let mut daemon = Daemon::reaching("loopback");
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
     let (address, came) = receiver();
     let (socket, directory) = (daemon.socket(), daemon.work("."));
