@@ -20,6 +20,9 @@ use crate::ui::{
 /// Waits between tries, milliseconds; the last one repeats.
 const TRIES: [u64; 7] = [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000];
 
+/// Only lists that are too long to be asked for often have such a pace.
+const LONG: Duration = Duration::from_secs(10);
+
 fn is_part(answer: &Answer) -> bool {
     fn open<T>(page: &Page<T>) -> bool {
         !page.last
@@ -66,9 +69,13 @@ impl App {
         }
         let wants = env.wants;
         self.carry_out(wants);
-        // What came may want to be followed more closely.
-        let soon = self.screen().pace().map(|pace| self.world.now + pace);
-        self.poll_at = self.poll_at.min(soon).or(soon);
+        if !more {
+            // What came may want to be followed more closely, and a long list less closely.
+            let pace = self.screen().pace();
+            let soon = pace.map(|pace| self.world.now + pace);
+            let long = ask == Ask::Repositories && pace >= Some(LONG);
+            self.poll_at = if long { soon } else { self.poll_at.min(soon).or(soon) };
+        }
     }
 
     fn tell_transfer(&mut self, ask: &Ask, news: News) {

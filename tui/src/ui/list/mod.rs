@@ -184,8 +184,32 @@ impl<T: Row> List<T> {
 
     /// More rows.
     pub(crate) fn append(&mut self, rows: Vec<T>) {
+        let from = self.rows.len();
         self.rows.extend(rows);
-        self.arrange();
+        let mut new: Vec<usize> = (from..self.rows.len()).filter(|at| self.takes(&self.rows[*at])).collect();
+        new.sort_by(|a, b| self.order(*a, *b));
+        // Pages mostly come in order; to look at all rows for each of two thousand would take seconds.
+        let behind = match (self.shown.last(), new.first()) {
+            (Some(last), Some(first)) => self.order(*last, *first).is_le(),
+            _ => true,
+        };
+        if !behind || self.wanted.is_some() {
+            return self.arrange();
+        }
+        self.shown.append(&mut new);
+        self.cursor = self.cursor.take().or_else(|| self.current().map(Row::id));
+    }
+
+    fn takes(&self, row: &T) -> bool {
+        (!self.only_problems || row.is_problem()) && self.filter.takes(row)
+    }
+
+    /// How rows at two places are sorted.
+    fn order(&self, a: usize, b: usize) -> Ordering {
+        let Some((column, reversed)) = self.sort else { return Ordering::Equal };
+        let Some(order) = T::columns().get(column).and_then(|column| column.order) else { return Ordering::Equal };
+        let by = order(&self.rows[a], &self.rows[b]);
+        if reversed { by.reverse() } else { by }
     }
 
     /// Puts the cursor on a row, now or when it comes.
@@ -245,17 +269,9 @@ impl<T: Row> List<T> {
 
     /// Decides anew which rows are shown where.
     fn arrange(&mut self) {
-        let takes = |row: &T| (!self.only_problems || row.is_problem()) && self.filter.takes(row);
-        self.shown = (0..self.rows.len()).filter(|at| takes(&self.rows[*at])).collect();
-        if let Some((column, reversed)) = self.sort
-            && let Some(order) = T::columns().get(column).and_then(|column| column.order)
-        {
-            let rows = &self.rows;
-            self.shown.sort_by(|a, b| {
-                let by = order(&rows[*a], &rows[*b]);
-                if reversed { by.reverse() } else { by }
-            });
-        }
+        let mut shown: Vec<usize> = (0..self.rows.len()).filter(|at| self.takes(&self.rows[*at])).collect();
+        shown.sort_by(|a, b| self.order(*a, *b));
+        self.shown = shown;
         let place = |id: &T::Id| self.shown.iter().position(|at| self.rows[*at].id() == *id);
         let wished = self.wanted.as_ref().and_then(place);
         if wished.is_some() {

@@ -131,6 +131,31 @@ fn the_window_follows_the_cursor_and_no_further() {
 }
 
 #[test]
+fn pages_that_come_one_by_one_are_one_list() {
+    let rows = [Thing(1, "b"), Thing(2, "d"), Thing(3, "!a"), Thing(4, "c"), Thing(5, "e"), Thing(6, "f")];
+    let mut whole: List<Thing> = List::sorted(0);
+    whole.replace(rows.to_vec());
+    for at in 1..rows.len() {
+        let mut list: List<Thing> = List::sorted(0);
+        list.append(rows[..at].to_vec());
+        list.append(rows[at..].to_vec());
+        assert_eq!(names(&list), names(&whole), "{at}");
+        list.act(Action::Reverse);
+        assert_eq!(names(&list), ["f", "e", "d", "c", "b", "!a"]);
+    }
+    // The cursor stays where it is, and is somewhere from the first row on.
+    let mut list: List<Thing> = List::sorted(0);
+    list.append(Vec::new());
+    assert_eq!(list.current(), None);
+    list.append(vec![Thing(1, "b")]);
+    list.append(vec![Thing(2, "a"), Thing(3, "c")]);
+    assert_eq!((list.current(), names(&list)), (Some(&Thing(1, "b")), vec!["a", "b", "c"]));
+    list.set_filter(Filter::parse("c", &[]).unwrap());
+    list.append(vec![Thing(4, "d"), Thing(5, "cc")]);
+    assert_eq!(names(&list), ["c", "cc"]);
+}
+
+#[test]
 fn only_the_rows_in_the_window_are_looked_at() {
     let size = ratatui::layout::Size::new(80, 24);
     let settings = crate::ui::settings::Settings::default();

@@ -28,6 +28,8 @@ use crate::ui::{
 
 /// How often the list is asked for while it is looked at; sooner while something is fetched.
 const PACE: Duration = Duration::from_secs(5);
+/// For each so many rows the list is asked for less often.
+const ROWS_A_PACE: usize = 1_000;
 const PACE_MIGRATING: Duration = Duration::from_secs(1);
 
 /// What an empty daemon shows.
@@ -300,8 +302,12 @@ impl Screen for Repositories {
     }
 
     fn pace(&self) -> Option<Duration> {
-        let migrating = self.repos.list.rows().iter().any(|repo| repo_rows::state(repo) == "migrating");
-        Some(if migrating { PACE_MIGRATING } else { PACE })
+        let rows = self.repos.list.rows();
+        let migrating = rows.iter().any(|repo| repo_rows::state(repo) == "migrating");
+        let pace = if migrating { PACE_MIGRATING } else { PACE };
+        // A long list is many requests; to ask for it all the time would be the daemon's main work.
+        let thousands = u32::try_from(rows.len() / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
+        Some(pace.saturating_mul(thousands + 1))
     }
 
     fn is_loading(&self) -> bool {
