@@ -162,7 +162,7 @@ fn only_the_rows_in_the_window_are_looked_at() {
     let world = crate::ui::app::App::new(size, settings, Timestamp::UNIX_EPOCH).world;
     let mut feed: Feed<Thing> = Feed::new(List::sorted(0));
     feed.list.replace((0..100_000).map(|n| Thing(n, "x")).collect());
-    let mut buffer = ratatui::buffer::Buffer::empty((ratatui::layout::Position::ORIGIN, size).into());
+    let mut buffer = ratatui::buffer::Buffer::empty((Position::ORIGIN, size).into());
     let place = Place { what: "things", empty: &[], focused: true };
     for action in [Action::First, Action::PageDown, Action::Last] {
         feed.list.act(action);
