@@ -39,7 +39,7 @@ pub fn decode<M: Message + Default>(key: &[u8], bytes: &[u8]) -> Result<M, Store
 }
 
 /// The same, for rows whose fields share `bytes`.
-pub fn decode_shared<M: Message + Default>(key: &[u8], bytes: Bytes) -> Result<M, StoreError> {
+pub fn decode_shared<M: Message + Default>(key: &[u8], bytes: &Bytes) -> Result<M, StoreError> {
     let parsed = match bytes.first() {
         Some(&PROST) => M::decode(bytes.slice(1..)).map_err(ValueError::from),
         other => Err(ValueError::Format(other.copied())),

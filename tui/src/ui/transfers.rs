@@ -176,10 +176,11 @@ fn signed(bytes: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::net::Existing;
 
     fn archive() -> Ask {
         let repo = "a/b".parse().unwrap();
-        Ask::Archive { repo, reference: "main".into(), format: "zip", existing: Default::default() }
+        Ask::Archive { repo, reference: "main".into(), format: "zip", existing: Existing::default() }
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Crowd {
                 // The daemon ends it when the head has taken too long.
                 let drip = async {
                     while connection.send(b"x").await.is_ok() {
-                        tokio::time::sleep(DRIP).await
+                        tokio::time::sleep(DRIP).await;
                     }
                 };
                 stop.run_until_cancelled(drip).await;

@@ -180,7 +180,7 @@ async fn unplaced(read: &impl Read, table: &Rows, pairs: &[Entry]) -> Result<Vec
     let mut there = read.get_many_bytes(&wanted).await?.into_iter();
     let mut found = Vec::new();
     for entries in rows {
-        let has_one = there.by_ref().take(entries.len()).filter(Option::is_some).count() > 0;
+        let has_one = there.by_ref().take(entries.len()).flatten().count() > 0;
         if let Some((key, value)) = entries.into_iter().next().filter(|_| !has_one) {
             let fix = Some(Fix { key: key.clone(), value: Some(value) });
             found.push(Disagreement { key, problem: Problem::Missing, fix });

@@ -23,7 +23,7 @@ pub struct Said {
 pub async fn payload(read: &impl Read, event: u64) -> Result<Option<Said>, StoreError> {
     let key = keys::payload(event);
     let Some(bytes) = read.get_bytes(&key).await? else { return Ok(None) };
-    let first: Payload = value::decode_shared(&key, bytes)?;
+    let first: Payload = value::decode_shared(&key, &bytes)?;
     if first.pieces == 0 {
         return Ok(Some(Said { json: first.json, incomplete: first.incomplete, known: first.known }));
     }

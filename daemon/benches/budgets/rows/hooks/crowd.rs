@@ -85,7 +85,8 @@ async fn thinking(running: &mut JoinSet<()>) -> Result<String> {
 }
 
 async fn think(mut stream: TcpStream) {
-    while matches!(stream.read(&mut [0; 65_536]).await, Ok(length) if length > 0) {
+    let mut room = vec![0; 65_536];
+    while matches!(stream.read(&mut room).await, Ok(length) if length > 0) {
         tokio::time::sleep(SLOW).await;
         if stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.is_err() {
             return;

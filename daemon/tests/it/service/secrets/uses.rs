@@ -177,7 +177,9 @@ pub(super) async fn hooks(_: &Binary, seen: &mut Outputs) {
         assert_eq!(detail.status, 200, "{detail:?}");
     }
     assert!(seen.with("******") > 0, "what was hidden is seen to be hidden");
-    HOOKS.into_iter().for_each(|secret| seen.secret(secret));
+    for secret in HOOKS {
+        seen.secret(secret);
+    }
 }
 
 /// git hears of credentials through its environment, which only the daemon's own user can read; nothing
@@ -220,5 +222,7 @@ pub(super) async fn migrations(program: &Binary, seen: &mut Outputs) {
     assert!(seen.with(&silent.address) > 0, "git was seen at work");
     seen.get("/api/v1/repos/admin/slow").await;
     assert_eq!(seen.ask("DELETE", "/api/v1/repos/admin/slow", &[], "").await.status, 204);
-    MIGRATIONS.into_iter().for_each(|secret| seen.secret(secret));
+    for secret in MIGRATIONS {
+        seen.secret(secret);
+    }
 }
