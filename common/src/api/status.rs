@@ -108,3 +108,21 @@ pub struct DiskStatus {
     /// Bytes in all.
     pub total_bytes: i64,
 }
+
+/// `GET /metrics/series`: the last minute, second by second, the oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct MetricsSeries {
+    /// Answered requests.
+    pub requests: Vec<i64>,
+    /// Attempts at deliveries that a receiver took.
+    pub delivered: Vec<i64>,
+    /// Attempts at deliveries that failed.
+    pub failed: Vec<i64>,
+    /// Half of the requests took at most so long; known to a factor of two.
+    pub p50_micros: i64,
+    /// All but one of a hundred took at most so long.
+    pub p99_micros: i64,
+    /// Blocks of artifacts that are being received.
+    pub uploads: i64,
+}

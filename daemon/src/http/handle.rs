@@ -90,6 +90,7 @@ impl Front {
     pub async fn handle(self, peer: Peer, request: Request<Incoming>) -> Response<Body> {
         let Shared { router, root_url, idle_timeout, ids, tasks, requests } = &*self.0;
         let id = ids.next();
+        let begun = tokio::time::Instant::now();
         let method = request.method().clone();
         let (mut parts, body) = request.into_parts();
         parts.uri = canonical(parts.uri);
@@ -118,7 +119,7 @@ impl Front {
             }
         };
         let status = response.status().as_u16();
-        requests.count(path, status);
+        requests.count(path, status, begun.elapsed());
         if status >= 500 {
             tracing::warn!(request_id = id.as_str(), %method, path, status, "answered");
         } else {

@@ -18,6 +18,7 @@ mod page;
 mod query;
 mod requests;
 mod router;
+pub mod series;
 mod v1;
 
 pub(crate) use self::handle::{canonical, is_text};

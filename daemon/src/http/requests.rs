@@ -1,6 +1,11 @@
 //! Answered requests, counted by what they speak and how they went.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+use super::series::Series;
 
 /// What a request speaks, by its path.
 const CLASSES: [&str; 6] = ["api", "farrier", "twirp", "blob", "git", "other"];
@@ -8,18 +13,27 @@ const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// The counters.
 #[derive(Debug, Default)]
-pub struct Requests([[AtomicU64; STATUSES.len()]; CLASSES.len()]);
+pub struct Requests {
+    counts: [[AtomicU64; STATUSES.len()]; CLASSES.len()],
+    series: Series,
+}
 
 impl Requests {
     /// Counts one that was answered with `status`.
-    pub(super) fn count(&self, path: &str, status: u16) {
+    pub(super) fn count(&self, path: &str, status: u16, took: Duration) {
+        self.series.requested(took);
         let digit = usize::from(status / 100).clamp(1, STATUSES.len()) - 1;
-        self.0[class(path)][digit].fetch_add(1, Ordering::Relaxed);
+        self.counts[class(path)][digit].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The last minute.
+    pub fn series(&self) -> &Series {
+        &self.series
     }
 
     /// Each class and status, and how many there were.
     pub fn counted(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
-        let rows = self.0.iter().zip(CLASSES);
+        let rows = self.counts.iter().zip(CLASSES);
         rows.flat_map(|(row, class)| {
             row.iter().zip(STATUSES).map(move |(count, status)| (class, status, count.load(Ordering::Relaxed)))
         })

@@ -254,6 +254,7 @@ routes! {
         get "/status" => farrier::status::get;
         get "/log" => farrier::log::get;
         patch "/log" => farrier::log::set;
+        get "/metrics/series" => farrier::series::get;
         get "/events" => farrier::events::get;
         post "/checks/branch-filter" => farrier::checks::branch_filter;
         post "/checks/migration" => farrier::checks::migration;

@@ -35,6 +35,9 @@ pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
             if let Then::Again { at_ms } = outcome.then {
                 app.retries.due_at(at_ms);
             }
+            if outcome.attempt.is_some() {
+                app.serving.requests.series().attempted(outcome.then == Then::Done);
+            }
             if app.history.attempted(outcome.hook) {
                 app.sweep.now();
             }

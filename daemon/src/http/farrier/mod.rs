@@ -5,4 +5,5 @@ pub(super) mod ci;
 pub(super) mod events;
 pub(super) mod hooks;
 pub(super) mod log;
+pub(super) mod series;
 pub(super) mod status;

@@ -25,7 +25,7 @@ pub(super) fn settle(schemas: &mut Map<String, Value>, bodies: &BTreeSet<String>
         CommitMeta CommitStats Compare Contents ContentsLinks CurrentToken Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse
         DiskStatus ErrorBody Event Events FoundUsers
         GitObject GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType Job Jobs LabelTemplate License LicenseEntry ListenerStatus LogFilter
-        MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions RecoveredDeliveries Repository
+        MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions RecoveredDeliveries Repository
         RepositorySearch RepositorySettings Run Runs Signature Status Step StoreStatus Tag Task TaskList Team
         TokenRepository TokenUser Tree TreeEntry UiSettings User Verification
     ];

@@ -1,0 +1,38 @@
+//! The last minute, for who watches.
+
+use axum::extract::State;
+use farrier_common::api;
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfAdmin},
+        error::ApiError,
+        extract::{Output, ok},
+    },
+};
+
+/// The last minute, second by second.
+#[utoipa::path(
+    get, path = "/metrics/series",
+    operation_id = "farrierGetMetricsSeries", tag = "farrier",
+    security(("account" = [])),
+    responses((status = 200, body = api::MetricsSeries)),
+)]
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    _: Caller<OfAdmin>,
+) -> Result<Output<api::MetricsSeries>, ApiError> {
+    let minute = app.serving.requests.series().minute();
+    let counts = |counts: Vec<u32>| counts.into_iter().map(i64::from).collect();
+    let most = app.config.artifacts.max_uploads;
+    let micros = |micros: u64| i64::try_from(micros).unwrap_or(i64::MAX);
+    Ok(ok(api::MetricsSeries {
+        requests: counts(minute.requests),
+        delivered: counts(minute.delivered),
+        failed: counts(minute.failed),
+        p50_micros: micros(minute.p50_micros),
+        p99_micros: micros(minute.p99_micros),
+        uploads: i64::try_from(most.saturating_sub(app.uploads.available_permits())).unwrap_or(i64::MAX),
+    }))
+}
