@@ -4,7 +4,7 @@ use http::Method;
 
 use super::{Call, Client, ClientError, Pages, answer, path::segment};
 use crate::api::{
-    AccessToken, CreateToken, CreateUser, EditUser, Health, LogFilter, RenameUser, SetLogFilter, Status, User, Version,
+    AccessToken, CreateToken, CreateUser, EditUser, Health, LogFilter, MetricsSeries, RenameUser, SetLogFilter, Status, User, Version,
 };
 
 impl Client {
@@ -16,6 +16,11 @@ impl Client {
     /// The daemon about itself.
     pub async fn status(&self) -> Result<Status, ClientError> {
         self.get("/api/farrier/v1/status").await
+    }
+
+    /// The last minute of the daemon, second by second.
+    pub async fn metrics_series(&self) -> Result<MetricsSeries, ClientError> {
+        self.get("/api/farrier/v1/metrics/series").await
     }
 
     /// How the daemon is. A daemon in trouble answers too, with what is wrong.

@@ -34,6 +34,11 @@ impl SignedUrl {
         path.len() >= 4 && path.as_bytes()[path.len() - 4..].eq_ignore_ascii_case(b".zip")
     }
 
+    /// Path and query, signature and all: for who is to be given it.
+    pub fn target(&self) -> &str {
+        &self.0
+    }
+
     fn with(&self, parameters: &str) -> String {
         let joint = if self.0.contains('?') { '&' } else { '?' };
         format!("{}{joint}{parameters}", self.0)

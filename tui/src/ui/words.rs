@@ -82,6 +82,17 @@ pub(crate) fn bar(part: i64, whole: i64, width: usize) -> String {
     format!("[{}{}]", "█".repeat(filled), "·".repeat(width - filled))
 }
 
+/// A line of small columns of `width` cells: the newest values at its end, the highest of them full.
+pub(crate) fn sparkline(values: &[i64], width: usize) -> String {
+    const STEPS: [char; 8] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇'];
+    let shown = &values[values.len().saturating_sub(width)..];
+    let most = shown.iter().copied().max().unwrap_or(0).max(1);
+    // What is there is seen, however little it is.
+    let step = |value: i64| if value > 0 { usize::try_from(value * 7 / most).unwrap_or(7).clamp(1, 7) } else { 0 };
+    let line: String = shown.iter().map(|value| STEPS[step(*value)]).collect();
+    format!("{line:>width$}")
+}
+
 /// Whole percents.
 pub(crate) fn percent(part: i64, whole: i64) -> i64 {
     if whole > 0 { part.max(0).saturating_mul(100) / whole } else { 0 }
@@ -118,6 +129,8 @@ mod tests {
     #[test]
     fn numbers_are_grouped_and_bars_end() {
         assert_eq!((count(0), count(1_204), count(-1_234_567)), ("0".into(), "1 204".into(), "-1 234 567".into()));
+        assert_eq!(sparkline(&[9, 0, 1, 40, 70], 6), " ▁ ▁▄▇");
+        assert_eq!(sparkline(&[9, 0, 1, 4, 70], 2), "▁▇");
         assert_eq!(bar(1, 2, 4), "[██··]");
         assert_eq!(bar(9, 2, 4), "[████]");
         assert_eq!(bar(1, 0, 2), "[··]");

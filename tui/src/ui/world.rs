@@ -127,6 +127,8 @@ pub(crate) enum Cmd {
     Artifacts(farrier_common::client::RepositoryPath),
     /// Show the hooks of a repository.
     Hooks(farrier_common::client::RepositoryPath),
+    /// Show a repository, by its number.
+    Repository(i64),
     /// Show the deliveries of a hook, or of all.
     Deliveries(Option<u64>),
     /// Show the deliveries of an event, or of all.

@@ -5,8 +5,8 @@ use crate::ui::{
     form::{Field, Form},
     layer::{Confirm, Layer},
     net::{Ask, Turn},
-    screens::{Artifacts, Dashboard, Deliveries, Hooks, Purpose, Repositories},
-    world::{Link, Tone},
+    screens::{Artifacts, Dashboard, Deliveries, Hooks, Purpose, Repositories, ScreenId},
+    world::{Cmd, Link, Tone},
 };
 
 impl App {
@@ -49,9 +49,20 @@ impl App {
 
     /// Carries out a command that has an argument.
     pub(super) fn run_line(&mut self, line: &str) {
-        match line.split_once(' ').map(|(word, rest)| (word, rest.trim())) {
-            Some(("theme", name)) => self.wear(name),
-            Some(("connect", place)) if !place.is_empty() => self.turn(Turn::To(place.to_owned())),
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.as_slice() {
+            ["theme", name] => self.wear(name),
+            ["connect", place] => self.turn(Turn::To((*place).to_owned())),
+            ["hook", "show", id] if id.parse::<u64>().is_ok() => {
+                self.carry_out(vec![Cmd::Deliveries(id.parse().ok())]);
+            }
+            ["repo", "show", name] => {
+                self.repositories.show_named(name);
+                self.go(ScreenId::Repositories);
+            }
+            ["delivery", "list", "--event", event] => {
+                self.carry_out(vec![Cmd::DeliveriesOf((*event).to_owned())]);
+            }
             _ => self.say(Tone::Plain, format!("no such command: {line}")),
         }
     }

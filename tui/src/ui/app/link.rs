@@ -171,6 +171,7 @@ fn changes(ask: &Ask) -> bool {
     !matches!(
         ask,
         Ask::Status
+            | Ask::Series
             | Ask::Repositories
             | Ask::Hooks(_)
             | Ask::HookEvents

@@ -215,6 +215,10 @@ impl App {
                 Cmd::Tell(tone, text) => self.say(tone, text),
                 Cmd::Open(layer) => self.layers.push(*layer),
                 Cmd::Artifacts(path) => self.show_artifacts(path),
+                Cmd::Repository(id) => {
+                    self.repositories.show(id);
+                    self.go(ScreenId::Repositories);
+                }
                 Cmd::Hooks(path) => self.show_hooks(path),
                 Cmd::Deliveries(hook) => self.show_deliveries(|screen, env| screen.choose(hook, env)),
                 Cmd::DeliveriesOf(event) => self.show_deliveries(|screen, env| screen.choose_event(event, env)),

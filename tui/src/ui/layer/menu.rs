@@ -52,6 +52,11 @@ impl Menu {
         Self::new(title, texts.into_iter().map(item).collect())
     }
 
+    /// One more choice at the end.
+    pub(crate) fn add(&mut self, item: Item) {
+        self.items.push(item);
+    }
+
     pub(super) fn key(&mut self, key: Key) -> Step {
         if let Some(at) = self.items.iter().position(|item| item.key == Some(key)) {
             self.at = at;

@@ -44,14 +44,18 @@ fn entries(keymap: Keymap) -> impl Iterator<Item = Entry> {
 
 /// Commands that want something behind their words.
 const WITH_MORE: &[(&str, &str)] = &[
+    ("hook show", "deliveries of a hook: its number"),
+    ("repo show", "a repository: OWNER/NAME"),
+    ("delivery list --event", "deliveries of one event"),
     ("connect", "speak to another daemon: PATH or URL"),
     ("theme", "default, mono, high-contrast, light, dark, or one of your own"),
 ];
 
 /// Whether a line is such a command with what it wants.
 fn takes_more(line: &str) -> bool {
-    line.split_once(' ')
-        .is_some_and(|(word, rest)| !rest.trim().is_empty() && WITH_MORE.iter().any(|(known, _)| *known == word))
+    WITH_MORE
+        .iter()
+        .any(|(known, _)| line.strip_prefix(known).is_some_and(|rest| rest.starts_with(' ') && !rest.trim().is_empty()))
 }
 
 impl Palette {
@@ -129,8 +133,8 @@ impl Palette {
             text(buf, at(25), entry.title, if here { role } else { Role::Muted });
         }
         if found.is_empty() && inner.height > 2 {
-            let word = self.line.text().split(' ').next().unwrap_or_default();
-            match WITH_MORE.iter().find(|(known, _)| known.starts_with(word)) {
+            let typed = self.line.text().trim_end();
+            match WITH_MORE.iter().find(|(known, _)| known.starts_with(typed) || typed.starts_with(known)) {
                 Some((known, what)) => text(buf, row(2), &format!("  {known:<22} {what}"), Role::Text),
                 None => text(buf, row(2), "no such command; Esc closes", Role::Warn),
             };

@@ -5,6 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Column, Feed, List, Row, feed::Load};
 use crate::ui::{
+    net::Kind,
     view::{Role, centred, fit_left, text, width, wrapped},
     world::World,
 };
@@ -158,7 +159,13 @@ fn nothing<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf:
     let filtered = !feed.list.rows().is_empty();
     match &feed.load {
         Load::Failed(problem) if !filtered => {
-            lines.push((Role::Error, format!("Could not show {}.", place.what)));
+            lines.push((
+                Role::Error,
+                match problem.kind {
+                    Kind::Forbidden => format!("403 - you may not see {}; other screens stay usable.", place.what),
+                    _ => format!("Could not show {}.", place.what),
+                },
+            ));
             lines.push(plain(""));
             lines.extend(wrapped(&problem.text, area.width.saturating_sub(4)).iter().map(|line| plain(line)));
             lines.push(plain(""));

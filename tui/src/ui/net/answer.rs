@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use farrier_common::api::{
-    Artifact, Branch, Delivery, DeliveryDetail, Event, Health, Hook, HookEvent, Job, Repository, Run, Status,
+    Artifact, Branch, Delivery, DeliveryDetail, Event, Health, Hook, HookEvent, Job, MetricsSeries, Repository, Run,
+    Status,
 };
 
 /// A part of a list.
@@ -20,6 +21,7 @@ pub(crate) struct Page<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     Status(Box<(Status, Health)>),
+    Series(Box<MetricsSeries>),
     /// A daemon answers now; the path is its log.
     Started(PathBuf),
     Repositories(Page<Repository>),
@@ -39,6 +41,10 @@ pub(crate) enum Answer {
     Recovered(i64),
     Event(Box<Event>),
     Runs(Box<Tree>),
+    /// Path and query of a signed address.
+    Signed(String),
+    /// Lines about what is inside of something.
+    Content(Vec<String>),
     /// How far a download is.
     Progress {
         have: u64,

@@ -25,6 +25,8 @@ pub(crate) struct NewHook {
 pub(crate) enum Ask {
     /// What the daemon says of itself, and what is wrong with it.
     Status,
+    /// The last minute of the daemon.
+    Series,
     /// A daemon for this user, when there is none.
     StartDaemon(Box<Starter>),
     /// All repositories that the caller sees.
@@ -74,6 +76,14 @@ pub(crate) enum Ask {
     /// Runs, their jobs and their artifacts.
     Runs(RepositoryPath),
     DeleteArtifacts(RepositoryPath, Vec<i64>),
+    /// An address of an artifact's bytes that needs no credentials.
+    SignedAddress(RepositoryPath, i64),
+    /// What is inside of an artifact that is a zip file.
+    ZipContent {
+        repo: RepositoryPath,
+        id: i64,
+        name: String,
+    },
     Download {
         repo: RepositoryPath,
         id: i64,
@@ -123,6 +133,7 @@ impl Ask {
     pub(crate) fn doing(&self) -> String {
         match self {
             Self::Status => "asking for the status".to_owned(),
+            Self::Series => "asking for the last minute".to_owned(),
             Self::StartDaemon(starter) => format!("starting {}", starter.program.display()),
             Self::Repositories => "listing repositories".to_owned(),
             Self::CreateRepository { owner, wanted } => format!("making {owner}/{}", wanted.name),
@@ -148,6 +159,8 @@ impl Ask {
             Self::Redeliver(ids) => format!("delivering {} again", ids.len()),
             Self::Events { .. } => "following events".to_owned(),
             Self::Runs(path) => format!("listing runs of {path}"),
+            Self::SignedAddress(_, id) => format!("asking for the address of artifact {id}"),
+            Self::ZipContent { name, .. } => format!("looking into {name}"),
             Self::DeleteArtifacts(_, ids) if ids.len() == 1 => format!("deleting artifact {}", ids[0]),
             Self::DeleteArtifacts(_, ids) => format!("deleting {} artifacts", ids.len()),
             Self::Download { name, .. } => format!("downloading {name}"),

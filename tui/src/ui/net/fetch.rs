@@ -9,7 +9,7 @@ use farrier_common::{
 use indicatif::ProgressBar;
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Existing, Page, answer::Tree, archive, checks, deliveries, hooks};
+use super::{Answer, Ask, Existing, Page, answer::Tree, archive, checks, deliveries, hooks, inside};
 use crate::{
     blocking,
     exit::Failure,
@@ -33,6 +33,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
             let status = client.status().await.map_err(failed())?;
             Answer::Status(Box::new((status, client.health().await.map_err(failed())?)))
         }
+        Ask::Series => Answer::Series(Box::new(client.metrics_series().await.map_err(failed())?)),
         // What starts a daemon does not need one.
         Ask::StartDaemon(_) => Answer::Done,
         Ask::Repositories => {
@@ -76,6 +77,15 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         Ask::Events { after } => follow(client, after, part).await.map_err(failed())?,
         Ask::Runs(path) => Answer::Runs(Box::new(tree(client, &path).await.map_err(failed())?)),
         Ask::DeleteArtifacts(path, ids) => delete_artifacts(client, &path, ids).await.map_err(failed())?,
+        Ask::SignedAddress(repo, id) => {
+            Answer::Signed(client.artifact_location(&repo, id).await.map_err(failed())?.target().to_owned())
+        }
+        Ask::ZipContent { repo, id, .. } => {
+            let artifact = client.artifact(&repo, id).await.map_err(failed())?;
+            let size = u64::try_from(artifact.size_in_bytes).unwrap_or_default();
+            let url = client.artifact_location(&repo, id).await.map_err(failed())?;
+            Answer::Content(inside::list(client, &url, size).await?)
+        }
         Ask::Download { repo, id, existing, .. } => {
             let artifact = client.artifact(&repo, id).await.map_err(failed())?;
             download(client, &repo, &artifact, existing, part).await?

@@ -11,6 +11,7 @@ mod checks;
 mod deliveries;
 mod fetch;
 mod hooks;
+mod inside;
 mod lane;
 
 use std::{collections::HashMap, path::PathBuf, time::Duration};

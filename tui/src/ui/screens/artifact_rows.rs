@@ -3,7 +3,7 @@
 //! The tree is flattened: what is folded is not there. An artifact does not say which job made it,
 //! so that jobs and artifacts stand side by side below their run.
 
-use std::collections::HashSet;
+use std::{cmp::Ordering, collections::HashSet};
 
 use farrier_common::api::{Artifact, Job, Run};
 
@@ -36,8 +36,38 @@ pub(super) enum NodeId {
 /// Soon enough to be worth a sign.
 const EXPIRES_SOON_SECS: i64 = 3_600;
 
+/// How the artifacts of one run are sorted; runs keep their order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// As they were made, the newest first.
+    Made,
+    /// The largest first.
+    Size,
+    /// What expires first, first.
+    Expiry,
+    Name,
+}
+
+impl Order {
+    /// With their places in the menu.
+    pub(super) const ALL: [(usize, &'static str); 4] = [(0, "CREATED"), (1, "SIZE"), (2, "EXPIRY"), (3, "NAME")];
+
+    pub(super) fn of(place: usize) -> Self {
+        [Self::Made, Self::Size, Self::Expiry, Self::Name].get(place).copied().unwrap_or(Self::Made)
+    }
+
+    fn compare(self, a: &Artifact, b: &Artifact) -> Ordering {
+        match self {
+            Self::Made => b.id.cmp(&a.id),
+            Self::Size => b.size_in_bytes.cmp(&a.size_in_bytes),
+            Self::Expiry => a.expires_at.cmp(&b.expires_at),
+            Self::Name => a.name.cmp(&b.name),
+        }
+    }
+}
+
 /// The rows of a tree in which the runs in `folded` show only themselves.
-pub(super) fn flatten(tree: &Tree, folded: &HashSet<i64>) -> Vec<Node> {
+pub(super) fn flatten(tree: &Tree, folded: &HashSet<i64>, (order, reversed): (Order, bool)) -> Vec<Node> {
     let mut rows = Vec::new();
     for run in &tree.runs {
         let artifacts = || tree.artifacts.iter().filter(|artifact| artifact.workflow_run.id == run.id);
@@ -49,7 +79,9 @@ pub(super) fn flatten(tree: &Tree, folded: &HashSet<i64>) -> Vec<Node> {
         });
         if !folded.contains(&run.id) {
             rows.extend(tree.jobs.iter().filter(|job| job.run_id == run.id).cloned().map(Node::Job));
-            rows.extend(artifacts().cloned().map(Node::Artifact));
+            let mut sorted: Vec<&Artifact> = artifacts().collect();
+            sorted.sort_by(|a, b| if reversed { order.compare(b, a) } else { order.compare(a, b) });
+            rows.extend(sorted.into_iter().cloned().map(Node::Artifact));
         }
     }
     rows

@@ -11,21 +11,24 @@ use farrier_common::{
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    Screen, ScreenId,
-    artifact_rows::{Node, NodeId, flatten},
+    Screen, ScreenId, artifact_pane,
+    artifact_rows::{Node, NodeId, Order, flatten},
     repositories::path,
     sortable,
 };
 use crate::{
     output::human_bytes,
     ui::{
+        key::Key,
         keymap::{Action, Scope},
-        layer::{Confirm, Layer, Menu},
+        layer::{
+            Confirm, Layer, Menu, Reader,
+            menu::{Item, Pick},
+        },
         list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
         net::{Answer, Ask, Existing, Page, Problem, Tree},
-        view::{Role, rule, text, wrapped},
-        words,
-        world::{Env, World},
+        view::{Role, rule, text},
+        world::{Cmd, Env, World},
     },
 };
 
@@ -38,6 +41,8 @@ pub(crate) struct Artifacts {
     tree: Feed<Node>,
     all: Tree,
     folded: HashSet<i64>,
+    /// How the artifacts of a run are sorted, and whether that is reversed.
+    order: (Order, bool),
 }
 
 impl Default for Artifacts {
@@ -48,6 +53,7 @@ impl Default for Artifacts {
             tree: Feed::new(List::default()),
             all: Tree::default(),
             folded: HashSet::new(),
+            order: (Order::Made, false),
         }
     }
 }
@@ -65,13 +71,6 @@ impl Artifacts {
         self.refresh(env);
     }
 
-    fn here(&self) -> Option<&Artifact> {
-        match self.tree.list.current()? {
-            Node::Artifact(artifact) => Some(artifact),
-            Node::Run { .. } | Node::Job(_) => None,
-        }
-    }
-
     /// The marked artifacts, or the one under the cursor.
     fn targets(&self) -> Vec<&Artifact> {
         let rows = self.tree.list.targets().into_iter();
@@ -80,6 +79,10 @@ impl Artifacts {
             Node::Run { .. } | Node::Job(_) => None,
         })
         .collect()
+    }
+
+    fn arrange(&mut self) {
+        self.tree.list.replace(flatten(&self.all, &self.folded, self.order));
     }
 
     fn fold(&mut self) {
@@ -92,7 +95,7 @@ impl Artifacts {
         if !self.folded.remove(&run) {
             self.folded.insert(run);
         }
-        self.tree.list.replace(flatten(&self.all, &self.folded));
+        self.arrange();
         self.tree.list.select(NodeId::Run(run));
     }
 
@@ -144,9 +147,25 @@ impl Artifacts {
             ('i', "id", each(|one| one.id.to_string())),
             ('n', "name", each(|one| one.name.clone())),
             ('h', "sha256", each(|one| one.digest.trim_start_matches("sha256:").to_owned())),
-            ('u', "address", each(|one| one.archive_download_url.clone())),
+            ('a', "address", each(|one| one.archive_download_url.clone())),
         ];
-        env.open(Layer::Menu(Menu::copies("Copy", texts)));
+        let mut menu = Menu::copies("Copy", texts);
+        if let (Some(repo), [one]) = (self.of.clone(), targets.as_slice()) {
+            menu.add(Item {
+                key: Some(Key::Char('u')),
+                title: "signed address that needs no credentials".to_owned(),
+                off: one.expired.then(|| "it has no bytes any more".to_owned()),
+                pick: Pick::Do(Cmd::Ask(Ask::SignedAddress(repo, one.id))),
+            });
+        }
+        env.open(Layer::Menu(menu));
+    }
+
+    /// Asks what is inside of the artifact under the cursor.
+    fn look_inside(&self, env: &mut Env) {
+        if let (Some(repo), Some(Node::Artifact(artifact))) = (self.of.clone(), self.tree.list.current()) {
+            env.ask(Ask::ZipContent { repo, id: artifact.id, name: artifact.name.clone() });
+        }
     }
 
     fn deleted(&mut self, each: &[(i64, Option<String>)], env: &mut Env) {
@@ -163,40 +182,6 @@ impl Artifacts {
         }
         self.tree.stop(env);
         self.refresh(env);
-    }
-
-    fn detail(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        let mut lines: Vec<(Role, String)> = Vec::new();
-        if let Some(artifact) = self.here() {
-            lines.push((Role::Title, artifact.name.clone()));
-            lines.push((Role::Text, format!("id       {}   run {}", artifact.id, artifact.workflow_run.id)));
-            let bytes = words::count(artifact.size_in_bytes);
-            lines.push((Role::Text, format!("size     {} ({bytes})", human_bytes(artifact.size_in_bytes))));
-            lines.push((Role::Text, format!("digest   {}", artifact.digest)));
-            lines.push((Role::Text, format!("created  {}", words::stamp(&artifact.created_at))));
-            let left = words::until(&artifact.expires_at, world.wall);
-            lines.push((Role::Text, format!("expires  {}  ({left})", words::stamp(&artifact.expires_at))));
-        } else if let Some(Node::Run { run, artifacts, bytes, .. }) = self.tree.list.current() {
-            lines.push((Role::Title, format!("run {}  {}", run.id, run.display_title)));
-            lines.push((Role::Text, format!("began    {}", words::stamp(&run.started_at))));
-            lines.push((Role::Text, format!("ended    {}", words::stamp(&run.completed_at))));
-            lines.push((Role::Text, format!("commit   {} {}", run.head_branch, run.head_sha)));
-            lines.push((Role::Text, format!("{artifacts} artifacts, {}", human_bytes(*bytes))));
-        }
-        let mut y = area.y;
-        for (role, line) in
-            lines.iter().flat_map(|(role, line)| wrapped(line, area.width).into_iter().map(|l| (*role, l)))
-        {
-            if y >= area.bottom() {
-                return;
-            }
-            text(buf, Rect { y, height: 1, ..area }, &line, role);
-            y += 1;
-        }
-        if !world.transfers.is_empty() && y + 1 < area.bottom() {
-            let rest = Rect { y: y + 1, height: area.bottom() - y - 1, ..area };
-            world.transfers.draw(world.now, rest, buf);
-        }
     }
 
     fn fail(&mut self, ask: &Ask, problem: &Problem) {
@@ -252,6 +237,11 @@ impl Screen for Artifacts {
             (Action::Download, true) => self.download(env),
             (Action::Delete, true) => self.delete(env),
             (Action::Copy, true) => self.copy(env),
+            (Action::Inside, true) => self.look_inside(env),
+            (Action::Reverse, true) => {
+                self.order.1 = !self.order.1;
+                self.arrange();
+            }
             (Action::Back, true) => {
                 if !self.tree.list.clear_one() {
                     self.tree.stop(env);
@@ -260,7 +250,6 @@ impl Screen for Artifacts {
                 }
             }
             (Action::Back, false) => return self.places.list.clear_one(),
-            (Action::Sort | Action::Reverse, true) => return true,
             (action, true) => return self.tree.list.act(action),
             (action, false) => return self.places.list.act(action),
         }
@@ -278,8 +267,8 @@ impl Screen for Artifacts {
             Action::Download if self.targets().iter().any(|artifact| artifact.expired) => {
                 Some("an expired artifact has no bytes".to_owned())
             }
-            Action::Sort | Action::Reverse if self.of.is_some() => {
-                Some("a tree keeps the order of its runs".to_owned())
+            Action::Inside if !matches!(self.tree.list.current(), Some(Node::Artifact(one)) if !one.expired) => {
+                Some("no artifact with bytes here".to_owned())
             }
             _ => None,
         }
@@ -287,6 +276,17 @@ impl Screen for Artifacts {
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
         match (ask, result) {
+            (Ask::SignedAddress(..), Ok(Answer::Signed(target))) => {
+                let root = env.world.status.as_ref().map_or("", |status| status.root_url.trim_end_matches('/'));
+                let address = format!("{root}{target}");
+                let text = format!("Whoever has it can read the artifact, for a while.\n\n{address}");
+                env.want(Cmd::Copy(address, "signed address".to_owned()));
+                env.open(Layer::Reader(Reader::new("Copied: signed address", text)));
+            }
+            (Ask::ZipContent { name, .. }, Ok(Answer::Content(lines))) => {
+                let text = if lines.is_empty() { "there is nothing in it".to_owned() } else { lines.join("\n") };
+                env.open(Layer::Reader(Reader::new(format!("Inside of {name}"), text)));
+            }
             (Ask::DeleteArtifacts(..), Ok(Answer::Each(each))) => self.deleted(each, env),
             (Ask::Repositories, Ok(Answer::Repositories(page))) if self.places.awaits(ask) => {
                 self.places.take(page.clone(), env.world.now);
@@ -297,7 +297,7 @@ impl Screen for Artifacts {
                     self.folded = tree.runs.iter().skip(3).map(|run| run.id).collect();
                 }
                 self.all = (**tree).clone();
-                let items = flatten(&self.all, &self.folded);
+                let items = flatten(&self.all, &self.folded, self.order);
                 let page = Page { total: None, items, last: true };
                 if let Some(Node::Artifact(gone)) = self.tree.take(page, env.world.now) {
                     env.tell(format!("{} was removed", gone.name));
@@ -322,11 +322,16 @@ impl Screen for Artifacts {
     }
 
     fn sortable(&self) -> Vec<(usize, &'static str)> {
-        if self.of.is_some() { Vec::new() } else { sortable::<Repository>() }
+        if self.of.is_some() { Order::ALL.to_vec() } else { sortable::<Repository>() }
     }
 
     fn sort(&mut self, column: usize) {
-        self.places.list.set_sort(column);
+        if self.of.is_some() {
+            self.order = (Order::of(column), false);
+            self.arrange();
+        } else {
+            self.places.list.set_sort(column);
+        }
     }
 
     fn click(&mut self, x: u16, y: u16, _: &mut Env) {
@@ -366,7 +371,7 @@ impl Screen for Artifacts {
             for y in area.y..area.bottom() {
                 text(buf, Rect { x: left.right(), y, width: 1, height: 1 }, "│", Role::Muted);
             }
-            self.detail(world, right, buf);
+            artifact_pane::draw(self.tree.list.current(), world, right, buf);
         } else if area.height >= 18 {
             let below = 7;
             let top = Rect { height: area.height - below - 1, ..area };
@@ -374,7 +379,7 @@ impl Screen for Artifacts {
             rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
             let rest = Rect { y: top.bottom() + 1, height: below, ..area };
             if world.transfers.is_empty() {
-                self.detail(world, rest, buf);
+                artifact_pane::draw(self.tree.list.current(), world, rest, buf);
             } else {
                 world.transfers.draw(world.now, rest, buf);
             }

@@ -2,134 +2,95 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use farrier_common::api::{Event, Health, Status};
+use farrier_common::{
+    api::{Event, Health, Hook, MetricsSeries, Status},
+    client::HookPlace,
+};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId};
+use super::{Screen, ScreenId, dashboard_parts as parts};
 use crate::{
     output::human_bytes,
     ui::{
         keymap::{Action, Scope},
         list::feed::Load,
         net::{Answer, Ask, Problem},
-        view::{Role, rule, text, wrapped},
+        view::{Role, text, wrapped},
         words,
-        world::{Env, World},
+        world::{Cmd, Env, World},
     },
 };
 
 const PACE: Duration = Duration::from_secs(2);
+/// Hooks are many; whether one fails is not news every second.
+const HOOKS_EVERY: Duration = Duration::from_secs(10);
 /// Events that are kept to be looked at.
 const EVENTS_MAX: usize = 200;
-/// Above this the disk is a problem.
-const DISK_FULL_PERCENT: i64 = 90;
 
 #[derive(Debug, Default)]
 pub(crate) struct Dashboard {
-    now: Option<(Status, Health)>,
+    pub(super) now: Option<(Status, Health)>,
+    /// None for those who may not see it.
+    pub(super) series: Option<MetricsSeries>,
+    failing: Vec<Hook>,
+    hooks_at: Option<Duration>,
     load: Load,
     /// What happened since the program began, the newest first.
-    events: VecDeque<Event>,
+    pub(super) events: VecDeque<Event>,
     following: bool,
+    /// The row under the cursor: problems first, then events.
+    at: usize,
+}
+
+/// Something that is wrong, and the hook that it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) text: String,
+    hook: Option<u64>,
 }
 
 impl Dashboard {
-    fn happenings(&self, area: Rect, buf: &mut Buffer) {
-        if area.height < 2 {
-            return;
-        }
-        rule(buf, Rect { height: 1, ..area }, "Events (live)");
-        if self.events.is_empty() {
-            text(buf, Rect { y: area.y + 1, height: 1, ..area }, " nothing since this program began", Role::Muted);
-        }
-        for (event, y) in self.events.iter().zip(area.y + 1..area.bottom()) {
-            let kind = format!("{} {}", event.kind, event.action);
-            let about = event.r#ref.trim_start_matches("refs/heads/").trim_start_matches("refs/tags/");
-            let line =
-                format!(" {}  {kind:<22} {}  {about} {}", words::clock(&event.at), event.repository, event.actor);
-            text(buf, Rect { y, height: 1, ..area }, &line, Role::Text);
-        }
-    }
-
-    fn problems(&self) -> Vec<String> {
+    pub(super) fn troubles(&self) -> Vec<Trouble> {
         let Some((status, health)) = &self.now else { return Vec::new() };
-        let mut problems = health.problems.clone();
-        let disk = &status.disk;
-        let used = words::percent(disk.total_bytes - disk.free_bytes, disk.total_bytes);
-        if used >= DISK_FULL_PERCENT {
-            problems.push(format!("the disk is {used} % full, {} are free", human_bytes(disk.free_bytes)));
+        let plain = |text: String| Trouble { text, hook: None };
+        let mut troubles: Vec<Trouble> = health.problems.iter().cloned().map(plain).collect();
+        let used = words::percent(status.disk.total_bytes - status.disk.free_bytes, status.disk.total_bytes);
+        if used >= parts::DISK_FULL_PERCENT {
+            troubles
+                .push(plain(format!("the disk is {used} % full, {} are free", human_bytes(status.disk.free_bytes))));
         }
-        problems
+        troubles.extend(self.failing.iter().map(|hook| {
+            let why = if hook.disabled_reason.is_empty() {
+                format!("failed {} times in a row", words::count(hook.failures))
+            } else {
+                format!("is off: {}", hook.disabled_reason)
+            };
+            Trouble { text: format!("hook {} {why}   {}", hook.id, hook.url), hook: u64::try_from(hook.id).ok() }
+        }));
+        troubles
     }
-}
 
-/// A name and what there is to say about it.
-type Fact = (Role, &'static str, String);
-
-fn now(status: &Status) -> Vec<Fact> {
-    let listeners = status.listeners.iter().map(|one| (Role::Text, "listens", format!("{} {}", one.kind, one.address)));
-    let identity = if status.identity.is_empty() { "nobody" } else { &status.identity };
-    let mut facts = vec![
-        (Role::Text, "version", format!("{}   API {}", status.version, status.api_version)),
-        (Role::Text, "up", words::uptime(status.uptime_secs)),
-        (Role::Text, "address", status.root_url.clone()),
-    ];
-    facts.extend(listeners);
-    facts.push((Role::Accent, "you are", identity.to_owned()));
-    facts.push((Role::Text, "clients", format!("{} connected", words::count(status.connections))));
-    facts.push((Role::Text, "memory", human_bytes(status.resident_bytes)));
-    facts
-}
-
-fn storage(status: &Status, room: u16) -> Vec<Fact> {
-    let disk = &status.disk;
-    let used = disk.total_bytes - disk.free_bytes;
-    let percent = words::percent(used, disk.total_bytes);
-    let role = if percent >= DISK_FULL_PERCENT { Role::Error } else { Role::Text };
-    let cells = usize::from(room.saturating_sub(44).clamp(10, 24));
-    vec![
-        (Role::Text, "store", format!("{}  {}", human_bytes(status.store.size_bytes), status.store.engine)),
-        (
-            role,
-            "disk",
-            format!(
-                "{} {percent} %   {} free",
-                words::bar(used, disk.total_bytes, cells),
-                human_bytes(disk.free_bytes)
-            ),
-        ),
-    ]
-}
-
-/// A heading and facts below it. Answers the row after them.
-fn section(buf: &mut Buffer, area: Rect, y: u16, title: &str, facts: &[Fact]) -> u16 {
-    let row = |y: u16| Rect { y, height: 1, ..area };
-    if y >= area.bottom() {
-        return y;
+    fn rows(&self) -> usize {
+        self.troubles().len() + self.events.len()
     }
-    rule(buf, row(y), title);
-    let mut y = y + 1;
-    for (role, name, value) in facts {
-        for (at, part) in wrapped(value, area.width.saturating_sub(12)).iter().enumerate() {
-            if y >= area.bottom() {
-                return y;
+
+    fn go(&mut self, to: usize) {
+        self.at = to.min(self.rows().saturating_sub(1));
+    }
+
+    /// Opens what the row under the cursor is about.
+    fn open(&self, env: &mut Env) {
+        let troubles = self.troubles();
+        match troubles.get(self.at) {
+            Some(Trouble { hook: Some(hook), .. }) => env.want(Cmd::Deliveries(Some(*hook))),
+            Some(_) => env.tell("this is about the whole daemon"),
+            None => {
+                if let Some(event) = self.events.get(self.at - troubles.len()) {
+                    env.want(Cmd::Repository(event.repository_id));
+                }
             }
-            text(
-                buf,
-                Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..row(y) },
-                if at == 0 { name } else { "" },
-                Role::Muted,
-            );
-            text(
-                buf,
-                Rect { x: area.x + 11.min(area.width), width: area.width.saturating_sub(11), ..row(y) },
-                part,
-                *role,
-            );
-            y += 1;
         }
     }
-    y
 }
 
 impl Screen for Dashboard {
@@ -138,7 +99,7 @@ impl Screen for Dashboard {
     }
 
     fn scopes(&self, _: &World) -> Vec<Scope> {
-        vec![Scope::Dashboard, Scope::Everywhere]
+        vec![Scope::Dashboard, Scope::Moves, Scope::Everywhere]
     }
 
     fn entered(&mut self, env: &mut Env) {
@@ -150,6 +111,11 @@ impl Screen for Dashboard {
             self.load = Load::Asked(env.world.now);
         }
         env.ask(Ask::Status);
+        env.ask(Ask::Series);
+        if self.hooks_at.is_none_or(|at| env.world.now >= at + HOOKS_EVERY) {
+            self.hooks_at = Some(env.world.now);
+            env.ask(Ask::Hooks(HookPlace::Admin));
+        }
         if !std::mem::replace(&mut self.following, true) {
             env.ask(Ask::Events { after: self.events.front().map(|event| event.id) });
         }
@@ -159,8 +125,22 @@ impl Screen for Dashboard {
         Some(PACE)
     }
 
-    fn act(&mut self, _: Action, _: &mut Env) -> bool {
-        false
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open => self.open(env),
+            Action::Down => self.go(self.at + 1),
+            Action::Up => self.go(self.at.saturating_sub(1)),
+            Action::First => self.go(0),
+            Action::Last => self.go(usize::MAX),
+            Action::PageDown | Action::HalfDown => self.go(self.at + 10),
+            Action::PageUp | Action::HalfUp => self.go(self.at.saturating_sub(10)),
+            _ => return false,
+        }
+        true
+    }
+
+    fn off(&self, action: Action) -> Option<String> {
+        (action == Action::Open && self.rows() == 0).then(|| "nothing here".to_owned())
     }
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
@@ -169,7 +149,17 @@ impl Screen for Dashboard {
                 self.now = Some((**now).clone());
                 self.load = Load::Done(env.world.now);
             }
+            (Ask::Series, Ok(Answer::Series(series))) => self.series = Some((**series).clone()),
+            (Ask::Series, Err(_)) => self.series = None,
+            (Ask::Hooks(HookPlace::Admin), Ok(Answer::Hooks(hooks))) => {
+                let failing = |hook: &&Hook| hook.failures > 0 || !hook.disabled_reason.is_empty();
+                self.failing = hooks.iter().filter(failing).cloned().collect();
+            }
             (Ask::Events { .. }, Ok(Answer::Event(event))) => {
+                // The cursor stays on its row while others come above it.
+                if self.at > self.troubles().len() {
+                    self.at += 1;
+                }
                 self.events.push_front((**event).clone());
                 self.events.truncate(EVENTS_MAX);
             }
@@ -177,6 +167,7 @@ impl Screen for Dashboard {
             (Ask::Status, Err(problem)) => self.load = Load::Failed(problem.clone()),
             _ => {}
         }
+        self.go(self.at);
     }
 
     fn problem(&self) -> Option<&Problem> {
@@ -187,8 +178,8 @@ impl Screen for Dashboard {
     }
 
     fn standing(&self, world: &World) -> String {
-        let state = if world.paused { "stands still" } else { "every 2 s" };
-        match self.problems().len() {
+        let state = if world.paused { "stands still" } else { "live" };
+        match self.troubles().len() {
             0 => format!("{state}  no problems"),
             1 => format!("{state}  1 problem"),
             n => format!("{state}  {n} problems"),
@@ -196,34 +187,14 @@ impl Screen for Dashboard {
     }
 
     fn draw(&self, _: &World, area: Rect, buf: &mut Buffer) {
-        let Some((status, _)) = &self.now else {
-            if let Load::Failed(problem) = &self.load {
-                let lines = wrapped(&problem.text, area.width.saturating_sub(4));
-                for ((at, line), y) in lines.iter().enumerate().zip(area.y + 1..area.bottom()) {
-                    let role = if at == 0 { Role::Error } else { Role::Text };
-                    text(buf, Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 }, line, role);
-                }
-            }
-            return;
-        };
-        let problems = self.problems();
-        let facts: Vec<Fact> = if problems.is_empty() {
-            vec![(Role::Ok, "none", "the daemon says that all is well".to_owned())]
-        } else {
-            problems.into_iter().map(|problem| (Role::Error, "!", problem)).collect()
-        };
-        if area.width >= 110 {
-            let left = Rect { width: area.width / 2 - 1, ..area };
-            let right = Rect { x: left.right() + 2, width: area.width - left.width - 2, ..area };
-            let y = section(buf, left, area.y, "Now", &now(status));
-            let y = section(buf, left, y + 1, "Storage", &storage(status, left.width));
-            section(buf, left, y + 1, "Problems", &facts);
-            self.happenings(right, buf);
-        } else {
-            let y = section(buf, area, area.y, "Now", &now(status));
-            let y = section(buf, area, y, "Storage", &storage(status, area.width));
-            let y = section(buf, area, y, "Problems", &facts);
-            self.happenings(Rect { y, height: area.bottom().saturating_sub(y), ..area }, buf);
+        if self.now.is_some() {
+            return parts::draw(self, self.at, area, buf);
+        }
+        let Load::Failed(problem) = &self.load else { return };
+        let lines = wrapped(&problem.text, area.width.saturating_sub(4));
+        for ((at, line), y) in lines.iter().enumerate().zip(area.y + 1..area.bottom()) {
+            let role = if at == 0 { Role::Error } else { Role::Text };
+            text(buf, Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 }, line, role);
         }
     }
 }

@@ -3,17 +3,21 @@
 //! A screen is state: keys become actions, answers change it, drawing reads it. It neither waits nor
 //! asks by itself; what it wants goes through its [`Env`].
 
+mod artifact_pane;
 mod artifact_rows;
 mod artifacts;
 mod branch_form;
 mod dashboard;
+mod dashboard_parts;
 mod deliveries;
 mod delivery_rows;
 mod delivery_text;
 mod hook_form;
+mod hook_pane;
 mod hook_rows;
 mod hooks;
 mod inspector;
+mod repo_actions;
 mod repo_form;
 mod repo_pane;
 mod repo_rows;

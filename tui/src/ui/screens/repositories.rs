@@ -13,14 +13,10 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Screen, ScreenId, branch_form, repo_form, repo_pane, repo_rows, sortable};
 use crate::ui::{
-    key::Key,
     keymap::{Action, Scope},
-    layer::{
-        Confirm, Layer, Menu,
-        menu::{Item, Pick},
-    },
+    layer::Layer,
     list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
-    net::{Answer, Ask, Existing, Page, Problem, archive_name},
+    net::{Answer, Ask, Page, Problem},
     view::Role,
     view::text,
     world::{Cmd, Env, World},
@@ -91,13 +87,27 @@ impl Repositories {
         self.repos.list.sorted_by().map(|(column, reversed)| ("repositories", column, reversed))
     }
 
-    fn here(&self) -> Option<(&Repository, RepositoryPath)> {
+    /// Puts the cursor on the repository of this name, if it is there.
+    pub(crate) fn show_named(&mut self, name: &str) {
+        let found = self.repos.list.rows().iter().find(|repo| repo.full_name.eq_ignore_ascii_case(name));
+        if let Some(id) = found.map(|repo| repo.id) {
+            self.show(id);
+        }
+    }
+
+    /// Puts the cursor on a repository, now or when it comes.
+    pub(crate) fn show(&mut self, id: i64) {
+        self.in_detail = false;
+        self.repos.list.select(id);
+    }
+
+    pub(super) fn here(&self) -> Option<(&Repository, RepositoryPath)> {
         let repo = self.repos.list.current()?;
         Some((repo, path(repo)?))
     }
 
     /// What an action is about: in the list a mark counts before the cursor.
-    fn target(&self) -> Option<(&Repository, RepositoryPath)> {
+    pub(super) fn target(&self) -> Option<(&Repository, RepositoryPath)> {
         if self.in_detail {
             return self.here();
         }
@@ -105,7 +115,7 @@ impl Repositories {
         Some((repo, path(repo)?))
     }
 
-    fn on_branches(&self) -> bool {
+    pub(super) fn on_branches(&self) -> bool {
         self.in_detail && self.part == Part::Branches
     }
 
@@ -126,84 +136,6 @@ impl Repositories {
             self.branches_of = Some(path.clone());
             self.branches.ask(Ask::Branches(path), env);
         }
-    }
-
-    fn copy(&self, env: &mut Env) {
-        let Some((repo, path)) = self.target() else { return };
-        let mut texts = vec![
-            ('h', "https", repo.clone_url.clone()),
-            ('s', "ssh", repo.ssh_url.clone()),
-            ('n', "name", path.to_string()),
-            ('j', "JSON", serde_json::to_string(repo).unwrap_or_default()),
-        ];
-        if let Some(branch) = self.branches.list.current().filter(|_| self.on_branches()) {
-            texts.extend([('b', "branch", branch.name.clone()), ('c', "commit", branch.commit.id.clone())]);
-        }
-        env.open(Layer::Menu(Menu::copies("Copy", texts)));
-    }
-
-    fn delete(&self, env: &mut Env) {
-        let Some((repo, path)) = self.target() else { return };
-        let mut lines = vec![format!(
-            "{}, {}, default branch {}",
-            crate::output::human_bytes(repo_rows::bytes(repo)),
-            if repo.private { "private" } else { "public" },
-            if repo.default_branch.is_empty() { "none" } else { &repo.default_branch },
-        )];
-        lines.push(
-            "Its branches, its hooks and the artifacts of its runs go with it. This cannot be undone.".to_owned(),
-        );
-        let ask = Ask::DeleteRepository(path.clone());
-        let title = format!("Delete repository {path}");
-        env.open(Layer::Confirm(Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world)));
-    }
-
-    /// Offers the forms of an archive: of the branch under the cursor, or of the default one.
-    fn archive(&self, env: &mut Env) {
-        let Some((repo, path)) = self.target() else { return };
-        let branch = self.branches.list.current().filter(|_| self.on_branches());
-        let reference = branch.map_or(&repo.default_branch, |branch| &branch.name);
-        let item = |(key, format): (char, &'static str)| Item {
-            key: Some(Key::Char(key)),
-            title: archive_name(&path, reference, format),
-            off: None,
-            pick: Pick::Do(Cmd::Ask(Ask::Archive {
-                repo: path.clone(),
-                reference: reference.clone(),
-                format,
-                existing: Existing::Keep,
-            })),
-        };
-        let items = [('z', "zip"), ('g', "tar.gz"), ('b', "bundle")].map(item).to_vec();
-        env.open(Layer::Menu(Menu::new(format!("Archive of {reference}"), items)));
-    }
-
-    fn cancel_migration(&self, env: &mut Env) {
-        let Some((_, path)) = self.target() else { return };
-        let lines = vec![
-            "What was fetched so far is removed, and the name is free again.".to_owned(),
-            "The source does not notice.".to_owned(),
-        ];
-        let ask = Ask::DeleteRepository(path.clone());
-        let question = Confirm::simple(format!("Cancel the migration of {path}"), lines, "Stop it", ask, env.world);
-        env.open(Layer::Confirm(question));
-    }
-
-    fn delete_branch(&self, env: &mut Env) {
-        let (Some((_, path)), Some(branch)) = (self.here(), self.branches.list.current()) else { return };
-        let lines = vec![
-            format!("{} at {}", branch.name, branch.commit.id),
-            format!("last commit by {}", branch.commit.author.name),
-            "Commits that no other branch or tag has are lost after a while.".to_owned(),
-        ];
-        let ask = Ask::DeleteBranch(path, branch.name.clone());
-        env.open(Layer::Confirm(Confirm::simple(
-            format!("Delete branch {}", branch.name),
-            lines,
-            "Delete",
-            ask,
-            env.world,
-        )));
     }
 
     fn back(&mut self) -> bool {

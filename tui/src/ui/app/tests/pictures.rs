@@ -19,6 +19,8 @@ pub(super) const SCENES: [Scene; 15] = [
     ("dashboard", |story| {
         story.keys("1");
         story.answer(|ask| *ask == Ask::Status, Ok(status()));
+        story.answer(|ask| *ask == Ask::Series, Ok(series()));
+        story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
     }),
     ("artifacts", |story| {
         story.keys("o");

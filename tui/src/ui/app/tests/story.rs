@@ -186,6 +186,17 @@ pub(super) fn status() -> Answer {
     Answer::Status(Box::new((status, health)))
 }
 
+pub(super) fn series() -> Answer {
+    Answer::Series(Box::new(farrier_common::api::MetricsSeries {
+        requests: (0..60).map(|second| 30 + second * 7 % 23).collect(),
+        delivered: (0..60).map(|second| i64::from(second % 7 == 0) * 3).collect(),
+        failed: (0..60).map(|second| i64::from(second == 41)).collect(),
+        p50_micros: 2_048,
+        p99_micros: 16_384,
+        uploads: 2,
+    }))
+}
+
 pub(super) fn tree() -> Answer {
     let run = |id: i64, conclusion: &str| Run {
         id,

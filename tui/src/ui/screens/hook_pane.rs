@@ -1,0 +1,83 @@
+//! One hook in detail.
+
+use farrier_common::api::Hook;
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::hook_rows;
+use crate::ui::{
+    view::{Role, text, wrapped},
+    words,
+    world::World,
+};
+
+/// What there is to say of a hook.
+fn facts(hook: &Hook, world: &World) -> Vec<(Role, &'static str, String)> {
+    let set = |is: bool| if is { "set" } else { "none" };
+    let mut facts = vec![
+        (Role::Text, "url", hook.url.clone()),
+        (Role::Text, "type", format!("{}   content {}", hook.r#type, hook.content_type)),
+        (Role::Text, "events", hook_rows::events(hook)),
+        (
+            Role::Text,
+            "branches",
+            if hook.branch_filter.is_empty() { "all".to_owned() } else { hook.branch_filter.clone() },
+        ),
+        (
+            Role::Text,
+            "secret",
+            format!("{}   auth header {}", set(hook.has_secret), set(hook.has_authorization_header)),
+        ),
+    ];
+    if let Some(at) = &hook.last_delivery_at {
+        let status = if hook.last_status == 0 { "no answer".to_owned() } else { hook.last_status.to_string() };
+        let role = if (200..300).contains(&hook.last_status) { Role::Ok } else { Role::Error };
+        facts.push((
+            role,
+            "last",
+            format!("{status}, {} ago, {} failed in a row", words::age(at, world.wall), hook.failures),
+        ));
+    }
+    if let Some(from) = hook.copied_from {
+        facts.push((Role::Text, "from", format!("a copy of default hook {from}")));
+    }
+    if !hook.disabled_reason.is_empty() {
+        facts.push((Role::Error, "off", hook.disabled_reason.clone()));
+    }
+    if let Some(warning) = &hook.warning {
+        facts.push((Role::Warn, "warning", warning.clone()));
+    }
+    facts.push((
+        Role::Muted,
+        "changed",
+        format!("{}   made {}", words::stamp(&hook.updated_at), words::stamp(&hook.created_at)),
+    ));
+    facts
+}
+
+/// Draws a hook in detail.
+pub(super) fn draw(hook: &Hook, world: &World, area: Rect, buf: &mut Buffer) {
+    let on = if hook.active { "on" } else { "off" };
+    text(
+        buf,
+        Rect { height: 1, ..area },
+        &format!("hook {}   {}   {on}   {}", hook.id, hook_rows::kind(hook), hook.name),
+        Role::Title,
+    );
+    let mut y = area.y + 1;
+    for (role, name, value) in facts(hook, world) {
+        for (at, part) in wrapped(&value, area.width.saturating_sub(11)).iter().enumerate() {
+            if y >= area.bottom() {
+                return;
+            }
+            let line = Rect { y, height: 1, ..area };
+            text(buf, line, if at == 0 { name } else { "" }, Role::Muted);
+            text(
+                buf,
+                Rect { x: area.x + 10.min(area.width), width: area.width.saturating_sub(10), ..line },
+                part,
+                role,
+            );
+            y += 1;
+        }
+    }
+}

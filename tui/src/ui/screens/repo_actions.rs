@@ -1,0 +1,92 @@
+//! What can be done with a repository or a branch, each with its question or its menu.
+
+use super::{repo_rows, repositories::Repositories};
+use crate::ui::{
+    key::Key,
+    layer::{
+        Confirm, Layer, Menu,
+        menu::{Item, Pick},
+    },
+    net::{Ask, Existing, archive_name},
+    world::{Cmd, Env},
+};
+
+impl Repositories {
+    pub(super) fn copy(&self, env: &mut Env) {
+        let Some((repo, path)) = self.target() else { return };
+        let mut texts = vec![
+            ('h', "https", repo.clone_url.clone()),
+            ('s', "ssh", repo.ssh_url.clone()),
+            ('n', "name", path.to_string()),
+            ('j', "JSON", serde_json::to_string(repo).unwrap_or_default()),
+        ];
+        if let Some(branch) = self.branches.list.current().filter(|_| self.on_branches()) {
+            texts.extend([('b', "branch", branch.name.clone()), ('c', "commit", branch.commit.id.clone())]);
+        }
+        env.open(Layer::Menu(Menu::copies("Copy", texts)));
+    }
+
+    pub(super) fn delete(&self, env: &mut Env) {
+        let Some((repo, path)) = self.target() else { return };
+        let mut lines = vec![format!(
+            "{}, {}, default branch {}",
+            crate::output::human_bytes(repo_rows::bytes(repo)),
+            if repo.private { "private" } else { "public" },
+            if repo.default_branch.is_empty() { "none" } else { &repo.default_branch },
+        )];
+        lines.push(
+            "Its branches, its hooks and the artifacts of its runs go with it. This cannot be undone.".to_owned(),
+        );
+        let ask = Ask::DeleteRepository(path.clone());
+        let title = format!("Delete repository {path}");
+        env.open(Layer::Confirm(Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world)));
+    }
+
+    /// Offers the forms of an archive: of the branch under the cursor, or of the default one.
+    pub(super) fn archive(&self, env: &mut Env) {
+        let Some((repo, path)) = self.target() else { return };
+        let branch = self.branches.list.current().filter(|_| self.on_branches());
+        let reference = branch.map_or(&repo.default_branch, |branch| &branch.name);
+        let item = |(key, format): (char, &'static str)| Item {
+            key: Some(Key::Char(key)),
+            title: archive_name(&path, reference, format),
+            off: None,
+            pick: Pick::Do(Cmd::Ask(Ask::Archive {
+                repo: path.clone(),
+                reference: reference.clone(),
+                format,
+                existing: Existing::Keep,
+            })),
+        };
+        let items = [('z', "zip"), ('g', "tar.gz"), ('b', "bundle")].map(item).to_vec();
+        env.open(Layer::Menu(Menu::new(format!("Archive of {reference}"), items)));
+    }
+
+    pub(super) fn cancel_migration(&self, env: &mut Env) {
+        let Some((_, path)) = self.target() else { return };
+        let lines = vec![
+            "What was fetched so far is removed, and the name is free again.".to_owned(),
+            "The source does not notice.".to_owned(),
+        ];
+        let ask = Ask::DeleteRepository(path.clone());
+        let question = Confirm::simple(format!("Cancel the migration of {path}"), lines, "Stop it", ask, env.world);
+        env.open(Layer::Confirm(question));
+    }
+
+    pub(super) fn delete_branch(&self, env: &mut Env) {
+        let (Some((_, path)), Some(branch)) = (self.here(), self.branches.list.current()) else { return };
+        let lines = vec![
+            format!("{} at {}", branch.name, branch.commit.id),
+            format!("last commit by {}", branch.commit.author.name),
+            "Commits that no other branch or tag has are lost after a while.".to_owned(),
+        ];
+        let ask = Ask::DeleteBranch(path, branch.name.clone());
+        env.open(Layer::Confirm(Confirm::simple(
+            format!("Delete branch {}", branch.name),
+            lines,
+            "Delete",
+            ask,
+            env.world,
+        )));
+    }
+}
