@@ -58,7 +58,10 @@ pub use self::{
         ApiSettings, AttachmentSettings, GitignoreTemplate, LabelTemplate, License, LicenseEntry, RepositorySettings,
         UiSettings,
     },
-    status::{DiskStatus, Health, HealthCheck, ListenerStatus, LogFilter, MetricsSeries, SetLogFilter, Status, StoreStatus, Version},
+    status::{
+        DiskStatus, Health, HealthCheck, ListenerStatus, LogFilter, MetricsSeries, SetLogFilter, Status, StoreStatus,
+        Version,
+    },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},
     tree::{Tree, TreeEntry},

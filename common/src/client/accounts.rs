@@ -4,7 +4,8 @@ use http::Method;
 
 use super::{Call, Client, ClientError, Pages, answer, path::segment};
 use crate::api::{
-    AccessToken, CreateToken, CreateUser, EditUser, Health, LogFilter, MetricsSeries, RenameUser, SetLogFilter, Status, User, Version,
+    AccessToken, CreateToken, CreateUser, EditUser, Health, LogFilter, MetricsSeries, RenameUser, SetLogFilter, Status,
+    User, Version,
 };
 
 impl Client {
