@@ -35,9 +35,9 @@ use crate::{
         sign_in::SignIn,
     },
     store::{
-        Read as _, Store, StoreError, Tx,
+        Store, StoreError, Tx,
         engine::{EngineError, RedbEngine, RedbOptions},
-        keys,
+        secrets,
     },
     tasks::{Tasks, TasksError},
     watching, webhook,
@@ -289,18 +289,8 @@ fn root_url(config: &Config, listeners: &[Listener]) -> String {
 
 /// The daemon's one secret, made at the first start, and the keys derived from it.
 async fn signing_keys(store: &Store, now: Millis) -> Result<Keys, StoreError> {
-    const FIRST: u64 = 1;
-    let fresh = secret::random_bytes::<32>();
-    let root = store
-        .write(async |tx: Tx| {
-            if let Some(key) = tx.get::<rows::SigningKey>(&keys::signing_key(FIRST)).await? {
-                return Ok::<_, StoreError>(key.secret);
-            }
-            let row = rows::SigningKey { secret: fresh.to_vec(), created_ms: now };
-            tx.put(keys::signing_key(FIRST), &row);
-            Ok(row.secret)
-        })
-        .await?;
+    let fresh = rows::SigningKey { secret: secret::random_bytes::<32>().to_vec(), created_ms: now };
+    let root = store.write(async |tx: Tx| secrets::signing_key(&tx, fresh.clone()).await).await?.secret;
     Ok(Keys {
         signed_url: SigningKey::derive(&root, "signed-url"),
         runtime_token: SigningKey::derive(&root, "runtime-token"),

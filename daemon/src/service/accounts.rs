@@ -17,7 +17,7 @@ use crate::{
     app::App,
     clock::Millis,
     model::identity::Identity,
-    store::{Read as _, Store, StoreError, Tx, ids::Kind, keys, owners},
+    store::{Store, StoreError, Tx, ids::Kind, owners},
 };
 
 /// The built-in administrator's number.
@@ -35,7 +35,7 @@ const PASSWORD_MIN_CHARS: usize = 8;
 /// Makes the built-in administrator of a fresh store: a real account, without a password until
 /// one is set.
 pub async fn ensure_administrator(store: &Store, now: Millis) -> Result<(), StoreError> {
-    if store.read().await?.get::<User>(&keys::user(ADMIN_ID)).await?.is_some() {
+    if owners::user(&store.read().await?, ADMIN_ID).await?.is_some() {
         return Ok(());
     }
     let id = store.next_id(Kind::Owner).await?;

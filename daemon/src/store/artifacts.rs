@@ -5,7 +5,7 @@ use farrier_proto::store::{Artifact, ArtifactState, Block, BlockPage, Garbage, R
 use super::{
     Read, StoreError, Tx,
     engine::{Key, Range, Scan},
-    keys,
+    first_time, keys,
 };
 
 /// Blocks in one page of a committed list: keeps a page well below the largest value.
@@ -142,6 +142,16 @@ pub async fn expired(read: &impl Read, now_ms: i64, limit: usize) -> Result<Vec<
 /// Artifacts with an upload that was begun at `until_ms` or before, at most `limit`.
 pub async fn uploads_begun(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<u64>, StoreError> {
     ids_in(read, keys::uploads_started(until_ms), limit).await
+}
+
+/// When the first artifact expires.
+pub async fn first_expiry_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
+    first_time(read, keys::artifact_expiries(i64::MAX)).await
+}
+
+/// When the first of the uploads began that are not finalized.
+pub async fn first_upload_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
+    first_time(read, keys::uploads_started(i64::MAX)).await
 }
 
 async fn ids_in(read: &impl Read, range: Range, limit: usize) -> Result<Vec<u64>, StoreError> {

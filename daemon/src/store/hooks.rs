@@ -8,7 +8,7 @@ use farrier_proto::store::{Hook, HookScope, HookState, Reference};
 use super::{
     Read, StoreError, Tx,
     engine::{Key, Range, Scan},
-    keys,
+    first_time, keys,
 };
 
 /// Most hooks of one place, so that the hooks of one event have a bound: those of its repository,
@@ -89,6 +89,11 @@ pub async fn retire(tx: &Tx, repository: u64, now: i64) -> Result<(), StoreError
         tx.put(keys::hook(row.id), &Hook { retired_ms: now, ..row });
     }
     Ok(())
+}
+
+/// Since when the repository of a hook is gone, of the one whose went first.
+pub async fn first_retired_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
+    first_time(read, keys::retired_hooks(i64::MAX)).await
 }
 
 /// Hooks whose repository went no later than `until_ms`, at most `limit`.

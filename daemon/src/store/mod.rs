@@ -18,6 +18,7 @@ pub mod owners;
 pub mod refs;
 pub mod repositories;
 pub mod runs;
+pub mod secrets;
 pub mod tokens;
 pub mod users;
 pub mod value;
@@ -201,4 +202,10 @@ impl Store {
         })
         .await
     }
+}
+
+/// The time in the first key of `range`, which is of a time index.
+async fn first_time(read: &impl Read, range: Range) -> Result<Option<i64>, StoreError> {
+    let pairs = read.scan_bytes(&Scan::of(range, 1)).await?;
+    Ok(pairs.first().and_then(|(key, _)| keys::leading_time(key)))
 }

@@ -5,7 +5,7 @@ use farrier_proto::store::{Job, Reference, Run, RunStatus};
 use super::{
     Read, StoreError, Tx,
     engine::{Key, Range, Scan},
-    keys,
+    first_time, keys,
 };
 
 /// The run with number `id`.
@@ -99,4 +99,9 @@ pub async fn jobs_of_run(read: &impl Read, run: u64, limit: usize) -> Result<Vec
 pub async fn overdue(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<u64>, StoreError> {
     let pairs = read.scan_bytes(&Scan::of(keys::job_deadlines(until_ms), limit)).await?;
     Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
+}
+
+/// When the first live job is overdue.
+pub async fn first_deadline_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
+    first_time(read, keys::job_deadlines(i64::MAX)).await
 }

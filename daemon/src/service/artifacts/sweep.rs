@@ -14,7 +14,7 @@ use crate::{
     blob::{BlobError, Place},
     clock::Millis,
     service::Error,
-    store::{Read as _, Tx, engine::Scan, keys},
+    store::Tx,
 };
 
 /// Items of one kind that one pass handles.
@@ -35,12 +35,8 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
 /// When the next artifact expires or the next upload is abandoned.
 pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
     let snapshot = app.store.read().await?;
-    let first = async |range| Ok::<_, Error>(snapshot.scan_bytes(&Scan::of(range, 1)).await?.pop());
-    let expiry = first(keys::artifact_expiries(Millis::MAX)).await?;
-    let upload = first(keys::uploads_started(Millis::MAX)).await?;
-    let expiry = expiry.and_then(|(key, _)| keys::leading_time(&key));
-    let upload = upload.and_then(|(key, _)| keys::leading_time(&key));
-    let upload = upload.map(|started| started.saturating_add(abandoned_after(app)));
+    let expiry = rows::first_expiry_ms(&snapshot).await?;
+    let upload = rows::first_upload_ms(&snapshot).await?.map(|started| started.saturating_add(abandoned_after(app)));
     Ok(expiry.into_iter().chain(upload).min())
 }
 

@@ -13,7 +13,7 @@ use crate::{
         access::{self, Action},
         events::{Actor, News, Subject, Telling},
     },
-    store::{Read as _, Tx, engine::Scan, keys, owners, repositories as repository_rows, runs},
+    store::{Tx, owners, repositories as repository_rows, runs},
 };
 
 const ENDED: &str = "completed";
@@ -96,9 +96,7 @@ async fn cancel(tx: &Tx, telling: &Telling<'_>, id: u64, now: Millis) -> Result<
 
 /// When the next live job is overdue.
 pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
-    let first = Scan::of(keys::job_deadlines(Millis::MAX), 1);
-    let pairs = app.store.read().await?.scan_bytes(&first).await?;
-    Ok(pairs.first().and_then(|(key, _)| keys::leading_time(key)))
+    Ok(runs::first_deadline_ms(&app.store.read().await?).await?)
 }
 
 /// Ends a live job, and its run when it was the last.

@@ -4,7 +4,7 @@ use crate::{
     app::App,
     clock::Millis,
     service::Error,
-    store::{Read as _, Tx, engine::Scan, hooks, keys},
+    store::{Tx, hooks},
 };
 
 /// Longer than the whole schedule of attempts, and than what they leave is remembered by default.
@@ -32,7 +32,6 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
 
 /// When the next of them is over.
 pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
-    let first = Scan::of(keys::retired_hooks(Millis::MAX), 1);
-    let pairs = app.store.read().await?.scan_bytes(&first).await?;
-    Ok(pairs.first().and_then(|(key, _)| keys::leading_time(key)).map(|since| since.saturating_add(KEEP_MS)))
+    let since = hooks::first_retired_ms(&app.store.read().await?).await?;
+    Ok(since.map(|since| since.saturating_add(KEEP_MS)))
 }
