@@ -188,6 +188,16 @@ mod tests {
     }
 
     #[test]
+    fn every_code_is_in_the_manual() {
+        let manual = include_str!("../../docs/operations.md");
+        let chapter =
+            manual.split("## Exit codes of farrier\n").nth(1).and_then(|rest| rest.split("##").next()).unwrap();
+        let listed: Vec<u8> = chapter.lines().filter_map(|line| line.split('|').nth(1)?.trim().parse().ok()).collect();
+        let codes = [OK, FAILED, USAGE, NOT_FOUND, UNAUTHORISED, CONFLICT, UNREACHABLE, PARTLY, INTERRUPTED];
+        assert_eq!(listed, codes);
+    }
+
+    #[test]
     fn a_report_holds_every_cause_and_what_may_help() {
         assert_eq!(refused(409, None).report(), "making it: no (409)");
         assert!(refused(401, None).report().contains("--token-file"));

@@ -94,6 +94,16 @@ pub(crate) fn program(directory: &Path) -> Command {
     command
 }
 
+/// A shell that finds the program, and as little else.
+#[expect(clippy::disallowed_methods, reason = "tests run the scripts that the manual shows")]
+pub(crate) fn shell(directory: &Path) -> Command {
+    let programs = Path::new(env!("CARGO_BIN_EXE_farrier")).parent().unwrap().display().to_string();
+    let mut command = Command::new("sh");
+    command.env_clear().env("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin"));
+    command.env("HOME", directory).current_dir(directory);
+    command
+}
+
 pub(crate) fn finish(command: &mut Command, input: &str) -> Ran {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A program that does not read its input is no failure of the test.

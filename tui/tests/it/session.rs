@@ -9,7 +9,7 @@ use farrierd::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::program::{Ran, finish, program};
+use crate::program::{Ran, finish, program, shell};
 
 /// A daemon on a thread of its own, on a Unix socket and a free port.
 pub(crate) struct Daemon {
@@ -117,6 +117,49 @@ fn a_job_keeps_a_file_and_a_directory_and_an_operator_gets_them_back() {
     daemon.farrier(&["artifact", "delete", "tree", "--repo", "admin/demo", "--yes"]).ok();
     let missing = daemon.farrier(&["artifact", "download", "tree", "--repo", "admin/demo"]);
     assert_eq!(missing.code, 3, "{missing:?}");
+}
+
+/// Where the official clients are, if they are installed; where they must be, their absence is a failure.
+fn clients() -> Option<PathBuf> {
+    let place = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../daemon/tests/clients"));
+    let node = finish(shell(&place).args(["-c", "node --version"]), "").code == 0;
+    if node && place.join("node_modules/.package-lock.json").is_file() {
+        return Some(place.canonicalize().unwrap());
+    }
+    assert!(std::env::var_os("FARRIER_REQUIRE_CLIENTS").is_none(), "the clients of npm are not installed");
+    println!("skipped: the clients of npm are not installed");
+    None
+}
+
+#[test]
+fn the_manuals_runner_runs_a_job_that_uses_the_official_client() {
+    let Some(clients) = clients() else { return };
+    let daemon = Daemon::start();
+    daemon.farrier(&["repo", "create", "admin/demo"]).ok();
+    let manual = include_str!("../../../docs/operations.md");
+    let script = manual.split("```sh\n").find(|block| block.contains("# run-job ")).unwrap();
+    std::fs::write(daemon.work("run-job"), script.split("```").next().unwrap()).unwrap();
+    std::fs::create_dir_all(daemon.work("up")).unwrap();
+    std::fs::write(daemon.work("up/report"), vec![b'r'; 200_000]).unwrap();
+
+    let root = daemon.work("up").canonicalize().unwrap();
+    let operations = serde_json::json!({ "package": "artifact-6", "operations": [
+        { "call": "uploadArtifact", "name": "report", "root": root, "files": [root.join("report")], "options": {} },
+        { "call": "listArtifacts", "options": {} },
+    ] });
+    let job = |words: &[&str]| {
+        let mut runner = shell(&daemon.work("."));
+        runner.arg("run-job").args(["admin/demo", "0123456789abcdef0123456789abcdef01234567"]).args(words);
+        finish(runner.env("FARRIER_SOCKET", daemon.socket()), "")
+    };
+    let client = clients.join("client.mjs");
+    let ran = job(&["node", client.to_str().unwrap(), &operations.to_string()]).ok();
+    let results: serde_json::Value = serde_json::from_str(ran.stdout.rsplit("RESULT ").next().unwrap()).unwrap();
+    assert_eq!(results[1]["ok"]["artifacts"][0]["name"], "report", "{ran:?}");
+    assert_eq!(job(&["sh", "-c", "exit 9"]).code, 9);
+
+    daemon.farrier(&["artifact", "download", "report", "--repo", "admin/demo", "--extract", "-o", "out/"]).ok();
+    assert_eq!(std::fs::read(daemon.work("out/report")).unwrap(), vec![b'r'; 200_000]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! farrier as a service: its units, and what passes between the daemon and its manager.
 
+mod activated;
 mod descriptors;
+mod exits;
 mod figures;
 mod health;
 mod log;

@@ -1,0 +1,44 @@
+//! systemd's own way of handing sockets over, where no systemd runs: `systemd-socket-activate` opens them,
+//! waits for the first client and becomes the daemon.
+
+use http::Method;
+use tokio::net::TcpStream;
+
+use super::notices::Manager;
+use crate::support::{Over, eventually, in_time, process, send};
+
+#[tokio::test]
+async fn sockets_that_systemd_opens_are_served_and_readiness_is_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let manager = Manager::new(dir.path());
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = free.local_addr().expect("an address").to_string();
+    drop(free);
+    let socket = dir.path().join("farrier.sock");
+    let mut activate = process::command("systemd-socket-activate");
+    activate.arg("--listen").arg(&address).arg("--listen").arg(&socket).arg("--fdname=tcp:unix");
+    activate.args(["-E", &format!("NOTIFY_SOCKET={}", dir.path().join("notify").display())]);
+    activate.arg("-E").arg(format!("HOME={}", dir.path().display()));
+    activate.arg(env!("CARGO_BIN_EXE_farrierd")).arg("--data-dir").arg(dir.path().join("data"));
+    let log = std::fs::File::create(dir.path().join("log")).expect("a file");
+    let Ok(mut running) = activate.stdout(std::process::Stdio::null()).stderr(log).spawn() else {
+        assert!(std::env::var_os("FARRIER_REQUIRE_SYSTEMD").is_none(), "there is no systemd-socket-activate");
+        eprintln!("skipped: there is no systemd-socket-activate");
+        return;
+    };
+    eventually("the socket is open", async || TcpStream::connect(&address).await.is_ok()).await;
+    manager.hears("READY=1").await;
+    for over in [Over::Tcp(address.clone()), Over::Unix(socket.clone())] {
+        assert_eq!(send(&over, Method::GET, "/api/healthz", &[], "").await.status, 200);
+    }
+    let status = send(&Over::Unix(socket.clone()), Method::GET, "/api/farrier/v1/status", &[], "").await.json();
+    let listeners: Vec<_> =
+        status["listeners"].as_array().expect("a list").iter().map(|one| (&one["kind"], &one["address"])).collect();
+    assert_eq!(listeners, [(&"tcp".into(), &address.into()), (&"unix".into(), &socket.display().to_string().into())]);
+
+    let pid = running.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())).expect("a process");
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
+    manager.hears("STOPPING=1").await;
+    assert!(in_time("the daemon ends", running.wait()).await.expect("a status").success());
+    assert!(socket.exists(), "the socket belongs to who opened it");
+}
