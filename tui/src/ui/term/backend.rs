@@ -6,8 +6,13 @@
 
 use std::io::{self, Write};
 
+use crossterm::{
+    cursor::{Hide, MoveRight, MoveTo, Show},
+    queue,
+    terminal::{BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate},
+};
 use ratatui::{
-    backend::{Backend, ClearType, WindowSize},
+    backend::{self, Backend, WindowSize},
     buffer::{Buffer, Cell},
     layout::{Position, Rect, Size},
 };
@@ -86,14 +91,14 @@ impl<W: Write> Wire<W> {
     }
 
     /// Writes the cell at `to`.
-    fn show(&mut self, to: Position) {
-        let Some(cell) = self.seen.cell(to).cloned() else { return };
+    fn show(&mut self, to: Position) -> io::Result<()> {
+        let Some(cell) = self.seen.cell(to).cloned() else { return Ok(()) };
         let mut look = Look::of(&cell);
         if is_blank(&cell) && self.look.is_bare() {
             look = self.look;
         }
         if !self.bridge(to, look) {
-            self.go(to);
+            self.go(to)?;
         }
         self.wear(look);
         let symbol = cell.symbol();
@@ -103,6 +108,7 @@ impl<W: Write> Wire<W> {
         let plain = symbol.is_ascii() || symbol.chars().all(|c| matches!(c, '\u{2500}'..='\u{25ff}' | '…'));
         let edge = self.seen.area.width;
         self.at = (plain && to.x + width < edge).then_some(Position { x: to.x + width, y: to.y });
+        Ok(())
     }
 
     /// Goes a short way by writing what is there already, which takes fewer bytes than a move.
@@ -124,17 +130,14 @@ impl<W: Write> Wire<W> {
         true
     }
 
-    fn go(&mut self, to: Position) {
-        let text = match self.at {
-            Some(at) if at == to => return,
-            Some(at) if at.y == to.y && to.x > at.x => match to.x - at.x {
-                1 => "\x1b[C".to_owned(),
-                by => format!("\x1b[{by}C"),
-            },
-            _ => format!("\x1b[{};{}H", to.y + 1, to.x + 1),
-        };
-        self.put(&text);
+    fn go(&mut self, to: Position) -> io::Result<()> {
+        match self.at {
+            Some(at) if at == to => return Ok(()),
+            Some(at) if at.y == to.y && to.x > at.x => queue!(self.buffer, MoveRight(to.x - at.x))?,
+            _ => queue!(self.buffer, MoveTo(to.x, to.y))?,
+        }
         self.at = Some(to);
+        Ok(())
     }
 
     fn wear(&mut self, look: Look) {
@@ -164,15 +167,19 @@ impl<W: Write> Backend for Wire<W> {
             let end = self.text_end(row[0].y);
             let (text, rest) = row.split_at(row.partition_point(|at| at.x < end));
             for at in text {
-                self.show(*at);
+                self.show(*at)?;
             }
             match rest {
                 [first, .., _] => {
-                    self.go(*first);
+                    self.go(*first)?;
                     self.wear(Look::default());
-                    self.put("\x1b[K");
+                    queue!(self.buffer, Clear(ClearType::UntilNewLine))?;
                 }
-                few => few.iter().for_each(|at| self.show(*at)),
+                few => {
+                    for at in few {
+                        self.show(*at)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -180,14 +187,14 @@ impl<W: Write> Backend for Wire<W> {
 
     fn hide_cursor(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.shown) {
-            self.put("\x1b[?25l");
+            queue!(self.buffer, Hide)?;
         }
         Ok(())
     }
 
     fn show_cursor(&mut self) -> io::Result<()> {
         if !std::mem::replace(&mut self.shown, true) {
-            self.put("\x1b[?25h");
+            queue!(self.buffer, Show)?;
         }
         Ok(())
     }
@@ -197,19 +204,18 @@ impl<W: Write> Backend for Wire<W> {
     }
 
     fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
-        self.go(position.into());
-        Ok(())
+        self.go(position.into())
     }
 
     fn clear(&mut self) -> io::Result<()> {
         self.wear(Look::default());
-        self.put("\x1b[H\x1b[2J");
+        queue!(self.buffer, MoveTo(0, 0), Clear(ClearType::All))?;
         self.at = Some(Position::ORIGIN);
         self.seen = Buffer::empty(Rect::from((Position::ORIGIN, self.size()?)));
         Ok(())
     }
 
-    fn clear_region(&mut self, _: ClearType) -> io::Result<()> {
+    fn clear_region(&mut self, _: backend::ClearType) -> io::Result<()> {
         self.clear()
     }
 
@@ -226,8 +232,10 @@ impl<W: Write> Backend for Wire<W> {
             return Ok(());
         }
         if self.sync {
-            self.buffer.splice(..0, *b"\x1b[?2026h");
-            self.buffer.extend_from_slice(b"\x1b[?2026l");
+            let mut begin = Vec::new();
+            queue!(begin, BeginSynchronizedUpdate)?;
+            self.buffer.splice(..0, begin);
+            queue!(self.buffer, EndSynchronizedUpdate)?;
         }
         let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
         self.buffer.clear();

@@ -17,7 +17,12 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
+use crossterm::{
+    cursor::{Hide, Show},
+    queue,
+    style::{Print, ResetColor},
+    terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode},
+};
 use ratatui::layout::Size;
 
 pub(crate) use self::{
@@ -26,11 +31,12 @@ pub(crate) use self::{
     watch::hang_up,
 };
 
-const TAKE: &str = "\x1b[?1049h\x1b[?2004h\x1b[?25l\x1b[0m\x1b[2J";
+/// Pastes are told from keys.
+const PASTE: &str = "\x1b[?2004h";
+const NO_PASTE: &str = "\x1b[?2004l";
 /// Clicks and the wheel, in a form that knows no largest column.
 const MOUSE: &str = "\x1b[?1000h\x1b[?1006h";
 const NO_MOUSE: &str = "\x1b[?1006l\x1b[?1000l";
-const GIVE: &str = "\x1b[0m\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[?25h\x1b[?1049l";
 
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Whether the mouse is wanted whenever the terminal is held.
@@ -69,7 +75,9 @@ impl Drop for Held {
 pub(crate) fn take() -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
-    stream()?.write_all(TAKE.as_bytes())?;
+    let mut begin = Vec::new();
+    queue!(begin, EnterAlternateScreen, Print(PASTE), Hide, ResetColor, Clear(ClearType::All))?;
+    stream()?.write_all(&begin)?;
     if MOUSE_WANTED.load(Ordering::SeqCst) { mouse(true) } else { Ok(()) }
 }
 
@@ -77,9 +85,15 @@ pub(crate) fn take() -> io::Result<()> {
 pub(crate) fn give() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // A terminal that cannot be written to has no use for the rest either.
-        let _ = stream().and_then(|mut stream| stream.write_all(GIVE.as_bytes()));
+        let _ = leave();
         let _ = disable_raw_mode();
     }
+}
+
+fn leave() -> io::Result<()> {
+    let mut end = Vec::new();
+    queue!(end, ResetColor, Print(NO_MOUSE), Print(NO_PASTE), Show, LeaveAlternateScreen)?;
+    stream()?.write_all(&end)
 }
 
 /// Gives back what can be given back without writing: for a terminal that nobody reads, also while
