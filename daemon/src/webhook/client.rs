@@ -247,6 +247,9 @@ impl Client {
         let target = if proxied.is_some() { &url[..url::Position::AfterQuery] } else { path };
         let target: Uri = target.parse().map_err(|error: http::uri::InvalidUri| bad(error.into()))?;
         let mut request = Request::builder().method(outgoing.method.clone()).uri(target);
+        if let Some(headers) = request.headers_mut() {
+            headers.reserve(outgoing.headers.iter().map(|header| header.names.len()).sum::<usize>() + 3);
+        }
         request = request.header(header::HOST, &url[url::Position::BeforeHost..url::Position::AfterPort]);
         for header in &outgoing.headers {
             for name in header.names {

@@ -46,6 +46,22 @@ async fn bad_receivers_cost_one_attempt_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_head_without_an_end_and_a_loop_of_redirects_end() {
+    let farrier = farrier().await;
+    let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
+    (0..4_000).for_each(|n| head.extend(format!("x-{n}: {}\r\n", "y".repeat(50)).bytes()));
+    let id = hook(&farrier, &receiver(head.leak()).await, &["repository"], json!({})).await;
+    let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
+    assert_eq!((&tested["status"], &tested["attempts"]), (&json!("http"), &json!(1)), "{tested}");
+
+    let circle = crate::support::Receiver::start().await;
+    circle.always(crate::support::Say::With(308, "location", "/again".into(), bytes::Bytes::new()));
+    let id = hook(&farrier, &circle.url, &["repository"], json!({ "follow_redirects": "true" })).await;
+    let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
+    assert_eq!((&tested["status"], circle.got().len()), (&json!("redirect"), 6), "{tested}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_receiver_that_drips_ends_at_the_timeout() {
     let farrier = farrier().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
