@@ -81,7 +81,11 @@ pub fn configuration(args: &Args, places: Places) -> Result<Config, ArgsError> {
         let text = std::fs::read_to_string(path).map_err(|source| ArgsError::Read { path: path.clone(), source })?;
         problems.extend(file::apply(&text, &mut config).err().into_iter().flatten());
     }
-    problems.extend(proxy_credentials(&mut config, &places).err());
+    // Who only asks a daemon to reload need not be able to read its secrets: systemd gives credentials to
+    // the daemon alone, and the daemon looks at them again.
+    if !matches!(args.command, Some(Command::Reload { .. })) {
+        problems.extend(proxy_credentials(&mut config, &places).err());
+    }
     if args.data_dir.is_some() {
         config.data_dir = data_dir;
     }
@@ -174,6 +178,9 @@ mod tests {
         let path = format!("proxy_auth_file = \"{}/proxy\"", dir.path().display());
         assert!(with(false, &format!("{url}\n{path}")).is_ok());
         assert!(with(false, &format!("{url}\n{name}")).expect_err("no credentials").contains("has given none"));
+        let reload = parse(&format!("farrierd --config {}/c.toml reload 1", dir.path().display()));
+        with(false, &format!("{url}\n{name}")).expect_err("no credentials for the daemon");
+        assert!(configuration(&reload, places()).is_ok(), "who asks for a reload needs none");
         assert!(with(true, name).expect_err("no proxy").contains("needs webhook.proxy_url"));
         write("proxy", "s3cret");
         let half = with(true, &format!("{url}\n{name}")).expect_err("no user");

@@ -71,6 +71,29 @@ async fn a_bad_file_changes_nothing_and_is_named() {
 }
 
 #[tokio::test]
+async fn who_asks_for_a_reload_need_not_read_the_daemons_credentials() {
+    let mut program = Binary::new("");
+    let credentials = program.scratch();
+    std::fs::write(credentials.join("proxy"), "user:password").expect("a file");
+    // systemd tells the daemon alone where they are.
+    program.env("CREDENTIALS_DIRECTORY", credentials.clone());
+    let config = "[webhook]\nproxy_url = \"http://127.0.0.1:1\"\nproxy_auth_file = \"proxy\"\n";
+    program.configure(config);
+    program.start().await;
+    program.configure(&format!("{config}max_commits = 7\n"));
+    let (status, said) = reload(&program).await;
+    assert_eq!((status, said.trim()), (Some(0), "the new configuration holds"));
+    std::fs::write(credentials.join("proxy"), "user:other").expect("a file");
+    let (status, said) = reload(&program).await;
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("webhook.proxy_url: the new value holds from the next start"), "{said}");
+    std::fs::remove_file(credentials.join("proxy")).expect("a file");
+    let (status, said) = reload(&program).await;
+    assert_eq!(status, Some(78), "{said}");
+    assert!(said.contains("webhook.proxy_auth_file"), "{said}");
+}
+
+#[tokio::test]
 async fn connections_wait_for_the_new_number_of_places() {
     let program = running("[server]\nmax_connections = 1\n").await;
     let first = tokio::net::UnixStream::connect(program.socket()).await.expect("the daemon listens");
