@@ -117,6 +117,8 @@ pub(crate) enum Tone {
 pub(crate) enum Cmd {
     /// Ask the daemon.
     Ask(Ask),
+    /// Make a file, and ask only when it has been saved.
+    After(Ask, Ask),
     /// Stop asking.
     Cancel(Ask),
     /// Say a line.

@@ -4,6 +4,7 @@
 mod artifacts;
 mod basics;
 mod ci;
+mod config;
 mod deliveries;
 mod fake;
 mod hooks;

@@ -79,6 +79,17 @@ impl App {
     }
 
     fn tell_transfer(&mut self, ask: &Ask, news: News) {
+        let waiting = self.afterwards.iter().position(|(first, _)| first == ask);
+        let then = waiting.map(|at| self.afterwards.remove(at).1);
+        if let (Some(then), News::Saved(_)) = (&then, &news) {
+            self.ask(then.clone());
+        }
+        if let (Some(then), News::Exists) = (&then, &news) {
+            // Whichever file is chosen, it comes first.
+            for existing in [Existing::Beside, Existing::Replace] {
+                self.afterwards.push((ask.although(existing), then.clone()));
+            }
+        }
         match news {
             News::Saved(text) => self.say(Tone::Plain, text),
             News::Failed(text) => self.say(Tone::Error, text),

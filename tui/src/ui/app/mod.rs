@@ -93,6 +93,8 @@ pub(crate) struct App {
     poll_at: Option<Duration>,
     /// Until when a second wish to quit needs no reason.
     sure_until: Duration,
+    /// What is to be asked once a file has been saved.
+    afterwards: Vec<(Ask, Ask)>,
     /// What takes back the last switch, and since when.
     undo: Option<(Duration, Cmd)>,
     /// The screen to begin with.
@@ -140,6 +142,7 @@ impl App {
             commands: Vec::new(),
             poll_at: None,
             sure_until: Duration::ZERO,
+            afterwards: Vec::new(),
             undo: None,
             start: settings.start,
             themes: settings.themes,
@@ -210,6 +213,11 @@ impl App {
             match cmd {
                 Cmd::Ask(ask) => {
                     self.ask(ask);
+                }
+                Cmd::After(first, then) => {
+                    self.say(Tone::Plain, format!("{} first", first.doing()));
+                    self.ask(first.clone());
+                    self.afterwards.push((first, then));
                 }
                 Cmd::Cancel(ask) => self.cancel(&ask),
                 Cmd::Tell(tone, text) => self.say(tone, text),

@@ -33,6 +33,7 @@ impl Form {
         });
         // The row below the focus holds what is wrong with it.
         let top = (focused.unwrap_or(0) + 2).saturating_sub(usize::from(inner.height));
+        let top = top.min(rows.len().saturating_sub(usize::from(inner.height)));
         let mut cursor = None;
         for (row, y) in rows.iter().skip(top).zip(inner.y..inner.bottom()) {
             let line = Rect { y, height: 1, ..inner };

@@ -35,12 +35,22 @@ pub(crate) struct Confirm {
     ask: Ask,
     /// Whether it changes something on the daemon, which must be there then.
     remote: bool,
+    /// What can be kept of what is lost.
+    copy: Option<SafetyCopy>,
+}
+
+/// A copy that can be made before something is lost.
+#[derive(Clone, Debug)]
+struct SafetyCopy {
+    ask: Ask,
+    wanted: bool,
+    focused: bool,
 }
 
 impl Confirm {
     /// A question that `y` answers.
     pub(crate) fn simple(title: String, lines: Vec<String>, verb: &'static str, ask: Ask, world: &World) -> Self {
-        Self { title, lines, verb, typed: None, on_verb: false, opened: world.now, ask, remote: true }
+        Self { title, lines, verb, typed: None, on_verb: false, opened: world.now, ask, remote: true, copy: None }
     }
 
     /// A question that `y` answers, about something on this machine.
@@ -60,6 +70,13 @@ impl Confirm {
         Self { typed: Some((word, Line::default())), ..Self::simple(title, lines, verb, ask, world) }
     }
 
+    /// Offers to make a file first; what is asked about happens only when that has been saved.
+    #[must_use]
+    pub(crate) fn with_copy(mut self, ask: Ask) -> Self {
+        self.copy = Some(SafetyCopy { ask, wanted: false, focused: false });
+        self
+    }
+
     fn ready(&self) -> bool {
         self.typed.as_ref().is_none_or(|(word, line)| line.text() == word)
     }
@@ -67,6 +84,20 @@ impl Confirm {
     pub(super) fn key(&mut self, key: Key, world: &World) -> Step {
         if world.now.saturating_sub(self.opened) < DEAF {
             return Step::Stay;
+        }
+        if let Some(copy) = &mut self.copy {
+            match key {
+                Key::Up | Key::Down => {
+                    copy.focused = !copy.focused;
+                    return Step::Stay;
+                }
+                Key::Char(' ') if copy.focused => {
+                    copy.wanted = !copy.wanted;
+                    return Step::Stay;
+                }
+                Key::Esc => {}
+                _ => copy.focused = false,
+            }
         }
         match key {
             Key::Esc => return Step::Close,
@@ -92,14 +123,20 @@ impl Confirm {
 
     fn done(&self, world: &World) -> Step {
         if self.ready() && self.off(world).is_none() {
-            Step::Then(vec![Cmd::Ask(self.ask.clone())])
+            let first = self.copy.as_ref().filter(|copy| copy.wanted).map(|copy| copy.ask.clone());
+            Step::Then(vec![match first {
+                Some(first) => Cmd::After(first, self.ask.clone()),
+                None => Cmd::Ask(self.ask.clone()),
+            }])
         } else {
             Step::Stay
         }
     }
 
     pub(super) fn hints(&self) -> &'static [(&'static str, &'static str)] {
-        if self.typed.is_some() {
+        if self.copy.is_some() {
+            &[("type", "the word"), ("Down Space", "copy first"), ("Tab", "button"), ("Esc", "cancel")]
+        } else if self.typed.is_some() {
             &[("type", "the word"), ("Tab", "button"), ("Esc", "cancel")]
         } else {
             &[("y", "yes"), ("n", "no"), ("Tab", "button"), ("Esc", "cancel")]
@@ -110,9 +147,15 @@ impl Confirm {
         let room = 60.min(body.width).saturating_sub(4);
         let mut lines: Vec<String> = self.lines.iter().flat_map(|line| wrapped(line, room)).collect();
         // What is to be typed, the field and the buttons must be seen, whatever else is not.
-        let extra: u16 = if self.typed.is_some() { 6 } else { 4 };
+        let copied = u16::from(self.copy.is_some());
+        let extra: u16 = if self.typed.is_some() { 6 + copied } else { 4 };
         lines.truncate(usize::from(body.height.saturating_sub(extra)));
-        let extra = extra - u16::from(self.typed.is_some());
+        let extra = extra - u16::from(self.typed.is_some()) - copied;
+        if let Some(copy) = &self.copy {
+            let sign = if copy.wanted { "[x]" } else { "[ ]" };
+            let cursor = if copy.focused { ">" } else { " " };
+            lines.push(format!("{cursor}{sign} write {} first", copy.ask.file().unwrap_or_default()));
+        }
         if let Some((word, _)) = &self.typed {
             lines.push(format!("Type {word} to go on:"));
         }
@@ -129,7 +172,8 @@ impl Confirm {
             let wide = (width(word) + 4).clamp(20, inner.width.max(20)).min(inner.width);
             let (shown, at) = line.window(wide.saturating_sub(3));
             text(buf, row(y), &format!("[{shown:<0$}]", usize::from(wide.saturating_sub(2))), Role::Key);
-            cursor = (!self.on_verb).then_some(Position { x: inner.x + 1 + at, y });
+            let elsewhere = self.on_verb || self.copy.as_ref().is_some_and(|copy| copy.focused);
+            cursor = (!elsewhere).then_some(Position { x: inner.x + 1 + at, y });
             y += 1;
         }
         y += 1;

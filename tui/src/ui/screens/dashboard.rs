@@ -61,7 +61,8 @@ impl Dashboard {
         }
         troubles.extend(self.failing.iter().map(|hook| {
             let why = if hook.disabled_reason.is_empty() {
-                format!("failed {} times in a row", words::count(hook.failures))
+                let times = if hook.failures == 1 { "time" } else { "times in a row" };
+                format!("failed {} {times}", words::count(hook.failures))
             } else {
                 format!("is off: {}", hook.disabled_reason)
             };

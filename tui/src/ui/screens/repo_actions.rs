@@ -3,6 +3,7 @@
 use super::{repo_rows, repositories::Repositories};
 use crate::ui::{
     key::Key,
+    keymap::Action,
     layer::{
         Confirm, Layer, Menu,
         menu::{Item, Pick},
@@ -39,7 +40,16 @@ impl Repositories {
         );
         let ask = Ask::DeleteRepository(path.clone());
         let title = format!("Delete repository {path}");
-        env.open(Layer::Confirm(Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world)));
+        let mut question = Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world);
+        if !repo.empty && repo.farrier_migration.as_ref().is_none_or(|going| going.state == "done") {
+            question = question.with_copy(Ask::Archive {
+                repo: path.clone(),
+                reference: repo.default_branch.clone(),
+                format: "bundle",
+                existing: Existing::Keep,
+            });
+        }
+        env.open(Layer::Confirm(question));
     }
 
     /// Offers the forms of an archive: of the branch under the cursor, or of the default one.
@@ -88,5 +98,46 @@ impl Repositories {
             ask,
             env.world,
         )));
+    }
+
+    /// Why an action makes no sense now.
+    pub(super) fn why_off(&self, action: Action) -> Option<String> {
+        let here = self.repos.list.current();
+        match action {
+            Action::Delete if self.on_branches() => {
+                let branch = self.branches.list.current();
+                match (branch, here) {
+                    (None, _) => Some("no branch here".to_owned()),
+                    (Some(branch), Some(repo)) if branch.name == repo.default_branch => {
+                        Some("the default branch stays".to_owned())
+                    }
+                    _ => None,
+                }
+            }
+            Action::New if self.on_branches() && here.is_some_and(|repo| repo.empty) => {
+                Some("an empty repository has nothing to begin at".to_owned())
+            }
+            Action::CancelMigration if here.is_none_or(|repo| repo_rows::state(repo) != "migrating") => {
+                Some("nothing is being fetched here".to_owned())
+            }
+            Action::Archive if here.is_some_and(|repo| repo.empty) => {
+                Some("an empty repository has no archive".to_owned())
+            }
+            Action::Open
+            | Action::Edit
+            | Action::Delete
+            | Action::Copy
+            | Action::Archive
+            | Action::Artifacts
+            | Action::Hooks
+                if here.is_none() =>
+            {
+                Some("no repository here".to_owned())
+            }
+            Action::Edit | Action::Delete | Action::Copy | Action::Archive if !self.in_detail => {
+                self.repos.list.target().err()
+            }
+            _ => None,
+        }
     }
 }

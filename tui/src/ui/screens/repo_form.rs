@@ -100,7 +100,7 @@ pub(super) fn migrate(login: &str) -> Form {
         Field::line("description", "Description", "").checked(description),
         Field::choice("auth", "Sign in with", &["nothing", "token", "user and password"], 0),
         Field::line("auth_username", "User", "").help("at the source; only with a password"),
-        Field::secret("auth_secret", "Token or password").help("sent to the source, kept nowhere"),
+        Field::secret("auth_secret", "Token/password").help("sent to the source, kept nowhere"),
     ];
     Form::new("Migrate a repository", "Migrate", Purpose::Migrate, fields).also(CHECK)
 }

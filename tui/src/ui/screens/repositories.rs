@@ -51,7 +51,7 @@ pub(crate) struct Repositories {
     /// Branches of the repository that is looked at.
     pub(super) branches: Feed<Branch>,
     branches_of: Option<RepositoryPath>,
-    in_detail: bool,
+    pub(super) in_detail: bool,
     pub(super) part: Part,
 }
 
@@ -294,43 +294,7 @@ impl Screen for Repositories {
     }
 
     fn off(&self, action: Action) -> Option<String> {
-        let here = self.repos.list.current();
-        match action {
-            Action::Delete if self.on_branches() => {
-                let branch = self.branches.list.current();
-                match (branch, here) {
-                    (None, _) => Some("no branch here".to_owned()),
-                    (Some(branch), Some(repo)) if branch.name == repo.default_branch => {
-                        Some("the default branch stays".to_owned())
-                    }
-                    _ => None,
-                }
-            }
-            Action::New if self.on_branches() && here.is_some_and(|repo| repo.empty) => {
-                Some("an empty repository has nothing to begin at".to_owned())
-            }
-            Action::CancelMigration if here.is_none_or(|repo| repo_rows::state(repo) != "migrating") => {
-                Some("nothing is being fetched here".to_owned())
-            }
-            Action::Archive if here.is_some_and(|repo| repo.empty) => {
-                Some("an empty repository has no archive".to_owned())
-            }
-            Action::Open
-            | Action::Edit
-            | Action::Delete
-            | Action::Copy
-            | Action::Archive
-            | Action::Artifacts
-            | Action::Hooks
-                if here.is_none() =>
-            {
-                Some("no repository here".to_owned())
-            }
-            Action::Edit | Action::Delete | Action::Copy | Action::Archive if !self.in_detail => {
-                self.repos.list.target().err()
-            }
-            _ => None,
-        }
+        self.why_off(action)
     }
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {

@@ -232,3 +232,32 @@ fn commands_with_a_name_behind_them_lead_there() {
     story.keys(":hook sh");
     assert!(story.text().contains("deliveries of a hook: its number"), "{}", story.text());
 }
+
+#[test]
+fn a_repository_is_deleted_only_after_its_copy_was_saved() {
+    let bundle = |story: &mut Story| {
+        story.keys("D");
+        story.pass(Duration::from_millis(300));
+        story.press(Key::Down);
+        story.keys(" ");
+        assert!(story.text().contains("[x] write lake-main.bundle first"), "{}", story.text());
+        story.press(Key::Up);
+        story.asked();
+        story.keys("data/lake\t\n");
+        let asked = story.asked();
+        assert!(matches!(asked.as_slice(), [Ask::Archive { format: "bundle", .. }]), "{asked:?}");
+    };
+    let deleted = |story: &mut Story| story.asked().iter().any(|ask| matches!(ask, Ask::DeleteRepository(_)));
+    let mut story = Story::settled(80, 24);
+    bundle(&mut story);
+    story.tell(Msg::Answer(story.app.tickets, Err(refusal("fetching: no room on the disk"))));
+    assert!(!deleted(&mut story), "a copy that failed deletes nothing");
+    bundle(&mut story);
+    let exists = Problem { kind: Kind::Exists, text: "lake-main.bundle exists".into() };
+    story.tell(Msg::Answer(story.app.tickets, Err(exists)));
+    assert!(!deleted(&mut story));
+    story.keys("b");
+    assert!(!deleted(&mut story));
+    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Saved("/tmp/lake-main-2.bundle".into()))));
+    assert!(deleted(&mut story));
+}

@@ -1,0 +1,34 @@
+//! The user's file, and the promise to change nothing.
+
+use crate::{program::program, session::Daemon};
+
+#[test]
+fn a_file_names_the_daemon_and_says_what_is_wrong_with_it() {
+    let daemon = Daemon::start();
+    let file = daemon.work(".config/farrier/config.toml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let run = |arguments: &[&str]| crate::program::finish(program(&daemon.work(".")).args(arguments), "");
+    assert!(run(&["config", "path"]).ok().stdout.trim().ends_with("/.config/farrier/config.toml"));
+    assert!(run(&["config", "check"]).ok().stdout.contains("nothing is wrong with it"));
+    assert_eq!(run(&["status"]).code, 6, "nobody says where the daemon is");
+
+    let socket = daemon.socket().display().to_string();
+    std::fs::write(&file, format!("[server]\nsocket = \"{socket}\"\n[ui]\ntheme = \"pink\"\nsize = 3\n")).unwrap();
+    assert_eq!(run(&["status", "--json"]).json()["identity"], "admin");
+    let checked = run(&["config", "check", "--json"]);
+    assert_eq!(checked.code, 1, "{checked:?}");
+    let problems: serde_json::Value = serde_json::from_str(&checked.stdout).unwrap();
+    assert_eq!((&problems["problems"][1]["line"], &problems["problems"][1]["level"]), (&5.into(), &"warning".into()));
+    let shown = run(&["config", "show"]).ok().stdout;
+    assert!(shown.contains(&socket) && shown.contains("ui.clipboard          auto"), "{shown}");
+}
+
+#[test]
+fn who_only_reads_changes_nothing_and_is_told_so() {
+    let daemon = Daemon::start();
+    let refused = daemon.farrier(&["--read-only", "repo", "create", "admin/demo"]);
+    assert!(refused.code != 0 && refused.stderr.contains("nothing is changed"), "{refused:?}");
+    assert_eq!(daemon.farrier(&["repo", "list", "--json", "--read-only"]).ok().code, 0);
+    assert_eq!(daemon.farrier(&["repo", "show", "admin/demo"]).code, 3, "it is not there");
+    daemon.farrier(&["repo", "create", "admin/demo"]).ok();
+}
