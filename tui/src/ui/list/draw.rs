@@ -1,5 +1,7 @@
 //! Tables: only the rows in the window are looked at.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use ratatui::{buffer::Buffer, layout::Rect};
 
@@ -10,6 +12,8 @@ use crate::ui::{
     world::World,
 };
 
+/// What comes sooner needs no announcement.
+const ANNOUNCED: Duration = Duration::from_millis(150);
 /// Cells for the cursor, the mark and a blank.
 const SIGNS: u16 = 3;
 const GAP: u16 = 2;
@@ -43,6 +47,12 @@ pub(crate) fn draw<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Re
         }
     }
     if feed.list.shown_count() == 0 {
+        if let Load::Asked(since) = &feed.load
+            && feed.list.rows().is_empty()
+            && world.now.saturating_sub(*since) >= ANNOUNCED
+        {
+            skeleton(&columns, below, buf);
+        }
         return nothing(feed, place, world, below, buf);
     }
     rows(&feed.list, &columns, place.focused, world.wall, below, buf);
@@ -152,6 +162,17 @@ fn header<T: Row>(list: &List<T>, columns: &[Spot<T>], area: Rect, buf: &mut Buf
     }
 }
 
+/// Strokes where rows will be.
+fn skeleton<T: Row>(columns: &[Spot<T>], area: Rect, buf: &mut Buffer) {
+    for (row, y) in (area.y..area.bottom()).take(3).enumerate() {
+        for spot in columns {
+            let cells = spot.width.saturating_sub(u16::try_from(row).unwrap_or(0) * 2 % 5).max(1).min(spot.width);
+            let line = "─".repeat(usize::from(cells));
+            text(buf, Rect { x: area.x + spot.x, y, width: spot.width, height: 1 }, &line, Role::Muted);
+        }
+    }
+}
+
 /// What stands in place of rows.
 fn nothing<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf: &mut Buffer) {
     let mut lines: Vec<(Role, String)> = Vec::new();
@@ -173,8 +194,7 @@ fn nothing<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf:
         }
         Load::Asked(since) if !filtered => {
             let waited = world.now.saturating_sub(*since);
-            // What comes at once needs no announcement.
-            if waited.as_millis() >= 150 {
+            if waited >= ANNOUNCED {
                 let tenths = waited.as_millis() / 100;
                 let slow = if waited.as_secs() >= 10 { "slow, " } else { "" };
                 let time =

@@ -140,8 +140,15 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
     }
     let marks = [(app.world.read_only, "RO  "), (app.world.slow, "slow  "), (app.world.paused, "paused  ")];
     let marks: String = marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect();
+    // Whoever looks at old rows is told how old they are.
+    let stale = match &app.world.link {
+        Link::Down { since, .. } if !app.world.is_nowhere() => {
+            format!("stale {} s  ", app.world.now.saturating_sub(*since).as_secs())
+        }
+        _ => String::new(),
+    };
     let running = app.world.transfers.word().map_or_else(String::new, |word| format!("{word}  "));
-    let left = format!(" {marks}{running}{}", app.screen().standing(&app.world));
+    let left = format!(" {marks}{stale}{running}{}", app.screen().standing(&app.world));
     text(buf, Rect { width: right.saturating_sub(1), ..area }, &left, Role::Muted);
 }
 

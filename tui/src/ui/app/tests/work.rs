@@ -261,3 +261,26 @@ fn a_repository_is_deleted_only_after_its_copy_was_saved() {
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Saved("/tmp/lake-main-2.bundle".into()))));
     assert!(deleted(&mut story));
 }
+
+#[test]
+fn what_takes_a_while_is_announced_and_what_comes_at_once_is_not() {
+    let mut story = Story::new(80, 24);
+    assert!(!story.text().contains("loading") && !story.text().contains("──"), "{}", story.text());
+    story.pass(Duration::from_millis(200));
+    assert!(story.text().contains("loading repositories") && story.text().contains("──"), "{}", story.text());
+    story.pass(Duration::from_secs(1));
+    assert!(story.text().contains("1.2 s"), "{}", story.text());
+    story.pass(Duration::from_secs(10));
+    assert!(story.text().contains("slow, Esc stops"), "{}", story.text());
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    assert!(!story.text().contains("──"), "{}", story.text());
+}
+
+#[test]
+fn old_rows_say_how_old_they_are() {
+    let mut story = Story::settled(80, 24);
+    story.pass(Duration::from_secs(6));
+    story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    story.pass(Duration::from_secs(23));
+    assert!(story.text().contains("stale 23 s"), "{}", story.text());
+}
