@@ -72,7 +72,7 @@ async fn flood(scene: &Scene, length: Duration) -> Result<Flooded> {
     let events = answers.per_second();
     let expected = answers.count as u64 * scene.receivers as u64;
     let end = scene.wait(before + expected).await?;
-    let spent = scene.farrier.watch().processor()? - spent;
+    let spent = scene.farrier.watch().processor()?.saturating_sub(spent);
     #[expect(clippy::cast_precision_loss, reason = "figures are for reading")]
     let expected = expected as f64;
     let deliveries = expected / (end - begun).as_secs_f64();
