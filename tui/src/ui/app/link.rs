@@ -191,6 +191,7 @@ fn changes(ask: &Ask) -> bool {
             | Ask::CheckBranchFilter(_)
             | Ask::CheckMigration(_)
             | Ask::Deliveries { .. }
+            | Ask::LastDeliveries(_)
             | Ask::Delivery(_)
             | Ask::Branches(_)
             | Ask::Runs(_)

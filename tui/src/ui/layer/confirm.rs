@@ -36,7 +36,7 @@ pub(crate) struct Confirm {
     /// Whether it changes something on the daemon, which must be there then.
     remote: bool,
     /// What can be kept of what is lost.
-    copy: Option<SafetyCopy>,
+    copy: Option<Box<SafetyCopy>>,
 }
 
 /// A copy that can be made before something is lost.
@@ -73,7 +73,7 @@ impl Confirm {
     /// Offers to make a file first; what is asked about happens only when that has been saved.
     #[must_use]
     pub(crate) fn with_copy(mut self, ask: Ask) -> Self {
-        self.copy = Some(SafetyCopy { ask, wanted: false, focused: false });
+        self.copy = Some(Box::new(SafetyCopy { ask, wanted: false, focused: false }));
         self
     }
 

@@ -36,6 +36,7 @@ pub(crate) enum Answer {
         skipped: i64,
     },
     Deliveries(Page<Delivery>),
+    LastDeliveries(Vec<Delivery>),
     Delivery(Box<DeliveryDetail>),
     /// How many deliveries are in line again.
     Recovered(i64),

@@ -60,6 +60,8 @@ pub(crate) enum Ask {
         /// Empty: of all.
         event: String,
     },
+    /// The few that a hook was sent last.
+    LastDeliveries(u64),
     /// One delivery, by its identifier.
     Delivery(String),
     Redeliver(Vec<String>),
@@ -155,6 +157,7 @@ impl Ask {
             Self::ApplyHook(id) => format!("copying hook {id}"),
             Self::Recover(id) => format!("sending failed deliveries of hook {id} again"),
             Self::Deliveries { .. } => "listing deliveries".to_owned(),
+            Self::LastDeliveries(hook) => format!("listing what hook {hook} was sent"),
             Self::Delivery(id) => format!("asking for delivery {id}"),
             Self::Redeliver(ids) => format!("delivering {} again", ids.len()),
             Self::Events { .. } => "following events".to_owned(),

@@ -10,10 +10,14 @@ use super::{Answer, Ask, Page};
 /// The newest ones are looked at; older ones are found by a narrower question.
 const ROWS_MAX: usize = 500;
 
+/// What is shown beside a hook.
+const LAST: usize = 12;
+
 /// Answers `ask`, which is about deliveries.
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
         Ask::Deliveries { status, hook, event } => list(client, status, hook, event).await?,
+        Ask::LastDeliveries(hook) => last(client, hook).await?,
         Ask::Delivery(id) => Answer::Delivery(Box::new(client.delivery(&id).await?)),
         Ask::Redeliver(ids) => redeliver(client, ids).await?,
         Ask::Recover(id) => Answer::Recovered(client.recover(u64::try_from(id).unwrap_or_default(), None).await?.count),
@@ -32,6 +36,15 @@ async fn list(client: &Client, status: &str, hook: Option<u64>, event: String) -
         }
     }
     Ok(Answer::Deliveries(Page { items, total: pages.total(), last: true }))
+}
+
+/// What a hook was sent last, for a look beside it.
+async fn last(client: &Client, hook: u64) -> Result<Answer, ClientError> {
+    let filter = DeliveryFilter { hook: Some(hook), ..DeliveryFilter::default() };
+    let page = client.deliveries(&filter).next(|page: Vec<Delivery>| (0, page), |one| one.id).await?;
+    let mut rows = page.unwrap_or_default();
+    rows.truncate(LAST);
+    Ok(Answer::LastDeliveries(rows))
 }
 
 /// One after the other; one that is refused does not stop the rest.

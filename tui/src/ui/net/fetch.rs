@@ -68,9 +68,11 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::DeleteHook(..)
         | Ask::TestHook(..)
         | Ask::ApplyHook(_)) => hooks::answer(client, ask).await.map_err(failed())?,
-        ask @ (Ask::Recover(_) | Ask::Deliveries { .. } | Ask::Delivery(_) | Ask::Redeliver(_)) => {
-            deliveries::answer(client, ask).await.map_err(failed())?
-        }
+        ask @ (Ask::Recover(_)
+        | Ask::Deliveries { .. }
+        | Ask::LastDeliveries(_)
+        | Ask::Delivery(_)
+        | Ask::Redeliver(_)) => deliveries::answer(client, ask).await.map_err(failed())?,
         ask @ (Ask::CheckName(_) | Ask::CheckBranchFilter(_) | Ask::CheckMigration(_)) => {
             checks::answer(client, ask).await.map_err(failed())?
         }

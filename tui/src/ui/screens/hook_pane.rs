@@ -1,11 +1,11 @@
 //! One hook in detail.
 
-use farrier_common::api::Hook;
+use farrier_common::api::{Delivery, Hook};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::hook_rows;
+use super::{delivery_rows, hook_rows};
 use crate::ui::{
-    view::{Role, text, wrapped},
+    view::{Role, rule, text, wrapped},
     words,
     world::World,
 };
@@ -54,8 +54,8 @@ fn facts(hook: &Hook, world: &World) -> Vec<(Role, &'static str, String)> {
     facts
 }
 
-/// Draws a hook in detail.
-pub(super) fn draw(hook: &Hook, world: &World, area: Rect, buf: &mut Buffer) {
+/// Draws a hook in detail. Answers the row below.
+pub(super) fn draw(hook: &Hook, world: &World, area: Rect, buf: &mut Buffer) -> u16 {
     let on = if hook.active { "on" } else { "off" };
     text(
         buf,
@@ -67,7 +67,7 @@ pub(super) fn draw(hook: &Hook, world: &World, area: Rect, buf: &mut Buffer) {
     for (role, name, value) in facts(hook, world) {
         for (at, part) in wrapped(&value, area.width.saturating_sub(11)).iter().enumerate() {
             if y >= area.bottom() {
-                return;
+                return y;
             }
             let line = Rect { y, height: 1, ..area };
             text(buf, line, if at == 0 { name } else { "" }, Role::Muted);
@@ -79,5 +79,20 @@ pub(super) fn draw(hook: &Hook, world: &World, area: Rect, buf: &mut Buffer) {
             );
             y += 1;
         }
+    }
+    y
+}
+
+/// What the hook was sent last.
+pub(super) fn recent(rows: &[Delivery], area: Rect, buf: &mut Buffer) {
+    if area.height < 2 {
+        return;
+    }
+    rule(buf, Rect { height: 1, ..area }, "Last deliveries (Enter shows them)");
+    for (row, y) in rows.iter().zip(area.y + 1..area.bottom()) {
+        let (code, result) = (delivery_rows::code(row), delivery_rows::result(row));
+        let at = row.delivered_at.as_deref().unwrap_or(&row.created_at);
+        let line = format!("{}  {:<14} {:>4}  {}", words::clock(at), delivery_rows::event(row), code.text, result.text);
+        text(buf, Rect { y, height: 1, ..area }, &line, code.role);
     }
 }

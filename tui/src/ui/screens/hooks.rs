@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use farrier_common::{
-    api::{EditHook, Hook, HookEvent},
+    api::{Delivery, EditHook, Hook, HookEvent},
     client::HookPlace,
 };
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -31,11 +31,23 @@ pub(crate) struct Hooks {
     kind: usize,
     /// What hooks can hear of.
     known: Vec<HookEvent>,
+    /// What the hook with this number was sent last; shown beside the list.
+    recent: Option<(i64, Vec<Delivery>)>,
+    /// The hook that this is asked of.
+    asked: Option<i64>,
 }
 
 impl Default for Hooks {
     fn default() -> Self {
-        Self { place: HookPlace::Admin, all: Vec::new(), feed: Feed::new(List::sorted(0)), kind: 0, known: Vec::new() }
+        Self {
+            place: HookPlace::Admin,
+            all: Vec::new(),
+            feed: Feed::new(List::sorted(0)),
+            kind: 0,
+            known: Vec::new(),
+            recent: None,
+            asked: None,
+        }
     }
 }
 
@@ -65,6 +77,17 @@ impl Hooks {
 
     fn here(&self) -> Option<&Hook> {
         self.feed.list.current()
+    }
+
+    /// Asks what the hook under the cursor was sent, where that is shown; one question at a time.
+    fn look(&mut self, again: bool, env: &mut Env) {
+        let admins = self.place == HookPlace::Admin;
+        let Some(id) = self.here().map(|hook| hook.id).filter(|_| admins && env.world.split()) else { return };
+        let known = self.recent.as_ref().is_some_and(|(of, _)| *of == id);
+        if self.asked.is_none() && (again || !known) {
+            self.asked = Some(id);
+            env.ask(Ask::LastDeliveries(u64::try_from(id).unwrap_or_default()));
+        }
     }
 
     /// What an action is about: a mark counts before the cursor.
@@ -177,8 +200,11 @@ impl Hooks {
     }
 
     fn detail(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        if let Some(hook) = self.here() {
-            hook_pane::draw(hook, world, area, buf);
+        let Some(hook) = self.here() else { return };
+        let y = hook_pane::draw(hook, world, area, buf);
+        let rest = Rect { y: y.saturating_add(1), height: area.bottom().saturating_sub(y + 1), ..area };
+        if let Some((_, rows)) = self.recent.as_ref().filter(|(of, rows)| *of == hook.id && !rows.is_empty()) {
+            hook_pane::recent(rows, rest, buf);
         }
     }
 
@@ -215,6 +241,7 @@ impl Screen for Hooks {
 
     fn refresh(&mut self, env: &mut Env) {
         self.feed.ask(Ask::Hooks(self.place.clone()), env);
+        self.look(true, env);
     }
 
     fn pace(&self) -> Option<Duration> {
@@ -263,7 +290,11 @@ impl Screen for Hooks {
                 }
                 self.choose(HookPlace::Admin, env);
             }
-            action => return self.feed.list.act(action),
+            action => {
+                let acted = self.feed.list.act(action);
+                self.look(false, env);
+                return acted;
+            }
         }
         true
     }
@@ -308,6 +339,13 @@ impl Screen for Hooks {
                 if let Some(gone) = self.feed.take(page, env.world.now) {
                     env.tell(format!("hook {} was removed", gone.id));
                 }
+                self.look(false, env);
+            }
+            (Ask::LastDeliveries(of), result) => {
+                self.asked = None;
+                let rows = if let Ok(Answer::LastDeliveries(rows)) = result { rows.clone() } else { Vec::new() };
+                self.recent = Some((i64::try_from(*of).unwrap_or_default(), rows));
+                self.look(false, env);
             }
             (Ask::Hooks(_), Err(problem)) if self.feed.awaits(ask) => self.feed.fail(problem.clone()),
             (ask, Ok(answer)) => self.changed(ask, answer, env),

@@ -84,10 +84,11 @@ impl Story {
         self.tell(Msg::Answer(found.expect("it was asked"), result));
     }
 
-    /// What was asked since the last call.
+    /// What was asked since the last call, but for what is only looked at beside a list.
     pub(super) fn asked(&mut self) -> Vec<Ask> {
         let effects = std::mem::take(&mut self.effects);
-        effects.into_iter().filter_map(|e| if let Effect::Ask(_, ask) = e { Some(ask) } else { None }).collect()
+        let asked = effects.into_iter().filter_map(|e| if let Effect::Ask(_, ask) = e { Some(ask) } else { None });
+        asked.filter(|ask| !matches!(ask, Ask::LastDeliveries(_))).collect()
     }
 
     pub(super) fn quits(&self) -> Option<u8> {
