@@ -8,10 +8,10 @@ use farrier_common::{
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId, hook_form, hook_pane, hook_rows, sortable};
+use super::{Screen, ScreenId, hook_form, hook_pane, sortable};
 use crate::ui::{
     keymap::{Action, Scope},
-    layer::{Confirm, Layer, Menu},
+    layer::Layer,
     list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
     net::{Answer, Ask, Page, Problem},
     view::{Role, rule, text},
@@ -25,7 +25,7 @@ const KINDS: [&str; 3] = ["all", "system", "default"];
 
 #[derive(Debug)]
 pub(crate) struct Hooks {
-    place: HookPlace,
+    pub(super) place: HookPlace,
     all: Vec<Hook>,
     feed: Feed<Hook>,
     kind: usize,
@@ -91,7 +91,7 @@ impl Hooks {
     }
 
     /// What an action is about: a mark counts before the cursor.
-    fn target(&self) -> Option<&Hook> {
+    pub(super) fn target(&self) -> Option<&Hook> {
         self.feed.list.target().ok()?
     }
 
@@ -115,49 +115,6 @@ impl Hooks {
     fn again(&mut self, env: &mut Env) {
         self.feed.stop(env);
         self.feed.ask(Ask::Hooks(self.place.clone()), env);
-    }
-
-    fn toggle(&self, env: &mut Env) {
-        let Some(hook) = self.target() else { return };
-        let wanted = EditHook { active: Some(!hook.active), ..EditHook::default() };
-        env.ask(Ask::EditHook(self.place.clone(), hook.id, Box::new(wanted)));
-    }
-
-    fn delete(&self, env: &mut Env) {
-        let Some(hook) = self.target() else { return };
-        let title = format!("Delete hook {}", hook.id);
-        let lines = vec![
-            hook.url.clone(),
-            format!("{}   {}", hook_rows::kind(hook), hook_rows::events(hook)),
-            "What waits for it is not delivered any more. This cannot be undone.".to_owned(),
-        ];
-        let ask = Ask::DeleteHook(self.place.clone(), hook.id);
-        let question = match hook.last_delivery_at {
-            None => Confirm::simple(title, lines, "Delete", ask, env.world),
-            Some(_) => Confirm::typed(title, lines, "Delete", hook.id.to_string(), ask, env.world),
-        };
-        env.open(Layer::Confirm(question));
-    }
-
-    fn recover(&self, env: &mut Env) {
-        let Some(hook) = self.target() else { return };
-        let lines = vec![
-            hook.url.clone(),
-            "Everything that failed for this hook and is still remembered is sent again.".to_owned(),
-        ];
-        let title = format!("Send failed deliveries of hook {} again", hook.id);
-        env.open(Layer::Confirm(Confirm::simple(title, lines, "Send", Ask::Recover(hook.id), env.world)));
-    }
-
-    fn copy(&self, env: &mut Env) {
-        let Some(hook) = self.target() else { return };
-        let texts = vec![
-            ('u', "address", hook.url.clone()),
-            ('i', "id", hook.id.to_string()),
-            // Secrets are not in it: the daemon never tells them.
-            ('j', "JSON", serde_json::to_string(hook).unwrap_or_default()),
-        ];
-        env.open(Layer::Menu(Menu::copies("Copy", texts)));
     }
 
     fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {

@@ -12,6 +12,7 @@ mod dashboard_parts;
 mod deliveries;
 mod delivery_rows;
 mod delivery_text;
+mod hook_actions;
 mod hook_form;
 mod hook_pane;
 mod hook_rows;
