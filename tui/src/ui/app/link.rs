@@ -20,6 +20,8 @@ use crate::ui::{
 /// Waits between tries, milliseconds; the last one repeats.
 const TRIES: [u64; 7] = [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000];
 
+/// After so long without a word the daemon is asked whether it is there.
+const SILENCE: Duration = Duration::from_secs(6);
 /// Only lists that are too long to be asked for often have such a pace.
 const LONG: Duration = Duration::from_secs(10);
 
@@ -69,6 +71,7 @@ impl App {
         }
         let wants = env.wants;
         self.carry_out(wants);
+        self.heard = self.world.now;
         if !more {
             // What came may want to be followed more closely, and a long list less closely.
             let pace = self.screen().pace();
@@ -157,6 +160,13 @@ impl App {
                 }
             }
         }
+    }
+
+    /// When it is asked whether somebody is there, because nothing else is asked soon: what is shown must
+    /// not look alive for minutes after the daemon has gone.
+    pub(super) fn knock_at(&self) -> Option<Duration> {
+        let knock = self.heard + SILENCE;
+        self.poll_at.filter(|at| self.pending.is_empty() && *at > knock).map(|_| knock)
     }
 
     /// Asks again whether somebody is there, when it is time.

@@ -91,6 +91,8 @@ pub(crate) struct App {
     commands: Vec<String>,
     /// When the visible screen is asked for again.
     poll_at: Option<Duration>,
+    /// When the daemon was last heard of.
+    heard: Duration,
     /// Until when a second wish to quit needs no reason.
     sure_until: Duration,
     /// What is to be asked once a file has been saved.
@@ -141,6 +143,7 @@ impl App {
             messages: Vec::new(),
             commands: Vec::new(),
             poll_at: None,
+            heard: Duration::ZERO,
             sure_until: Duration::ZERO,
             afterwards: Vec::new(),
             undo: None,
@@ -347,6 +350,9 @@ impl App {
         if live && !still && self.poll_at.is_some_and(|at| now >= at) {
             self.refresh();
         }
+        if live && self.knock_at().is_some_and(|at| now >= at) {
+            self.ask(Ask::Status);
+        }
     }
 
     /// When time must have passed for something to change by itself.
@@ -361,7 +367,7 @@ impl App {
             }
             Link::Up if !self.world.paused => {
                 let still = self.layers.last().is_some_and(Layer::holds_still);
-                (None, self.poll_at.filter(|_| !still))
+                (self.knock_at(), self.poll_at.filter(|_| !still))
             }
             _ => (None, None),
         };

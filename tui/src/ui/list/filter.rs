@@ -4,6 +4,8 @@
 //! beginning, `w$` at the end, `~w` its letters in this order; `column:word` looks at one column,
 //! `column:>1g` and `column:<2h` at its size or age.
 
+use std::borrow::Cow;
+
 /// One word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Atom {
@@ -33,7 +35,7 @@ pub(crate) struct Filter {
 /// What a row tells a filter.
 pub(crate) trait Haystack {
     /// The text that plain words are looked for in.
-    fn text(&self) -> String;
+    fn text(&self) -> Cow<'_, str>;
     /// The text of a column.
     fn column(&self, name: &str) -> Option<String>;
     /// The size of a column in bytes, its age in seconds, or its number.
@@ -56,7 +58,9 @@ impl Filter {
             return true;
         }
         let all = row.text();
-        let small = all.to_lowercase();
+        // A list may have a hundred thousand rows, and most names are small already.
+        let is_small = !all.bytes().any(|b| b.is_ascii_uppercase() || !b.is_ascii());
+        let small = if is_small { Cow::Borrowed(&*all) } else { Cow::Owned(all.to_lowercase()) };
         self.atoms.iter().all(|atom| atom.takes(row, &all, &small) != atom.not)
     }
 }
@@ -124,7 +128,7 @@ impl Atom {
 impl Test {
     /// A word with a capital means it.
     fn text(&self, all: &str, small: &str) -> bool {
-        let place = |word: &str| if word.chars().any(char::is_uppercase) { all } else { small }.to_owned();
+        let place = |word: &str| if word.chars().any(char::is_uppercase) { all } else { small };
         match self {
             Self::Part(word) => place(word).contains(word.as_str()),
             Self::Begins(word) => place(word).starts_with(word.as_str()),
@@ -146,8 +150,8 @@ mod tests {
     struct Row;
 
     impl Haystack for Row {
-        fn text(&self) -> String {
-            "infra/Gateway".to_owned()
+        fn text(&self) -> Cow<'_, str> {
+            "infra/Gateway".into()
         }
 
         fn column(&self, name: &str) -> Option<String> {

@@ -4,8 +4,8 @@ use super::*;
 struct Thing(u32, &'static str);
 
 impl Haystack for Thing {
-    fn text(&self) -> String {
-        self.1.to_owned()
+    fn text(&self) -> std::borrow::Cow<'_, str> {
+        self.1.into()
     }
 
     fn column(&self, _: &str) -> Option<String> {

@@ -3,7 +3,7 @@
 //! The tree is flattened: what is folded is not there. An artifact does not say which job made it,
 //! so that jobs and artifacts stand side by side below their run.
 
-use std::{cmp::Ordering, collections::HashSet};
+use std::{borrow::Cow, cmp::Ordering, collections::HashSet};
 
 use farrier_common::api::{Artifact, Job, Run};
 
@@ -184,8 +184,8 @@ static COLUMNS: [Column<Node>; 5] = [
 ];
 
 impl Haystack for Node {
-    fn text(&self) -> String {
-        self.title()
+    fn text(&self) -> Cow<'_, str> {
+        self.title().into()
     }
 
     fn column(&self, name: &str) -> Option<String> {

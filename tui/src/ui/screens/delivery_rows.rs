@@ -1,5 +1,7 @@
 //! Deliveries as rows.
 
+use std::borrow::Cow;
+
 use farrier_common::api::Delivery;
 
 use crate::ui::{
@@ -100,8 +102,8 @@ static COLUMNS: [Column<Delivery>; 8] = [
 ];
 
 impl Haystack for Delivery {
-    fn text(&self) -> String {
-        format!("{} {} {}", self.guid, event(self), result(self).text)
+    fn text(&self) -> Cow<'_, str> {
+        format!("{} {} {}", self.guid, event(self), result(self).text).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {

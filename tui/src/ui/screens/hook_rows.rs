@@ -1,5 +1,7 @@
 //! Hooks as rows.
 
+use std::borrow::Cow;
+
 use farrier_common::api::Hook;
 
 use crate::ui::{
@@ -106,8 +108,8 @@ static COLUMNS: [Column<Hook>; 9] = [
 ];
 
 impl Haystack for Hook {
-    fn text(&self) -> String {
-        format!("{} {} {}", self.url, self.name, self.id)
+    fn text(&self) -> Cow<'_, str> {
+        format!("{} {} {}", self.url, self.name, self.id).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Repositories and branches as rows.
 
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
 use farrier_common::api::{Branch, Repository};
 
@@ -119,8 +119,8 @@ static REPOSITORY: [Column<Repository>; 9] = [
 ];
 
 impl Haystack for Repository {
-    fn text(&self) -> String {
-        self.full_name.clone()
+    fn text(&self) -> Cow<'_, str> {
+        (&self.full_name).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
@@ -203,8 +203,8 @@ static BRANCH: [Column<Branch>; 4] = [
 ];
 
 impl Haystack for Branch {
-    fn text(&self) -> String {
-        self.name.clone()
+    fn text(&self) -> Cow<'_, str> {
+        (&self.name).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
