@@ -212,7 +212,11 @@ fn one_artifact_is_deleted_by_y_and_kept_by_enter() {
     story.keys("D");
     story.pass(Duration::from_millis(300));
     story.keys("y");
-    assert!(matches!(story.asked().as_slice(), [Ask::DeleteArtifacts(_, ids)] if ids == &[21]));
+    let asked = story.asked();
+    assert!(matches!(asked.as_slice(), [Ask::DeleteArtifacts(_, ids)] if ids == &[21]), "{asked:?}");
+    story.effects.push(Effect::Ask(story.app.tickets, asked[0].clone()));
+    story.answer(|ask| matches!(ask, Ask::DeleteArtifacts(..)), Ok(Answer::Each(vec![(21, None)])));
+    assert!(story.text().contains("1 deleted"), "{}", story.text());
 }
 
 #[test]
