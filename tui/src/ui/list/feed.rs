@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::{List, Row};
+use super::{List, Row, coming::Coming};
 use crate::ui::{
     net::{Ask, Page, Problem},
     world::Env,
@@ -33,7 +33,7 @@ pub(crate) struct Feed<T: Row> {
     /// What is on its way.
     pending: Option<Ask>,
     /// New rows that are not complete yet.
-    coming: Vec<T>,
+    coming: Coming<T>,
     complete_once: bool,
     /// Whether rows of what is on its way are in the list already.
     begun: bool,
@@ -46,7 +46,7 @@ impl<T: Row> Feed<T> {
         Self {
             list,
             pending: None,
-            coming: Vec::new(),
+            coming: Coming::default(),
             complete_once: false,
             begun: false,
             load: Load::Never,
@@ -58,7 +58,7 @@ impl<T: Row> Feed<T> {
     pub(crate) fn empty(&mut self) {
         self.list.replace(Vec::new());
         (self.pending, self.complete_once, self.load, self.total) = (None, false, Load::Never, None);
-        self.coming.clear();
+        self.coming = Coming::default();
     }
 
     /// Asks, unless the same is on its way.
@@ -66,7 +66,7 @@ impl<T: Row> Feed<T> {
         if self.pending.as_ref() == Some(&ask) {
             return;
         }
-        self.coming.clear();
+        self.coming = Coming::default();
         self.begun = false;
         self.load = Load::Asked(env.world.now);
         self.pending = Some(ask.clone());
@@ -92,7 +92,9 @@ impl<T: Row> Feed<T> {
     pub(crate) fn take(&mut self, page: Page<T>, now: Duration) -> Option<T> {
         self.total = page.total.or(self.total);
         if self.complete_once {
-            self.coming.extend(page.items);
+            for row in page.items {
+                self.coming.add(row, self.list.rows());
+            }
         } else if std::mem::replace(&mut self.begun, true) {
             self.list.append(page.items);
         } else {
@@ -107,13 +109,13 @@ impl<T: Row> Feed<T> {
         if !std::mem::replace(&mut self.complete_once, true) {
             return None;
         }
-        let rows = std::mem::take(&mut self.coming);
-        if rows == self.list.rows() { None } else { self.list.replace(rows) }
+        let rows = std::mem::take(&mut self.coming).rows(self.list.rows())?;
+        self.list.replace(rows)
     }
 
     pub(crate) fn fail(&mut self, problem: Problem) {
         self.pending = None;
-        self.coming.clear();
+        self.coming = Coming::default();
         self.load = Load::Failed(problem);
     }
 
@@ -121,7 +123,7 @@ impl<T: Row> Feed<T> {
     pub(crate) fn stop(&mut self, env: &mut Env) -> bool {
         let Some(ask) = self.pending.take() else { return false };
         env.want(crate::ui::world::Cmd::Cancel(ask));
-        self.coming.clear();
+        self.coming = Coming::default();
         self.load = if self.complete_once { Load::Done(env.world.now) } else { Load::Stopped };
         true
     }

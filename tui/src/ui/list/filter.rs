@@ -53,6 +53,12 @@ impl Filter {
         &self.text
     }
 
+    /// Whether it certainly takes no row that `before` does not take.
+    pub(crate) fn narrows(&self, before: &Self) -> bool {
+        self.atoms.len() >= before.atoms.len()
+            && self.atoms.iter().zip(&before.atoms).all(|(new, old)| new == old || new.narrows(old))
+    }
+
     pub(crate) fn takes(&self, row: &impl Haystack) -> bool {
         if self.atoms.is_empty() {
             return true;
@@ -112,6 +118,20 @@ fn number(text: &str) -> Result<i64, String> {
 }
 
 impl Atom {
+    /// Whether it is `old` with more letters.
+    fn narrows(&self, old: &Self) -> bool {
+        let longer = match (&self.test, &old.test) {
+            (Test::Part(new), Test::Part(old))
+            | (Test::Begins(new), Test::Begins(old))
+            | (Test::Letters(new), Test::Letters(old)) => {
+                // A capital changes where all of the word is looked for.
+                new.starts_with(old.as_str()) && !new.chars().any(char::is_uppercase)
+            }
+            _ => false,
+        };
+        longer && !self.not && !old.not && self.column == old.column
+    }
+
     fn takes(&self, row: &impl Haystack, all: &str, small: &str) -> bool {
         let own = self.column.as_deref();
         match &self.test {
@@ -177,6 +197,36 @@ mod tests {
             ["mobile", "!gate", "^gate", "infra$", "~wgfi", "GATE", "state:ok", "size:>2g", "size:<1k", "infra x"]
         {
             assert!(!takes(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn more_letters_narrow_and_nothing_else_does() {
+        let parse = |text| Filter::parse(text, &["state", "size"]).unwrap();
+        for (new, old) in [
+            ("g", ""),
+            ("ga", "g"),
+            ("ga x", "ga"),
+            ("^in", "^i"),
+            ("~gt", "~g"),
+            ("state:fa", "state:f"),
+            ("!a b", "!a"),
+        ] {
+            assert!(parse(new).narrows(&parse(old)), "{new} after {old}");
+        }
+        for (new, old) in [
+            ("g", "ga"),
+            ("", "g"),
+            ("!ga", "!g"),
+            ("ay$", "y$"),
+            ("ay$", "ay"),
+            ("GA", "g"),
+            ("gA", "g"),
+            ("b", "a"),
+            ("state:f", "f"),
+            ("size:>20", "size:>2"),
+        ] {
+            assert!(!parse(new).narrows(&parse(old)), "{new} after {old}");
         }
     }
 

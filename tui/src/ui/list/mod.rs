@@ -3,6 +3,7 @@
 //! Owns which rows are shown and in which order, the cursor, marks and the window. The cursor and
 //! the marks are identities, not places: rows may come, go and move below them.
 
+mod coming;
 mod draw;
 pub(crate) mod feed;
 pub(crate) mod filter;
@@ -230,8 +231,16 @@ impl<T: Row> List<T> {
     }
 
     pub(crate) fn set_filter(&mut self, filter: Filter) {
+        let is_narrower = filter.narrows(&self.filter);
         self.filter = filter;
-        self.arrange();
+        if !is_narrower {
+            return self.arrange();
+        }
+        // What was not shown will not be now, and the rest is sorted: a letter costs no look at all rows.
+        let mut shown = std::mem::take(&mut self.shown);
+        shown.retain(|at| self.takes(&self.rows[*at]));
+        self.shown = shown;
+        self.find_cursor();
     }
 
     pub(crate) fn set_sort(&mut self, column: usize) {
@@ -272,6 +281,11 @@ impl<T: Row> List<T> {
         let mut shown: Vec<usize> = (0..self.rows.len()).filter(|at| self.takes(&self.rows[*at])).collect();
         shown.sort_by(|a, b| self.order(*a, *b));
         self.shown = shown;
+        self.find_cursor();
+    }
+
+    /// Where the cursor's row is now, or its neighbour.
+    fn find_cursor(&mut self) {
         let place = |id: &T::Id| self.shown.iter().position(|at| self.rows[*at].id() == *id);
         let wished = self.wanted.as_ref().and_then(place);
         if wished.is_some() {

@@ -1,7 +1,7 @@
 use super::*;
 
 #[derive(Clone, Debug, PartialEq)]
-struct Thing(u32, &'static str);
+pub(super) struct Thing(u32, &'static str);
 
 impl Haystack for Thing {
     fn text(&self) -> std::borrow::Cow<'_, str> {
@@ -56,6 +56,10 @@ impl Row for Thing {
     fn weight(&self) -> i64 {
         1024
     }
+}
+
+pub(super) fn thing(id: u32, name: &'static str) -> Thing {
+    Thing(id, name)
 }
 
 fn list() -> List<Thing> {
