@@ -31,14 +31,33 @@ pub(crate) fn until(text: &str, now: Timestamp) -> String {
 
 /// Seconds since an RFC 3339 time. The zero time of the API family is none.
 pub(crate) fn seconds_since(text: &str, now: Timestamp) -> Option<i64> {
-    let then: Timestamp = text.parse().ok()?;
-    (then.as_second() > 0).then(|| now.as_second() - then.as_second())
+    seconds_from(seconds(text), now)
+}
+
+/// An RFC 3339 time in seconds since 1970; 0 for none, and for the zero time of the API family.
+pub(crate) fn seconds(text: &str) -> i64 {
+    text.parse::<Timestamp>().map_or(0, |then| then.as_second().max(0))
+}
+
+/// Seconds since a time that is counted in seconds; 0 is none.
+pub(crate) fn seconds_from(then: i64, now: Timestamp) -> Option<i64> {
+    (then > 0).then(|| now.as_second() - then)
+}
+
+/// The age of a time that is counted in seconds; a dash for none.
+pub(crate) fn age_from(then: i64, now: Timestamp) -> String {
+    seconds_from(then, now).map_or_else(|| "-".to_owned(), span)
 }
 
 /// `2026-11-20 14:02:09`, in UTC; a dash for none.
 pub(crate) fn stamp(text: &str) -> String {
-    match text.parse::<Timestamp>() {
-        Ok(then) if then.as_second() > 0 => then.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+    stamp_of(seconds(text))
+}
+
+/// The same of a time that is counted in seconds.
+pub(crate) fn stamp_of(then: i64) -> String {
+    match Timestamp::from_second(then) {
+        Ok(time) if then > 0 => time.strftime("%Y-%m-%d %H:%M:%S").to_string(),
         _ => "-".to_owned(),
     }
 }

@@ -7,6 +7,8 @@ use farrier_common::api::{
     Status,
 };
 
+use crate::ui::repo::Repo;
+
 /// A part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Page<T> {
@@ -24,7 +26,7 @@ pub(crate) enum Answer {
     Series(Box<MetricsSeries>),
     /// A daemon answers now; the path is its log.
     Started(PathBuf),
-    Repositories(Page<Repository>),
+    Repositories(Page<Repo>),
     Repository(Box<Repository>),
     Branches(Page<Branch>),
     Hooks(Vec<Hook>),

@@ -31,6 +31,8 @@ pub(crate) enum Ask {
     StartDaemon(Box<Starter>),
     /// All repositories that the caller sees.
     Repositories,
+    /// All that the daemon says of one.
+    Repository(RepositoryPath),
     CreateRepository {
         owner: String,
         wanted: Box<CreateRepository>,
@@ -138,6 +140,7 @@ impl Ask {
             Self::Series => "asking for the last minute".to_owned(),
             Self::StartDaemon(starter) => format!("starting {}", starter.program.display()),
             Self::Repositories => "listing repositories".to_owned(),
+            Self::Repository(path) => format!("asking for {path}"),
             Self::CreateRepository { owner, wanted } => format!("making {owner}/{}", wanted.name),
             Self::EditRepository(path, _) => format!("changing {path}"),
             Self::MigrateRepository(wanted) => format!("fetching {}/{}", wanted.repo_owner, wanted.repo_name),

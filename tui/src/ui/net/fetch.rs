@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use farrier_common::{
-    api::{Artifact, Branch, Job, Jobs, Repository, RepositorySearch, Runs},
+    api::{Artifact, Branch, Job, Jobs, RepositorySearch, Runs},
     client::{Client, ClientError, EventFilter, Followed, Pages, RepositoryPath},
 };
 use indicatif::ProgressBar;
@@ -17,6 +17,7 @@ use crate::{
         fetch::{self, Wanted},
         names,
     },
+    ui::repo::{Repo, Slimmer},
 };
 
 /// Longer lists are filtered by the daemon, not by a screen.
@@ -37,11 +38,13 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         // What starts a daemon does not need one.
         Ask::StartDaemon(_) => Answer::Done,
         Ask::Repositories => {
-            let open = |found: RepositorySearch| found.data;
-            pages(client.repositories(None), open, |repo: &Repository| repo.id, part, Answer::Repositories)
+            let mut slimmer = Slimmer::default();
+            let open = |found: RepositorySearch| found.data.into_iter().map(|repo| slimmer.slim(repo)).collect();
+            pages(client.repositories(None), open, |repo: &Repo| repo.id, part, Answer::Repositories)
                 .await
                 .map_err(failed())?
         }
+        Ask::Repository(path) => Answer::Repository(Box::new(client.repository(&path).await.map_err(failed())?)),
         Ask::CreateRepository { owner, wanted } => {
             Answer::Repository(Box::new(client.create_repository(&owner, &wanted).await.map_err(failed())?))
         }
@@ -113,7 +116,7 @@ fn number(name: &str) -> i64 {
 /// Every page as soon as it is there; the answer is the last one.
 async fn pages<B: DeserializeOwned, T>(
     mut pages: Pages<'_>,
-    open: impl Fn(B) -> Vec<T>,
+    mut open: impl FnMut(B) -> Vec<T>,
     id: impl Fn(&T) -> i64,
     part: &impl Fn(Answer),
     wrap: impl Fn(Page<T>) -> Answer,

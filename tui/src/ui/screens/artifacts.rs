@@ -4,10 +4,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use farrier_common::{
-    api::{Artifact, Repository},
-    client::RepositoryPath,
-};
+use farrier_common::{api::Artifact, client::RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
@@ -27,6 +24,7 @@ use crate::{
         },
         list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
         net::{Answer, Ask, Existing, Page, Problem, Tree},
+        repo::Repo,
         view::{Role, rule, text},
         world::{Cmd, Env, World},
     },
@@ -36,7 +34,7 @@ const PACE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(crate) struct Artifacts {
-    places: Feed<Repository>,
+    places: Feed<Repo>,
     of: Option<RepositoryPath>,
     tree: Feed<Node>,
     all: Tree,
@@ -311,7 +309,7 @@ impl Screen for Artifacts {
     fn filter(&mut self, text: &str) -> Result<(), String> {
         match self.of {
             Some(_) => self.tree.list.set_filter(Filter::parse(text, Node::filters())?),
-            None => self.places.list.set_filter(Filter::parse(text, Repository::filters())?),
+            None => self.places.list.set_filter(Filter::parse(text, Repo::filters())?),
         }
         Ok(())
     }
@@ -322,7 +320,7 @@ impl Screen for Artifacts {
     }
 
     fn sortable(&self) -> Vec<(usize, &'static str)> {
-        if self.of.is_some() { Order::ALL.to_vec() } else { sortable::<Repository>() }
+        if self.of.is_some() { Order::ALL.to_vec() } else { sortable::<Repo>() }
     }
 
     fn sort(&mut self, column: usize) {

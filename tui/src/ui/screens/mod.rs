@@ -27,7 +27,7 @@ mod repositories;
 use std::{fmt::Debug, time::Duration};
 
 use farrier_common::{
-    api::{Branch, Delivery, Hook, Repository},
+    api::{Branch, Delivery, Hook},
     client::{HookPlace, RepositoryPath, Token},
 };
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -39,6 +39,7 @@ use super::{
     form::Form,
     keymap::{Action, Scope},
     net::{Answer, Ask, Problem, Turn},
+    repo::Repo,
     world::{Env, World},
 };
 
@@ -258,7 +259,7 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         T::columns().iter().map(|column| column.title.to_lowercase()).collect()
     }
     match list {
-        "repositories" => titles::<Repository>(),
+        "repositories" => titles::<Repo>(),
         "branches" => titles::<Branch>(),
         "hooks" => titles::<Hook>(),
         "deliveries" => titles::<Delivery>(),

@@ -9,22 +9,26 @@ use crate::ui::{
         menu::{Item, Pick},
     },
     net::{Ask, Existing, archive_name},
+    repo::Repo,
     world::{Cmd, Env},
 };
 
 impl Repositories {
     pub(super) fn copy(&self, env: &mut Env) {
         let Some((repo, path)) = self.target() else { return };
-        let mut texts = vec![
-            ('h', "https", repo.clone_url.clone()),
-            ('s', "ssh", repo.ssh_url.clone()),
-            ('n', "name", path.to_string()),
-            ('j', "JSON", serde_json::to_string(repo).unwrap_or_default()),
-        ];
+        let mut texts =
+            vec![('h', "https", repo.clone_url()), ('s', "ssh", repo.ssh_url()), ('n', "name", path.to_string())];
         if let Some(branch) = self.branches.list.current().filter(|_| self.on_branches()) {
             texts.extend([('b', "branch", branch.name.clone()), ('c', "commit", branch.commit.id.clone())]);
         }
-        env.open(Layer::Menu(Menu::copies("Copy", texts)));
+        let mut menu = Menu::copies("Copy", texts);
+        menu.add(Item {
+            key: Some(Key::Char('j')),
+            title: "JSON       all that the daemon says of it".to_owned(),
+            off: None,
+            pick: Pick::Do(Cmd::Ask(Ask::Repository(path))),
+        });
+        env.open(Layer::Menu(menu));
     }
 
     pub(super) fn delete(&self, env: &mut Env) {
@@ -32,8 +36,8 @@ impl Repositories {
         let mut lines = vec![format!(
             "{}, {}, default branch {}",
             crate::output::human_bytes(repo_rows::bytes(repo)),
-            if repo.private { "private" } else { "public" },
-            if repo.default_branch.is_empty() { "none" } else { &repo.default_branch },
+            if repo.is_private() { "private" } else { "public" },
+            if repo.default_branch().is_empty() { "none" } else { repo.default_branch() },
         )];
         lines.push(
             "Its branches, its hooks and the artifacts of its runs go with it. This cannot be undone.".to_owned(),
@@ -41,10 +45,10 @@ impl Repositories {
         let ask = Ask::DeleteRepository(path.clone());
         let title = format!("Delete repository {path}");
         let mut question = Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world);
-        if !repo.empty && repo.farrier_migration.as_ref().is_none_or(|going| going.state == "done") {
+        if !repo.is_empty() && repo.migration().is_none_or(|going| going.state == "done") {
             question = question.with_copy(Ask::Archive {
                 repo: path.clone(),
-                reference: repo.default_branch.clone(),
+                reference: repo.default_branch().to_owned(),
                 format: "bundle",
                 existing: Existing::Keep,
             });
@@ -56,14 +60,14 @@ impl Repositories {
     pub(super) fn archive(&self, env: &mut Env) {
         let Some((repo, path)) = self.target() else { return };
         let branch = self.branches.list.current().filter(|_| self.on_branches());
-        let reference = branch.map_or(&repo.default_branch, |branch| &branch.name);
+        let reference = branch.map_or(repo.default_branch(), |branch| branch.name.as_str());
         let item = |(key, format): (char, &'static str)| Item {
             key: Some(Key::Char(key)),
             title: archive_name(&path, reference, format),
             off: None,
             pick: Pick::Do(Cmd::Ask(Ask::Archive {
                 repo: path.clone(),
-                reference: reference.clone(),
+                reference: reference.to_owned(),
                 format,
                 existing: Existing::Keep,
             })),
@@ -108,19 +112,19 @@ impl Repositories {
                 let branch = self.branches.list.current();
                 match (branch, here) {
                     (None, _) => Some("no branch here".to_owned()),
-                    (Some(branch), Some(repo)) if branch.name == repo.default_branch => {
+                    (Some(branch), Some(repo)) if branch.name == repo.default_branch() => {
                         Some("the default branch stays".to_owned())
                     }
                     _ => None,
                 }
             }
-            Action::New if self.on_branches() && here.is_some_and(|repo| repo.empty) => {
+            Action::New if self.on_branches() && here.is_some_and(Repo::is_empty) => {
                 Some("an empty repository has nothing to begin at".to_owned())
             }
             Action::CancelMigration if here.is_none_or(|repo| repo_rows::state(repo) != "migrating") => {
                 Some("nothing is being fetched here".to_owned())
             }
-            Action::Archive if here.is_some_and(|repo| repo.empty) => {
+            Action::Archive if here.is_some_and(Repo::is_empty) => {
                 Some("an empty repository has no archive".to_owned())
             }
             Action::Open

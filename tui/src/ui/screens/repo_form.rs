@@ -1,7 +1,7 @@
 //! Forms about repositories, and what they ask for.
 
 use farrier_common::{
-    api::{CreateRepository, EditRepository, MigrateRepository, Repository},
+    api::{CreateRepository, EditRepository, MigrateRepository},
     client::RepositoryPath,
     names,
 };
@@ -10,6 +10,7 @@ use super::Purpose;
 use crate::ui::{
     form::{Field, Form},
     net::Ask,
+    repo::Repo,
 };
 
 const DESCRIPTION_MAX: usize = 2_048;
@@ -63,14 +64,14 @@ pub(super) fn create_ask(form: &Form) -> Ask {
     }
 }
 
-pub(super) fn edit(repo: &Repository, path: RepositoryPath) -> Form {
+pub(super) fn edit(repo: &Repo, path: RepositoryPath) -> Form {
     let fields = vec![
-        Field::line("name", "Name", &repo.name).required().checked(name).help("the old name leads to the new one"),
-        Field::line("description", "Description", &repo.description).checked(description),
-        Field::line("website", "Website", &repo.website),
-        Field::choice("private", "Visibility", &["public", "private"], repo.private.into()),
-        Field::toggle("archived", "Archived", repo.archived).help("an archived repository takes no pushes"),
-        Field::line("default_branch", "Default branch", &repo.default_branch),
+        Field::line("name", "Name", repo.name()).required().checked(name).help("the old name leads to the new one"),
+        Field::line("description", "Description", repo.description()).checked(description),
+        Field::line("website", "Website", repo.website()),
+        Field::choice("private", "Visibility", &["public", "private"], repo.is_private().into()),
+        Field::toggle("archived", "Archived", repo.is_archived()).help("an archived repository takes no pushes"),
+        Field::line("default_branch", "Default branch", repo.default_branch()),
     ];
     Form::new(format!("Edit {path}"), "Save", Purpose::EditRepository(path), fields)
 }

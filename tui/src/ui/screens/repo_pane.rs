@@ -1,6 +1,6 @@
 //! One repository in detail.
 
-use farrier_common::api::{MigrationProgress, Repository};
+use farrier_common::api::MigrationProgress;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
@@ -11,6 +11,7 @@ use crate::{
     output::human_bytes,
     ui::{
         list::{self, Place},
+        repo::Repo,
         view::{Role, rule, text, wrapped},
         words,
         world::World,
@@ -23,8 +24,8 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
         return;
     }
     let row = |y: u16| Rect { y: area.y + y, height: 1, ..area };
-    let visibility = if repo.private { "private" } else { "public" };
-    let used = text(buf, row(0), &repo.full_name, Role::Title);
+    let visibility = if repo.is_private() { "private" } else { "public" };
+    let used = text(buf, row(0), repo.full_name(), Role::Title);
     let rest = Rect { x: area.x + used, width: area.width - used, ..row(0) };
     text(buf, rest, &format!("   id {}   {visibility}", repo.id), Role::Muted);
     let mut at = row(1);
@@ -46,7 +47,7 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     }
 }
 
-fn overview(repo: &Repository, world: &World, area: Rect, buf: &mut Buffer) {
+fn overview(repo: &Repo, world: &World, area: Rect, buf: &mut Buffer) {
     let mut lines: Vec<(Role, String, String)> = Vec::new();
     let mut say = |name: &str, value: String| {
         if !value.is_empty() {
@@ -54,20 +55,20 @@ fn overview(repo: &Repository, world: &World, area: Rect, buf: &mut Buffer) {
         }
     };
     // Always there, like the size: lines that come and go move all the others from row to row.
-    say("about", or_dash(&repo.description));
-    say("https", repo.clone_url.clone());
-    say("ssh", repo.ssh_url.clone());
-    say("source", repo.original_url.clone());
-    say("website", repo.website.clone());
-    say("branch", repo.default_branch.clone());
+    say("about", or_dash(repo.description()));
+    say("https", repo.clone_url());
+    say("ssh", repo.ssh_url());
+    say("source", repo.source().to_owned());
+    say("website", repo.website().to_owned());
+    say("branch", repo.default_branch().to_owned());
     let size = repo_rows::bytes(repo);
     let exact = if size > 0 { format!("{} ({})", human_bytes(size), words::count(size)) } else { String::new() };
     say("size", or_dash(&exact));
-    say("created", words::stamp(&repo.created_at));
-    say("changed", format!("{}  ({} ago)", words::stamp(&repo.updated_at), words::age(&repo.updated_at, world.wall)));
-    say("format", repo.object_format_name.clone());
-    let rights =
-        [(repo.permissions.admin, "administer"), (repo.permissions.push, "push"), (repo.permissions.pull, "fetch")];
+    say("created", words::stamp_of(repo.created));
+    say("changed", format!("{}  ({} ago)", words::stamp_of(repo.updated), words::age_from(repo.updated, world.wall)));
+    say("format", repo.format().to_owned());
+    let may = repo.permissions();
+    let rights = [(may.admin, "administer"), (may.push, "push"), (may.pull, "fetch")];
     let rights: Vec<&str> = rights.into_iter().filter_map(|(may, word)| may.then_some(word)).collect();
     say("you may", rights.join(", "));
     say("state", repo_rows::state(repo).to_owned());
@@ -84,26 +85,26 @@ fn overview(repo: &Repository, world: &World, area: Rect, buf: &mut Buffer) {
             y += 1;
         }
     }
-    if repo.empty && repo.farrier_migration.is_none() {
+    if repo.is_empty() && repo.migration().is_none() {
         y = first_push(repo, Rect { y: y + 1, height: area.bottom().saturating_sub(y + 1), ..area }, buf);
     }
-    if let Some(going) = &repo.farrier_migration {
+    if let Some(going) = repo.migration() {
         let height = area.bottom().saturating_sub(y + 1);
         migration(going, world, Rect { y: y + 1, height, ..area }, buf);
     }
 }
 
 /// How the first commit gets there. Answers the row below.
-fn first_push(repo: &Repository, area: Rect, buf: &mut Buffer) -> u16 {
+fn first_push(repo: &Repo, area: Rect, buf: &mut Buffer) -> u16 {
     if area.height == 0 {
         return area.y;
     }
     rule(buf, Rect { height: 1, ..area }, "Push to it");
     let lines = [
-        format!("git remote add farrier {}", repo.clone_url),
+        format!("git remote add farrier {}", repo.clone_url()),
         "git push -u farrier HEAD:main".to_owned(),
         "w   makes a hook that tells others of pushes".to_owned(),
-        format!("farrier ci exec --repo {} -- farrier artifact upload FILE", repo.full_name),
+        format!("farrier ci exec --repo {} -- farrier artifact upload FILE", repo.full_name()),
     ];
     let mut y = area.y + 1;
     for (at, line) in lines.iter().enumerate() {

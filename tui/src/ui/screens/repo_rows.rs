@@ -2,45 +2,52 @@
 
 use std::{borrow::Cow, cmp::Ordering};
 
-use farrier_common::api::{Branch, Repository};
+use farrier_common::api::Branch;
 
 use crate::{
     output::human_bytes,
     ui::{
         list::{Column, Haystack, Row, Shown},
+        repo::Repo,
         view::Role,
         words,
     },
 };
 
 /// One word for how a repository is.
-pub(super) fn state(repo: &Repository) -> &'static str {
-    match repo.farrier_migration.as_ref().map(|going| going.state.as_str()) {
+pub(super) fn state(repo: &Repo) -> &'static str {
+    match repo.migration().map(|going| going.state.as_str()) {
         Some("running") => "migrating",
         Some("failed") => "FAILED",
-        _ if repo.archived => "archived",
-        _ if repo.empty => "empty",
-        _ if repo.mirror => "mirror",
+        _ if repo.is_archived() => "archived",
+        _ if repo.is_empty() => "empty",
+        _ if repo.is_mirror() => "mirror",
         _ => "ok",
     }
 }
 
 /// The API counts in KiB.
-pub(super) fn bytes(repo: &Repository) -> i64 {
+pub(super) fn bytes(repo: &Repo) -> i64 {
     repo.size.saturating_mul(1_024)
 }
 
-fn by_name(a: &Repository, b: &Repository) -> Ordering {
-    a.full_name.to_lowercase().cmp(&b.full_name.to_lowercase())
+fn by_name(a: &Repo, b: &Repo) -> Ordering {
+    let (a, b) = (a.full_name(), b.full_name());
+    if a.is_ascii() && b.is_ascii() {
+        // Copies in small letters would be the main work of sorting a long list.
+        let small = |byte: u8| byte.to_ascii_lowercase();
+        return a.bytes().map(small).cmp(b.bytes().map(small));
+    }
+    a.to_lowercase().cmp(&b.to_lowercase())
 }
 
-static REPOSITORY: [Column<Repository>; 9] = [
+static REPOSITORY: [Column<Repo>; 9] = [
     Column {
         title: "NAME",
         width: 18,
         right: false,
         rank: 0,
-        cell: |r, _| Shown::plain(&*r.full_name),
+        cell: |r, _| Shown::plain(r.full_name()),
         order: Some(by_name),
     },
     Column {
@@ -48,16 +55,16 @@ static REPOSITORY: [Column<Repository>; 9] = [
         width: 3,
         right: false,
         rank: 3,
-        cell: |r, _| if r.private { Shown::plain("prv") } else { Shown::of(Role::Accent, "pub") },
-        order: Some(|a, b| a.private.cmp(&b.private)),
+        cell: |r, _| if r.is_private() { Shown::plain("prv") } else { Shown::of(Role::Accent, "pub") },
+        order: Some(|a, b| a.is_private().cmp(&b.is_private())),
     },
     Column {
         title: "BRANCH",
         width: 10,
         right: false,
         rank: 5,
-        cell: |r, _| Shown::plain(&*r.default_branch),
-        order: Some(|a, b| a.default_branch.cmp(&b.default_branch)),
+        cell: |r, _| Shown::plain(r.default_branch()),
+        order: Some(|a, b| a.default_branch().cmp(b.default_branch())),
     },
     Column {
         title: "SIZE",
@@ -72,8 +79,8 @@ static REPOSITORY: [Column<Repository>; 9] = [
         width: 7,
         right: true,
         rank: 4,
-        cell: |r, now| Shown::plain(words::age(&r.updated_at, now)),
-        order: Some(|a, b| b.updated_at.cmp(&a.updated_at)),
+        cell: |r, now| Shown::plain(words::age_from(r.updated, now)),
+        order: Some(|a, b| b.updated.cmp(&a.updated)),
     },
     Column {
         title: "STATE",
@@ -105,30 +112,30 @@ static REPOSITORY: [Column<Repository>; 9] = [
         width: 19,
         right: false,
         rank: 11,
-        cell: |r, _| Shown::of(Role::Muted, words::stamp(&r.created_at)),
-        order: Some(|a, b| b.created_at.cmp(&a.created_at)),
+        cell: |r, _| Shown::of(Role::Muted, words::stamp_of(r.created)),
+        order: Some(|a, b| b.created.cmp(&a.created)),
     },
     Column {
         title: "ABOUT",
         width: 24,
         right: false,
         rank: 12,
-        cell: |r, _| Shown::of(Role::Muted, &*r.description),
+        cell: |r, _| Shown::of(Role::Muted, r.description()),
         order: None,
     },
 ];
 
-impl Haystack for Repository {
+impl Haystack for Repo {
     fn text(&self) -> Cow<'_, str> {
-        (&self.full_name).into()
+        self.full_name().into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
             "state" => Some(state(self).to_owned()),
-            "branch" => Some(self.default_branch.clone()),
-            "vis" => Some(if self.private { "private" } else { "public" }.to_owned()),
-            "about" => Some(self.description.clone()),
+            "branch" => Some(self.default_branch().to_owned()),
+            "vis" => Some(if self.is_private() { "private" } else { "public" }.to_owned()),
+            "about" => Some(self.description().to_owned()),
             _ => None,
         }
     }
@@ -136,14 +143,14 @@ impl Haystack for Repository {
     fn number(&self, name: &str) -> Option<i64> {
         match name {
             "size" => Some(bytes(self)),
-            "age" => words::seconds_since(&self.updated_at, crate::clock::now()),
+            "age" => words::seconds_from(self.updated, crate::clock::now()),
             "id" => Some(self.id),
             _ => None,
         }
     }
 }
 
-impl Row for Repository {
+impl Row for Repo {
     type Id = i64;
 
     fn id(&self) -> i64 {

@@ -5,10 +5,7 @@
 
 use std::time::Duration;
 
-use farrier_common::{
-    api::{Branch, Repository},
-    client::RepositoryPath,
-};
+use farrier_common::{api::Branch, client::RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Screen, ScreenId, branch_form, repo_form, repo_pane, repo_rows, sortable};
@@ -17,6 +14,7 @@ use crate::ui::{
     layer::Layer,
     list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
     net::{Answer, Ask, Page, Problem},
+    repo::Repo,
     view::Role,
     view::text,
     world::{Cmd, Env, World},
@@ -47,7 +45,7 @@ pub(super) enum Part {
 
 #[derive(Debug)]
 pub(crate) struct Repositories {
-    pub(super) repos: Feed<Repository>,
+    pub(super) repos: Feed<Repo>,
     /// Branches of the repository that is looked at.
     pub(super) branches: Feed<Branch>,
     branches_of: Option<RepositoryPath>,
@@ -68,8 +66,8 @@ impl Default for Repositories {
 }
 
 /// The path of a repository, for further questions.
-pub(super) fn path(repo: &Repository) -> Option<RepositoryPath> {
-    repo.full_name.parse().ok()
+pub(super) fn path(repo: &Repo) -> Option<RepositoryPath> {
+    repo.full_name().parse().ok()
 }
 
 impl Repositories {
@@ -89,7 +87,7 @@ impl Repositories {
 
     /// Puts the cursor on the repository of this name, if it is there.
     pub(crate) fn show_named(&mut self, name: &str) {
-        let found = self.repos.list.rows().iter().find(|repo| repo.full_name.eq_ignore_ascii_case(name));
+        let found = self.repos.list.rows().iter().find(|repo| repo.full_name().eq_ignore_ascii_case(name));
         if let Some(id) = found.map(|repo| repo.id) {
             self.show(id);
         }
@@ -101,13 +99,13 @@ impl Repositories {
         self.repos.list.select(id);
     }
 
-    pub(super) fn here(&self) -> Option<(&Repository, RepositoryPath)> {
+    pub(super) fn here(&self) -> Option<(&Repo, RepositoryPath)> {
         let repo = self.repos.list.current()?;
         Some((repo, path(repo)?))
     }
 
     /// What an action is about: in the list a mark counts before the cursor.
-    pub(super) fn target(&self) -> Option<(&Repository, RepositoryPath)> {
+    pub(super) fn target(&self) -> Option<(&Repo, RepositoryPath)> {
         if self.in_detail {
             return self.here();
         }
@@ -125,7 +123,7 @@ impl Repositories {
             return;
         }
         let Some((repo, path)) = self.here() else { return };
-        if repo.empty {
+        if repo.is_empty() {
             self.branches.empty();
             self.branches.load = Load::Done(env.world.now);
             self.branches_of = Some(path);
@@ -170,9 +168,9 @@ impl Repositories {
         self.repos.ask(Ask::Repositories, env);
     }
 
-    fn took_repositories(&mut self, page: &Page<Repository>, env: &mut Env) {
+    fn took_repositories(&mut self, page: &Page<Repo>, env: &mut Env) {
         if let Some(gone) = self.repos.take(page.clone(), env.world.now) {
-            env.tell(format!("{} was removed", gone.full_name));
+            env.tell(format!("{} was removed", gone.full_name()));
             self.in_detail = false;
         }
         self.look(env);
@@ -261,7 +259,8 @@ impl Screen for Repositories {
             }
             Action::New if self.on_branches() => {
                 if let Some((repo, path)) = self.here() {
-                    let from = self.branches.list.current().map_or(&repo.default_branch, |branch| &branch.name);
+                    let from =
+                        self.branches.list.current().map_or(repo.default_branch(), |branch| branch.name.as_str());
                     env.open(Layer::Form(Box::new(branch_form::create(path, from))));
                 }
             }
@@ -307,6 +306,10 @@ impl Screen for Repositories {
                 self.branches.take(page.clone(), env.world.now);
             }
             (Ask::Branches(_), Err(problem)) if self.branches.awaits(ask) => self.branches.fail(problem.clone()),
+            (Ask::Repository(_), Ok(Answer::Repository(repo))) => {
+                let text = serde_json::to_string(repo).unwrap_or_default();
+                env.want(Cmd::Copy(text, "JSON".to_owned()));
+            }
             (ask, Ok(answer)) => self.changed(ask, answer, env),
             _ => {}
         }
@@ -316,7 +319,7 @@ impl Screen for Repositories {
         if self.on_branches() {
             self.branches.list.set_filter(Filter::parse(text, Branch::filters())?);
         } else {
-            self.repos.list.set_filter(Filter::parse(text, Repository::filters())?);
+            self.repos.list.set_filter(Filter::parse(text, Repo::filters())?);
         }
         Ok(())
     }
@@ -327,7 +330,7 @@ impl Screen for Repositories {
     }
 
     fn sortable(&self) -> Vec<(usize, &'static str)> {
-        if self.on_branches() { sortable::<Branch>() } else { sortable::<Repository>() }
+        if self.on_branches() { sortable::<Branch>() } else { sortable::<Repo>() }
     }
 
     fn sort(&mut self, column: usize) {

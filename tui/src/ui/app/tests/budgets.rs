@@ -9,7 +9,7 @@ use farrier_common::api::Repository;
 use ratatui::Terminal;
 
 use super::{super::*, story::*};
-use crate::ui::{net::Page, term::Wire, view};
+use crate::ui::{term::Wire, view};
 
 /// A terminal that counts.
 #[derive(Clone, Default)]
@@ -70,7 +70,7 @@ fn many() -> Answer {
             ..repository(1, &name)
         }
     });
-    Answer::Repositories(Page { items: items.collect(), total: Some(100_000), last: true })
+    listed(Some(100_000), items.collect())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a terminal may not know its size")]

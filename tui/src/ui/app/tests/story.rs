@@ -11,6 +11,7 @@ use super::super::*;
 use crate::ui::{
     caps::{Colors, Glyphs, Look},
     net::{Kind, Page, Tree},
+    repo::Slimmer,
     view,
 };
 
@@ -167,7 +168,14 @@ pub(super) fn repository(id: i64, name: &str) -> Repository {
 
 pub(super) fn repositories(names: &[&str]) -> Answer {
     let items = (1..).zip(names).map(|(id, name)| repository(id, name)).collect::<Vec<_>>();
-    Answer::Repositories(Page { total: i64::try_from(items.len()).ok(), items, last: true })
+    listed(i64::try_from(items.len()).ok(), items)
+}
+
+/// All repositories, as the network tells them.
+pub(super) fn listed(total: Option<i64>, items: Vec<Repository>) -> Answer {
+    let mut slimmer = Slimmer::default();
+    let items = items.into_iter().map(|whole| slimmer.slim(whole)).collect();
+    Answer::Repositories(Page { items, total, last: true })
 }
 
 pub(super) fn status() -> Answer {

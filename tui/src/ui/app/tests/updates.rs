@@ -1,7 +1,6 @@
 use farrier_common::api::MigrationProgress;
 
 use super::{super::*, pictures::on_hooks, story::*};
-use crate::ui::net::Page;
 
 #[test]
 fn the_first_thing_asked_is_what_is_shown_first() {
@@ -73,8 +72,8 @@ fn the_cursor_is_on_a_repository_and_not_on_a_row() {
     story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&names)));
     assert!(under(&story).contains("infra/gateway"));
     story.pass(Duration::from_secs(6));
-    let rest = Page { items: vec![repository(2, "a/first"), repository(4, "b/third")], total: None, last: true };
-    story.answer(|ask| *ask == Ask::Repositories, Ok(Answer::Repositories(rest)));
+    let rest = listed(None, vec![repository(2, "a/first"), repository(4, "b/third")]);
+    story.answer(|ask| *ask == Ask::Repositories, Ok(rest));
     assert!(story.text().contains("infra/gateway was removed"), "{}", story.text());
     assert!(under(&story).contains("b/third"));
 }
@@ -116,8 +115,7 @@ fn a_made_repository_is_under_the_cursor() {
     story.answer(|ask| matches!(ask, Ask::CreateRepository { .. }), Ok(Answer::Repository(Box::new(made.clone()))));
     assert!(story.app.layers.is_empty());
     let items = vec![repository(1, "infra/gateway"), made, repository(2, "data/lake")];
-    let page = Page { items, total: None, last: true };
-    story.answer(|ask| *ask == Ask::Repositories, Ok(Answer::Repositories(page)));
+    story.answer(|ask| *ask == Ask::Repositories, Ok(listed(None, items)));
     let text = story.text();
     assert!(text.lines().any(|line| line.starts_with('>') && line.contains("admin/tool")), "{text}");
 }
@@ -132,9 +130,8 @@ fn a_migration_is_followed_closely_until_it_ends() {
         objects_received: 412_204,
         ..MigrationProgress::default()
     });
-    let page = Page { items: vec![going], total: None, last: true };
     story.pass(Duration::from_secs(6));
-    story.answer(|ask| *ask == Ask::Repositories, Ok(Answer::Repositories(page)));
+    story.answer(|ask| *ask == Ask::Repositories, Ok(listed(None, vec![going])));
     story.keys("\n");
     let text = story.text();
     assert!(text.contains("receiving objects") && text.contains("412 204 objects"), "{text}");
@@ -429,8 +426,7 @@ fn a_long_list_is_not_asked_for_all_the_time() {
     let mut story = Story::new(80, 24);
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
     let items = (0..20_000).map(|id| repository(id % 20 + id * 20, &format!("infra/service-{id:05}"))).collect();
-    let page = Page { items, total: Some(20_000), last: true };
-    story.answer(|ask| *ask == Ask::Repositories, Ok(Answer::Repositories(page)));
+    story.answer(|ask| *ask == Ask::Repositories, Ok(listed(Some(20_000), items)));
     story.asked();
     for _ in 0..9 {
         assert!(story.app.wake_at().is_some_and(|at| at <= story.now + Duration::from_secs(6)));

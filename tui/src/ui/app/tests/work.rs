@@ -1,7 +1,7 @@
 //! Work that goes on: archives, downloads, migrations.
 
 use super::{super::*, story::*};
-use crate::ui::net::{Existing, Kind, Page};
+use crate::ui::net::{Existing, Kind};
 
 fn archive(story: &mut Story) -> Ask {
     story.asked();
@@ -55,14 +55,24 @@ fn a_migration_is_cancelled_after_a_question_and_nothing_else_is() {
     going.farrier_migration =
         Some(farrier_common::api::MigrationProgress { state: "running".into(), ..Default::default() });
     story.pass(Duration::from_secs(6));
-    let page = Page { items: vec![going], total: None, last: true };
-    story.answer(|ask| *ask == Ask::Repositories, Ok(Answer::Repositories(page)));
+    story.answer(|ask| *ask == Ask::Repositories, Ok(listed(None, vec![going])));
     story.keys("X");
     assert!(story.text().contains("Cancel the migration of data/lake2"), "{}", story.text());
     story.pass(Duration::from_millis(300));
     story.asked();
     story.keys("y");
     assert_eq!(story.asked(), [Ask::DeleteRepository("data/lake2".parse().unwrap())]);
+}
+
+#[test]
+fn all_that_is_known_of_a_repository_is_asked_for_when_it_is_copied() {
+    let mut story = Story::settled(80, 24);
+    story.keys("yj");
+    let asked = Ask::Repository("data/lake".parse().unwrap());
+    let whole = repository(2, "data/lake");
+    let text = serde_json::to_string(&whole).unwrap();
+    story.answer(|ask| *ask == asked, Ok(Answer::Repository(Box::new(whole))));
+    assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Copy(copied) if *copied == text)));
 }
 
 fn reading(width: u16, height: u16) -> Story {

@@ -1,0 +1,235 @@
+//! A repository as lists keep it.
+//!
+//! Owns what of a repository stays in memory while a hundred thousand of them are listed: its texts in
+//! one piece, its switches in a byte, and what it has in common with others only once. Whoever wants
+//! the whole of one asks the daemon.
+
+use std::sync::Arc;
+
+use farrier_common::api::{MigrationProgress, Permissions, Repository};
+
+use super::words;
+
+/// Values that differ are rarely many; whoever has more than these is not compared with all of them.
+const KINDS_MAX: usize = 16;
+
+/// A repository with what a list, its filters and its actions need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Repo {
+    pub(crate) id: i64,
+    /// Full name, default branch and description, one after the other.
+    text: Arc<str>,
+    /// Where the default branch and the description begin.
+    branch_at: u32,
+    about_at: u32,
+    /// KiB, as the API counts.
+    pub(crate) size: i64,
+    /// Seconds since 1970; 0 when there is no such time.
+    pub(crate) created: i64,
+    pub(crate) updated: i64,
+    kind: Arc<Kind>,
+    rare: Option<Arc<Rare>>,
+    switches: u8,
+}
+
+/// What most repositories of a daemon have in common.
+#[derive(Debug, PartialEq, Eq)]
+struct Kind {
+    https: Address,
+    ssh: Address,
+    format: String,
+    permissions: Permissions,
+}
+
+/// What few repositories have.
+#[derive(Debug, PartialEq, Eq)]
+struct Rare {
+    source: String,
+    website: String,
+    migration: Option<MigrationProgress>,
+}
+
+/// An address around the name of a repository.
+#[derive(Debug, PartialEq, Eq)]
+struct Address {
+    before: String,
+    /// None: the name is not in it.
+    after: Option<String>,
+}
+
+impl Address {
+    fn of(address: &str, name: &str) -> Self {
+        match address.rsplit_once(name) {
+            Some((before, after)) => Self { before: before.to_owned(), after: Some(after.to_owned()) },
+            None => Self { before: address.to_owned(), after: None },
+        }
+    }
+
+    fn with(&self, name: &str) -> String {
+        self.after.as_ref().map_or_else(|| self.before.clone(), |after| format!("{}{name}{after}", self.before))
+    }
+}
+
+const PRIVATE: u8 = 1;
+const EMPTY: u8 = 2;
+const ARCHIVED: u8 = 4;
+const MIRROR: u8 = 8;
+
+impl Repo {
+    pub(crate) fn full_name(&self) -> &str {
+        &self.text[..self.branch_at as usize]
+    }
+
+    /// The name without its owner.
+    pub(crate) fn name(&self) -> &str {
+        self.full_name().rsplit('/').next().unwrap_or_default()
+    }
+
+    pub(crate) fn default_branch(&self) -> &str {
+        &self.text[self.branch_at as usize..self.about_at as usize]
+    }
+
+    pub(crate) fn description(&self) -> &str {
+        &self.text[self.about_at as usize..]
+    }
+
+    pub(crate) fn is_private(&self) -> bool {
+        self.switches & PRIVATE != 0
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.switches & EMPTY != 0
+    }
+
+    pub(crate) fn is_archived(&self) -> bool {
+        self.switches & ARCHIVED != 0
+    }
+
+    pub(crate) fn is_mirror(&self) -> bool {
+        self.switches & MIRROR != 0
+    }
+
+    pub(crate) fn clone_url(&self) -> String {
+        self.kind.https.with(self.full_name())
+    }
+
+    pub(crate) fn ssh_url(&self) -> String {
+        self.kind.ssh.with(self.full_name())
+    }
+
+    pub(crate) fn format(&self) -> &str {
+        &self.kind.format
+    }
+
+    pub(crate) fn permissions(&self) -> Permissions {
+        self.kind.permissions
+    }
+
+    /// Where it was fetched from.
+    pub(crate) fn source(&self) -> &str {
+        self.rare.as_ref().map_or("", |rare| &rare.source)
+    }
+
+    pub(crate) fn website(&self) -> &str {
+        self.rare.as_ref().map_or("", |rare| &rare.website)
+    }
+
+    pub(crate) fn migration(&self) -> Option<&MigrationProgress> {
+        self.rare.as_ref()?.migration.as_ref()
+    }
+}
+
+/// Makes repositories small, and remembers what they have in common.
+#[derive(Debug, Default)]
+pub(crate) struct Slimmer {
+    kinds: Vec<Arc<Kind>>,
+}
+
+impl Slimmer {
+    pub(crate) fn slim(&mut self, whole: Repository) -> Repo {
+        let kind = self.kind(&whole);
+        let text = [whole.full_name.as_str(), &whole.default_branch, &whole.description].concat();
+        // No answer of a daemon is as long as numbers of this size go.
+        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        let branch_at = whole.full_name.len();
+        let switches =
+            [(whole.private, PRIVATE), (whole.empty, EMPTY), (whole.archived, ARCHIVED), (whole.mirror, MIRROR)];
+        let rare = Rare { source: whole.original_url, website: whole.website, migration: whole.farrier_migration };
+        let has_rare = !rare.source.is_empty() || !rare.website.is_empty() || rare.migration.is_some();
+        Repo {
+            id: whole.id,
+            text: text.into(),
+            branch_at: place(branch_at),
+            about_at: place(branch_at + whole.default_branch.len()),
+            size: whole.size,
+            created: words::seconds(&whole.created_at),
+            updated: words::seconds(&whole.updated_at),
+            kind,
+            rare: has_rare.then(|| Arc::new(rare)),
+            switches: switches.into_iter().filter_map(|(on, bit)| on.then_some(bit)).sum(),
+        }
+    }
+
+    fn kind(&mut self, whole: &Repository) -> Arc<Kind> {
+        let kind = Kind {
+            https: Address::of(&whole.clone_url, &whole.full_name),
+            ssh: Address::of(&whole.ssh_url, &whole.full_name),
+            format: whole.object_format_name.clone(),
+            permissions: whole.permissions,
+        };
+        if let Some(known) = self.kinds.iter().find(|known| ***known == kind) {
+            return Arc::clone(known);
+        }
+        let kind = Arc::new(kind);
+        if self.kinds.len() < KINDS_MAX {
+            self.kinds.push(Arc::clone(&kind));
+        }
+        kind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(name: &str) -> Repository {
+        Repository {
+            full_name: name.to_owned(),
+            default_branch: "main".to_owned(),
+            description: "edge proxy".to_owned(),
+            clone_url: format!("http://{name}.lan/{name}.git"),
+            ssh_url: "ssh://elsewhere".to_owned(),
+            object_format_name: "sha1".to_owned(),
+            private: true,
+            mirror: true,
+            created_at: "1970-01-01T00:01:00Z".to_owned(),
+            updated_at: "0001-01-01T00:00:00Z".to_owned(),
+            ..Repository::default()
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_kept_is_changed() {
+        let mut slimmer = Slimmer::default();
+        let mut fetched = whole("infra/日本語");
+        fetched.website = "https://site.lan".to_owned();
+        fetched.farrier_migration = Some(MigrationProgress::default());
+        let repo = slimmer.slim(fetched.clone());
+        assert_eq!((repo.full_name(), repo.name()), ("infra/日本語", "日本語"));
+        assert_eq!((repo.default_branch(), repo.description()), ("main", "edge proxy"));
+        assert_eq!((repo.clone_url(), repo.ssh_url()), (fetched.clone_url, fetched.ssh_url));
+        assert_eq!((repo.format(), repo.source(), repo.website()), ("sha1", "", "https://site.lan"));
+        assert_eq!(repo.migration(), fetched.farrier_migration.as_ref());
+        assert!(repo.is_private() && repo.is_mirror() && !repo.is_empty() && !repo.is_archived());
+        assert_eq!((repo.created, repo.updated), (60, 0));
+    }
+
+    #[test]
+    fn what_repositories_have_in_common_is_there_once() {
+        let mut slimmer = Slimmer::default();
+        let named = |name: &str| Repository { clone_url: format!("http://forge.lan/{name}.git"), ..whole(name) };
+        let (one, other) = (slimmer.slim(named("a/b")), slimmer.slim(named("infra/gateway")));
+        assert!(Arc::ptr_eq(&one.kind, &other.kind));
+        assert!(size_of::<Repo>() <= 80, "{} bytes a row", size_of::<Repo>());
+    }
+}
