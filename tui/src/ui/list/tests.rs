@@ -160,6 +160,24 @@ fn pages_that_come_one_by_one_are_one_list() {
 }
 
 #[test]
+fn a_filter_typed_letter_by_letter_shows_what_it_shows_at_once() {
+    let rows = [Thing(1, "gate"), Thing(2, "gAte"), Thing(3, "a gate"), Thing(4, "gat"), Thing(5, "x")];
+    for typed in ["gate", "^gate", "!gate", "gate$", "~ae", "gAt", "g !a"] {
+        let mut list: List<Thing> = List::sorted(0);
+        list.replace(rows.to_vec());
+        list.act(Action::Last);
+        for end in 1..=typed.len() {
+            list.set_filter(Filter::parse(&typed[..end], &[]).unwrap());
+            let mut whole: List<Thing> = List::sorted(0);
+            whole.replace(rows.to_vec());
+            whole.set_filter(Filter::parse(&typed[..end], &[]).unwrap());
+            assert_eq!(names(&list), names(&whole), "{}", &typed[..end]);
+            assert_eq!(list.current().is_some(), list.shown_count() > 0);
+        }
+    }
+}
+
+#[test]
 fn only_the_rows_in_the_window_are_looked_at() {
     let size = ratatui::layout::Size::new(80, 24);
     let settings = crate::ui::settings::Settings::default();
