@@ -11,36 +11,36 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-/// The tag of a JSON object, on its way to the answer's headers.
-#[derive(Clone, Copy)]
-pub(super) struct Tag(u64);
+use super::extract::JSON;
 
-impl Tag {
-    /// The tag of a body; lists have none: they are pages of what changes all the time.
-    pub(super) fn of(status: StatusCode, body: &[u8]) -> Option<Self> {
-        if status != StatusCode::OK || body.first() != Some(&b'{') {
-            return None;
-        }
-        // Not against forgery: a tag is compared with one of the same address and caller.
-        let mut hasher = DefaultHasher::new();
-        hasher.write(body);
-        Some(Self(hasher.finish()))
+/// The tag of a JSON body; lists have none: they are pages of what changes all the time.
+///
+/// Weak, as a proxy may compress the body, and no protection against forgery: it is compared with one
+/// of the same address and caller.
+pub(super) fn of(status: StatusCode, body: &[u8]) -> Option<HeaderValue> {
+    if status != StatusCode::OK || body.first() != Some(&b'{') {
+        return None;
     }
+    let mut hasher = DefaultHasher::new();
+    hasher.write(body);
+    let mut tag = *b"W/\"0123456789abcdef\"";
+    hex::encode_to_slice(hasher.finish().to_be_bytes(), &mut tag[3..19]).ok()?;
+    HeaderValue::from_bytes(&tag).ok()
 }
 
 /// The answer to a request of `method` whose client has what `known` names.
 pub(super) fn apply(mut response: Response, method: &Method, known: Option<&HeaderValue>) -> Response {
-    let Some(Tag(tag)) = response.extensions_mut().remove() else { return response };
-    if method != Method::GET && method != Method::HEAD {
+    let reads = method == Method::GET || method == Method::HEAD;
+    if reads && known.is_none() || !is_object(response.headers()) {
         return response;
     }
-    // Weak: a proxy may compress the body.
-    let tag = format!("W/\"{tag:016x}\"");
-    let unchanged = known.and_then(|known| known.to_str().ok()).is_some_and(|known| names(known, &tag));
-    if let Ok(value) = HeaderValue::try_from(tag) {
-        response.headers_mut().insert(header::ETAG, value);
+    if !reads {
+        // What has been changed is not what this address shows.
+        response.headers_mut().remove(header::ETAG);
+        return response;
     }
-    if !unchanged {
+    let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()).unwrap_or_default();
+    if !known.and_then(|known| known.to_str().ok()).is_some_and(|known| names(known, tag)) {
         return response;
     }
     let (mut parts, _) = response.into_parts();
@@ -48,6 +48,11 @@ pub(super) fn apply(mut response: Response, method: &Method, known: Option<&Head
     parts.headers.remove(header::CONTENT_TYPE);
     parts.headers.remove(header::CONTENT_LENGTH);
     Response::from_parts(parts, Body::empty())
+}
+
+/// Whether the answer is an object in JSON that was tagged here.
+fn is_object(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::ETAG) && headers.get(header::CONTENT_TYPE).is_some_and(|value| value == JSON)
 }
 
 /// Whether the client has `etag` already.
@@ -84,9 +89,14 @@ mod tests {
 
     #[test]
     fn objects_have_tags_and_nothing_else() {
-        let tag = |status, body: &str| Tag::of(status, body.as_bytes()).map(|tag| tag.0);
-        assert_eq!(tag(StatusCode::OK, "{}"), tag(StatusCode::OK, "{}"));
+        let tag = |status, body: &str| of(status, body.as_bytes());
+        let one = tag(StatusCode::OK, "{}").expect("a tag");
+        assert!(one.len() == 20 && one.to_str().is_ok_and(|tag| tag.starts_with("W/\"") && tag.ends_with('"')));
+        assert_eq!(tag(StatusCode::OK, "{}"), Some(one));
         assert_ne!(tag(StatusCode::OK, "{}"), tag(StatusCode::OK, "{ }"));
-        assert_eq!([tag(StatusCode::OK, "[]"), tag(StatusCode::CREATED, "{}"), tag(StatusCode::OK, "")], [None; 3]);
+        assert_eq!(
+            [tag(StatusCode::OK, "[]"), tag(StatusCode::CREATED, "{}"), tag(StatusCode::OK, "")],
+            [None, None, None]
+        );
     }
 }

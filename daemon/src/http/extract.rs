@@ -2,6 +2,7 @@
 //! of JSON answers.
 
 use axum::{
+    body::Body,
     extract::{FromRequest, Request},
     response::{IntoResponse, Response},
 };
@@ -10,7 +11,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::{error::ApiError, etag::Tag};
+use super::{error::ApiError, etag};
 use crate::app::App;
 
 /// The content type of all REST answers.
@@ -18,6 +19,8 @@ pub(super) const JSON: &str = "application/json;charset=utf-8";
 
 /// Room for a JSON answer before it grows: one repository fits. Bytes.
 const JSON_ROOM: usize = 2_048;
+/// Headers of a JSON answer.
+const HEADERS_ROOM: usize = 12;
 
 /// A JSON body.
 ///
@@ -36,7 +39,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Input<T> {
 }
 
 /// Reads a whole body of at most `limit` bytes.
-pub(super) async fn collect(body: axum::body::Body, limit: usize) -> Result<Bytes, ApiError> {
+pub(super) async fn collect(body: Body, limit: usize) -> Result<Bytes, ApiError> {
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<http_body_util::LengthLimitError>() => {
@@ -64,16 +67,19 @@ pub(super) struct Output<T>(pub(super) StatusCode, pub(super) T);
 
 impl<T: Serialize> IntoResponse for Output<T> {
     fn into_response(self) -> Response {
-        let headers = [
-            (header::CONTENT_TYPE, HeaderValue::from_static(JSON)),
-            (header::CACHE_CONTROL, HeaderValue::from_static("max-age=0, private, must-revalidate, no-transform")),
-        ];
         let body = to_json(&self.1);
-        let tag = Tag::of(self.0, &body);
-        let mut response = (self.0, headers, body).into_response();
+        let tag = etag::of(self.0, &body);
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = self.0;
+        // With what is said of every answer they are more than a map makes room for at first.
+        let mut headers = HeaderMap::with_capacity(HEADERS_ROOM);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+        let lasts = HeaderValue::from_static("max-age=0, private, must-revalidate, no-transform");
+        headers.insert(header::CACHE_CONTROL, lasts);
         if let Some(tag) = tag {
-            response.extensions_mut().insert(tag);
+            headers.insert(header::ETAG, tag);
         }
+        *response.headers_mut() = headers;
         response
     }
 }

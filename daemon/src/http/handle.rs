@@ -119,7 +119,7 @@ impl Front {
             }
         };
         let status = response.status().as_u16();
-        requests.count(path, status, begun.elapsed());
+        requests.count(path, status, begun);
         if status >= 500 {
             tracing::warn!(request_id = id.as_str(), %method, path, status, "answered");
         } else {

@@ -1,9 +1,8 @@
 //! Answered requests, counted by what they speak and how they went.
 
-use std::{
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::time::Instant;
 
 use super::series::Series;
 
@@ -19,9 +18,9 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Counts one that was answered with `status`.
-    pub(super) fn count(&self, path: &str, status: u16, took: Duration) {
-        self.series.requested(took);
+    /// Counts one that had begun at `begun` and was answered with `status`.
+    pub(super) fn count(&self, path: &str, status: u16, begun: Instant) {
+        self.series.requested(begun);
         let digit = usize::from(status / 100).clamp(1, STATUSES.len()) - 1;
         self.counts[class(path)][digit].fetch_add(1, Ordering::Relaxed);
     }

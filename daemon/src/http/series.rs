@@ -3,10 +3,7 @@
 //! Counted where things happen, in a ring of atomic counters, so that nothing wakes up to count and
 //! nobody waits for anybody. A count may fall into the second beside its own.
 
-use std::{
-    sync::atomic::{AtomicU32, AtomicU64, Ordering},
-    time::Duration,
-};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tokio::time::Instant;
 
@@ -20,7 +17,6 @@ const STEPS: usize = 24;
 struct Second {
     /// Which one, from the start on; one too high, so that zero is none.
     number: AtomicU64,
-    requests: AtomicU32,
     delivered: AtomicU32,
     failed: AtomicU32,
     latencies: [AtomicU32; STEPS],
@@ -55,10 +51,11 @@ impl Default for Series {
 }
 
 impl Series {
-    /// A request was answered.
-    pub fn requested(&self, took: Duration) {
-        let second = self.present();
-        second.requests.fetch_add(1, Ordering::Relaxed);
+    /// A request that had begun at `begun` was answered.
+    pub fn requested(&self, begun: Instant) {
+        let now = Instant::now();
+        let took = now.saturating_duration_since(begun);
+        let second = self.second(now);
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1);
         let step = usize::try_from(micros.ilog2()).unwrap_or(0).min(STEPS - 1);
         second.latencies[step].fetch_add(1, Ordering::Relaxed);
@@ -66,26 +63,26 @@ impl Series {
 
     /// An attempt at a delivery ended.
     pub fn attempted(&self, taken: bool) {
-        let second = self.present();
+        let second = self.second(Instant::now());
         let count = if taken { &second.delivered } else { &second.failed };
         count.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn number(&self) -> u64 {
-        self.start.elapsed().as_secs() + 1
+    fn number(&self, at: Instant) -> u64 {
+        at.saturating_duration_since(self.start).as_secs() + 1
     }
 
     fn place(number: u64) -> usize {
         usize::try_from(number % SECONDS as u64).unwrap_or(0)
     }
 
-    /// The present second, emptied when it is a new one.
-    fn present(&self) -> &Second {
-        let number = self.number();
+    /// The second of a moment, emptied when it is a new one.
+    fn second(&self, at: Instant) -> &Second {
+        let number = self.number(at);
         let second = &self.ring[Self::place(number)];
-        if second.number.swap(number, Ordering::Relaxed) != number {
-            let counts = [&second.requests, &second.delivered, &second.failed];
-            for count in counts.into_iter().chain(&second.latencies) {
+        // Looked at first: an exchange for each request would have the processors take turns.
+        if second.number.load(Ordering::Relaxed) != number && second.number.swap(number, Ordering::Relaxed) != number {
+            for count in [&second.delivered, &second.failed].into_iter().chain(&second.latencies) {
                 count.store(0, Ordering::Relaxed);
             }
         }
@@ -94,7 +91,7 @@ impl Series {
 
     /// The last minute.
     pub fn minute(&self) -> Minute {
-        let now = self.number();
+        let now = self.number(Instant::now());
         let mut minute = Minute::default();
         let mut latencies = [0u64; STEPS];
         for back in (1..SECONDS as u64).rev() {
@@ -102,7 +99,7 @@ impl Series {
             let second = &self.ring[Self::place(number)];
             let there = number > 0 && second.number.load(Ordering::Relaxed) == number;
             let count = |count: &AtomicU32| if there { count.load(Ordering::Relaxed) } else { 0 };
-            minute.requests.push(count(&second.requests));
+            minute.requests.push(second.latencies.iter().map(count).sum());
             minute.delivered.push(count(&second.delivered));
             minute.failed.push(count(&second.failed));
             for (sum, one) in latencies.iter_mut().zip(&second.latencies) {
@@ -131,6 +128,8 @@ fn percentile(latencies: &[u64; STEPS], percent: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -138,11 +137,11 @@ mod tests {
         let series = Series::default();
         assert_eq!(series.minute().requests, [0; 60]);
         for _ in 0..98 {
-            series.requested(Duration::from_micros(700));
+            series.requested(Instant::now() - Duration::from_micros(700));
         }
         tokio::time::advance(Duration::from_secs(1)).await;
-        series.requested(Duration::from_millis(20));
-        series.requested(Duration::from_millis(20));
+        series.requested(Instant::now() - Duration::from_millis(20));
+        series.requested(Instant::now() - Duration::from_millis(20));
         series.attempted(true);
         series.attempted(false);
         assert_eq!(series.minute().requests[59], 98, "the present second is not complete");
@@ -152,7 +151,7 @@ mod tests {
         assert_eq!((minute.delivered[59], minute.failed[59]), (1, 1));
         assert_eq!((minute.p50_micros, minute.p99_micros), (1_024, 32_768));
         tokio::time::advance(Duration::from_secs(61)).await;
-        series.requested(Duration::from_micros(1));
+        series.requested(Instant::now() - Duration::from_micros(1));
         assert_eq!(series.minute().requests, [0; 60], "what is older is forgotten");
     }
 }
