@@ -82,7 +82,7 @@ pub async fn page(app: &App, identity: &Identity, filter: &Filter, after: u64, l
     }
 }
 
-/// The newest of the last [`PASSED_MAX`] events that are wanted and may be seen, the newest first.
+/// The newest of the last 4,096 events that are wanted and may be seen, the newest first.
 pub async fn newest(app: &App, identity: &Identity, filter: &Filter) -> Result<Vec<Event>, Error> {
     access::require_account(identity)?;
     let snapshot = app.store.read().await?;
