@@ -13,7 +13,7 @@ use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationSta
 pub(crate) use self::{
     deliveries::{delivery, delivery_detail},
     event::event,
-    hooks::{hook, hook_event, hook_type},
+    hooks::{hook, hook_event, hook_type, scope},
     owners::{current_token, organization, permissions, team, token},
 };
 use crate::{

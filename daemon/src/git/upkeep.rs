@@ -15,6 +15,9 @@ const PACKS_MAX: usize = 20;
 const UNMAPPED_MAX_BYTES: u64 = 128 << 10;
 /// A new bitmap costs as much as all objects; it is worth that when it covers a good part more.
 const UNMAPPED_MAX_SHARE: u64 = 4;
+/// Written with every bitmap, and also where git found that it cannot make one: then asking again after
+/// each push would cost a lot for nothing.
+const MAP: &str = "multi-pack-index";
 
 impl Git {
     /// Tidies a repository if that is worth it; whether it was.
@@ -58,7 +61,7 @@ struct Packs {
     count: usize,
     /// Bytes of all indexes.
     bytes: u64,
-    /// Bytes of those that came after the last bitmap.
+    /// Bytes of those that came after the last map of all packs.
     unmapped: u64,
 }
 
@@ -68,10 +71,10 @@ impl Packs {
         for entry in files(place)? {
             // Files may go while they are looked at.
             let (path, Ok(about)) = (entry.path(), entry.metadata()) else { continue };
-            match path.extension().and_then(|end| end.to_str()) {
-                Some("idx") => indexes.push((about.modified()?, about.len())),
-                Some("bitmap") => mapped = mapped.max(about.modified()?),
-                _ => {}
+            if path.extension().is_some_and(|end| end == "idx") {
+                indexes.push((about.modified()?, about.len()));
+            } else if entry.file_name() == MAP {
+                mapped = about.modified()?;
             }
         }
         let sum = |since: SystemTime| indexes.iter().filter(|(at, _)| *at > since).map(|(_, bytes)| bytes).sum();

@@ -58,7 +58,7 @@ fn config(row: &Hook, content_type: &str) -> std::collections::BTreeMap<String, 
 }
 
 /// The word of a kind of place.
-fn scope(scope: HookScope) -> &'static str {
+pub(crate) fn scope(scope: HookScope) -> &'static str {
     match scope {
         HookScope::Unspecified | HookScope::System => "system",
         HookScope::Default => "default",

@@ -1,10 +1,10 @@
 //! Headers of a delivery to a native receiver.
 
-use farrier_proto::store::{Hook, HookScope};
+use farrier_proto::store::Hook;
 use http::header::{HeaderName, HeaderValue};
 
 use super::{request::Sending, sign};
-use crate::model::hook_event;
+use crate::{model::hook_event, show};
 
 /// A header that goes out under one name or, in the same words, under those of several families.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ pub(super) fn identity(hook: &Hook, sending: &Sending) -> Vec<Header> {
     all.push(Header::plain(&EVENT, coarse));
     all.push(Header::plain(&EVENT_TYPE, event));
     all.push(Header::plain(&HOOK_ID, &hook.id.to_string()));
-    all.push(Header::plain(&TARGET_TYPE, target_type(hook.scope())));
+    all.push(Header::plain(&TARGET_TYPE, show::scope(hook.scope())));
     all
 }
 
@@ -93,14 +93,4 @@ pub(super) fn signatures(hook: &Hook, sending: &Sending, text: &[u8], body: &[u8
         all.push(Header::plain(&STANDARD_SIGNATURE, &standard.join(" ")));
     }
     all
-}
-
-fn target_type(scope: HookScope) -> &'static str {
-    match scope {
-        HookScope::Unspecified | HookScope::System => "system",
-        HookScope::Default => "default",
-        HookScope::Repository => "repository",
-        HookScope::Org => "organization",
-        HookScope::User => "user",
-    }
 }
