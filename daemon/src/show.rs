@@ -11,7 +11,7 @@ use farrier_common::api;
 use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Repository, Run, User};
 
 pub(crate) use self::{
-    deliveries::{delivery, delivery_detail},
+    deliveries::{delivery, delivery_detail, guid},
     event::event,
     hooks::{hook, hook_event, hook_type, scope},
     owners::{current_token, organization, permissions, team, token},

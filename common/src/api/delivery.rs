@@ -35,6 +35,8 @@ pub struct Delivery {
     pub installation_id: Option<i64>,
     /// The repository that it is about.
     pub repository_id: Option<i64>,
+    /// The path of that repository when it happened; absent when the event is forgotten.
+    pub repository: Option<String>,
     /// Always absent.
     pub throttled_at: Option<String>,
     /// `pending`, `success`, `failed`, `cancelled`.
@@ -44,7 +46,9 @@ pub struct Delivery {
     pub trigger: String,
     /// Attempts so far.
     pub attempts: u32,
-    /// When the next attempt is due; absent: none is, or it waits in line.
+    /// Attempts after which it is given up, unless somebody asks for it again.
+    pub max_attempts: u32,
+    /// Not before then is the next attempt made; absent: none is, or it waits in line.
     #[schema(format = DateTime)]
     pub next_attempt_at: Option<String>,
     /// When it was made.

@@ -7,17 +7,24 @@ use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, He
 
 use super::{number, time};
 use crate::{
+    app::App,
     clock::Millis,
-    service::deliveries::history::Detail,
+    service::deliveries::{history::Detail, known::Known},
     webhook::{names_of, request::uuid_text},
 };
 
+/// The identifier that receivers see.
+pub(crate) fn guid(row: &Delivery) -> String {
+    uuid_text(&row.uuid)
+}
+
 /// A delivery in a list.
-pub(crate) fn delivery(row: &Delivery) -> api::Delivery {
-    let pending = row.state() == DeliveryState::Pending;
+pub(crate) fn delivery(app: &App, known: &Known) -> api::Delivery {
+    let row = &known.row;
+    let tries = app.config.webhook.retry_schedule_secs.len() + 1;
     api::Delivery {
         id: number(row.id),
-        guid: uuid_text(&row.uuid),
+        guid: guid(row),
         hook_id: number(row.hook_id),
         delivered_at: set(row.delivered_ms),
         redelivery: row.last_trigger() == DeliveryTrigger::Manual,
@@ -26,21 +33,23 @@ pub(crate) fn delivery(row: &Delivery) -> api::Delivery {
         status_code: row.status_code,
         event: row.event.clone(),
         action: Some(row.action.clone()).filter(|action| !action.is_empty()),
+        repository: Some(known.repository.clone()).filter(|path| !path.is_empty()),
         repository_id: (row.repository_id != 0).then(|| number(row.repository_id)),
         state: state(row.state()).to_owned(),
         trigger: trigger(row.trigger()).to_owned(),
         attempts: row.attempts,
-        next_attempt_at: set(row.next_attempt_ms).filter(|_| pending),
+        max_attempts: u32::try_from(tries).unwrap_or(u32::MAX),
+        next_attempt_at: set(known.due_ms),
         created_at: time(row.created_ms),
         ..api::Delivery::default()
     }
 }
 
 /// A delivery with its attempts.
-pub(crate) fn delivery_detail(detail: &Detail) -> api::DeliveryDetail {
+pub(crate) fn delivery_detail(app: &App, detail: &Detail) -> api::DeliveryDetail {
     let last = detail.attempts.last().cloned().unwrap_or_default();
     api::DeliveryDetail {
-        delivery: delivery(&detail.row),
+        delivery: delivery(app, &detail.known),
         url: last.url.clone(),
         request: api::DeliveryRequest {
             headers: sent(&last.request_headers),

@@ -4,7 +4,7 @@ use farrier_proto::store::{Event, Reference};
 
 use super::{
     Read, StoreError, Tx,
-    engine::{Range, Scan},
+    engine::{Key, Range, Scan},
     keys,
 };
 
@@ -24,6 +24,12 @@ pub async fn last(read: &impl Read) -> Result<u64, StoreError> {
 pub async fn after(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
     let range = Range::prefix(keys::events()).after(&keys::event(after));
     Ok(read.scan(&Scan::of(range, limit)).await?.into_iter().map(|(_, event)| event).collect())
+}
+
+/// The events with these numbers, in their order; those that are forgotten are left out.
+pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Event>, StoreError> {
+    let keys: Vec<Key> = ids.iter().map(|id| keys::event(*id)).collect();
+    Ok(read.get_many(&keys).await?.into_iter().flatten().collect())
 }
 
 /// The newest events, the newest first.

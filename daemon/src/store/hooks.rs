@@ -31,6 +31,12 @@ pub async fn state(read: &impl Read, id: u64) -> Result<HookState, StoreError> {
     Ok(read.get(&keys::hook_state(id)).await?.unwrap_or_default())
 }
 
+/// How the deliveries of the hooks with these numbers go, in their order.
+pub async fn states_of(read: &impl Read, ids: &[u64]) -> Result<Vec<HookState>, StoreError> {
+    let keys: Vec<Key> = ids.iter().map(|id| keys::hook_state(*id)).collect();
+    Ok(read.get_many(&keys).await?.into_iter().map(Option::unwrap_or_default).collect())
+}
+
 /// How the deliveries of hooks go, by the hook's number, for at most `most` of those that have been
 /// sent something.
 pub async fn states(read: &impl Read, most: usize) -> Result<Vec<(u64, HookState)>, StoreError> {

@@ -154,7 +154,7 @@ pub(in crate::http) async fn redeliver<A: At>(
     at: AtHook<A>,
 ) -> Result<Output<api::Delivery>, ApiError> {
     let row = history::redeliver(&app, at.of, at.path.get("delivery")).await?;
-    Ok(Output(StatusCode::ACCEPTED, show::delivery(&row)))
+    Ok(Output(StatusCode::ACCEPTED, show::delivery(&app, &row)))
 }
 
 /// Sends what a hook has missed again.
@@ -230,10 +230,9 @@ async fn tested(
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
     if query::flag(query, "wait") == Some(true) {
-        return Ok(ok(show::delivery_detail(&test::wait(app, of, row).await?)).into_response());
+        return Ok(ok(show::delivery_detail(app, &test::wait(app, of, row).await?)).into_response());
     }
-    let guid = show::delivery(row).guid;
-    Ok((StatusCode::NO_CONTENT, [(DELIVERY, guid)]).into_response())
+    Ok((StatusCode::NO_CONTENT, [(DELIVERY, show::guid(row))]).into_response())
 }
 
 /// What all hooks were sent, deleted ones too, newest first.
@@ -280,7 +279,7 @@ pub(in crate::http) async fn redeliver_any(
     Path(delivery): Path<String>,
 ) -> Result<Output<api::Delivery>, ApiError> {
     let row = history::redeliver(&app, Of::All, &delivery).await?;
-    Ok(Output(StatusCode::ACCEPTED, show::delivery(&row)))
+    Ok(Output(StatusCode::ACCEPTED, show::delivery(&app, &row)))
 }
 
 /// Sends what a hook of any place has missed again.
@@ -304,7 +303,7 @@ pub(in crate::http) async fn recover_any(
 
 async fn detail(app: &App, of: Of, delivery: &str) -> Result<Output<api::DeliveryDetail>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    Ok(ok(show::delivery_detail(&history::get(&snapshot, of, delivery).await?)))
+    Ok(ok(show::delivery_detail(app, &history::get(&snapshot, of, delivery).await?)))
 }
 
 async fn list_of(app: &App, of: Of, path: &str, query: Option<&str>) -> Result<Response, ApiError> {
@@ -312,7 +311,7 @@ async fn list_of(app: &App, of: Of, path: &str, query: Option<&str>) -> Result<R
     let limit = wanted.limit;
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let PageOf { rows, next, total } = history::list(&snapshot, of, wanted).await?;
-    let mut response = ok(rows.iter().map(show::delivery).collect::<Vec<_>>()).into_response();
+    let mut response = ok(rows.iter().map(|known| show::delivery(app, known)).collect::<Vec<_>>()).into_response();
     let headers = response.headers_mut();
     if let Some(total) = total {
         headers.insert(HeaderName::from_static("x-total-count"), total.into());

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger};
 use uuid::Uuid;
 
+use super::known::{Known, known};
 use crate::{
     app::App,
     clock::Millis,
@@ -53,7 +54,7 @@ impl Of {
 #[derive(Clone, Debug)]
 pub struct Detail {
     /// The delivery.
-    pub row: Delivery,
+    pub known: Known,
     /// Its attempts, the first one first.
     pub attempts: Vec<Attempt>,
     /// What the event says; empty when it is forgotten.
@@ -64,7 +65,7 @@ pub struct Detail {
 #[derive(Clone, Debug)]
 pub struct PageOf {
     /// The deliveries, newest first.
-    pub rows: Vec<Delivery>,
+    pub rows: Vec<Known>,
     /// The one behind which the next page begins; 0: there is none.
     pub next: u64,
     /// How many there are, where that was counted.
@@ -78,7 +79,7 @@ pub async fn list(read: &impl Read, of: Of, mut wanted: Wanted) -> Result<PageOf
     }
     let total = if wanted.before == 0 { deliveries::total(read, &wanted).await? } else { None };
     let (rows, next) = deliveries::page(read, &wanted).await?;
-    Ok(PageOf { rows, next, total })
+    Ok(PageOf { rows: known(read, rows).await?, next, total })
 }
 
 /// The delivery that `text` names: its identifier or its number.
@@ -98,13 +99,17 @@ pub async fn get(read: &impl Read, of: Of, text: &str) -> Result<Detail, Error> 
     let attempts = deliveries::attempts(read, row.id).await?;
     let said = deliveries::payload(read, row.event_id).await?;
     let json = said.map(|said| said.json).filter(|json| json.len() <= SHOWN_MAX_BYTES).unwrap_or_default();
-    Ok(Detail { row, attempts, json })
+    Ok(Detail { known: one(read, row).await?, attempts, json })
+}
+
+async fn one(read: &impl Read, row: Delivery) -> Result<Known, Error> {
+    known(read, vec![row]).await?.pop().ok_or(MISSING)
 }
 
 /// Asks for another attempt, before all that waits in line. The same bytes go out under the same
 /// identifier, signed with the hook's secret of then.
-pub async fn redeliver(app: &App, of: Of, text: &str) -> Result<Delivery, Error> {
-    let row = app
+pub async fn redeliver(app: &App, of: Of, text: &str) -> Result<Known, Error> {
+    let asked = app
         .store
         .write(async |tx: Tx| {
             let row = find(&tx, of, text).await?;
@@ -115,11 +120,12 @@ pub async fn redeliver(app: &App, of: Of, text: &str) -> Result<Delivery, Error>
                 return Err(Error::Conflict { reason: "what this delivery said is forgotten".into() });
             }
             deliveries::ask_again(&tx, &row, DeliveryTrigger::Manual, true);
-            deliveries::get(&tx, row.id).await?.ok_or(MISSING)
+            let row = deliveries::get(&tx, row.id).await?.ok_or(MISSING)?;
+            one(&tx, row).await
         })
         .await?;
-    app.outbox.urge(row.hook_id);
-    Ok(row)
+    app.outbox.urge(asked.row.hook_id);
+    Ok(asked)
 }
 
 /// Puts what a hook has missed since `since_ms` into its line once more; how many deliveries.

@@ -3,6 +3,7 @@
 pub mod attempt;
 mod complete;
 pub mod history;
+pub mod known;
 pub mod sweep;
 pub mod tally;
 pub mod test;

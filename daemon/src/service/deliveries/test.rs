@@ -111,7 +111,7 @@ pub async fn wait(app: &App, of: Of, row: &Delivery) -> Result<super::history::D
     let ended = async {
         loop {
             let detail = super::history::get(&app.store.read().await?, of, &text).await?;
-            if detail.row.state() != DeliveryState::Pending {
+            if detail.known.row.state() != DeliveryState::Pending {
                 return Ok::<_, Error>(detail);
             }
             tokio::time::sleep(LOOK_EVERY).await;

@@ -119,6 +119,17 @@ async fn check_43_a_hook_that_only_fails_is_probed_and_then_switched_off() {
     eventually("ten failures are recorded", async || sent(&farrier, id, "?status=failed").await.len() == 10).await;
     touch_nothing(&farrier).await;
     assert_eq!(receiver.got().len(), 10, "the others wait");
+    let waiting = sent(&farrier, id, "?status=pending&limit=50").await;
+    assert_eq!(waiting.len(), 21);
+    for row in &waiting {
+        let (about, due) = (&row["repository"], &row["next_attempt_at"]);
+        assert_eq!(
+            (about, due),
+            (&json!("admin/demo"), &json!("2026-01-02T03:05:05Z")),
+            "not before the hook's next probe"
+        );
+        assert_eq!((&row["attempts"], &row["max_attempts"]), (&json!(0), &json!(1)));
+    }
     for probe in 11..=20 {
         clock.advance_ms(60_000);
         receiver.wait(probe).await;

@@ -40,10 +40,20 @@ pub(super) fn result(delivery: &Delivery) -> Shown {
         ("pending", Some(next)) if delivery.attempts > 0 => {
             Shown::of(Role::Warn, format!("retry {}", words::clock(next)))
         }
+        // Its hook fails and is only probed.
+        ("pending", Some(next)) => Shown::of(Role::Warn, format!("waits {}", words::clock(next))),
         ("pending", _) => Shown::of(Role::Warn, "waits"),
         ("failed", _) => Shown::of(Role::Error, format!("FAILED {}", delivery.status)),
         (other, _) => Shown::of(Role::Muted, other),
     }
+}
+
+/// `2/9`, and how often at all where somebody asked for more.
+fn tries(delivery: &Delivery) -> String {
+    if delivery.attempts > delivery.max_attempts {
+        return delivery.attempts.to_string();
+    }
+    format!("{}/{}", delivery.attempts, delivery.max_attempts)
 }
 
 /// Milliseconds of an attempt.
@@ -52,7 +62,7 @@ pub(super) fn millis(seconds: f64) -> i64 {
     (seconds * 1_000.0).round() as i64
 }
 
-static COLUMNS: [Column<Delivery>; 8] = [
+static COLUMNS: [Column<Delivery>; 9] = [
     Column {
         title: "TIME",
         width: 8,
@@ -63,34 +73,35 @@ static COLUMNS: [Column<Delivery>; 8] = [
     },
     Column {
         title: "HOOK",
-        width: 5,
+        width: 4,
         right: true,
         rank: 3,
         cell: |d, _| Shown::plain(d.hook_id.to_string()),
         order: None,
     },
-    Column { title: "EVENT", width: 12, right: false, rank: 0, cell: |d, _| Shown::plain(event(d)), order: None },
+    Column { title: "EVENT", width: 11, right: false, rank: 0, cell: |d, _| Shown::plain(event(d)), order: None },
+    Column {
+        title: "REPO",
+        width: 14,
+        right: false,
+        rank: 5,
+        cell: |d, _| Shown::plain(d.repository.as_deref().unwrap_or("-")),
+        order: None,
+    },
     Column { title: "CODE", width: 4, right: true, rank: 2, cell: |d, _| code(d), order: None },
     Column {
         title: "MS",
-        width: 6,
+        width: 5,
         right: true,
-        rank: 5,
+        rank: 6,
         cell: |d, _| match d.delivered_at {
             None => Shown::of(Role::Muted, "-"),
             Some(_) => Shown::plain(millis(d.duration).to_string()),
         },
         order: None,
     },
-    Column {
-        title: "TRY",
-        width: 3,
-        right: true,
-        rank: 4,
-        cell: |d, _| Shown::plain(d.attempts.to_string()),
-        order: None,
-    },
-    Column { title: "RESULT", width: 15, right: false, rank: 1, cell: |d, _| result(d), order: None },
+    Column { title: "TRY", width: 3, right: true, rank: 4, cell: |d, _| Shown::plain(tries(d)), order: None },
+    Column { title: "RESULT", width: 14, right: false, rank: 1, cell: |d, _| result(d), order: None },
     Column {
         title: "ID",
         width: 36,
@@ -103,12 +114,14 @@ static COLUMNS: [Column<Delivery>; 8] = [
 
 impl Haystack for Delivery {
     fn text(&self) -> Cow<'_, str> {
-        format!("{} {} {}", self.guid, event(self), result(self).text).into()
+        let repository = self.repository.as_deref().unwrap_or_default();
+        format!("{} {} {repository} {}", self.guid, event(self), result(self).text).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
             "event" => Some(event(self)),
+            "repo" => self.repository.clone(),
             "state" => Some(self.state.clone()),
             _ => None,
         }
@@ -136,7 +149,7 @@ impl Row for Delivery {
     }
 
     fn filters() -> &'static [&'static str] {
-        &["event", "state", "hook", "code", "age"]
+        &["event", "repo", "state", "hook", "code", "age"]
     }
 
     fn is_problem(&self) -> bool {

@@ -299,6 +299,8 @@ pub(super) fn delivery(id: i64, state: &str, code: u32) -> Delivery {
         attempts: 4,
         next_attempt_at: (state == "pending").then(|| "2026-11-21T12:04:07Z".to_owned()),
         created_at: "2026-11-21T11:58:00Z".into(),
+        repository: Some("infra/gateway".to_owned()),
+        max_attempts: 9,
         ..Delivery::default()
     }
 }
