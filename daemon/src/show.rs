@@ -4,6 +4,7 @@
 
 mod deliveries;
 mod event;
+mod found;
 mod hooks;
 mod owners;
 
@@ -13,6 +14,7 @@ use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationSta
 pub(crate) use self::{
     deliveries::{delivery, delivery_detail, guid},
     event::event,
+    found::{found_artifact, found_run},
     hooks::{hook, hook_event, hook_type, scope},
     owners::{current_token, organization, permissions, team, token},
 };

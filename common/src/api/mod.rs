@@ -29,7 +29,10 @@ mod tree;
 use serde::{Deserialize, Deserializer};
 
 pub use self::{
-    artifact::{Artifact, ArtifactRun, Artifacts},
+    artifact::{
+        Artifact, ArtifactJob, ArtifactRun, Artifacts, DeleteArtifacts, DeletedArtifact, DeletedArtifacts,
+        EditArtifact, FoundArtifact,
+    },
     blob::Blob,
     branch::{Branch, CreateBranch, RenameBranch},
     check::{CheckBranchFilter, CheckedBranch, CheckedBranchFilter, CheckedMigration},
@@ -53,14 +56,14 @@ pub use self::{
         AddCollaborator, CollaboratorPermission, MigrationProgress, Permissions, Repository, RepositorySearch,
     },
     repository_input::{CreateRepository, EditRepository, MigrateRepository},
-    run::{Job, Jobs, Run, Runs, Step, Task, TaskList},
+    run::{FoundJob, FoundRun, Job, Jobs, Run, Runs, Step, Task, TaskList},
     settings::{
         ApiSettings, AttachmentSettings, GitignoreTemplate, LabelTemplate, License, LicenseEntry, RepositorySettings,
         UiSettings,
     },
     status::{
-        DiskStatus, Health, HealthCheck, ListenerStatus, LogFilter, MetricsSeries, SetLogFilter, Status, StoreStatus,
-        Version,
+        ArtifactLimits, DiskStatus, Health, HealthCheck, ListenerStatus, LogFilter, MetricsSeries, SetLogFilter,
+        Status, StoreStatus, Version,
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},

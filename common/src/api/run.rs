@@ -54,6 +54,66 @@ pub struct Run {
     pub completed_at: String,
 }
 
+/// A run among those of all repositories: what [`Run`] says, its repository and its jobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct FoundRun {
+    /// Number of the run, over all repositories.
+    pub id: i64,
+    /// Absolute address of the run in its repository.
+    pub url: String,
+    /// The repository, `owner/name`.
+    pub repository: String,
+    /// The repository's number.
+    pub repository_id: i64,
+    /// Counts the runs of one repository.
+    pub run_number: i64,
+    /// The workflow's name; empty when the agent named none.
+    pub display_title: String,
+    /// The branch; empty when the agent named none.
+    pub head_branch: String,
+    /// The commit; empty when the agent named none.
+    pub head_sha: String,
+    /// `in_progress` or `completed`.
+    #[schema(pattern = "^(in_progress|completed)$")]
+    pub status: String,
+    /// `success`, `failure`, `cancelled` or `skipped`, once completed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
+    pub conclusion: String,
+    /// When the run began.
+    #[schema(format = DateTime)]
+    pub started_at: String,
+    /// When its last job ended; the zero time before.
+    #[schema(format = DateTime)]
+    pub completed_at: String,
+    /// Its jobs, the oldest first.
+    pub jobs: Vec<FoundJob>,
+}
+
+/// A job of a [`FoundRun`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct FoundJob {
+    /// Number of the job, over all runs.
+    pub id: i64,
+    /// Name of the job.
+    pub name: String,
+    /// `in_progress` or `completed`.
+    #[schema(pattern = "^(in_progress|completed)$")]
+    pub status: String,
+    /// `success`, `failure`, `cancelled` or `skipped`, once completed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
+    pub conclusion: String,
+    /// When the job began.
+    #[schema(format = DateTime)]
+    pub started_at: String,
+    /// When it ended; the zero time before.
+    #[schema(format = DateTime)]
+    pub completed_at: String,
+}
+
 /// A page of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Jobs {

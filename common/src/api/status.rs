@@ -80,6 +80,20 @@ pub struct Status {
     pub connections: i64,
     /// The name that the caller acts under; empty for none.
     pub identity: String,
+    /// What artifacts may take.
+    pub artifacts: ArtifactLimits,
+}
+
+/// What artifacts may take, as the configuration has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct ArtifactLimits {
+    /// Bytes that the artifacts of one repository may have together; 0: no limit.
+    pub quota_bytes: i64,
+    /// Days after which an artifact expires that asked for no other time.
+    pub retention_days: i64,
+    /// Days that an artifact lives at most.
+    pub max_retention_days: i64,
 }
 
 /// One listening socket.

@@ -1,9 +1,13 @@
-//! Artifacts as the REST API shows them.
+//! Artifacts as the REST API shows them, of one repository or of all.
 
 use http::{Method, StatusCode, header};
 
 use super::{Call, Client, ClientError, Pages, RepositoryPath, SignedUrl, answer, path::segment};
-use crate::api::{Artifact, Artifacts};
+use crate::api::{Artifact, Artifacts, DeleteArtifacts, DeletedArtifacts, EditArtifact, FoundArtifact};
+
+const ARTIFACTS: &str = "/api/farrier/v1/artifacts";
+/// Artifacts that one request may delete.
+pub const DELETE_MAX: usize = 1_000;
 
 impl Pages<'_> {
     /// The next page of a list of artifacts.
@@ -12,7 +16,46 @@ impl Pages<'_> {
     }
 }
 
+/// Which artifacts of all repositories are wanted; what is empty or absent restricts nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArtifactFilter {
+    /// Of this repository.
+    pub repository: Option<RepositoryPath>,
+    /// Of this run.
+    pub run: Option<i64>,
+    /// Of this name.
+    pub name: String,
+    /// `uploading`, `ready` or `expired`; empty: the last two.
+    pub state: String,
+}
+
 impl Client {
+    /// The artifacts of all repositories that the caller may read, newest first.
+    pub fn all_artifacts(&self, filter: &ArtifactFilter) -> Pages<'_> {
+        let repository = filter.repository.as_ref().map(RepositoryPath::to_string).unwrap_or_default();
+        let run = filter.run.map(|run| run.to_string()).unwrap_or_default();
+        let pairs = [("repository", &repository), ("run", &run), ("name", &filter.name), ("state", &filter.state)];
+        let given = pairs.iter().filter(|(_, value)| !value.is_empty());
+        let query: Vec<String> = given.map(|(name, value)| format!("{name}={}", segment(value))).collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        Pages::new(self, format!("{ARTIFACTS}{mark}{}", query.join("&")))
+    }
+
+    /// An artifact of any repository.
+    pub async fn any_artifact(&self, id: i64) -> Result<FoundArtifact, ClientError> {
+        self.get(&format!("{ARTIFACTS}/{id}")).await
+    }
+
+    /// Sets when an artifact of any repository expires.
+    pub async fn edit_artifact(&self, id: i64, wanted: &EditArtifact) -> Result<FoundArtifact, ClientError> {
+        self.patch(&format!("{ARTIFACTS}/{id}"), wanted).await
+    }
+
+    /// Deletes artifacts of any repositories, at most [`DELETE_MAX`], and tells what came of each.
+    pub async fn delete_artifacts(&self, ids: &[i64]) -> Result<DeletedArtifacts, ClientError> {
+        self.post(&format!("{ARTIFACTS}/deletions"), &DeleteArtifacts { ids: ids.to_vec() }).await
+    }
+
     /// The artifacts of a repository or of one of its runs, newest first, all or those of one name.
     pub fn artifacts(&self, repo: &RepositoryPath, run: Option<i64>, name: Option<&str>) -> Pages<'_> {
         let run = run.map_or_else(String::new, |run| format!("runs/{run}/"));

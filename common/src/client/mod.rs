@@ -34,6 +34,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use self::transport::Transport;
 pub use self::{
+    artifacts::{ArtifactFilter, DELETE_MAX},
     body::{Chunks, RequestBody, empty, full, stream},
     deliveries::DeliveryFilter,
     endpoint::{Endpoint, EndpointError},

@@ -65,7 +65,8 @@ impl<'c> Pages<'c> {
         let counted = total(reply.headers());
         let (total, mut items) = open(answer::json(reply).await?);
         self.total = counted.or((total > 0).then_some(total)).or(self.total);
-        if items.is_empty() {
+        // A page that passed over everything it looked at may still lead on.
+        if items.is_empty() && linked.is_none() {
             return Ok(None);
         }
         self.received += i64::try_from(items.len()).unwrap_or(i64::MAX);

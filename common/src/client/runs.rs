@@ -1,8 +1,14 @@
 //! Workflow runs and their jobs.
 
-use super::{Client, Pages, RepositoryPath};
+use super::{Client, Pages, RepositoryPath, path::segment};
 
 impl Client {
+    /// The runs of all repositories that the caller may read, or of one, newest first, with their jobs.
+    pub fn all_runs(&self, repository: Option<&RepositoryPath>) -> Pages<'_> {
+        let filter = repository.map_or_else(String::new, |path| format!("?repository={}", segment(&path.to_string())));
+        Pages::new(self, format!("/api/farrier/v1/runs{filter}"))
+    }
+
     /// The runs of a repository, newest first.
     pub fn runs(&self, repo: &RepositoryPath) -> Pages<'_> {
         Pages::new(self, format!("{}/actions/runs", repo.api()))

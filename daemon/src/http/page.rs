@@ -127,6 +127,29 @@ impl Page {
     }
 }
 
+/// The headers of a list whose pages have no numbers: `Link` leads behind `next`, if there is more.
+/// `path` is the list's path below the base address.
+pub(super) fn by_cursor(app: &App, path: &str, query: Option<&str>, next: Option<&str>, limit: usize) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Some(next) = next {
+        let address = format!("{}{path}?{}", app.root_url, with_cursor(query, next, limit));
+        if let Ok(link) = HeaderValue::try_from(format!("<{address}>; rel=\"next\"")) {
+            headers.insert(header::LINK, link);
+        }
+    }
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("X-Total-Count, Link"));
+    headers
+}
+
+/// The query of the page behind `next`. Credentials in it are left out.
+fn with_cursor(query: Option<&str>, next: &str, limit: usize) -> String {
+    let own = ["page", "cursor", "limit", "per_page", "token", "access_token"];
+    let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned();
+    let mut pairs: Vec<(String, String)> = pairs.filter(|(name, _)| !own.contains(&name.as_str())).collect();
+    pairs.extend([("cursor".into(), next.to_owned()), ("limit".into(), limit.to_string())]);
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+}
+
 /// The query with another page, keys sorted. Credentials in it are left out.
 fn with_page(query: Option<&str>, number: u64) -> String {
     let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
@@ -168,5 +191,6 @@ mod tests {
         let expected = [("3", "next"), ("3", "last"), ("1", "first"), ("1", "prev")];
         assert_eq!(link, expected.map(|(n, rel)| format!("<{base}{n}>; rel=\"{rel}\"")).join(","));
         assert!(!Page::of_actions(None).headers("x", None, 3).contains_key("link"));
+        assert_eq!(with_cursor(Some("token=secret&limit=9&b=1&cursor=4"), "5-7", 3), "b=1&cursor=5-7&limit=3");
     }
 }

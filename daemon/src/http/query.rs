@@ -1,6 +1,7 @@
 //! Values in the query of a request, read as leniently as the API family reads them.
 
 use super::error::ApiError;
+use crate::{clock::Millis, service::Error};
 
 /// The value of `name`; an empty one counts as absent.
 pub(super) fn value(query: Option<&str>, name: &str) -> Option<String> {
@@ -24,6 +25,24 @@ pub(super) fn one_of<T: Copy>(query: Option<&str>, name: &str, words: &[(&str, T
     }
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
     Err(ApiError::unprocessable(name, format!("[{name}]: is none of {}", known.join(", "))))
+}
+
+/// A whole number.
+pub(super) fn number(query: Option<&str>, name: &str) -> Result<Option<u64>, ApiError> {
+    let Some(text) = value(query, name) else { return Ok(None) };
+    match text.parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(ApiError::unprocessable(name, format!("[{name}]: must be a number"))),
+    }
+}
+
+/// A moment as clients write it: RFC 3339, or seconds since the epoch.
+pub(super) fn time(field: &'static str, text: &str) -> Result<Millis, ApiError> {
+    if let Ok(seconds) = text.parse::<i64>() {
+        return Ok(seconds.saturating_mul(1_000));
+    }
+    let moment = text.parse::<jiff::Timestamp>().map_err(|_| Error::invalid(field, "is no time in RFC 3339"))?;
+    Ok(moment.as_millisecond())
 }
 
 #[cfg(test)]

@@ -260,6 +260,11 @@ routes! {
         post "/checks/migration" => farrier::checks::migration;
         get "/hooks/types" => farrier::hooks::types;
         get "/hooks/events" => farrier::hooks::events;
+        get "/runs" => farrier::runs::list;
+        get "/artifacts" => farrier::artifacts::list;
+        post "/artifacts/deletions" => farrier::artifacts::delete;
+        get "/artifacts/{id}" => farrier::artifacts::get;
+        patch "/artifacts/{id}" => farrier::artifacts::edit;
         post "/jobs" => farrier::ci::begin;
         post "/jobs/{job}/end" => farrier::ci::end;
     }

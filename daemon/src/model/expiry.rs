@@ -21,6 +21,36 @@ pub fn decide(now: Millis, requested: Option<Millis>, default_days: u32, max_day
     }
 }
 
+/// A chosen end that an artifact cannot get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoEnd {
+    /// It is over already.
+    #[error("must lie in the future")]
+    Past,
+    /// Artifacts do not live as long.
+    #[error("must be at most {max_days} days from now")]
+    TooLate {
+        /// The longest life, in days.
+        max_days: u32,
+    },
+}
+
+/// The end that somebody chose for an artifact that there is. Unlike what an upload asks for it is
+/// taken as it is or refused: who chooses must not get something else.
+pub fn choose(now: Millis, end: Millis, max_days: u32) -> Result<Millis, NoEnd> {
+    let latest = now.saturating_add(Millis::from(max_days) * DAY_MS);
+    match end {
+        end if end <= now => Err(NoEnd::Past),
+        end if end > latest => Err(NoEnd::TooLate { max_days }),
+        end => Ok(end),
+    }
+}
+
+/// The moment `days` from now.
+pub fn in_days(now: Millis, days: i64) -> Millis {
+    now.saturating_add(days.saturating_mul(DAY_MS))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,5 +64,15 @@ mod tests {
         assert_eq!(decide(10, None, 90, 30), Ok(10 + days(30)));
         assert_eq!(decide(10, Some(10), 90, 400), Err(InPast));
         assert_eq!(decide(10, Some(Millis::MAX), 90, 400), Ok(10 + days(400)));
+    }
+
+    #[test]
+    fn a_chosen_end_is_taken_or_refused() {
+        assert_eq!(choose(10, in_days(10, 5), 5), Ok(10 + 5 * DAY_MS));
+        assert_eq!(choose(10, in_days(10, 5) + 1, 5), Err(NoEnd::TooLate { max_days: 5 }));
+        assert_eq!(choose(10, in_days(10, i64::MAX), 5), Err(NoEnd::TooLate { max_days: 5 }));
+        for past in [10, -5, in_days(10, 0), in_days(10, i64::MIN)] {
+            assert_eq!(choose(10, past, 5), Err(NoEnd::Past), "{past}");
+        }
     }
 }

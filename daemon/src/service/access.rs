@@ -21,7 +21,7 @@ pub enum Action {
     Own,
     /// See its runs and artifacts.
     ReadActions,
-    /// Begin runs, delete artifacts.
+    /// Begin runs, delete artifacts, say how long they are kept.
     WriteActions,
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use farrier_common::{
     VERSION,
-    api::{DiskStatus, Health, HealthCheck, ListenerStatus, Status, StoreStatus},
+    api::{ArtifactLimits, DiskStatus, Health, HealthCheck, ListenerStatus, Status, StoreStatus},
 };
 
 use super::{Error, deliveries::watch};
@@ -83,7 +83,17 @@ pub async fn status(app: &App, identity: &Identity) -> Result<Status, Error> {
         disk: DiskStatus { free_bytes: signed(space.free_bytes), total_bytes: signed(space.total_bytes) },
         connections: app.serving.connections.load(Ordering::Relaxed),
         identity: identity.label().into(),
+        artifacts: artifact_limits(app),
     })
+}
+
+fn artifact_limits(app: &App) -> ArtifactLimits {
+    let limits = &app.config.artifacts;
+    ArtifactLimits {
+        quota_bytes: signed(limits.quota_bytes),
+        retention_days: limits.retention_days.into(),
+        max_retention_days: limits.max_retention_days.into(),
+    }
 }
 
 fn signed(bytes: u64) -> i64 {

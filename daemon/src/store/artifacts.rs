@@ -1,5 +1,7 @@
 //! Artifacts: rows, their lists, uploaded blocks, and bytes that wait to be reclaimed.
 
+mod walk;
+
 use farrier_proto::store::{Artifact, ArtifactState, Block, BlockPage, Garbage, Reference};
 
 use super::{
@@ -7,6 +9,8 @@ use super::{
     engine::{Key, Range, Scan},
     first_time, keys,
 };
+
+pub use self::walk::{Position, Walk, step};
 
 /// Blocks in one page of a committed list: keeps a page well below the largest value.
 const PAGE_BLOCKS: usize = 4_096;

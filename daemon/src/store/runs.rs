@@ -89,6 +89,28 @@ pub async fn of_repository(
     Ok((read.get_many(&rows).await?.into_iter().flatten().collect(), total))
 }
 
+/// The newest runs of `repository`, or of all, that are older than the run with number `before`.
+pub async fn older(
+    read: &impl Read,
+    repository: Option<u64>,
+    before: Option<u64>,
+    limit: usize,
+) -> Result<Vec<Run>, StoreError> {
+    let Some(repository) = repository else {
+        let all = Range::prefix(keys::tag("j"));
+        let range = Range { high: before.map(keys::run).or(all.high), ..all };
+        let rows = read.scan::<Run>(&Scan { reverse: true, ..Scan::of(range, limit) }).await?;
+        return Ok(rows.into_iter().map(|(_, run)| run).collect());
+    };
+    let mut range = Range::prefix(keys::repository_runs(repository));
+    if let Some(before) = before {
+        range = range.after(&keys::repository_run(repository, before));
+    }
+    let pairs = read.scan_bytes(&Scan::of(range, limit)).await?;
+    let rows: Vec<Key> = pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).map(keys::run).collect();
+    Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
+}
+
 /// All jobs of a run, oldest first, at most `limit`.
 pub async fn jobs_of_run(read: &impl Read, run: u64, limit: usize) -> Result<Vec<Job>, StoreError> {
     let scan = Scan::of(Range::prefix(keys::run_jobs(run)), limit);

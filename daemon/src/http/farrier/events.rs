@@ -29,7 +29,6 @@ use crate::{
         Error,
         access::Action,
         events::{self, Filter},
-        repositories,
     },
 };
 
@@ -65,7 +64,7 @@ pub(in crate::http) async fn get(
     let wants_page = headers.get(header::ACCEPT).is_some_and(|value| value.as_bytes() == b"application/json");
     let after = after(query, &headers)?;
     if wants_page {
-        let limit = number(query, "limit")?.map_or(PAGE, |limit| usize::try_from(limit).unwrap_or(PAGE_MAX));
+        let limit = query::number(query, "limit")?.map_or(PAGE, |limit| usize::try_from(limit).unwrap_or(PAGE_MAX));
         let limit = limit.clamp(1, PAGE_MAX);
         let page = events::page(&app, &caller.identity, &filter, after.unwrap_or(0), limit).await?;
         return Ok(ok(api::Events {
@@ -104,13 +103,8 @@ async fn filter(app: &App, identity: &Identity, query: Option<&str>) -> Result<F
         value.split(',').map(str::trim).filter(|kind| !kind.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     });
     let kinds = kinds.collect();
-    let Some(path) = query::value(query, "repository") else { return Ok(Filter { repository: None, kinds }) };
-    let (owner, name) = path
-        .split_once('/')
-        .ok_or_else(|| ApiError::unprocessable("repository", "[repository]: must be OWNER/NAME"))?;
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let found = repositories::find(&snapshot, identity, owner, name, Action::Read).await?;
-    Ok(Filter { repository: Some(found.repository.id), kinds })
+    Ok(Filter { repository: super::repository(&snapshot, identity, query, Action::Read).await?, kinds })
 }
 
 /// Where to go on: the header is what clients send by themselves when they come back.
@@ -121,15 +115,7 @@ fn after(query: Option<&str>, headers: &HeaderMap) -> Result<Option<u64>, ApiErr
             let refused = || ApiError::unprocessable("last-event-id", "[last-event-id]: must be a number");
             number.map(Some).ok_or_else(refused)
         }
-        None => number(query, "after"),
-    }
-}
-
-fn number(query: Option<&str>, name: &str) -> Result<Option<u64>, ApiError> {
-    let Some(text) = query::value(query, name) else { return Ok(None) };
-    match text.parse() {
-        Ok(number) => Ok(Some(number)),
-        Err(_) => Err(ApiError::unprocessable(name, format!("[{name}]: must be a number"))),
+        None => query::number(query, "after"),
     }
 }
 

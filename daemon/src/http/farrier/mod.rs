@@ -1,9 +1,32 @@
 //! `/api/farrier/v1`: what the compatible API has no word for.
 
+pub(super) mod artifacts;
 pub(super) mod checks;
 pub(super) mod ci;
 pub(super) mod events;
 pub(super) mod hooks;
 pub(super) mod log;
+pub(super) mod runs;
 pub(super) mod series;
 pub(super) mod status;
+
+use super::{error::ApiError, query};
+use crate::{
+    model::identity::Identity,
+    service::{access::Action, repositories},
+    store::Snapshot,
+};
+
+/// The number of the repository that a list is limited to, if the caller may do `action` with it.
+async fn repository(
+    snapshot: &Snapshot,
+    identity: &Identity,
+    query: Option<&str>,
+    action: Action,
+) -> Result<Option<u64>, ApiError> {
+    let Some(path) = query::value(query, "repository") else { return Ok(None) };
+    let (owner, name) = path
+        .split_once('/')
+        .ok_or_else(|| ApiError::unprocessable("repository", "[repository]: must be OWNER/NAME"))?;
+    Ok(Some(repositories::find(snapshot, identity, owner, name, action).await?.repository.id))
+}

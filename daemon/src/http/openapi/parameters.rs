@@ -163,6 +163,45 @@ queries! {
         name: String,
     }
 
+    /// Which artifacts of all repositories.
+    WhichArtifacts {
+        /// Only of the repository `OWNER/NAME`.
+        #[param(pattern = "^[^/]+/.+$")]
+        repository: String,
+        /// Only of the run with this number.
+        #[param(minimum = 1)]
+        run: u64,
+        /// Only those of this name.
+        name: String,
+        /// Only those in this state; absent: `ready` and `expired` ones.
+        #[param(pattern = "^(uploading|ready|expired)$")]
+        state: String,
+        /// `expiry`: only those that can be read, the first to expire first.
+        #[param(pattern = "^(newest|expiry)$", default = "newest")]
+        sort: String,
+        /// Only those that expire before this time, the first to expire first.
+        #[param(format = DateTime)]
+        expires_before: String,
+        /// Where the page begins, as `Link` has it.
+        cursor: String,
+        /// Items of a page; more than 100 are 100.
+        #[param(minimum = 1, maximum = 100, default = 30)]
+        limit: u64,
+    }
+
+    /// Which runs of all repositories.
+    WhichRuns {
+        /// Only of the repository `OWNER/NAME`.
+        #[param(pattern = "^[^/]+/.+$")]
+        repository: String,
+        /// The run behind which the page begins, as `Link` has it.
+        #[param(minimum = 1)]
+        cursor: u64,
+        /// Items of a page; more than 100 are 100.
+        #[param(minimum = 1, maximum = 100, default = 30)]
+        limit: u64,
+    }
+
     /// Which commits.
     Commits {
         /// Branch, tag or commit to begin at; absent: the default branch.

@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use farrier_common::api;
-use http::{HeaderName, HeaderValue, StatusCode, header, request::Parts};
+use http::{HeaderName, StatusCode, request::Parts};
 
 use crate::{
     app::App,
@@ -15,7 +15,7 @@ use crate::{
         error::ApiError,
         extract::{Input, Output, ok},
         openapi::parameters::{DeliveryQuery, PingQuery, TestQuery},
-        page::Page,
+        page::{self, Page},
         query, show,
     },
     model::identity::Identity,
@@ -178,7 +178,7 @@ async fn recover_of(
     input: &api::RecoverDeliveries,
 ) -> Result<Output<api::RecoveredDeliveries>, ApiError> {
     let since = input.since.as_deref().filter(|text| !text.is_empty());
-    let since_ms = since.map(|text| time("since", text)).transpose()?.unwrap_or(Millis::MIN);
+    let since_ms = since.map(|text| query::time("since", text)).transpose()?.unwrap_or(Millis::MIN);
     let count = show::number(history::recover(app, of, since_ms).await?);
     Ok(Output(StatusCode::ACCEPTED, api::RecoveredDeliveries { count }))
 }
@@ -316,24 +316,9 @@ async fn list_of(app: &App, of: Of, path: &str, query: Option<&str>) -> Result<R
     if let Some(total) = total {
         headers.insert(HeaderName::from_static("x-total-count"), total.into());
     }
-    if next != 0 {
-        let address = format!("{}{path}?{}", app.root_url, with_cursor(query, next, limit));
-        if let Ok(link) = HeaderValue::try_from(format!("<{address}>; rel=\"next\"")) {
-            headers.insert(header::LINK, link);
-        }
-    }
-    let exposed = HeaderValue::from_static("X-Total-Count, Link");
-    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+    let next = (next != 0).then(|| next.to_string());
+    headers.extend(page::by_cursor(app, path, query, next.as_deref(), limit));
     Ok(response)
-}
-
-/// The query of the next page, without credentials.
-fn with_cursor(query: Option<&str>, next: u64, limit: usize) -> String {
-    let own = ["page", "cursor", "limit", "per_page", "token", "access_token"];
-    let pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned();
-    let mut pairs: Vec<(String, String)> = pairs.filter(|(name, _)| !own.contains(&name.as_str())).collect();
-    pairs.extend([("cursor".into(), next.to_string()), ("limit".into(), limit.to_string())]);
-    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
 }
 
 fn wanted(query: Option<&str>) -> Result<Wanted, ApiError> {
@@ -347,7 +332,7 @@ fn wanted(query: Option<&str>) -> Result<Wanted, ApiError> {
         ("cancelled", &[Cancelled]),
     ];
     let number = |name| query::value(query, name).map(|text| text.parse::<u64>().unwrap_or(0));
-    let moment = |name| query::value(query, name).map(|text| time(name, &text)).transpose();
+    let moment = |name| query::value(query, name).map(|text| query::time(name, &text)).transpose();
     let filter = Filter {
         states: query::one_of(query, "status", &words)?.unwrap_or_default().to_vec(),
         event: query::value(query, "event").unwrap_or_default(),
@@ -358,13 +343,4 @@ fn wanted(query: Option<&str>) -> Result<Wanted, ApiError> {
     let before = number("cursor").unwrap_or(0);
     let skip = if before == 0 { page.skip() } else { 0 };
     Ok(Wanted { hook: number("hook"), filter, before, skip, limit: page.limit })
-}
-
-/// A moment as clients write it: RFC 3339, or seconds since the epoch.
-fn time(field: &'static str, text: &str) -> Result<Millis, ApiError> {
-    if let Ok(seconds) = text.parse::<i64>() {
-        return Ok(seconds.saturating_mul(1_000));
-    }
-    let moment = text.parse::<jiff::Timestamp>().map_err(|_| Error::invalid(field, "is no time in RFC 3339"))?;
-    Ok(moment.as_millisecond())
 }

@@ -23,6 +23,8 @@ pub struct Create {
     pub expires_ms: Option<Millis>,
     /// Its media type; absent: a zip file.
     pub mime_type: Option<String>,
+    /// The version of the protocol that it speaks.
+    pub version: i32,
 }
 
 /// Begins an upload for `job`; an unfinished one of the same name is dropped.
@@ -59,7 +61,14 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Plac
             }
             let mut row = before.clone().unwrap_or_else(|| new_row(fresh, job, name, now));
             let generation = row.next_generation.max(1);
-            let upload = Upload { generation, started_ms: now, expires_ms, mime_type: mime.clone(), committed: None };
+            let upload = Upload {
+                generation,
+                started_ms: now,
+                expires_ms,
+                mime_type: mime.clone(),
+                committed: None,
+                version: input.version,
+            };
             if let Some(dropped) = row.upload.replace(upload) {
                 rows::discard(&tx, row.id, dropped.generation, now);
             }

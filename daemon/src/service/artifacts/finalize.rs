@@ -125,6 +125,7 @@ fn content(upload: &Upload, committed: &Committed, sha256: &[u8]) -> Content {
         mime_type: upload.mime_type.clone(),
         blocks: committed.blocks,
         list_sha256: committed.list_sha256.clone(),
+        version: upload.version,
     }
 }
 

@@ -1,11 +1,13 @@
-//! Artifacts of workflow runs: create, upload, finalize, read, delete, and their end.
+//! Artifacts of workflow runs: create, upload, finalize, read, keep, delete, and their end.
 //!
 //! One visible artifact for each (run, job, name). An upload is a *generation*: its blocks never
 //! mix with another's, and its signed address dies with it. Rows decide what exists; bytes without
 //! a row are waste that the sweep reclaims.
 
+pub mod across;
 mod create;
 mod finalize;
+mod keep;
 mod list;
 mod read;
 mod receiving;
@@ -27,10 +29,11 @@ use crate::{
 pub use self::{
     create::{Create, create},
     finalize::{Finalize, finalize},
+    keep::{Until, keep},
     list::{Filter, list, list_run},
     read::{Download, Visible, find, find_in_run, open, read_address, upload_address},
     receiving::Receiving,
-    remove::{delete, delete_in_run, delete_of_run},
+    remove::{delete, delete_in_run, delete_many, delete_of_run},
     sweep::{next_due_ms, reclaim_orphans, sweep},
     upload::{BlockInput, Checks, commit, put_blob, put_block},
 };

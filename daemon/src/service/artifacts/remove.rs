@@ -2,11 +2,12 @@
 
 use farrier_proto::store::{Artifact, ArtifactState};
 
-use super::{MISSING, rows, visible};
+use super::{MISSING, across, rows, visible};
 use crate::{
     app::App,
     clock::Millis,
-    service::{Error, authentication::JobIdentity},
+    model::identity::Identity,
+    service::{Error, access::Action, authentication::JobIdentity},
     store::Tx,
 };
 
@@ -25,6 +26,49 @@ pub async fn delete_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &st
 pub async fn delete(app: &App, repository: u64, id: u64) -> Result<(), Error> {
     let now = app.now_ms();
     remove(app, id, now, |row| row.repository_id == repository && row.content.is_some()).await.map(drop)
+}
+
+/// Deletes finalized or expired artifacts of any repositories. What came of each is told in their
+/// order; one that cannot be deleted keeps none back.
+pub async fn delete_many(app: &App, identity: &Identity, ids: &[u64]) -> Result<Vec<Result<(), Error>>, Error> {
+    let mut outcomes = Vec::with_capacity(ids.len());
+    for some in ids.chunks(BATCH) {
+        let snapshot = app.store.read().await?;
+        // Of which repository each is, as far as the caller may delete it.
+        let mut allowed = Vec::with_capacity(some.len());
+        for id in some {
+            allowed.push(match across::get(&snapshot, identity, *id, Action::WriteActions).await {
+                Err(error @ Error::Store { .. }) => return Err(error),
+                found => found.map(|(entry, _)| (*id, entry.row.repository_id)),
+            });
+        }
+        drop(snapshot);
+        let now = app.now_ms();
+        let wanted = &allowed;
+        let there = app
+            .store
+            .write(async |tx: Tx| {
+                let mut there = Vec::with_capacity(wanted.len());
+                for (id, repository) in wanted.iter().flatten() {
+                    let row = rows::get(&tx, *id).await?.filter(|row| row.repository_id == *repository);
+                    let row = row.filter(|row| row.content.is_some());
+                    there.push(row.is_some());
+                    if let Some(row) = row {
+                        rows::delete(&tx, &row, now);
+                    }
+                }
+                Ok::<_, Error>(there)
+            })
+            .await?;
+        app.sweep.due_at(now);
+        let mut there = there.into_iter();
+        outcomes.extend(allowed.into_iter().map(|allowed| match allowed {
+            Ok(_) if there.next() == Some(true) => Ok(()),
+            Ok(_) => Err(MISSING),
+            Err(error) => Err(error),
+        }));
+    }
+    Ok(outcomes)
 }
 
 /// Deletes all artifacts of a run that goes, whatever state they are in.

@@ -3,6 +3,7 @@
 //! A run is begun with its first job and completes with its last. A job that has not ended by its
 //! deadline is cancelled. A token works while its job is live.
 
+pub mod across;
 mod begin;
 mod end;
 mod forget;

@@ -4,6 +4,7 @@ mod collaborators;
 pub(super) mod create;
 mod delete;
 mod edit;
+mod judged;
 mod list;
 pub(super) mod rules;
 
@@ -16,6 +17,7 @@ pub use self::{
     create::{For, make},
     delete::{delete, delete_all, sweep},
     edit::edit,
+    judged::Judged,
     list::{Mode, Query, list, of_owner, reachable},
 };
 use super::{
@@ -107,6 +109,20 @@ pub async fn find_by_id(read: &impl Read, identity: &Identity, id: u64) -> Resul
     access::require_account(identity)?;
     let row = repositories::get(read, id).await?.filter(|row| !row.deleted).ok_or(MISSING)?;
     with_standing(read, identity, vec![row]).await?.pop().ok_or(MISSING)
+}
+
+/// The repository with number `id`, if `identity` may do `action` with it; for what stands below it.
+pub async fn allowing(
+    read: &impl Read,
+    identity: &Identity,
+    id: u64,
+    action: Action,
+) -> Result<Option<Found>, StoreError> {
+    let Some(repository) = repositories::get(read, id).await?.filter(|row| !row.deleted) else { return Ok(None) };
+    let owner = owners::owner(read, repository.owner_kind(), repository.owner_id).await?;
+    let Some(owner) = owner else { return Ok(None) };
+    let standing = access::standing(read, identity, &owner, &repository).await?;
+    Ok(standing.allows(action).then_some(Found { repository, owner, standing }))
 }
 
 /// Adds owner and standing to rows; those that the caller may not see are left out.

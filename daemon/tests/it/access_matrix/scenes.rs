@@ -110,6 +110,8 @@ fn of_repositories(word: &str, route: &str, n: usize, mut scene: Scene) -> Optio
         ("delete", "/repos/{owner}/{repo}/actions/artifacts/{id}") => {
             scene.path = "/api/v1/repos/octo/open/actions/artifacts/999".into();
         }
+        ("patch", "/api/farrier/v1/artifacts/{id}") => scene.body = json!({ "days": 5 }),
+        ("post", "/api/farrier/v1/artifacts/deletions") => scene.body = json!({ "ids": [999] }),
         ("post", "/api/farrier/v1/jobs") => scene.body = json!({ "repo": "octo/hidden" }),
         ("post", "/api/farrier/v1/jobs/{job}/end") => scene.body = json!({ "conclusion": "success" }),
         _ => return None,

@@ -1,11 +1,13 @@
 //! What clients of the artifact service may rely on, one test for each promise.
 
+mod across;
 mod blocks;
 mod blocks_bad_input;
 mod client;
 mod client_raw;
 mod client_rest;
 mod expiry;
+mod keeping;
 mod limits;
 mod program;
 mod rest;

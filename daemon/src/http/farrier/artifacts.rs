@@ -1,0 +1,149 @@
+//! Artifacts of all repositories: found, kept for longer or shorter, deleted.
+
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::{IntoResponse as _, Response},
+};
+use farrier_common::api;
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfRepository, SignedIn},
+        error::ApiError,
+        extract::{Input, Output, ok},
+        openapi::parameters::WhichArtifacts,
+        page::{self, Page},
+        query, show,
+    },
+    model::identity::Identity,
+    service::{
+        Error,
+        access::Action,
+        artifacts::{
+            self, Until,
+            across::{self, State as Are, Wanted},
+        },
+    },
+    store::{Snapshot, artifacts::Position},
+};
+
+/// Artifacts that one request may delete.
+const DELETE_MAX: usize = 1_000;
+
+/// Artifacts that the caller may read, newest first or by expiry. `Link` leads to the next page.
+#[utoipa::path(
+    get, path = "/artifacts",
+    operation_id = "farrierListArtifacts", tag = "farrier",
+    params(WhichArtifacts),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::FoundArtifact>), (status = 422, description = "A filter means nothing.")),
+)]
+pub(in crate::http) async fn list(
+    State(app): State<App>,
+    caller: Caller<SignedIn<OfRepository>>,
+    uri: http::Uri,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = query.as_deref();
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let wanted = wanted(&snapshot, &caller.identity, query).await?;
+    let found = across::page(&app, &snapshot, &caller.identity, &wanted).await?;
+    let next = found.next.map(|next| format!("{}-{}", next.ms, next.id));
+    let headers = page::by_cursor(&app, uri.path(), query, next.as_deref(), wanted.limit);
+    let shown: Vec<_> = found.entries.iter().map(|entry| show::found_artifact(&app, entry)).collect();
+    Ok((headers, ok(shown)).into_response())
+}
+
+async fn wanted(snapshot: &Snapshot, identity: &Identity, query: Option<&str>) -> Result<Wanted, ApiError> {
+    let states = [Are::Uploading, Are::Ready, Are::Expired].map(|state| (state.word(), state));
+    let before = query::value(query, "expires_before");
+    Ok(Wanted {
+        repository: super::repository(snapshot, identity, query, Action::ReadActions).await?,
+        run: query::number(query, "run")?,
+        name: query::value(query, "name").unwrap_or_default(),
+        state: query::one_of(query, "state", &states)?,
+        by_expiry: query::one_of(query, "sort", &[("newest", false), ("expiry", true)])?.unwrap_or_default(),
+        expires_before_ms: before.map(|text| query::time("expires_before", &text)).transpose()?,
+        after: query::value(query, "cursor").map(|text| cursor(&text)).transpose()?,
+        limit: Page::of_actions(query).limit,
+    })
+}
+
+fn cursor(text: &str) -> Result<Position, ApiError> {
+    let parts =
+        text.rsplit_once('-').and_then(|(ms, id)| Some(Position { ms: ms.parse().ok()?, id: id.parse().ok()? }));
+    parts.ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: leads nowhere; take it from `Link`"))
+}
+
+/// An artifact of any repository.
+#[utoipa::path(
+    get, path = "/artifacts/{id}",
+    operation_id = "farrierGetArtifact", tag = "farrier",
+    responses((status = 200, body = api::FoundArtifact)),
+)]
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path(id): Path<String>,
+) -> Result<Output<api::FoundArtifact>, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let (entry, _) = across::get(&snapshot, &caller.identity, number(&id), Action::ReadActions).await?;
+    Ok(ok(show::found_artifact(&app, &entry)))
+}
+
+/// Sets when an artifact expires.
+#[utoipa::path(
+    patch, path = "/artifacts/{id}",
+    operation_id = "farrierEditArtifact", tag = "farrier",
+    request_body = api::EditArtifact,
+    responses(
+        (status = 200, body = api::FoundArtifact),
+        (status = 409, description = "It has expired already."),
+    ),
+)]
+pub(in crate::http) async fn edit(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path(id): Path<String>,
+    Input(input): Input<api::EditArtifact>,
+) -> Result<Output<api::FoundArtifact>, ApiError> {
+    let until = match (input.expires_at.as_deref().filter(|text| !text.is_empty()), input.days) {
+        (Some(text), None) => Until::At(query::time("expires_at", text)?),
+        (None, Some(days)) => Until::Days(days),
+        (None, None) => return Err(ApiError::unprocessable("expires_at", "[expires_at]: this or days must be given")),
+        (Some(_), Some(_)) => return Err(ApiError::unprocessable("days", "[days]: only without expires_at")),
+    };
+    let entry = artifacts::keep(&app, &caller.identity, number(&id), until).await?;
+    Ok(ok(show::found_artifact(&app, &entry)))
+}
+
+/// Deletes artifacts and tells what came of each.
+#[utoipa::path(
+    post, path = "/artifacts/deletions",
+    operation_id = "farrierDeleteArtifacts", tag = "farrier",
+    request_body = api::DeleteArtifacts,
+    responses((status = 200, body = api::DeletedArtifacts)),
+)]
+pub(in crate::http) async fn delete(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Input(input): Input<api::DeleteArtifacts>,
+) -> Result<Output<api::DeletedArtifacts>, ApiError> {
+    if input.ids.is_empty() || input.ids.len() > DELETE_MAX {
+        return Err(ApiError::unprocessable("ids", format!("[ids]: must be 1 to {DELETE_MAX} numbers")));
+    }
+    let ids: Vec<u64> = input.ids.iter().map(|id| u64::try_from(*id).unwrap_or(0)).collect();
+    let outcomes = artifacts::delete_many(&app, &caller.identity, &ids).await?;
+    let results = input.ids.iter().zip(outcomes).map(|(id, outcome)| api::DeletedArtifact {
+        id: *id,
+        deleted: outcome.is_ok(),
+        error: outcome.err().map(|error| error.to_string()),
+    });
+    Ok(ok(api::DeletedArtifacts { results: results.collect() }))
+}
+
+/// The number in a path; there is no artifact 0.
+fn number(text: &str) -> u64 {
+    text.parse().unwrap_or(0)
+}

@@ -1,0 +1,74 @@
+//! Runs and artifacts among those of all repositories.
+
+use farrier_common::api;
+use farrier_proto::store::Job;
+
+use super::{artifact, number, run, time};
+use crate::{
+    app::App,
+    service::{
+        artifacts::across::{Entry, State},
+        ci,
+    },
+};
+
+/// An artifact with what it belongs to.
+pub(crate) fn found_artifact(app: &App, entry: &Entry) -> api::FoundArtifact {
+    let (row, shown) = (&entry.row, artifact(app, &entry.path, &entry.row, &entry.run));
+    let state = State::of(row, app.now_ms());
+    let content = row.content.as_ref();
+    let upload = row.upload.as_ref();
+    // What is uploaded for the first time is described by its upload.
+    let begun = upload.filter(|_| content.is_none());
+    let mime_type = content.map(|content| &content.mime_type).or(begun.map(|upload| &upload.mime_type));
+    let version = content.map(|content| content.version).or(begun.map(|upload| upload.version));
+    api::FoundArtifact {
+        id: shown.id,
+        name: shown.name,
+        size_in_bytes: shown.size_in_bytes,
+        url: shown.url,
+        archive_download_url: shown.archive_download_url,
+        expired: state == State::Expired,
+        digest: if content.is_some() { shown.digest } else { String::new() },
+        created_at: shown.created_at,
+        updated_at: shown.updated_at,
+        expires_at: shown.expires_at,
+        workflow_run: shown.workflow_run,
+        repository: entry.path.clone(),
+        job: api::ArtifactJob { id: number(row.job_id), name: entry.job.name.clone() },
+        state: state.word().into(),
+        mime_type: mime_type.cloned().unwrap_or_default(),
+        version: version.unwrap_or_default(),
+    }
+}
+
+/// A run with its repository and its jobs.
+pub(crate) fn found_run(app: &App, entry: &ci::across::Entry) -> api::FoundRun {
+    let shown = run(app, &entry.path, &entry.run);
+    api::FoundRun {
+        id: shown.id,
+        url: shown.url,
+        repository: entry.path.clone(),
+        repository_id: shown.repository_id,
+        run_number: shown.run_number,
+        display_title: shown.display_title,
+        head_branch: shown.head_branch,
+        head_sha: shown.head_sha,
+        status: shown.status,
+        conclusion: shown.conclusion,
+        started_at: shown.started_at,
+        completed_at: shown.completed_at,
+        jobs: entry.jobs.iter().map(found_job).collect(),
+    }
+}
+
+fn found_job(row: &Job) -> api::FoundJob {
+    api::FoundJob {
+        id: number(row.id),
+        name: row.name.clone(),
+        status: ci::status_word(row.status()).into(),
+        conclusion: ci::conclusion_word(row.conclusion()).into(),
+        started_at: time(row.started_ms),
+        completed_at: time(row.completed_ms),
+    }
+}
