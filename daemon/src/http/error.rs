@@ -210,11 +210,9 @@ pub(super) fn complete(response: Response, root_url: &str, uri: &Uri, request_id
 
 /// The same request with another repository in its path.
 fn moved_to(root_url: &str, uri: &Uri, to: &str) -> Option<String> {
-    const REPOSITORIES: &str = "/api/v1/repos/";
-    let (before, rest) = match uri.path().strip_prefix(REPOSITORIES) {
-        Some(rest) => (REPOSITORIES, rest),
-        None => ("/", uri.path().strip_prefix('/')?),
-    };
+    const PREFIXES: [&str; 3] = ["/api/v1/repos/", "/api/farrier/v1/repos/", "/"];
+    let (before, rest) =
+        PREFIXES.into_iter().find_map(|before| Some((before, uri.path().strip_prefix(before)?)))?;
     let rest = rest.splitn(3, '/').nth(2).map(|rest| format!("/{rest}")).unwrap_or_default();
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     Some(format!("{root_url}{before}{to}{rest}{query}"))
@@ -239,6 +237,7 @@ mod tests {
         for (path, expected) in [
             ("/api/v1/repos/a/b", "http://h/api/v1/repos/c/d"),
             ("/api/v1/repos/a/b/branches/x%2Fy?page=2&q=a", "http://h/api/v1/repos/c/d/branches/x%2Fy?page=2&q=a"),
+            ("/api/farrier/v1/repos/a/b/bundle", "http://h/api/farrier/v1/repos/c/d/bundle"),
             ("/a/b/info/refs?service=x", "http://h/c/d/info/refs?service=x"),
         ] {
             let uri = path.parse().expect("a path");

@@ -265,6 +265,7 @@ routes! {
         post "/artifacts/deletions" => farrier::artifacts::delete;
         get "/artifacts/{id}" => farrier::artifacts::get;
         patch "/artifacts/{id}" => farrier::artifacts::edit;
+        get "/repos/{owner}/{repo}/bundle" => browse::bundle::get;
         post "/jobs" => farrier::ci::begin;
         post "/jobs/{job}/end" => farrier::ci::end;
     }

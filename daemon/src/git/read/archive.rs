@@ -64,6 +64,12 @@ impl Reader {
         call.env("TZ", "UTC").args([commit]).stream().await
     }
 
+    /// Starts to write all branches, all tags and `HEAD` with everything that they reach as a file that
+    /// git can clone. There must be something.
+    pub async fn bundle(&self) -> Result<GitProcess, GitError> {
+        self.git.call(self.repository, ["bundle", "create", "--quiet", "-", "--all"]).stream().await
+    }
+
     /// One thread: with several, the same pack is not the same bytes.
     async fn pack(&self, commit: &str) -> Result<GitProcess, GitError> {
         let args = ["pack-objects", "--stdout", "--revs", "--delta-base-offset", "--threads=1", "--quiet"];

@@ -1,4 +1,4 @@
-//! Archives of a commit.
+//! Archives of a commit, and of a whole repository.
 
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -43,11 +43,27 @@ pub async fn of(browse: &Browse, revision: &str, format: Format) -> Result<Archi
 }
 
 impl Archive {
-    /// Starts to write it. At most `git.max_archives` run at once; the permit is one of them.
+    /// Starts to write it. The permit is one of those that bound how many are written at once.
     pub async fn start(&self, app: &App, browse: &Browse) -> Result<(GitProcess, OwnedSemaphorePermit), Error> {
-        let turn = tokio::time::timeout(QUEUE, app.archives.clone().acquire_owned()).await;
-        let permit = turn.ok().and_then(Result::ok).ok_or(Error::Busy)?;
+        let permit = turn(app).await?;
         let process = browse.git.archive(&self.commit.id, self.format, &browse.found.repository.name).await?;
         Ok((process, permit))
     }
+}
+
+/// Refuses what there would be nothing in.
+pub async fn require_refs(browse: &Browse) -> Result<(), Error> {
+    if browse.git.is_empty().await? { Err(Error::NotFound { what: "a branch or a tag" }) } else { Ok(()) }
+}
+
+/// Starts to write all branches and tags as one bundle.
+pub async fn start_bundle(app: &App, browse: &Browse) -> Result<(GitProcess, OwnedSemaphorePermit), Error> {
+    let permit = turn(app).await?;
+    Ok((browse.git.bundle().await?, permit))
+}
+
+/// Waits until one of `git.max_archives` may be written.
+async fn turn(app: &App) -> Result<OwnedSemaphorePermit, Error> {
+    let turn = tokio::time::timeout(QUEUE, app.archives.clone().acquire_owned()).await;
+    turn.ok().and_then(Result::ok).ok_or(Error::Busy)
 }

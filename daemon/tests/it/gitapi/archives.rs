@@ -92,6 +92,33 @@ async fn tar_files_unpack_below_the_repositorys_name_and_bundles_clone() {
     assert_eq!(clone.git(&["rev-parse", "HEAD"]), demo.git(&["rev-parse", "main"]));
 }
 
+#[tokio::test]
+async fn the_bundle_of_a_repository_is_a_copy_of_all_of_it() {
+    let farrier = TestDaemon::start().await;
+    let demo = demo(&farrier).await;
+    let at = |name: &str| format!("/api/farrier/v1/repos/{name}/bundle");
+    let path = at(demo.api.trim_start_matches("/api/v1/repos/"));
+    let head = send(&farrier.tcp(), Method::HEAD, &path, &[], "").await;
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    let bundle = farrier.get(&path).await;
+    assert_eq!((bundle.status, bundle.header("content-type")), (200, "application/x-git-bundle"));
+    assert_eq!(bundle.header("content-disposition"), head.header("content-disposition"));
+    assert!(bundle.header("content-disposition").contains("\"demo.bundle\""), "{bundle:?}");
+
+    let scratch = farrier.scratch();
+    std::fs::write(scratch.join("demo.bundle"), &bundle.body).expect("a file");
+    run(&scratch, &["clone", "--quiet", "--mirror", "demo.bundle", "copy.git"], &[]);
+    let copy = GitDir { path: scratch.join("copy.git"), api: String::new() };
+    let (original, copied) = (demo.git(&["show-ref"]), copy.git(&["show-ref"]));
+    assert_eq!(copied, original);
+    assert!(original.matches("refs/heads/").count() > 1 && original.matches("refs/tags/").count() > 1, "{original}");
+    assert_eq!(copy.git(&["symbolic-ref", "HEAD"]), demo.git(&["symbolic-ref", "HEAD"]));
+    copy.git(&["fsck", "--full", "--strict"]);
+
+    let empty = farrier.git_repository("empty").await;
+    assert_eq!(farrier.get(&at(empty.api.trim_start_matches("/api/v1/repos/"))).await.status, 404);
+}
+
 /// A repository whose archives take a while: 24 MiB that do not compress.
 async fn heavy(farrier: &TestDaemon) -> GitDir {
     let heavy = farrier.git_repository("heavy").await;

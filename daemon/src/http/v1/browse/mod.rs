@@ -5,6 +5,7 @@
 
 pub(in crate::http) mod archives;
 pub(in crate::http) mod branches;
+pub(in crate::http) mod bundle;
 pub(in crate::http) mod commits;
 pub(in crate::http) mod contents;
 pub(in crate::http) mod empty;
