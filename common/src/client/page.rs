@@ -4,7 +4,10 @@
 //! key and not by number; else the next number, until all that were announced have come. Items are
 //! handed out page by page, so that a list of any length needs the memory of one page.
 
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher as _},
+};
 
 use http::{HeaderMap, Method, header};
 use serde::de::DeserializeOwned;
@@ -25,7 +28,7 @@ pub struct Pages<'c> {
     number: u32,
     /// Lists begin with the newest item: what is added meanwhile moves the end of one page to the
     /// beginning of the next.
-    last_ids: HashSet<i64>,
+    last_ids: HashSet<u64>,
     received: i64,
     total: Option<i64>,
 }
@@ -48,14 +51,20 @@ impl<'c> Pages<'c> {
 
     /// The next page of items, or `None` after the last. `open` takes the announced total and the
     /// items out of a body, `id` tells items apart.
-    pub async fn next<B, T>(
+    pub async fn next<B, T, K>(
         &mut self,
         open: impl FnOnce(B) -> (i64, Vec<T>),
-        id: impl Fn(&T) -> i64,
+        id: impl Fn(&T) -> K,
     ) -> Result<Option<Vec<T>>, ClientError>
     where
         B: DeserializeOwned,
+        K: Hash,
     {
+        let id = |item: &T| {
+            let mut hasher = DefaultHasher::new();
+            id(item).hash(&mut hasher);
+            hasher.finish()
+        };
         let Some(target) = self.next.take() else { return Ok(None) };
         if self.number > PAGES_MAX {
             return Err(ClientError::Answer { what: "its list does not end" });

@@ -26,6 +26,11 @@ impl RepositoryPath {
     pub(super) fn api(&self) -> String {
         format!("/api/v1/repos/{}/{}", segment(&self.owner), segment(&self.name))
     }
+
+    /// Where farrier's own API has it.
+    pub(super) fn own(&self) -> String {
+        format!("/api/farrier/v1/repos/{}/{}", segment(&self.owner), segment(&self.name))
+    }
 }
 
 impl std::str::FromStr for RepositoryPath {

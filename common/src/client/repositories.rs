@@ -46,6 +46,12 @@ impl Client {
         Ok(Chunks::new(self.send(Call::new(Method::GET, target)).await?.into_body()))
     }
 
+    /// The bytes of a bundle that holds every branch and every tag.
+    pub async fn bundle(&self, path: &RepositoryPath) -> Result<Chunks, ClientError> {
+        let target = format!("{}/bundle", path.own());
+        Ok(Chunks::new(self.send(Call::new(Method::GET, target)).await?.into_body()))
+    }
+
     /// Deletes a repository, or ends its migration.
     pub async fn delete_repository(&self, path: &RepositoryPath) -> Result<(), ClientError> {
         self.delete(&path.api()).await

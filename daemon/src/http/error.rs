@@ -211,8 +211,7 @@ pub(super) fn complete(response: Response, root_url: &str, uri: &Uri, request_id
 /// The same request with another repository in its path.
 fn moved_to(root_url: &str, uri: &Uri, to: &str) -> Option<String> {
     const PREFIXES: [&str; 3] = ["/api/v1/repos/", "/api/farrier/v1/repos/", "/"];
-    let (before, rest) =
-        PREFIXES.into_iter().find_map(|before| Some((before, uri.path().strip_prefix(before)?)))?;
+    let (before, rest) = PREFIXES.into_iter().find_map(|before| Some((before, uri.path().strip_prefix(before)?)))?;
     let rest = rest.splitn(3, '/').nth(2).map(|rest| format!("/{rest}")).unwrap_or_default();
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     Some(format!("{root_url}{before}{to}{rest}{query}"))

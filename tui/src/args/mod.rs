@@ -22,7 +22,7 @@ pub(crate) use self::{
     ci::{Ci, Exec, Job},
     delivery::{Delivery, Filter, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
-    repo::{CreateRepo, EditRepo, MigrateRepo, Repo},
+    repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
 };
 
 /// Manages a farrier daemon.
@@ -200,6 +200,9 @@ mod tests {
             "farrier repo edit o/n --name m --archived true --private false --description=",
             "farrier repo delete o/n --yes",
             "farrier repo migrate http://h/a.git o/n --wait --private --username u --password-stdin",
+            "farrier repo archive o/n",
+            "farrier repo archive o/n --ref v1 --format tar.gz -o - --force",
+            "farrier repo branches o/n --jsonl",
             "farrier hook list",
             "farrier hook list --default --json",
             "farrier hook list --repo o/n",
@@ -253,6 +256,7 @@ mod tests {
             "farrier repo create justname",
             "farrier repo edit o/n --private maybe",
             "farrier repo migrate http://h/a.git",
+            "farrier repo archive o/n --format rar",
             "farrier hook create",
             "farrier hook create http://h/ --system --default",
             "farrier hook create http://h/ --set nonsense",

@@ -1,5 +1,7 @@
 //! Words of `farrier repo`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use farrier_common::client::RepositoryPath;
 
@@ -32,6 +34,33 @@ pub(crate) enum Repo {
     },
     /// Fetch a repository from elsewhere
     Migrate(MigrateRepo),
+    /// Write what a repository holds to a file
+    Archive(ArchiveRepo),
+    /// List branches; the default one is marked
+    Branches {
+        /// Repository
+        #[arg(value_name = "OWNER/NAME")]
+        repo: RepositoryPath,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ArchiveRepo {
+    /// Repository
+    #[arg(value_name = "OWNER/NAME")]
+    pub(crate) repo: RepositoryPath,
+    /// Branch, tag or commit [default: the default branch; of a bundle all branches and tags]
+    #[arg(long = "ref", value_name = "R")]
+    pub(crate) reference: Option<String>,
+    /// Its form [default: what the file's name says, else tar.gz]
+    #[arg(long, value_name = "F", value_parser = ["zip", "tar.gz", "bundle"])]
+    pub(crate) format: Option<String>,
+    /// File, or a directory for it, or - for standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Args, Debug)]

@@ -1,15 +1,17 @@
 //! What lists and deletions have in common.
 
+use std::hash::Hash;
+
 use farrier_common::client::{ClientError, Pages};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{exit::Failure, output::Output};
 
 /// All items of a list. Pages follow the links; the total is in a header.
-pub(super) async fn collect<B: DeserializeOwned, T>(
+pub(super) async fn collect<B: DeserializeOwned, T, K: Hash>(
     mut pages: Pages<'_>,
     open: impl Fn(B) -> Vec<T>,
-    id: impl Fn(&T) -> i64,
+    id: impl Fn(&T) -> K,
 ) -> Result<Vec<T>, ClientError> {
     let mut all = Vec::new();
     while let Some(mut items) = pages.next(|body: B| (0, open(body)), &id).await? {

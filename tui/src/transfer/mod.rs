@@ -1,4 +1,4 @@
-//! Bytes of artifacts, up and down.
+//! Bytes of artifacts, up and down, and of repositories.
 //!
 //! Owns what is slow, large or breaks in the middle: blocks in parallel, downloads that go on where
 //! they stopped, archives. Memory is bounded whatever the size. Says nothing to the user but through
@@ -6,6 +6,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod blocks;
+pub(crate) mod copy;
 pub(crate) mod fetch;
 pub(crate) mod names;
 pub(crate) mod plan;

@@ -176,11 +176,12 @@ fn signed(bytes: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::net::Existing;
+    use crate::{transfer::copy::Content, ui::net::Existing};
 
     fn archive() -> Ask {
         let repo = "a/b".parse().unwrap();
-        Ask::Archive { repo, reference: "main".into(), format: "zip", existing: Existing::default() }
+        let content = Content::Of { reference: "main".into(), format: "zip" };
+        Ask::Archive { repo, content, existing: Existing::default() }
     }
 
     #[test]

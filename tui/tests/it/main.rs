@@ -9,5 +9,6 @@ mod deliveries;
 mod fake;
 mod hooks;
 mod program;
+mod repos;
 mod screen;
 mod session;

@@ -6,7 +6,7 @@ use farrier_common::{
     client::{HookPlace, RepositoryPath},
 };
 
-use crate::ui::starter::Starter;
+use crate::{transfer::copy::Content, ui::starter::Starter};
 
 /// A hook to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,11 +94,10 @@ pub(crate) enum Ask {
         name: String,
         existing: Existing,
     },
-    /// What a branch, a tag or a commit holds, as one file.
+    /// What a branch, a tag or a commit holds, or the whole repository, as one file.
     Archive {
         repo: RepositoryPath,
-        reference: String,
-        format: &'static str,
+        content: Content,
         existing: Existing,
     },
 }
@@ -119,7 +118,7 @@ impl Ask {
     pub(crate) fn file(&self) -> Option<String> {
         match self {
             Self::Download { name, .. } => Some(name.clone()),
-            Self::Archive { repo, reference, format, .. } => Some(super::archive_name(repo, reference, format)),
+            Self::Archive { repo, content, .. } => Some(content.name(repo)),
             _ => None,
         }
     }
@@ -170,7 +169,10 @@ impl Ask {
             Self::DeleteArtifacts(_, ids) if ids.len() == 1 => format!("deleting artifact {}", ids[0]),
             Self::DeleteArtifacts(_, ids) => format!("deleting {} artifacts", ids.len()),
             Self::Download { name, .. } => format!("downloading {name}"),
-            Self::Archive { repo, reference, format, .. } => format!("fetching {reference} of {repo} as {format}"),
+            Self::Archive { repo, content: Content::Of { reference, format }, .. } => {
+                format!("fetching {reference} of {repo} as {format}")
+            }
+            Self::Archive { repo, content: Content::All, .. } => format!("fetching all of {repo}"),
         }
     }
 }

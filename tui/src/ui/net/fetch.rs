@@ -1,6 +1,6 @@
 //! Carrying out what is asked, with the typed client.
 
-use std::time::Duration;
+use std::{hash::Hash, time::Duration};
 
 use farrier_common::{
     api::{Artifact, Branch, Job, Jobs, RepositorySearch, Runs},
@@ -56,9 +56,8 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         }
         Ask::DeleteRepository(path) => done(client.delete_repository(&path).await.map_err(failed())?),
         Ask::Branches(path) => {
-            // Branches have no numbers; their places in the list do.
             let open = |found: Vec<Branch>| found;
-            pages(client.branches(&path), open, |branch: &Branch| number(&branch.name), part, Answer::Branches)
+            pages(client.branches(&path), open, |branch: &Branch| branch.name.clone(), part, Answer::Branches)
                 .await
                 .map_err(failed())?
         }
@@ -95,9 +94,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
             let artifact = client.artifact(&repo, id).await.map_err(failed())?;
             download(client, &repo, &artifact, existing, part).await?
         }
-        Ask::Archive { repo, reference, format, existing } => {
-            archive::fetch(client, &repo, &reference, format, existing, part).await?
-        }
+        Ask::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })
 }
 
@@ -105,19 +102,11 @@ fn done((): ()) -> Answer {
     Answer::Done
 }
 
-/// A number for a name, to tell names of neighbouring pages apart.
-fn number(name: &str) -> i64 {
-    use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    hasher.finish().cast_signed()
-}
-
 /// Every page as soon as it is there; the answer is the last one.
-async fn pages<B: DeserializeOwned, T>(
+async fn pages<B: DeserializeOwned, T, K: Hash>(
     mut pages: Pages<'_>,
     mut open: impl FnMut(B) -> Vec<T>,
-    id: impl Fn(&T) -> i64,
+    id: impl Fn(&T) -> K,
     part: &impl Fn(Answer),
     wrap: impl Fn(Page<T>) -> Answer,
 ) -> Result<Answer, ClientError> {

@@ -27,7 +27,6 @@ use tokio::sync::mpsc;
 use self::lane::Lane;
 pub(crate) use self::{
     answer::{Answer, Page, Tree},
-    archive::name as archive_name,
     ask::{Ask, Existing, NewHook},
 };
 use crate::{args::Global, child::Signals, exit::Failure};

@@ -1,16 +1,19 @@
 //! What can be done with a repository or a branch, each with its question or its menu.
 
 use super::{repo_rows, repositories::Repositories};
-use crate::ui::{
-    key::Key,
-    keymap::Action,
-    layer::{
-        Confirm, Layer, Menu,
-        menu::{Item, Pick},
+use crate::{
+    transfer::copy::Content,
+    ui::{
+        key::Key,
+        keymap::Action,
+        layer::{
+            Confirm, Layer, Menu,
+            menu::{Item, Pick},
+        },
+        net::{Ask, Existing},
+        repo::Repo,
+        world::{Cmd, Env},
     },
-    net::{Ask, Existing, archive_name},
-    repo::Repo,
-    world::{Cmd, Env},
 };
 
 impl Repositories {
@@ -48,8 +51,7 @@ impl Repositories {
         if !repo.is_empty() && repo.migration().is_none_or(|going| going.state == "done") {
             question = question.with_copy(Ask::Archive {
                 repo: path.clone(),
-                reference: repo.default_branch().to_owned(),
-                format: "bundle",
+                content: Content::All,
                 existing: Existing::Keep,
             });
         }
@@ -61,18 +63,18 @@ impl Repositories {
         let Some((repo, path)) = self.target() else { return };
         let branch = self.branches.list.current().filter(|_| self.on_branches());
         let reference = branch.map_or(repo.default_branch(), |branch| branch.name.as_str());
-        let item = |(key, format): (char, &'static str)| Item {
+        let item = |key: char, title: String, content: Content| Item {
             key: Some(Key::Char(key)),
-            title: archive_name(&path, reference, format),
+            title,
             off: None,
-            pick: Pick::Do(Cmd::Ask(Ask::Archive {
-                repo: path.clone(),
-                reference: reference.to_owned(),
-                format,
-                existing: Existing::Keep,
-            })),
+            pick: Pick::Do(Cmd::Ask(Ask::Archive { repo: path.clone(), content, existing: Existing::Keep })),
         };
-        let items = [('z', "zip"), ('g', "tar.gz"), ('b', "bundle")].map(item).to_vec();
+        let of = |(key, format): (char, &'static str)| {
+            let content = Content::Of { reference: reference.to_owned(), format };
+            item(key, content.name(&path), content)
+        };
+        let mut items = [('z', "zip"), ('g', "tar.gz"), ('b', "bundle")].map(of).to_vec();
+        items.push(item('a', format!("{}   all branches and tags", Content::All.name(&path)), Content::All));
         env.open(Layer::Menu(Menu::new(format!("Archive of {reference}"), items)));
     }
 

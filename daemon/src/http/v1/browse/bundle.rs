@@ -41,11 +41,7 @@ pub(in crate::http) async fn get(
     let mut headers = HeaderMap::new();
     set(&mut headers, header::CONTENT_TYPE, format.media_type());
     set(&mut headers, header::CACHE_CONTROL, "private, no-cache");
-    set(
-        &mut headers,
-        header::CONTENT_DISPOSITION,
-        &disposition::attachment(&format!("{name}.{}", format.ending())),
-    );
+    set(&mut headers, header::CONTENT_DISPOSITION, &disposition::attachment(&format!("{name}.{}", format.ending())));
     if method == Method::HEAD {
         return Ok((headers, Body::empty()).into_response());
     }

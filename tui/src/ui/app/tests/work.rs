@@ -1,7 +1,10 @@
 //! Work that goes on: archives, downloads, migrations.
 
 use super::{super::*, story::*};
-use crate::ui::net::{Existing, Kind};
+use crate::{
+    transfer::copy::Content,
+    ui::net::{Existing, Kind},
+};
 
 fn archive(story: &mut Story) -> Ask {
     story.asked();
@@ -9,7 +12,13 @@ fn archive(story: &mut Story) -> Ask {
     assert!(story.text().contains("lake-main.tar.gz"), "{}", story.text());
     story.keys("g");
     let asked = story.asked();
-    assert!(matches!(asked.as_slice(), [Ask::Archive { format: "tar.gz", existing: Existing::Keep, .. }]), "{asked:?}");
+    assert!(
+        matches!(
+            asked.as_slice(),
+            [Ask::Archive { content: Content::Of { format: "tar.gz", .. }, existing: Existing::Keep, .. }]
+        ),
+        "{asked:?}"
+    );
     asked.into_iter().next().unwrap()
 }
 
@@ -250,12 +259,12 @@ fn a_repository_is_deleted_only_after_its_copy_was_saved() {
         story.pass(Duration::from_millis(300));
         story.press(Key::Down);
         story.keys(" ");
-        assert!(story.text().contains("[x] write lake-main.bundle first"), "{}", story.text());
+        assert!(story.text().contains("[x] write data-lake.bundle first"), "{}", story.text());
         story.press(Key::Up);
         story.asked();
         story.keys("data/lake\t\n");
         let asked = story.asked();
-        assert!(matches!(asked.as_slice(), [Ask::Archive { format: "bundle", .. }]), "{asked:?}");
+        assert!(matches!(asked.as_slice(), [Ask::Archive { content: Content::All, .. }]), "{asked:?}");
     };
     let deleted = |story: &mut Story| story.asked().iter().any(|ask| matches!(ask, Ask::DeleteRepository(_)));
     let mut story = Story::settled(80, 24);
@@ -263,12 +272,12 @@ fn a_repository_is_deleted_only_after_its_copy_was_saved() {
     story.tell(Msg::Answer(story.app.tickets, Err(refusal("fetching: no room on the disk"))));
     assert!(!deleted(&mut story), "a copy that failed deletes nothing");
     bundle(&mut story);
-    let exists = Problem { kind: Kind::Exists, text: "lake-main.bundle exists".into() };
+    let exists = Problem { kind: Kind::Exists, text: "data-lake.bundle exists".into() };
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
     assert!(!deleted(&mut story));
     story.keys("b");
     assert!(!deleted(&mut story));
-    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Saved("/tmp/lake-main-2.bundle".into()))));
+    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Saved("/tmp/data-lake-2.bundle".into()))));
     assert!(deleted(&mut story));
 }
 

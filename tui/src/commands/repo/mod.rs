@@ -1,17 +1,21 @@
 //! `farrier repo …`
 
-use std::{io::IsTerminal as _, time::Duration};
+mod archive;
+mod branches;
+mod migrate;
+
+use std::io::IsTerminal as _;
 
 use farrier_common::{
-    api::{CreateRepository, EditRepository, MigrateRepository, Repository, RepositorySearch},
-    client::{Client, ClientError, Pages, RepositoryPath},
+    api::{CreateRepository, EditRepository, Repository, RepositorySearch},
+    client::{Client, RepositoryPath},
 };
 
 use serde::Serialize;
 
-use super::user::read_secret;
+use super::list::collect;
 use crate::{
-    args::{CreateRepo, EditRepo, MigrateRepo, Repo},
+    args::{CreateRepo, EditRepo, Repo},
     exit::Failure,
     output::{Output, Table, fields, human_bytes},
 };
@@ -21,9 +25,6 @@ struct Repositories {
     total_count: usize,
     repositories: Vec<Repository>,
 }
-
-/// How often a migration is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Result<(), Failure> {
     match command {
@@ -35,7 +36,9 @@ pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Resu
         }
         Repo::Edit(args) => show(&edit(args, client).await?, output),
         Repo::Delete { repo, yes } => delete(&repo, yes, client, output).await,
-        Repo::Migrate(args) => migrate(args, client, output).await,
+        Repo::Migrate(args) => migrate::run(args, client, output).await,
+        Repo::Archive(args) => archive::run(args, client, output).await,
+        Repo::Branches { repo } => branches::run(&repo, client, output).await,
     }
 }
 
@@ -88,13 +91,16 @@ async fn delete(repo: &RepositoryPath, yes: bool, client: &Client, output: &Outp
 async fn list(owner: Option<&str>, client: &Client, output: &Output) -> Result<(), Failure> {
     let failed = || Failure::call("listing repositories");
     let all = match owner {
-        None => collect(client.repositories(None), |search: RepositorySearch| search.data).await.map_err(failed())?,
+        None => {
+            let found = collect(client.repositories(None), |search: RepositorySearch| search.data, |repo| repo.id);
+            found.await.map_err(failed())?
+        }
         Some(owner) => {
             let plain = |list: Vec<Repository>| list;
-            match collect(client.repositories(Some(owner)), plain).await {
+            match collect(client.repositories(Some(owner)), plain, |repo| repo.id).await {
                 // Not a user, so perhaps an organisation.
                 Err(error) if error.status().is_some_and(|status| status.as_u16() == 404) => {
-                    collect(client.organization_repositories(owner), plain).await.map_err(failed())?
+                    collect(client.organization_repositories(owner), plain, |repo| repo.id).await.map_err(failed())?
                 }
                 other => other.map_err(failed())?,
             }
@@ -116,51 +122,6 @@ fn table(all: &[Repository]) -> String {
         table.row([repo.id.to_string(), repo.updated_at.clone(), state(repo), repo.full_name.clone()]);
     }
     table.render()
-}
-
-async fn collect<B: serde::de::DeserializeOwned>(
-    mut pages: Pages<'_>,
-    open: impl Fn(B) -> Vec<Repository>,
-) -> Result<Vec<Repository>, ClientError> {
-    let mut all = Vec::new();
-    // The total is in a header; pages follow the links.
-    while let Some(mut items) = pages.next(|body: B| (0, open(body)), |repo| repo.id).await? {
-        all.append(&mut items);
-    }
-    Ok(all)
-}
-
-async fn migrate(args: MigrateRepo, client: &Client, output: &Output) -> Result<(), Failure> {
-    let secret = if args.password_stdin { read_secret("--password-stdin").await? } else { String::new() };
-    // A secret without a name is a token.
-    let (password, token) = if args.username.is_empty() { (String::new(), secret) } else { (secret, String::new()) };
-    let wanted = MigrateRepository {
-        clone_addr: args.from,
-        repo_name: args.repo.name.clone(),
-        repo_owner: args.repo.owner.clone(),
-        auth_username: args.username,
-        auth_password: password,
-        auth_token: token,
-        private: args.private,
-        description: args.description,
-        ..MigrateRepository::default()
-    };
-    let doing = format!("migrating {}", args.repo);
-    let mut repo = client.migrate_repository(&wanted).await.map_err(Failure::call(doing.as_str()))?;
-    if args.wait {
-        let bar = output.progress(&doing, None);
-        while let Some(going) = repo.farrier_migration.as_ref().filter(|going| going.state == "running") {
-            bar.set_message(format!("{doing}: {} {} objects", going.phase, going.objects_received));
-            bar.set_position(u64::try_from(going.bytes_received).unwrap_or_default());
-            tokio::time::sleep(LOOK_EVERY).await;
-            repo = client.repository(&args.repo).await.map_err(Failure::call(doing.as_str()))?;
-        }
-        bar.finish_and_clear();
-    }
-    if let Some(failed) = repo.farrier_migration.as_ref().filter(|going| going.state == "failed") {
-        return Err(Failure::Other(format!("{doing}: {}", failed.error)));
-    }
-    show(&repo, output)
 }
 
 fn state(repo: &Repository) -> String {

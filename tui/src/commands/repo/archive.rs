@@ -1,0 +1,171 @@
+//! `farrier repo archive`
+
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    path::{Path, PathBuf},
+};
+
+use farrier_common::client::{Chunks, Client, RepositoryPath};
+use serde::Serialize;
+
+use crate::{
+    args::ArchiveRepo,
+    blocking,
+    child::Signals,
+    exit::Failure,
+    output::{Output, human_bytes},
+    transfer::{
+        copy::{self, Content},
+        names::{self, Target},
+    },
+};
+
+/// What archives can be, by the endings of their names.
+pub(crate) const FORMATS: [&str; 3] = ["zip", "tar.gz", "bundle"];
+
+#[derive(Serialize)]
+struct Saved {
+    repository: String,
+    /// Absent when it is the whole repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#ref: Option<String>,
+    format: &'static str,
+    path: PathBuf,
+    size_in_bytes: u64,
+}
+
+pub(super) async fn run(args: ArchiveRepo, client: &Client, output: &Output) -> Result<(), Failure> {
+    let to_stdout = args.output.as_deref() == Some(Path::new("-"));
+    if to_stdout && io::stdout().is_terminal() {
+        return Err(Failure::Usage("an archive is no text for a terminal: name a file with -o".to_owned()));
+    }
+    let format = format(&args);
+    let content = content(&args, format, client).await?;
+    let path = destination(&args, &content);
+    if !to_stdout && !args.force && path.exists() {
+        return Err(Failure::Conflict(format!("{} exists; --force replaces it", path.display())));
+    }
+    let doing = format!("fetching {}", content.name(&args.repo));
+    let chunks = content.begin(client, &args.repo).await.map_err(Failure::call(doing.as_str()))?;
+    if to_stdout {
+        return pass_on(chunks, &doing).await;
+    }
+    let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
+    let bytes = tokio::select! {
+        saved = save(chunks, path.clone(), args.force, &doing, output) => saved?,
+        _ = signals.next() => return Err(Failure::Interrupted),
+    };
+    let reference = match content {
+        Content::Of { reference, .. } => Some(reference),
+        Content::All => None,
+    };
+    let saved = Saved { repository: args.repo.to_string(), r#ref: reference, format, path, size_in_bytes: bytes };
+    output.object(&saved, &saved.path.display().to_string(), || {
+        let size = human_bytes(i64::try_from(saved.size_in_bytes).unwrap_or(i64::MAX));
+        format!("{}: {size}", saved.path.display())
+    })
+}
+
+/// What was asked for, or what the name of the file says.
+fn format(args: &ArchiveRepo) -> &'static str {
+    let name = args.output.as_deref().map(|path| path.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let named = |format: &&&str| match &args.format {
+        Some(wanted) => wanted == **format,
+        None => name.ends_with(&format!(".{format}")) || (**format == "tar.gz" && name.ends_with(".tgz")),
+    };
+    FORMATS.iter().find(named).unwrap_or(&"tar.gz")
+}
+
+/// A bundle holds everything unless a reference is named; files of a tree are those of one commit.
+async fn content(args: &ArchiveRepo, format: &'static str, client: &Client) -> Result<Content, Failure> {
+    let repo: &RepositoryPath = &args.repo;
+    let reference = match &args.reference {
+        Some(reference) => reference.clone(),
+        None if format == "bundle" => return Ok(Content::All),
+        None => {
+            let asking = format!("asking for {repo}");
+            client.repository(repo).await.map_err(Failure::call(asking))?.default_branch
+        }
+    };
+    Ok(Content::Of { reference, format })
+}
+
+fn destination(args: &ArchiveRepo, content: &Content) -> PathBuf {
+    match names::target(args.output.as_deref(), Path::is_dir) {
+        Target::File(path) => path,
+        Target::Below(directory) if directory == Path::new(".") => content.name(&args.repo).into(),
+        Target::Below(directory) => directory.join(content.name(&args.repo)),
+    }
+}
+
+/// Writes it beside its place and puts it there when it is whole. Answers how many bytes it has.
+async fn save(chunks: Chunks, path: PathBuf, force: bool, doing: &str, output: &Output) -> Result<u64, Failure> {
+    let mut beside = path.clone().into_os_string();
+    beside.push(".part");
+    let bar = output.progress(doing, None);
+    let received = copy::receive(chunks, beside.into(), doing, |have| bar.set_position(have)).await;
+    bar.finish_and_clear();
+    let received = received?;
+    let bytes = received.bytes();
+    blocking::run(move || {
+        received.put(|part| {
+            part.finish(&path, force).map_err(|source| match source.kind() {
+                io::ErrorKind::AlreadyExists => Failure::Conflict(format!("{} exists", path.display())),
+                _ => Failure::io(format!("saving {}", path.display()), source),
+            })
+        })
+    })
+    .await?;
+    Ok(bytes)
+}
+
+/// Writes it to stdout as it comes; whoever reads sees a failure by this program's exit code.
+async fn pass_on(mut chunks: Chunks, doing: &str) -> Result<(), Failure> {
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::BrokenPipe => Failure::Closed,
+        _ => Failure::io("writing the archive", source),
+    };
+    while let Some(piece) = chunks.next().await {
+        let piece = piece.map_err(Failure::call(doing))?;
+        blocking::run(move || io::stdout().lock().write_all(&piece).map_err(failed)).await?;
+    }
+    blocking::run(move || io::stdout().lock().flush().map_err(failed)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(format: Option<&str>, output: Option<&str>) -> ArchiveRepo {
+        ArchiveRepo {
+            repo: "octo/tool".parse().unwrap(),
+            reference: None,
+            format: format.map(str::to_owned),
+            output: output.map(PathBuf::from),
+            force: false,
+        }
+    }
+
+    #[test]
+    fn the_format_is_named_or_follows_from_the_file() {
+        for (wanted, file, expected) in [
+            (None, None, "tar.gz"),
+            (None, Some("-"), "tar.gz"),
+            (None, Some("d/a.ZIP"), "zip"),
+            (None, Some("a.tgz"), "tar.gz"),
+            (None, Some("a.bundle"), "bundle"),
+            (Some("bundle"), Some("a.zip"), "bundle"),
+            (Some("zip"), None, "zip"),
+        ] {
+            assert_eq!(format(&args(wanted, file)), expected, "{wanted:?} {file:?}");
+        }
+    }
+
+    #[test]
+    fn a_directory_gets_a_file_of_the_usual_name() {
+        let place = |output| destination(&args(None, output), &Content::All);
+        assert_eq!(place(None), Path::new("octo-tool.bundle"));
+        assert_eq!(place(Some("new/")), Path::new("new/octo-tool.bundle"));
+        assert_eq!(place(Some("copy.bundle")), Path::new("copy.bundle"));
+    }
+}

@@ -1,0 +1,47 @@
+//! `farrier repo branches`
+
+use farrier_common::{
+    api::Branch,
+    client::{Client, RepositoryPath},
+};
+use serde::Serialize;
+
+use crate::{
+    commands::list::collect,
+    exit::Failure,
+    output::{Output, Table},
+};
+
+#[derive(Serialize)]
+struct Branches {
+    total_count: usize,
+    branches: Vec<Branch>,
+}
+
+pub(super) async fn run(repo: &RepositoryPath, client: &Client, output: &Output) -> Result<(), Failure> {
+    let doing = format!("listing branches of {repo}");
+    let failed = || Failure::call(doing.as_str());
+    let all = collect(client.branches(repo), |body: Vec<Branch>| body, |branch| branch.name.clone());
+    let all = all.await.map_err(failed())?;
+    let format = output.format();
+    if format.json {
+        return output.object(&Branches { total_count: all.len(), branches: all }, "", String::new);
+    }
+    if format.jsonl || format.quiet {
+        return all.iter().try_for_each(|branch| output.object(branch, &branch.name, String::new));
+    }
+    let default = client.repository(repo).await.map_err(failed())?.default_branch;
+    output.text(&table(&all, &default))
+}
+
+fn table(all: &[Branch], default: &str) -> String {
+    let mut table = Table::new(["", "TIP", "COMMITTED", "BY", "NAME"]);
+    for branch in all {
+        let commit = &branch.commit;
+        let tip: String = commit.id.chars().take(12).collect();
+        let mark = if branch.name == default { "*" } else { "" };
+        let (when, who) = (commit.timestamp.clone(), commit.author.name.clone());
+        table.row([mark.to_owned(), tip, when, who, branch.name.clone()]);
+    }
+    table.render()
+}
