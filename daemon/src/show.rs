@@ -7,6 +7,7 @@ mod event;
 mod found;
 mod hooks;
 mod owners;
+mod tasks;
 
 use farrier_common::api;
 use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Repository, Run, User};
@@ -17,6 +18,7 @@ pub(crate) use self::{
     found::{found_artifact, found_run},
     hooks::{hook, hook_event, hook_type, scope},
     owners::{current_token, organization, permissions, team, token},
+    tasks::background_task,
 };
 use crate::{
     app::App,

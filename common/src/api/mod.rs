@@ -23,6 +23,7 @@ mod run;
 mod settings;
 mod status;
 mod tag;
+mod task;
 mod token;
 mod tree;
 
@@ -66,6 +67,7 @@ pub use self::{
         Status, StoreStatus, Version,
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
+    task::{BackgroundTask, BackgroundTasks, TaskPhase},
     token::{AccessToken, CreateToken, CurrentToken, TokenRepository, TokenUser},
     tree::{Tree, TreeEntry},
 };

@@ -23,6 +23,7 @@ mod repositories;
 mod results;
 mod runs;
 mod signed;
+mod tasks;
 mod token;
 mod transport;
 

@@ -266,6 +266,9 @@ routes! {
         get "/artifacts/{id}" => farrier::artifacts::get;
         patch "/artifacts/{id}" => farrier::artifacts::edit;
         get "/repos/{owner}/{repo}/bundle" => browse::bundle::get;
+        get "/tasks" => farrier::tasks::list;
+        get "/tasks/{task}" => farrier::tasks::get;
+        post "/tasks/{task}/cancel" => farrier::tasks::cancel;
         post "/jobs" => farrier::ci::begin;
         post "/jobs/{job}/end" => farrier::ci::end;
     }

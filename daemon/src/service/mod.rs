@@ -20,6 +20,7 @@ pub mod ref_changes;
 pub mod repositories;
 pub mod sign_in;
 pub mod status;
+pub mod tasks;
 pub mod templates;
 pub mod tokens;
 pub mod viewer;

@@ -9,6 +9,7 @@ pub(super) mod log;
 pub(super) mod runs;
 pub(super) mod series;
 pub(super) mod status;
+pub(super) mod tasks;
 
 use super::{error::ApiError, query};
 use crate::{

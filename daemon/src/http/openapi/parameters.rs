@@ -28,6 +28,7 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("delivery", "Identifier or number of the delivery.", Text),
     ("run", "Number of the run.", Number),
     ("job", "Number of the job.", Number),
+    ("task", "Number of the task.", Number),
     ("attempt", "Number of the attempt; there is only 1.", Number),
     ("key", "Key of the licence.", Text),
     ("template", "Name of the template.", Text),

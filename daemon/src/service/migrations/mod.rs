@@ -17,7 +17,11 @@ use farrier_proto::store::{Migration, MigrationState, OwnerKind, Repository};
 use tokio::sync::oneshot;
 
 use self::run::Work;
-pub use self::{check::check, progress::Progress, registry::Migrations};
+pub use self::{
+    check::check,
+    progress::Progress,
+    registry::{Migrations, Outcome, Running},
+};
 use super::{
     Error, access,
     repositories::{For, Found, create, rules},
@@ -99,13 +103,14 @@ pub async fn begin(
     let new = create::number(app, owner, row).await?;
     let id = new.row.id;
     let most = app.config.migration.max_running_per_owner;
-    let running = app.migrations.begin(id, new.row.owner_id, most).ok_or_else(|| {
+    let path = format!("{}/{}", new.owner.name(), new.row.name);
+    let running = app.migrations.begin(&new.row, path, app.now_ms(), most).ok_or_else(|| {
         Error::invalid("repo_owner", format!("{most} migrations run for this owner already: wait for one to end"))
     })?;
     let found = match create::insert(app, new, None).await {
         Ok(found) => found,
         Err(error) => {
-            app.migrations.end(id);
+            app.migrations.discard(id);
             return Err(error);
         }
     };

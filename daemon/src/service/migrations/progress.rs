@@ -1,22 +1,63 @@
 //! What git says about its progress, as numbers.
 
+use crate::clock::Millis;
+
 /// How far a migration is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// What is being done, in git's words.
     pub phase: String,
+    /// When that began.
+    pub phase_since_ms: Millis,
+    /// Of that so much is done,
+    pub done: u64,
+    /// of so much; 0: nobody knows.
+    pub total: u64,
     /// Objects that have come.
     pub objects: u64,
     /// Bytes that have come, or lie on disk.
     pub bytes: u64,
+    /// What was done before, in order.
+    pub passed: Vec<Passed>,
+}
+
+/// A phase that is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// What was done.
+    pub phase: String,
+    /// How much of it there was; 0: nobody knows.
+    pub total: u64,
+    /// How long it took.
+    pub took_ms: Millis,
 }
 
 const PHASE_MAX_CHARS: usize = 60;
+/// Git has few phases; whoever invents more is not kept.
+const PASSED_MAX: usize = 16;
 
 impl Progress {
+    /// Something else is being done now.
+    pub fn enter(&mut self, phase: &str, now: Millis) {
+        if self.phase == phase {
+            return;
+        }
+        self.leave(now);
+        (self.phase, self.phase_since_ms) = (phase.to_owned(), now);
+    }
+
+    /// What was being done is over.
+    pub fn leave(&mut self, now: Millis) {
+        let phase = std::mem::take(&mut self.phase);
+        if !phase.is_empty() && self.passed.len() < PASSED_MAX {
+            self.passed.push(Passed { phase, total: self.total, took_ms: now - self.phase_since_ms });
+        }
+        (self.done, self.total) = (0, 0);
+    }
+
     /// Takes in a line of git, such as `Receiving objects:  12% (34/280), 1.20 MiB | 300 KiB/s`,
-    /// and the size on disk. Numbers never go back.
-    pub fn hear(&mut self, line: &str, size: u64) {
+    /// and the size on disk. What has come never becomes less.
+    pub fn hear(&mut self, line: &str, size: u64, now: Millis) {
         self.bytes = self.bytes.max(size);
         let Some((phase, rest)) = line.split_once(": ") else { return };
         let (phase, rest) = match phase {
@@ -26,17 +67,22 @@ impl Progress {
         if !rest.contains('%') && !rest.ends_with("done.") {
             return;
         }
-        self.phase = phase.trim().chars().take(PHASE_MAX_CHARS).collect();
+        let phase: String = phase.trim().chars().take(PHASE_MAX_CHARS).collect();
+        self.enter(&phase, now);
+        if let Some((done, total)) = parts(rest) {
+            (self.done, self.total) = (done, total);
+        }
         if matches!(self.phase.as_str(), "Receiving objects" | "Unpacking objects") {
-            self.objects = self.objects.max(objects(rest).unwrap_or(0));
+            self.objects = self.objects.max(self.done);
             self.bytes = self.bytes.max(bytes(rest).unwrap_or(0));
         }
     }
 }
 
-/// `34` of `12% (34/280)`
-fn objects(text: &str) -> Option<u64> {
-    text.split_once('(')?.1.split_once('/')?.0.parse().ok()
+/// 34 and 280 of `12% (34/280)`
+fn parts(text: &str) -> Option<(u64, u64)> {
+    let (done, rest) = text.split_once('(')?.1.split_once('/')?;
+    Some((done.parse().ok()?, rest.split_once(')')?.0.parse().ok()?))
 }
 
 /// The bytes of `…, 1.20 MiB | 300 KiB/s`
@@ -68,8 +114,25 @@ mod tests {
             ("warning: something (1/2): odd", 0, "Resolving deltas", 280, 2_000_000),
             ("Receiving objects:  x% (99999999999999999999/2), 1.1234567 MiB", 0, "Receiving objects", 280, 2_000_000),
         ] {
-            progress.hear(line, size);
-            assert_eq!(progress, Progress { phase: phase.into(), objects, bytes }, "{line}");
+            progress.hear(line, size, 7);
+            assert_eq!((progress.phase.as_str(), progress.objects, progress.bytes), (phase, objects, bytes), "{line}");
         }
+    }
+
+    #[test]
+    fn phases_follow_one_another_and_say_how_long_they_took() {
+        let mut progress = Progress::default();
+        progress.enter("connecting", 1_000);
+        progress.hear("Receiving objects:  12% (34/280), 1.20 MiB | 300 KiB/s", 0, 1_400);
+        progress.hear("Receiving objects: 100% (280/280), 9.20 MiB | 300 KiB/s, done.", 0, 2_000);
+        assert_eq!((progress.done, progress.total, progress.phase_since_ms), (280, 280, 1_400));
+        progress.hear("Resolving deltas:  10% (1/9)", 0, 3_400);
+        let passed = |phase: &str, total, took_ms| Passed { phase: phase.into(), total, took_ms };
+        assert_eq!(progress.passed, [passed("connecting", 0, 400), passed("Receiving objects", 280, 2_000)]);
+        assert_eq!((progress.done, progress.total), (1, 9));
+        for number in 0..100 {
+            progress.enter(&format!("phase {number}"), 4_000);
+        }
+        assert_eq!(progress.passed.len(), PASSED_MAX);
     }
 }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use farrier_proto::store::MigrationState;
 
-use super::{WhenFailed, mark_failed, registry::Running};
+use super::{
+    WhenFailed, mark_failed,
+    registry::{Outcome, Running},
+};
 use crate::{
     app::App,
     git::{GitError, Imported, Source, Staged},
@@ -30,8 +33,10 @@ pub(super) struct Work {
 
 /// Why there is no repository at the end.
 pub(super) enum Failed {
-    /// The repository was deleted, or the daemon stops.
+    /// Nobody wants the repository any more.
     Cancelled,
+    /// The daemon stops.
+    Stopped,
     /// It took too long.
     Time,
     /// The source or git said no.
@@ -50,11 +55,16 @@ struct Fetched {
 impl Work {
     pub(super) async fn run(self) -> Result<Found, Error> {
         let id = self.found.repository.id;
-        let result = match self.work().await {
-            Ok(found) => Ok(found),
-            Err(failed) => Err(self.clean_up(failed).await),
+        let (result, outcome) = match self.work().await {
+            Ok(found) => (Ok(found), Outcome::Done),
+            Err(failed) => {
+                let cancelled = matches!(failed, Failed::Cancelled);
+                let error = self.clean_up(failed).await;
+                let outcome = if cancelled { Outcome::Cancelled } else { Outcome::Failed(reason(&error)) };
+                (Err(error), outcome)
+            }
         };
-        self.app.migrations.end(id);
+        self.app.migrations.end(id, outcome, self.app.now_ms());
         // A deletion waits for this.
         self.app.sweep.now();
         result
@@ -62,16 +72,17 @@ impl Work {
 
     async fn work(&self) -> Result<Found, Failed> {
         let (app, limits) = (&self.app, &self.app.config.migration);
-        "waiting".clone_into(&mut self.running.progress().phase);
+        self.running.enter("waiting", app.now_ms());
         let staged = app.git.stage(self.found.repository.id);
         let fetched = tokio::select! {
             () = self.running.cancel.cancelled() => Err(Failed::Cancelled),
-            () = app.tasks.stop().cancelled() => Err(Failed::Cancelled),
+            () = app.tasks.stop().cancelled() => Err(Failed::Stopped),
             () = tokio::time::sleep(limits.timeout) => Err(Failed::Time),
             fetched = self.fetch(&staged) => fetched.map_err(Failed::Git),
         };
         match fetched {
             Ok(fetched) => {
+                self.running.enter("recording", app.now_ms());
                 staged.place().await.map_err(Failed::Git)?;
                 self.finish(fetched).await
             }
@@ -84,11 +95,11 @@ impl Work {
 
     async fn fetch(&self, staged: &Staged) -> Result<Fetched, GitError> {
         let _slot = self.app.migrations.slots.acquire().await.map_err(|_| GitError::Busy)?;
-        "connecting".clone_into(&mut self.running.progress().phase);
+        self.running.enter("connecting", self.app.now_ms());
         let about = staged.advertised(&self.source).await?;
         let head = about.head.unwrap_or_else(|| self.found.repository.default_branch.clone());
         let max_bytes = self.app.config.migration.max_bytes;
-        let said = |line: &str, size| self.running.progress().hear(line, size);
+        let said = |line: &str, size| self.running.hear(line, size, self.app.now_ms());
         let imported = staged.fetch(&self.source, &head, about.sha256, max_bytes, said).await?;
         Ok(Fetched { head, sha256: about.sha256, imported })
     }
@@ -128,21 +139,22 @@ impl Work {
     /// Leaves nothing, or a row that says why. Gives what the caller hears.
     async fn clean_up(&self, failed: Failed) -> Error {
         let (app, id) = (&self.app, self.found.repository.id);
+        // What somebody gave up is of use to nobody, not even as a row that says so.
+        let keeps = self.when_failed == WhenFailed::Keep && !matches!(failed, Failed::Cancelled);
         let error = told(failed);
         if let Err(left) = app.git.remove(id).await {
             tracing::warn!(repository = id, error = &left as &dyn std::error::Error, "a failed migration left files");
         }
-        let written = match self.when_failed {
-            WhenFailed::Keep => mark_failed(app, id, &reason(&error)).await,
-            WhenFailed::Remove => {
-                let discarded = app.store.write(async |tx: Tx| {
-                    if let Some(row) = repositories::get(&tx, id).await?.filter(|row| !row.deleted) {
-                        repositories::discard(&tx, &row).await?;
-                    }
-                    Ok::<_, StoreError>(())
-                });
-                discarded.await
-            }
+        let written = if keeps {
+            mark_failed(app, id, &reason(&error)).await
+        } else {
+            let discarded = app.store.write(async |tx: Tx| {
+                if let Some(row) = repositories::get(&tx, id).await?.filter(|row| !row.deleted) {
+                    repositories::discard(&tx, &row).await?;
+                }
+                Ok::<_, StoreError>(())
+            });
+            discarded.await
         };
         match written {
             Ok(()) => error,
@@ -163,6 +175,7 @@ pub(super) fn told(failed: Failed) -> Error {
     let invalid = |reason: String| Error::invalid("clone_addr", reason);
     match failed {
         Failed::Cancelled => Error::Exists { message: "the migration was cancelled".into() },
+        Failed::Stopped => Error::Exists { message: "the daemon was stopped meanwhile".into() },
         Failed::Time => invalid("the migration took too long".into()),
         Failed::Store(source) => source.into(),
         Failed::Git(GitError::Failed { stderr, .. }) if is_refusal(&stderr) => {

@@ -112,6 +112,9 @@ fn of_repositories(word: &str, route: &str, n: usize, mut scene: Scene) -> Optio
         }
         ("patch", "/api/farrier/v1/artifacts/{id}") => scene.body = json!({ "days": 5 }),
         ("post", "/api/farrier/v1/artifacts/deletions") => scene.body = json!({ "ids": [999] }),
+        (_, "/api/farrier/v1/tasks/{task}" | "/api/farrier/v1/tasks/{task}/cancel") => {
+            scene.path = path.replace("{task}", "999");
+        }
         ("post", "/api/farrier/v1/jobs") => scene.body = json!({ "repo": "octo/hidden" }),
         ("post", "/api/farrier/v1/jobs/{job}/end") => scene.body = json!({ "conclusion": "success" }),
         _ => return None,

@@ -9,12 +9,12 @@ use crate::support::{Answer, Source, TestDaemon, eventually, send};
 
 const MIGRATE: &str = "/api/v1/repos/migrate";
 
-async fn daemon() -> TestDaemon {
+pub(super) async fn daemon() -> TestDaemon {
     TestDaemon::with(|config| config.migration.allowed_hosts = "loopback".into()).await
 }
 
 /// A repository with a commit, a branch and a tag, ready for plain file servers.
-async fn original(farrier: &TestDaemon) -> PathBuf {
+pub(super) async fn original(farrier: &TestDaemon) -> PathBuf {
     let made = farrier.make(json!({ "name": "original", "auto_init": true, "default_branch": "trunk" })).await;
     for args in [&["branch", "feature/x"][..], &["tag", "v1"], &["update-server-info"]] {
         farrier.git(&made["id"], args);
@@ -31,7 +31,7 @@ fn runs_with(text: &str) -> bool {
     })
 }
 
-async fn migrate(farrier: &TestDaemon, headers: &[(&str, &str)], body: Value) -> Answer {
+pub(super) async fn migrate(farrier: &TestDaemon, headers: &[(&str, &str)], body: Value) -> Answer {
     send(&farrier.unix(), Method::POST, MIGRATE, headers, body.to_string()).await
 }
 

@@ -6,6 +6,7 @@ mod editing;
 mod listing;
 mod migrating;
 mod moved;
+mod tasks;
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,0 +1,43 @@
+//! Background work.
+
+use farrier_common::api;
+
+use super::{number, time};
+use crate::{
+    clock::Millis,
+    service::migrations::{Outcome, Running},
+};
+
+/// A migration as a task, at the time `now`.
+pub(crate) fn background_task(task: &Running, now: Millis) -> api::BackgroundTask {
+    let (progress, end) = (task.progress(), task.end());
+    let (state, error) = match end.as_ref().map(|(outcome, _)| outcome) {
+        None => ("running", ""),
+        Some(Outcome::Done) => ("done", ""),
+        Some(Outcome::Failed(reason)) => ("failed", reason.as_str()),
+        Some(Outcome::Cancelled) => ("cancelled", ""),
+    };
+    let ended_ms = end.as_ref().map(|(_, at)| *at);
+    let passed = progress.passed.iter().map(|one| api::TaskPhase {
+        name: one.phase.clone(),
+        total: number(one.total),
+        took_millis: one.took_ms,
+    });
+    api::BackgroundTask {
+        id: number(task.row.id),
+        kind: "migration".into(),
+        repository: task.path.clone(),
+        repository_id: number(task.row.id),
+        state: state.into(),
+        phase: progress.phase.clone(),
+        phase_millis: if progress.phase.is_empty() { 0 } else { (now - progress.phase_since_ms).max(0) },
+        done: number(progress.done),
+        total: number(progress.total),
+        bytes: number(progress.bytes),
+        phases: passed.collect(),
+        millis: (ended_ms.unwrap_or(now) - task.began_ms).max(0),
+        began_at: time(task.began_ms),
+        ended_at: ended_ms.map(time),
+        error: error.into(),
+    }
+}
