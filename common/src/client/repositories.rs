@@ -22,6 +22,11 @@ impl Client {
         )
     }
 
+    /// Lists the repositories that the caller sees and whose names hold `text`.
+    pub fn find_repositories(&self, text: &str) -> Pages<'_> {
+        Pages::new(self, format!("/api/v1/repos/search?sort=alpha&q={}", segment(text)))
+    }
+
     /// Lists the repositories of an organisation.
     pub fn organization_repositories(&self, name: &str) -> Pages<'_> {
         Pages::new(self, format!("/api/v1/orgs/{}/repos", segment(name)))

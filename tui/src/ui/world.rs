@@ -76,6 +76,8 @@ pub(crate) struct World {
     pub(crate) transfers: Transfers,
     /// Whether live data stand still.
     pub(crate) paused: bool,
+    /// Whether rows must keep their places, since something that is about them lies over them.
+    pub(crate) still: bool,
     /// Whether the focused pane takes the whole width.
     pub(crate) full_pane: bool,
 }

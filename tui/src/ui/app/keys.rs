@@ -48,7 +48,11 @@ impl App {
     fn step(&mut self, step: Step) {
         match step {
             Step::Stay => {}
-            Step::Close => drop(self.layers.pop()),
+            Step::Close => {
+                if let Some(Layer::Search(search)) = self.layers.pop() {
+                    self.keep_filter(search.typed());
+                }
+            }
             Step::Then(cmds) => {
                 if let Some(Layer::Search(_)) = self.layers.pop() {
                     self.filter("");
@@ -93,8 +97,16 @@ impl App {
         }
     }
 
+    /// Remembers a filter until the program ends, each once.
+    fn keep_filter(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.filters.retain(|earlier| earlier != text);
+            self.filters.push(text.to_owned());
+        }
+    }
+
     fn filter(&mut self, text: &str) {
-        let outcome = self.with(|screen, _| screen.filter(text));
+        let outcome = self.with(|screen, env| screen.filter(text, env));
         if let Some(Layer::Search(search)) = self.layers.last_mut() {
             search.error = outcome.err();
         }
@@ -129,7 +141,9 @@ impl App {
                 self.layers.push(Layer::Help(Help::new(self.screen().id().name(), &scopes, self.world.keymap)));
             }
             Action::Menu => self.menu(),
-            Action::Filter => self.layers.push(Layer::Search(Search::new(&self.screen().filter_text()))),
+            Action::Filter => {
+                self.layers.push(Layer::Search(Search::new(&self.screen().filter_text(), self.filters.clone())));
+            }
             Action::Sort => self.sort_menu(),
             Action::Refresh if matches!(self.world.link, Link::Down { .. }) => self.try_link_now(),
             Action::Refresh => self.refresh(),

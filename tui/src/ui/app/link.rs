@@ -54,6 +54,7 @@ impl App {
             _ => {}
         }
         let formed = self.answer_form(ticket, result);
+        self.hold_rows();
         if let Err(problem) = result
             && !formed
             && changes(&ask)
@@ -73,11 +74,21 @@ impl App {
         self.carry_out(wants);
         self.heard = self.world.now;
         if !more {
+            self.drop_question();
             // What came may want to be followed more closely, and a long list less closely.
             let pace = self.screen().pace();
             let soon = pace.map(|pace| self.world.now + pace);
             let long = ask == Ask::Repositories && pace >= Some(LONG);
             self.poll_at = if long { soon } else { self.poll_at.min(soon).or(soon) };
+        }
+    }
+
+    /// A question about what is not there any more needs no answer.
+    fn drop_question(&mut self) {
+        let Some(Layer::Confirm(question)) = self.layers.last() else { return };
+        if let Some(lost) = self.screen().lost(question.ask()) {
+            self.layers.pop();
+            self.say(Tone::Plain, format!("{lost} was removed meanwhile; nothing was done"));
         }
     }
 
@@ -194,6 +205,7 @@ fn changes(ask: &Ask) -> bool {
         Ask::Status
             | Ask::Series
             | Ask::Repositories
+            | Ask::FindRepositories(_)
             | Ask::Hooks(_)
             | Ask::HookEvents
             | Ask::Events { .. }

@@ -89,6 +89,8 @@ pub(crate) struct App {
     notice: Option<(Tone, String, Duration)>,
     messages: Vec<(Timestamp, String)>,
     commands: Vec<String>,
+    /// Filters that were kept, the newest last.
+    filters: Vec<String>,
     /// When the visible screen is asked for again.
     poll_at: Option<Duration>,
     /// When the daemon was last heard of.
@@ -127,6 +129,7 @@ impl App {
                 mouse: settings.mouse,
                 transfers: Transfers::default(),
                 paused: false,
+                still: false,
                 full_pane: false,
             },
             current: ScreenId::Dashboard,
@@ -142,6 +145,7 @@ impl App {
             notice: None,
             messages: Vec::new(),
             commands: Vec::new(),
+            filters: Vec::new(),
             poll_at: None,
             heard: Duration::ZERO,
             sure_until: Duration::ZERO,
@@ -163,6 +167,7 @@ impl App {
     /// Takes what happened at a time. `wall` is the time of day, `now` only ever grows.
     pub(crate) fn update(&mut self, msg: Msg, now: Duration, wall: Timestamp) -> Vec<Effect> {
         (self.world.now, self.world.wall) = (now, wall);
+        self.hold_rows();
         match msg {
             Msg::Key(key) => self.key(key),
             Msg::Paste(text) => self.paste(&text),
@@ -346,13 +351,17 @@ impl App {
         }
         self.try_link();
         let live = self.world.link == Link::Up && !self.world.paused;
-        let still = self.layers.last().is_some_and(Layer::holds_still);
-        if live && !still && self.poll_at.is_some_and(|at| now >= at) {
+        if live && self.poll_at.is_some_and(|at| now >= at) {
             self.refresh();
         }
         if live && self.knock_at().is_some_and(|at| now >= at) {
             self.ask(Ask::Status);
         }
+    }
+
+    /// Rows keep their places below whatever may be about them.
+    fn hold_rows(&mut self) {
+        self.world.still = self.layers.last().is_some_and(Layer::holds_still);
     }
 
     /// When time must have passed for something to change by itself.
@@ -365,10 +374,7 @@ impl App {
                 let second = Duration::from_secs(self.world.now.as_secs() + 1);
                 (Some(second.min((*again_at).max(self.world.now))), None)
             }
-            Link::Up if !self.world.paused => {
-                let still = self.layers.last().is_some_and(Layer::holds_still);
-                (self.knock_at(), self.poll_at.filter(|_| !still))
-            }
+            Link::Up if !self.world.paused => (self.knock_at(), self.poll_at),
             _ => (None, None),
         };
         [notice, counting, link, poll].into_iter().flatten().min()

@@ -77,6 +77,11 @@ impl Confirm {
         self
     }
 
+    /// What is asked of the daemon when the answer is yes.
+    pub(crate) fn ask(&self) -> &Ask {
+        &self.ask
+    }
+
     fn ready(&self) -> bool {
         self.typed.as_ref().is_none_or(|(word, line)| line.text() == word)
     }

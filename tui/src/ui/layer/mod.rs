@@ -101,9 +101,9 @@ impl Layer {
         matches!(self, Self::Search(_))
     }
 
-    /// Whether rows must not move below it.
+    /// Whether rows must not move below it: not while a filter is typed, which is about them all.
     pub(crate) fn holds_still(&self) -> bool {
-        matches!(self, Self::Confirm(_) | Self::Menu(_))
+        !matches!(self, Self::Search(_))
     }
 
     pub(crate) fn hints(&self) -> Vec<(String, String)> {
@@ -113,7 +113,9 @@ impl Layer {
             Self::Menu(_) => &[("letter", "runs it"), ("j k", "move"), ("Enter", "run"), ("Esc", "close")],
             Self::Confirm(layer) => layer.hints(),
             Self::Form(form) => form.hints(),
-            Self::Search(_) => &[("Enter", "keep"), ("!x ^x x$ ~x column:x", "grammar"), ("Esc", "clear")],
+            Self::Search(_) => {
+                &[("Enter", "keep"), ("Up", "earlier"), ("!x ^x x$ ~x column:x", "grammar"), ("Esc", "clear")]
+            }
             Self::Reader(_) => &[("arrows", "scroll"), ("Esc", "close")],
         };
         list.iter().map(|(key, what)| ((*key).to_owned(), (*what).to_owned())).collect()

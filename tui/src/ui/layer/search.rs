@@ -16,18 +16,40 @@ use crate::ui::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Search {
     line: Line,
+    /// What was kept before, the newest last.
+    history: Vec<String>,
+    /// How far back in the history the line is.
+    back: usize,
     /// What is wrong with it; the list stays as it was.
     pub(crate) error: Option<String>,
 }
 
 impl Search {
-    pub(crate) fn new(text: &str) -> Self {
-        Self { line: Line::new(text), error: None }
+    pub(crate) fn new(text: &str, history: Vec<String>) -> Self {
+        Self { line: Line::new(text), history, back: 0, error: None }
+    }
+
+    pub(crate) fn typed(&self) -> &str {
+        self.line.text()
+    }
+
+    /// Shows what was kept `back` filters ago; nothing is what is typed anew.
+    fn recall(&mut self, back: usize) -> Step {
+        let earlier = back.checked_sub(1).map(|at| self.history.iter().rev().nth(at).cloned());
+        let text = match earlier {
+            Some(None) => return Step::Stay,
+            Some(Some(text)) => text,
+            None => String::new(),
+        };
+        (self.line, self.back) = (Line::new(&text), back);
+        Step::Filter(text)
     }
 
     pub(super) fn key(&mut self, key: Key) -> Step {
         match key {
-            Key::Enter | Key::Down | Key::Up => return Step::Close,
+            Key::Up => return self.recall(self.back + 1),
+            Key::Down if self.back > 0 => return self.recall(self.back - 1),
+            Key::Enter | Key::Down => return Step::Close,
             Key::Esc => {
                 self.line = Line::default();
                 return Step::Then(Vec::new());

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::{
+    buffer::Buffer,
+    layout::Rect,
+    style::{Modifier, Style},
+};
 
-use super::{Column, Feed, List, Row, feed::Load};
+use super::{Column, Feed, Filter, List, Row, feed::Load};
 use crate::ui::{
     net::Kind,
     view::{Role, centred, fit_left, text, width, wrapped},
@@ -88,12 +92,28 @@ fn rows<T: Row>(list: &List<T>, columns: &[Spot<T>], focused: bool, now: Timesta
             let indent = if at == 0 { row.indent().min(spot.width) } else { 0 };
             let cell = Rect { x: line.x + spot.x + indent, width: spot.width - indent, ..line };
             let shown = (spot.column.cell)(row, now);
-            if spot.column.right {
-                fit_left(buf, cell, &shown.text, role(shown.role));
+            let used = if spot.column.right {
+                fit_left(buf, cell, &shown.text, role(shown.role))
             } else {
-                text(buf, cell, &shown.text, role(shown.role));
+                text(buf, cell, &shown.text, role(shown.role))
+            };
+            if !list.filter.text().is_empty() {
+                let x = if spot.column.right { cell.right() - used } else { cell.x };
+                let place = Rect { x, width: used, ..cell };
+                underline(list.filter(), row, (&shown.text, spot.column.title), place, buf);
             }
         }
+    }
+}
+
+/// Shows what of a cell is looked for.
+fn underline<T: Row>(filter: &Filter, row: &T, (cell, title): (&str, &str), area: Rect, buf: &mut Buffer) {
+    // Plain words are looked for in a text that is made of the texts of some cells.
+    let named = format!(" {} ", row.text()).contains(&format!(" {cell} "));
+    for found in filter.places(cell, title, named) {
+        let begin = area.x.saturating_add(width(&cell[..found.start]));
+        let place = Rect { x: begin, width: width(&cell[found]), ..area }.intersection(area);
+        buf.set_style(place, Style::new().add_modifier(Modifier::UNDERLINED));
     }
 }
 

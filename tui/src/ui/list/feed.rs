@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{List, Row, coming::Coming};
 use crate::ui::{
     net::{Ask, Page, Problem},
-    world::Env,
+    world::{Env, World},
 };
 
 /// How far the rows are.
@@ -39,6 +39,10 @@ pub(crate) struct Feed<T: Row> {
     begun: bool,
     pub(crate) load: Load,
     pub(crate) total: Option<i64>,
+    /// What the daemon is asked in place of all rows, since it has more than are kept.
+    finding: Option<Ask>,
+    /// How many of the rows, at the end, are its answer.
+    found: usize,
 }
 
 impl<T: Row> Feed<T> {
@@ -51,6 +55,8 @@ impl<T: Row> Feed<T> {
             begun: false,
             load: Load::Never,
             total: None,
+            finding: None,
+            found: 0,
         }
     }
 
@@ -59,6 +65,60 @@ impl<T: Row> Feed<T> {
         self.list.replace(Vec::new());
         (self.pending, self.complete_once, self.load, self.total) = (None, false, Load::Never, None);
         self.coming = Coming::default();
+        (self.finding, self.found) = (None, 0);
+    }
+
+    /// Asks for all rows, or again for those that were found.
+    pub(crate) fn ask_all(&mut self, all: Ask, env: &mut Env) {
+        let ask = self.finding.clone().unwrap_or(all);
+        self.ask(ask, env);
+    }
+
+    /// Whether the daemon has more rows than are kept.
+    pub(crate) fn is_cut(&self) -> bool {
+        let kept = self.list.rows().len() - self.found;
+        self.complete_once && self.total.is_some_and(|total| total > i64::try_from(kept).unwrap_or(i64::MAX))
+    }
+
+    /// Asks the daemon what else fits a filter, or forgets what it found. Where all rows are kept there
+    /// is nothing to ask.
+    pub(crate) fn find(&mut self, ask: Option<Ask>, env: &mut Env) {
+        if ask == self.finding || !self.is_cut() {
+            return;
+        }
+        self.stop(env);
+        self.finding.clone_from(&ask);
+        match ask {
+            Some(ask) => self.ask(ask, env),
+            None => self.put_found(Vec::new()),
+        }
+    }
+
+    /// Takes what the daemon found.
+    fn put_found(&mut self, rows: Vec<T>) {
+        let kept = self.list.rows().len() - self.found;
+        self.list.extend_from(kept, rows);
+        self.found = self.list.rows().len() - kept;
+    }
+
+    /// Takes away one thing that hides or marks rows.
+    pub(crate) fn clear_one(&mut self, env: &mut Env) -> bool {
+        let cleared = self.list.clear_one();
+        if self.list.filter().text().is_empty() {
+            self.find(None, env);
+        }
+        cleared
+    }
+
+    /// The left half of the status line.
+    pub(crate) fn standing(&self) -> String {
+        let text = self.list.standing(self.total);
+        match (self.is_cut(), &self.finding) {
+            (false, _) => text,
+            (true, None) => format!("{text}  / asks the daemon"),
+            (true, Some(_)) if self.pending.is_some() => format!("{text}  asking the daemon"),
+            (true, Some(_)) => format!("{text}  {} more from the daemon", self.found),
+        }
     }
 
     /// Asks, unless the same is on its way.
@@ -89,7 +149,12 @@ impl<T: Row> Feed<T> {
     }
 
     /// Takes rows. Answers what was under the cursor and is gone.
-    pub(crate) fn take(&mut self, page: Page<T>, now: Duration) -> Option<T> {
+    pub(crate) fn take(&mut self, page: Page<T>, world: &World) -> Option<T> {
+        if self.finding.is_some() && self.pending == self.finding {
+            (self.pending, self.load) = (None, Load::Done(world.now));
+            self.put_found(page.items);
+            return None;
+        }
         self.total = page.total.or(self.total);
         if self.complete_once {
             for row in page.items {
@@ -105,12 +170,19 @@ impl<T: Row> Feed<T> {
             return None;
         }
         self.pending = None;
-        self.load = Load::Done(now);
+        self.load = Load::Done(world.now);
+        self.found = 0;
         if !std::mem::replace(&mut self.complete_once, true) {
             return None;
         }
-        let rows = std::mem::take(&mut self.coming).rows(self.list.rows())?;
-        self.list.replace(rows)
+        match std::mem::take(&mut self.coming).rows(self.list.rows()) {
+            Some(rows) => self.list.update(rows, world.still),
+            None if world.still => None,
+            None => {
+                self.list.settle();
+                None
+            }
+        }
     }
 
     pub(crate) fn fail(&mut self, problem: Problem) {

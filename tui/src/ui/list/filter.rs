@@ -4,7 +4,7 @@
 //! beginning, `w$` at the end, `~w` its letters in this order; `column:word` looks at one column,
 //! `column:>1g` and `column:<2h` at its size or age.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 /// One word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,32 @@ impl Filter {
 
     pub(crate) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The longest word that must be in a name, if there is one.
+    pub(crate) fn word(&self) -> Option<&str> {
+        let plain = self.atoms.iter().filter(|atom| !atom.not && atom.column.is_none());
+        let words = plain.filter_map(|atom| match &atom.test {
+            Test::Part(word) | Test::Begins(word) | Test::Ends(word) => Some(word.as_str()),
+            Test::Letters(_) | Test::More(_) | Test::Less(_) => None,
+        });
+        words.max_by_key(|word| word.len()).filter(|word| !word.is_empty())
+    }
+
+    /// Where in a cell of `column` it is what is looked for, as places of bytes. `named` says whether
+    /// plain words are looked for in that cell.
+    pub(crate) fn places(&self, cell: &str, column: &str, named: bool) -> Vec<Range<usize>> {
+        let small = cell.to_lowercase();
+        if small.len() != cell.len() {
+            // Where small letters are longer than capitals, places cannot be compared.
+            return Vec::new();
+        }
+        let own = |atom: &&Atom| match &atom.column {
+            Some(name) => name.eq_ignore_ascii_case(column),
+            None => named,
+        };
+        let atoms = self.atoms.iter().filter(|atom| !atom.not).filter(own);
+        atoms.flat_map(|atom| atom.test.places(cell, &small)).collect()
     }
 
     /// Whether it certainly takes no row that `before` does not take.
@@ -146,6 +172,28 @@ impl Atom {
 }
 
 impl Test {
+    /// The places of a text that are what is looked for.
+    fn places(&self, all: &str, small: &str) -> Vec<Range<usize>> {
+        let place = |word: &str| if word.chars().any(char::is_uppercase) { all } else { small };
+        match self {
+            Self::Part(word) | Self::Begins(word) | Self::Ends(word) | Self::Letters(word) if word.is_empty() => {
+                Vec::new()
+            }
+            Self::Part(word) => place(word).match_indices(word.as_str()).map(|(at, w)| at..at + w.len()).collect(),
+            Self::Begins(word) => place(word).starts_with(word.as_str()).then_some(0..word.len()).into_iter().collect(),
+            Self::Ends(word) => {
+                let begin = all.len().saturating_sub(word.len());
+                place(word).ends_with(word.as_str()).then_some(begin..all.len()).into_iter().collect()
+            }
+            Self::Letters(word) => {
+                let mut rest = place(word).char_indices();
+                let letter = |wanted: char| rest.find(|(_, c)| *c == wanted).map(|(at, c)| at..at + c.len_utf8());
+                word.chars().map_while(letter).collect()
+            }
+            Self::More(_) | Self::Less(_) => Vec::new(),
+        }
+    }
+
     /// A word with a capital means it.
     fn text(&self, all: &str, small: &str) -> bool {
         let place = |word: &str| if word.chars().any(char::is_uppercase) { all } else { small };
@@ -228,6 +276,29 @@ mod tests {
         ] {
             assert!(!parse(new).narrows(&parse(old)), "{new} after {old}");
         }
+    }
+
+    #[test]
+    fn what_is_looked_for_is_found_in_a_cell() {
+        let places = |text: &str, cell: &str, column: &str, named: bool| {
+            let filter = Filter::parse(text, &["state", "size"]).unwrap();
+            filter.places(cell, column, named).into_iter().map(|at| cell[at].to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(places("way a !x", "infra/Gateway", "NAME", true), ["way", "a", "a", "a"]);
+        assert_eq!(places("^in ay$ ~IG", "Infra/Gateway", "NAME", true), ["In", "ay", "I", "G"]);
+        assert_eq!(places("way state:FA", "FAILED", "STATE", false), ["FA"]);
+        assert_eq!(places("way state:fa", "way", "NAME", false), Vec::<String>::new());
+        assert_eq!(places("size:>1k ! ^", "10 KiB", "SIZE", true), Vec::<String>::new());
+        assert_eq!(places("語", "日本語", "NAME", true), ["語"]);
+        assert_eq!(places("i", "İi", "NAME", true), Vec::<String>::new(), "places differ in small letters");
+    }
+
+    #[test]
+    fn the_word_that_the_daemon_can_look_for_is_the_longest_that_must_be_there() {
+        let word = |text: &str| Filter::parse(text, &["size"]).unwrap().word().map(str::to_owned);
+        assert_eq!(word("a gate !longest size:>1g ~letters"), Some("gate".to_owned()));
+        assert_eq!(word("!gate size:<2k"), None);
+        assert_eq!(word("^"), None);
     }
 
     #[test]

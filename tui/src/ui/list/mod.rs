@@ -7,82 +7,26 @@ mod coming;
 mod draw;
 pub(crate) mod feed;
 pub(crate) mod filter;
+mod marks;
+mod row;
+mod standing;
+mod window;
 
 use std::{
     cell::Cell,
     cmp::Ordering,
-    collections::HashSet,
-    fmt::{Debug, Write as _},
-    hash::Hash,
+    collections::{HashMap, HashSet},
 };
 
-use jiff::Timestamp;
 use ratatui::layout::{Position, Rect};
 
 pub(crate) use self::{
     draw::{Place, draw},
     feed::Feed,
     filter::{Filter, Haystack},
+    row::{Column, Row, Shown},
 };
-use super::{keymap::Action, view::Role};
-
-/// What a cell shows.
-#[derive(Clone, Debug)]
-pub(crate) struct Shown {
-    pub(crate) text: String,
-    pub(crate) role: Role,
-}
-
-impl Shown {
-    pub(crate) fn plain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), role: Role::Text }
-    }
-
-    pub(crate) fn of(role: Role, text: impl Into<String>) -> Self {
-        Self { text: text.into(), role }
-    }
-}
-
-/// A column of a table.
-pub(crate) struct Column<T: 'static> {
-    pub(crate) title: &'static str,
-    /// Cells that it needs at least; the first column takes what is left.
-    pub(crate) width: u16,
-    pub(crate) right: bool,
-    /// Columns with the highest number go first when there is no room.
-    pub(crate) rank: u8,
-    pub(crate) cell: fn(&T, Timestamp) -> Shown,
-    pub(crate) order: Option<fn(&T, &T) -> Ordering>,
-}
-
-impl<T> Debug for Column<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.title)
-    }
-}
-
-/// A row of a table.
-pub(crate) trait Row: Haystack + Clone + PartialEq + Debug + Sized + 'static {
-    type Id: Clone + Eq + Hash + Debug;
-
-    fn id(&self) -> Self::Id;
-    fn columns() -> &'static [Column<Self>];
-    /// Names that filters may use.
-    fn filters() -> &'static [&'static str];
-    fn is_problem(&self) -> bool;
-    /// Bytes that it stands for, which marks add up.
-    fn weight(&self) -> i64 {
-        0
-    }
-    /// The column that takes the cells that are left.
-    fn flexible() -> usize {
-        0
-    }
-    /// Cells by which the first column is moved to the right.
-    fn indent(&self) -> u16 {
-        0
-    }
-}
+use super::keymap::Action;
 
 /// Rows with a cursor.
 #[derive(Debug)]
@@ -108,6 +52,10 @@ pub(crate) struct List<T: Row> {
     window: Cell<(usize, usize)>,
     /// Where rows were last drawn.
     place: Cell<Rect>,
+    /// Rows that came above the window and were not looked at.
+    above: Cell<usize>,
+    /// Whether the order is not decided anew since rows changed.
+    unsettled: bool,
 }
 
 impl<T: Row> Default for List<T> {
@@ -126,6 +74,8 @@ impl<T: Row> Default for List<T> {
             sort: None,
             window: Cell::new((0, 1)),
             place: Cell::new(Rect::ZERO),
+            above: Cell::new(0),
+            unsettled: false,
         }
     }
 }
@@ -156,31 +106,55 @@ impl<T: Row> List<T> {
         self.shown.get(self.at).map(|at| &self.rows[*at])
     }
 
-    /// The marked rows, or the one under the cursor.
-    pub(crate) fn targets(&self) -> Vec<&T> {
-        if self.marks.is_empty() {
-            return self.current().into_iter().collect();
-        }
-        self.rows.iter().filter(|row| self.marks.contains(&row.id())).collect()
-    }
-
-    /// The one row that an action is about: the marked one, or the one under the cursor.
-    pub(crate) fn target(&self) -> Result<Option<&T>, String> {
-        match self.targets().as_slice() {
-            [] => Ok(None),
-            [one] => Ok(Some(one)),
-            many => Err(format!("one at a time, and {} are marked; Esc clears marks", many.len())),
-        }
-    }
-
     /// Other rows. Says what was under the cursor if that is gone.
     pub(crate) fn replace(&mut self, rows: Vec<T>) -> Option<T> {
+        self.exchange(rows, false).1
+    }
+
+    /// The rows as they are now: what is to be seen stays where it is, and with `hold` nothing changes
+    /// its place at all. Says what was under the cursor if that is gone.
+    pub(crate) fn update(&mut self, rows: Vec<T>, hold: bool) -> Option<T> {
+        let before = self.stand();
+        let (old, gone) = self.exchange(rows, hold);
+        self.stand_still(&before, &old);
+        gone
+    }
+
+    /// Decides about the order that was held.
+    pub(crate) fn settle(&mut self) {
+        if self.unsettled {
+            let before = self.stand();
+            self.arrange();
+            self.stand_still(&before, &self.rows);
+        }
+    }
+
+    /// Puts other rows in the place of all. Answers the old ones, and what was under the cursor and is
+    /// gone.
+    fn exchange(&mut self, rows: Vec<T>, hold: bool) -> (Vec<T>, Option<T>) {
         let before = self.current().cloned();
-        let ids: HashSet<T::Id> = rows.iter().map(Row::id).collect();
-        self.rows = rows;
+        let order: Vec<T::Id> = if hold { self.shown().map(Row::id).collect() } else { Vec::new() };
+        let places: HashMap<T::Id, usize> = rows.iter().map(Row::id).zip(0..).collect();
+        let old = std::mem::replace(&mut self.rows, rows);
+        self.marks.retain(|id| places.contains_key(id));
+        if hold {
+            self.shown = order.iter().filter_map(|id| places.get(id).copied()).collect();
+            self.unsettled = true;
+            self.find_cursor();
+        } else {
+            self.arrange();
+        }
+        (old, before.filter(|row| !places.contains_key(&row.id())))
+    }
+
+    /// Keeps the first `keep` rows, and puts those of `more` behind them that are not there yet.
+    pub(crate) fn extend_from(&mut self, keep: usize, more: Vec<T>) {
+        self.rows.truncate(keep);
+        let known: HashSet<T::Id> = self.rows.iter().map(Row::id).collect();
+        self.rows.extend(more.into_iter().filter(|row| !known.contains(&row.id())));
+        let ids: HashSet<T::Id> = self.rows.iter().map(Row::id).collect();
         self.marks.retain(|id| ids.contains(id));
         self.arrange();
-        before.filter(|row| !ids.contains(&row.id()))
     }
 
     /// More rows.
@@ -219,20 +193,10 @@ impl<T: Row> List<T> {
         self.arrange();
     }
 
-    pub(crate) fn unmark(&mut self) {
-        self.marks_before = Some(self.marks.clone());
-        self.marks.clear();
-        self.anchor = None;
-    }
-
-    /// Marks exactly these.
-    pub(crate) fn mark_only(&mut self, ids: impl IntoIterator<Item = T::Id>) {
-        self.marks = ids.into_iter().collect();
-    }
-
     pub(crate) fn set_filter(&mut self, filter: Filter) {
         let is_narrower = filter.narrows(&self.filter);
         self.filter = filter;
+        self.above.set(0);
         if !is_narrower {
             return self.arrange();
         }
@@ -281,6 +245,8 @@ impl<T: Row> List<T> {
         let mut shown: Vec<usize> = (0..self.rows.len()).filter(|at| self.takes(&self.rows[*at])).collect();
         shown.sort_by(|a, b| self.order(*a, *b));
         self.shown = shown;
+        self.unsettled = false;
+        self.above.set(0);
         self.find_cursor();
     }
 
@@ -336,36 +302,6 @@ impl<T: Row> List<T> {
         true
     }
 
-    fn mark(&mut self) {
-        let Some(id) = self.current().map(Row::id) else { return };
-        if !self.marks.remove(&id) {
-            self.marks.insert(id.clone());
-        }
-        self.anchor = Some(id);
-        self.go(self.at + 1);
-    }
-
-    fn mark_range(&mut self) {
-        let from = self.anchor.as_ref().and_then(|id| self.shown.iter().position(|at| self.rows[*at].id() == *id));
-        let from = from.unwrap_or(self.at);
-        for place in from.min(self.at)..=from.max(self.at) {
-            if let Some(at) = self.shown.get(place) {
-                self.marks.insert(self.rows[*at].id());
-            }
-        }
-        self.anchor = self.cursor.clone();
-    }
-
-    fn mark_all(&mut self) {
-        let ids: HashSet<T::Id> = self.shown().map(Row::id).collect();
-        self.marks_before = Some(self.marks.clone());
-        if ids.iter().all(|id| self.marks.contains(id)) {
-            self.marks.retain(|id| !ids.contains(id));
-        } else {
-            self.marks.extend(ids);
-        }
-    }
-
     /// Takes away one thing that hides or marks rows: marks first, then the filter.
     pub(crate) fn clear_one(&mut self) -> bool {
         if !self.marks.is_empty() {
@@ -379,50 +315,6 @@ impl<T: Row> List<T> {
             return false;
         }
         true
-    }
-
-    /// `8/1 204  sort name  filter x  marked 2`
-    pub(crate) fn standing(&self, total: Option<i64>) -> String {
-        let whole = |n: usize| super::words::count(i64::try_from(n).unwrap_or(i64::MAX));
-        let position = if self.shown.is_empty() { 0 } else { self.at + 1 };
-        let mut text = format!("{}/{}", whole(position), whole(self.shown.len()));
-        let rows = i64::try_from(self.rows.len()).unwrap_or(i64::MAX);
-        if self.shown.len() != self.rows.len() {
-            let _ = write!(text, " of {}", whole(self.rows.len()));
-        } else if let Some(total) = total.filter(|total| *total > rows) {
-            let _ = write!(text, " of {}", super::words::count(total));
-        }
-        if let Some((column, _)) = self.sort {
-            let _ = write!(text, "  sort {}", T::columns()[column].title.to_lowercase());
-        }
-        if !self.filter.text().is_empty() {
-            let _ = write!(text, "  filter {}", self.filter.text());
-        }
-        if self.only_problems {
-            text.push_str("  only problems");
-        }
-        if !self.marks.is_empty() {
-            let weight: i64 = self.rows.iter().filter(|row| self.marks.contains(&row.id())).map(Row::weight).sum();
-            let _ = write!(text, "  marked {}", self.marks.len());
-            if weight > 0 {
-                let _ = write!(text, " of {}", crate::output::human_bytes(weight));
-            }
-        }
-        text
-    }
-
-    /// The rows in a window of `height`, from which one on.
-    fn windowed(&self, height: usize) -> usize {
-        let (mut top, _) = self.window.get();
-        let height = height.max(1);
-        if self.at < top {
-            top = self.at;
-        } else if self.at >= top + height {
-            top = self.at + 1 - height;
-        }
-        top = top.min(self.shown.len().saturating_sub(height));
-        self.window.set((top, height));
-        top
     }
 }
 

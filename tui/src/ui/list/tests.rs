@@ -178,10 +178,60 @@ fn a_filter_typed_letter_by_letter_shows_what_it_shows_at_once() {
 }
 
 #[test]
+fn rows_that_come_above_the_window_leave_it_where_it_is() {
+    let numbered = |range: std::ops::Range<u32>| range.map(|n| Thing(n, "x")).collect::<Vec<_>>();
+    let mut list: List<Thing> = List::default();
+    list.replace(numbered(100..200));
+    assert_eq!((list.windowed(10), list.above()), (0, 0));
+    list.update(numbered(88..200), false);
+    assert_eq!((list.windowed(10), list.above(), list.current()), (12, 12, Some(&Thing(100, "x"))));
+    // What is gone below changes nothing above, and what comes later is counted, too.
+    list.update(numbered(85..190), false);
+    assert_eq!((list.windowed(10), list.above()), (15, 15));
+    list.act(Action::PageUp);
+    assert_eq!((list.windowed(10), list.above()), (5, 5), "what was gone past was seen");
+    list.act(Action::First);
+    assert_eq!((list.windowed(10), list.above()), (0, 0));
+    // Rows that come between others push those below them down.
+    let mut list: List<Thing> = List::sorted(0);
+    list.replace(vec![Thing(1, "a"), Thing(2, "c"), Thing(3, "d")]);
+    list.act(Action::Last);
+    list.windowed(10);
+    list.update(vec![Thing(1, "a"), Thing(4, "b"), Thing(2, "c"), Thing(3, "d")], false);
+    assert_eq!((list.windowed(10), list.above(), list.current()), (0, 0, Some(&Thing(3, "d"))));
+}
+
+#[test]
+fn a_first_row_that_went_elsewhere_does_not_take_the_cursor_out_of_sight() {
+    let mut list: List<Thing> = List::sorted(0);
+    let letters = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    list.replace((0..).zip(letters).map(|(n, name)| Thing(n, name)).collect());
+    list.act(Action::Down);
+    list.windowed(3);
+    let renamed = (0..).zip(letters).map(|(n, name)| Thing(n, if n == 0 { "z" } else { name }));
+    list.update(renamed.collect(), false);
+    assert_eq!((list.current(), list.windowed(3)), (Some(&Thing(1, "b")), 0));
+    assert_eq!(list.above(), 0, "a row that moved is not new");
+}
+
+#[test]
+fn rows_that_are_held_keep_their_places_until_they_are_let_go() {
+    let mut list = list();
+    let rows = || vec![Thing(1, "a"), Thing(2, "b"), Thing(4, "c"), Thing(9, "0")];
+    list.act(Action::Down);
+    assert_eq!(list.update(rows(), true), None);
+    assert_eq!(names(&list), ["b", "c", "a"], "the places of the ids, one of which is gone");
+    assert_eq!(list.current(), Some(&Thing(2, "b")));
+    list.settle();
+    assert_eq!(names(&list), ["0", "a", "b", "c"]);
+    assert_eq!(list.current(), Some(&Thing(2, "b")));
+}
+
+#[test]
 fn only_the_rows_in_the_window_are_looked_at() {
     let size = ratatui::layout::Size::new(80, 24);
     let settings = crate::ui::settings::Settings::default();
-    let world = crate::ui::app::App::new(size, settings, Timestamp::UNIX_EPOCH).world;
+    let world = crate::ui::app::App::new(size, settings, jiff::Timestamp::UNIX_EPOCH).world;
     let mut feed: Feed<Thing> = Feed::new(List::sorted(0));
     feed.list.replace((0..100_000).map(|n| Thing(n, "x")).collect());
     let mut buffer = ratatui::buffer::Buffer::empty((Position::ORIGIN, size).into());

@@ -31,6 +31,8 @@ pub(crate) enum Ask {
     StartDaemon(Box<Starter>),
     /// All repositories that the caller sees.
     Repositories,
+    /// Those of them whose names hold a text, for a list that is too long to be kept.
+    FindRepositories(String),
     /// All that the daemon says of one.
     Repository(RepositoryPath),
     CreateRepository {
@@ -139,6 +141,7 @@ impl Ask {
             Self::Series => "asking for the last minute".to_owned(),
             Self::StartDaemon(starter) => format!("starting {}", starter.program.display()),
             Self::Repositories => "listing repositories".to_owned(),
+            Self::FindRepositories(text) => format!("looking for repositories with {text}"),
             Self::Repository(path) => format!("asking for {path}"),
             Self::CreateRepository { owner, wanted } => format!("making {owner}/{}", wanted.name),
             Self::EditRepository(path, _) => format!("changing {path}"),

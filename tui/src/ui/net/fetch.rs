@@ -22,6 +22,8 @@ use crate::{
 
 /// Longer lists are filtered by the daemon, not by a screen.
 const ROWS_MAX: usize = 100_000;
+/// Who finds more than these types another letter.
+const FOUND_MAX: usize = 1_000;
 /// How often a download says how far it is.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
@@ -44,6 +46,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
                 .await
                 .map_err(failed())?
         }
+        Ask::FindRepositories(text) => find(client, &text).await.map_err(failed())?,
         Ask::Repository(path) => Answer::Repository(Box::new(client.repository(&path).await.map_err(failed())?)),
         Ask::CreateRepository { owner, wanted } => {
             Answer::Repository(Box::new(client.create_repository(&owner, &wanted).await.map_err(failed())?))
@@ -120,6 +123,20 @@ async fn pages<B: DeserializeOwned, T, K: Hash>(
         part(wrap(Page { items, total, last: false }));
     }
     Ok(wrap(Page { items: Vec::new(), total: pages.total(), last: true }))
+}
+
+/// The first of those whose names hold `text`.
+async fn find(client: &Client, text: &str) -> Result<Answer, ClientError> {
+    let mut slimmer = Slimmer::default();
+    let mut pages = client.find_repositories(text);
+    let mut items: Vec<Repo> = Vec::new();
+    while let Some(found) = pages.next(|found: RepositorySearch| (0, found.data), |repo| repo.id).await? {
+        items.extend(found.into_iter().map(|repo| slimmer.slim(repo)));
+        if items.len() >= FOUND_MAX {
+            break;
+        }
+    }
+    Ok(Answer::Repositories(Page { items, total: pages.total(), last: true }))
 }
 
 /// Tells what happens until the daemon ends the stream, which it does after a while.

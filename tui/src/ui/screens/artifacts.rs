@@ -287,7 +287,7 @@ impl Screen for Artifacts {
             }
             (Ask::DeleteArtifacts(..), Ok(Answer::Each(each))) => self.deleted(each, env),
             (Ask::Repositories, Ok(Answer::Repositories(page))) if self.places.awaits(ask) => {
-                self.places.take(page.clone(), env.world.now);
+                self.places.take(page.clone(), env.world);
             }
             (Ask::Runs(_), Ok(Answer::Runs(tree))) if self.tree.awaits(ask) => {
                 if !self.tree.has_all() {
@@ -297,7 +297,7 @@ impl Screen for Artifacts {
                 self.all = (**tree).clone();
                 let items = flatten(&self.all, &self.folded, self.order);
                 let page = Page { total: None, items, last: true };
-                if let Some(Node::Artifact(gone)) = self.tree.take(page, env.world.now) {
+                if let Some(Node::Artifact(gone)) = self.tree.take(page, env.world) {
                     env.tell(format!("{} was removed", gone.name));
                 }
             }
@@ -306,7 +306,7 @@ impl Screen for Artifacts {
         }
     }
 
-    fn filter(&mut self, text: &str) -> Result<(), String> {
+    fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), String> {
         match self.of {
             Some(_) => self.tree.list.set_filter(Filter::parse(text, Node::filters())?),
             None => self.places.list.set_filter(Filter::parse(text, Repo::filters())?),
@@ -345,6 +345,16 @@ impl Screen for Artifacts {
             Load::Failed(problem) => Some(problem),
             _ => None,
         }
+    }
+
+    fn lost(&self, ask: &Ask) -> Option<String> {
+        let Ask::DeleteArtifacts(_, ids) = ask else { return None };
+        let is_there = |id: &i64| self.all.artifacts.iter().any(|artifact| artifact.id == *id);
+        ids.iter().find(|id| self.tree.has_all() && !is_there(id)).map(|id| format!("artifact {id}"))
+    }
+
+    fn above(&self) -> usize {
+        if self.of.is_some() { self.tree.list.above() } else { self.places.list.above() }
     }
 
     fn standing(&self, _: &World) -> String {

@@ -185,7 +185,7 @@ impl Deliveries {
     fn take(&mut self, result: &Result<Answer, Problem>, env: &mut Env) {
         match result {
             Ok(Answer::Deliveries(page)) => {
-                self.rows.take(page.clone(), env.world.now);
+                self.rows.take(page.clone(), env.world);
                 self.hooks.extend(page.items.iter().filter_map(|one| u64::try_from(one.hook_id).ok()));
                 self.events.extend(page.items.iter().map(|one| one.event.clone()));
                 self.look(false, env);
@@ -317,7 +317,7 @@ impl Screen for Deliveries {
         }
     }
 
-    fn filter(&mut self, text: &str) -> Result<(), String> {
+    fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), String> {
         if self.reading {
             self.inspector.search(text);
             return Ok(());
@@ -343,6 +343,10 @@ impl Screen for Deliveries {
             Load::Failed(problem) => Some(problem),
             _ => None,
         }
+    }
+
+    fn above(&self) -> usize {
+        if self.reading { 0 } else { self.rows.list.above() }
     }
 
     fn standing(&self, _: &World) -> String {

@@ -293,7 +293,7 @@ impl Screen for Hooks {
             (Ask::Hooks(_), Ok(Answer::Hooks(all))) if self.feed.awaits(ask) => {
                 self.all.clone_from(all);
                 let page = Page { items: self.of_kind(all), total: None, last: true };
-                if let Some(gone) = self.feed.take(page, env.world.now) {
+                if let Some(gone) = self.feed.take(page, env.world) {
                     env.tell(format!("hook {} was removed", gone.id));
                 }
                 self.look(false, env);
@@ -310,7 +310,7 @@ impl Screen for Hooks {
         }
     }
 
-    fn filter(&mut self, text: &str) -> Result<(), String> {
+    fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), String> {
         self.feed.list.set_filter(Filter::parse(text, Hook::filters())?);
         Ok(())
     }
@@ -336,6 +336,16 @@ impl Screen for Hooks {
             Load::Failed(problem) => Some(problem),
             _ => None,
         }
+    }
+
+    fn lost(&self, ask: &Ask) -> Option<String> {
+        let (Ask::DeleteHook(_, id) | Ask::ApplyHook(id) | Ask::Recover(id)) = ask else { return None };
+        let is_gone = self.feed.has_all() && !self.all.iter().any(|hook| hook.id == *id);
+        is_gone.then(|| format!("hook {id}"))
+    }
+
+    fn above(&self) -> usize {
+        self.feed.list.above()
     }
 
     fn standing(&self, _: &World) -> String {

@@ -150,7 +150,7 @@ pub(crate) trait Screen: Debug {
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env);
 
     /// Filters the focused list; says what is wrong with the text.
-    fn filter(&mut self, _text: &str) -> Result<(), String> {
+    fn filter(&mut self, _text: &str, _env: &mut Env) -> Result<(), String> {
         Ok(())
     }
 
@@ -171,6 +171,16 @@ pub(crate) trait Screen: Debug {
     /// What went wrong last.
     fn problem(&self) -> Option<&Problem> {
         None
+    }
+
+    /// What a question is about and is not there any more, as far as this screen knows.
+    fn lost(&self, _ask: &Ask) -> Option<String> {
+        None
+    }
+
+    /// How many rows came above those that are to be seen, and were not looked at.
+    fn above(&self) -> usize {
+        0
     }
 
     /// The left half of the status line.

@@ -136,14 +136,14 @@ impl Repositories {
         }
     }
 
-    fn back(&mut self) -> bool {
+    fn back(&mut self, env: &mut Env) -> bool {
         if self.on_branches() && self.branches.list.clear_one() {
             return true;
         }
         if std::mem::take(&mut self.in_detail) {
             return true;
         }
-        self.repos.list.clear_one()
+        self.repos.clear_one(env)
     }
 
     fn act_on_list(&mut self, action: Action, env: &mut Env) -> bool {
@@ -165,11 +165,11 @@ impl Repositories {
         if let Some(id) = id {
             self.repos.list.select(id);
         }
-        self.repos.ask(Ask::Repositories, env);
+        self.repos.ask_all(Ask::Repositories, env);
     }
 
     fn took_repositories(&mut self, page: &Page<Repo>, env: &mut Env) {
-        if let Some(gone) = self.repos.take(page.clone(), env.world.now) {
+        if let Some(gone) = self.repos.take(page.clone(), env.world) {
             env.tell(format!("{} was removed", gone.full_name()));
             self.in_detail = false;
         }
@@ -223,7 +223,7 @@ impl Screen for Repositories {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        self.repos.ask(Ask::Repositories, env);
+        self.repos.ask_all(Ask::Repositories, env);
         if self.on_branches()
             && let Some(path) = self.branches_of.clone()
         {
@@ -255,7 +255,7 @@ impl Screen for Repositories {
                 if self.repos.stop(env) && !self.repos.has_all() {
                     return true;
                 }
-                return self.back();
+                return self.back(env);
             }
             Action::New if self.on_branches() => {
                 if let Some((repo, path)) = self.here() {
@@ -298,12 +298,14 @@ impl Screen for Repositories {
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
         match (ask, result) {
-            (Ask::Repositories, Ok(Answer::Repositories(page))) if self.repos.awaits(ask) => {
+            (Ask::Repositories | Ask::FindRepositories(_), Ok(Answer::Repositories(page)))
+                if self.repos.awaits(ask) =>
+            {
                 self.took_repositories(page, env);
             }
-            (Ask::Repositories, Err(problem)) if self.repos.awaits(ask) => self.repos.fail(problem.clone()),
+            (_, Err(problem)) if self.repos.awaits(ask) => self.repos.fail(problem.clone()),
             (Ask::Branches(_), Ok(Answer::Branches(page))) if self.branches.awaits(ask) => {
-                self.branches.take(page.clone(), env.world.now);
+                self.branches.take(page.clone(), env.world);
             }
             (Ask::Branches(_), Err(problem)) if self.branches.awaits(ask) => self.branches.fail(problem.clone()),
             (Ask::Repository(_), Ok(Answer::Repository(repo))) => {
@@ -315,11 +317,15 @@ impl Screen for Repositories {
         }
     }
 
-    fn filter(&mut self, text: &str) -> Result<(), String> {
+    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), String> {
         if self.on_branches() {
             self.branches.list.set_filter(Filter::parse(text, Branch::filters())?);
         } else {
-            self.repos.list.set_filter(Filter::parse(text, Repo::filters())?);
+            let filter = Filter::parse(text, Repo::filters())?;
+            // The daemon looks at names alone, without their owners.
+            let word = filter.word().map(|word| word.rsplit('/').next().unwrap_or_default().to_owned());
+            self.repos.find(word.filter(|word| !word.is_empty()).map(Ask::FindRepositories), env);
+            self.repos.list.set_filter(filter);
         }
         Ok(())
     }
@@ -356,6 +362,23 @@ impl Screen for Repositories {
         })
     }
 
+    fn lost(&self, ask: &Ask) -> Option<String> {
+        match ask {
+            Ask::DeleteRepository(path) if self.repos.has_all() => {
+                let name = path.to_string();
+                (!self.repos.list.rows().iter().any(|repo| repo.full_name() == name)).then_some(name)
+            }
+            Ask::DeleteBranch(path, name) if self.branches.has_all() && self.branches_of.as_ref() == Some(path) => {
+                (!self.branches.list.rows().iter().any(|branch| branch.name == *name)).then(|| name.clone())
+            }
+            _ => None,
+        }
+    }
+
+    fn above(&self) -> usize {
+        if self.on_branches() { self.branches.list.above() } else { self.repos.list.above() }
+    }
+
     fn standing(&self, world: &World) -> String {
         if self.on_branches() {
             return self.branches.list.standing(self.branches.total);
@@ -363,7 +386,7 @@ impl Screen for Repositories {
         if self.in_detail && !world.split() {
             return self.here().map(|(_, path)| path.to_string()).unwrap_or_default();
         }
-        self.repos.list.standing(self.repos.total)
+        self.repos.standing()
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {

@@ -1,0 +1,118 @@
+//! Lists: what comes above, what the daemon is asked, filters that are remembered, places that are kept.
+
+use super::{super::*, story::*};
+
+fn poll(story: &mut Story, answer: Answer) {
+    story.pass(Duration::from_secs(6));
+    story.answer(|ask| *ask == Ask::Repositories, Ok(answer));
+}
+
+/// The usual repositories with others before them.
+fn with_more(others: &[&str]) -> Answer {
+    let usual = (1..).zip(NAMES).map(|(id, name)| repository(id, name));
+    let others = (7..).zip(others).map(|(id, name)| repository(id, name));
+    listed(None, usual.chain(others).collect())
+}
+
+fn status_row(story: &Story) -> String {
+    story.text().lines().rev().nth(1).unwrap_or_default().to_owned()
+}
+
+fn names(story: &Story) -> Vec<String> {
+    let text = story.text();
+    let name =
+        |line: &str| line.get(3..)?.split_whitespace().next().filter(|word| word.contains('/')).map(str::to_owned);
+    let rows = text.lines().count().saturating_sub(2);
+    text.lines().take(rows).filter_map(name).collect()
+}
+
+#[test]
+fn rows_that_come_above_are_counted_and_g_goes_to_them() {
+    let mut story = Story::settled(80, 10);
+    assert_eq!(names(&story)[0], "data/lake");
+    poll(&mut story, with_more(&["a/one", "a/two"]));
+    assert!(status_row(&story).ends_with("^ 2 new"), "{}", story.text());
+    assert_eq!(names(&story)[0], "data/lake", "the view stands still");
+    story.keys("g");
+    assert_eq!(names(&story)[..2], ["a/one", "a/two"]);
+    assert!(!status_row(&story).contains("new"), "{}", story.text());
+}
+
+#[test]
+fn rows_keep_their_places_while_a_question_is_open() {
+    let mut story = Story::settled(80, 24);
+    let before = names(&story);
+    story.keys("?");
+    poll(&mut story, with_more(&["a/one"]));
+    story.keys("\x1b");
+    assert_eq!(names(&story), before);
+    poll(&mut story, with_more(&["a/one"]));
+    assert_eq!(names(&story)[0], "a/one", "now there is nothing that is about them");
+}
+
+#[test]
+fn a_list_that_is_too_long_is_filtered_by_the_daemon() {
+    let mut story = Story::settled(120, 24);
+    story.keys("/gat\x1b");
+    assert!(!story.asked().iter().any(|ask| matches!(ask, Ask::FindRepositories(_))), "all of them are here");
+    poll(&mut story, listed(Some(250_000), (1..).zip(NAMES).map(|(id, name)| repository(id, name)).collect()));
+    assert!(status_row(&story).contains("of 250 000  sort name  / asks the daemon"), "{}", story.text());
+    story.asked();
+    story.keys("/infra/gat");
+    let asked = story.asked();
+    let finds = |text: &str| Ask::FindRepositories(text.to_owned());
+    assert_eq!(asked.last(), Some(&finds("gat")), "{asked:?}");
+    story.effects.push(Effect::Ask(story.app.tickets, finds("gat")));
+    assert!(story.text().contains("infra/gateway"), "what is here is seen at once: {}", story.text());
+    let found = vec![repository(1, "infra/gateway"), repository(900, "infra/gatling"), repository(901, "web/gate")];
+    story.answer(|ask| *ask == finds("gat"), Ok(listed(Some(3), found)));
+    assert_eq!(names(&story), ["infra/gateway", "infra/gatling"], "the whole filter still holds");
+    story.keys("\n");
+    // What is seen is what is asked for again.
+    story.asked();
+    story.pass(Duration::from_secs(6));
+    assert_eq!(story.asked(), [finds("gat")]);
+    story.press(Key::Esc);
+    assert_eq!(names(&story).len(), NAMES.len());
+    story.keys("/");
+    story.tell(Msg::Paste("size:>1k".into()));
+    assert!(!story.asked().iter().any(|ask| matches!(ask, Ask::FindRepositories(_))), "no name is in it");
+}
+
+#[test]
+fn filters_that_were_kept_come_back_with_up() {
+    let mut story = Story::settled(80, 24);
+    story.keys("/data\n/");
+    story.press(Key::Ctrl('u'));
+    story.keys("web\n/");
+    story.press(Key::Ctrl('u'));
+    story.keys("infra\x1b/");
+    let typed = |story: &Story| status_row(story).split_whitespace().next().unwrap_or_default().to_owned();
+    let mut seen = Vec::new();
+    for key in [Key::Up, Key::Up, Key::Up, Key::Down, Key::Down] {
+        story.press(key);
+        seen.push(typed(&story));
+    }
+    assert_eq!(seen, ["/web", "/data", "/data", "/web", "/"], "what was given up is not among them");
+    story.press(Key::Up);
+    assert_eq!(names(&story), ["web/site"], "it filters at once");
+    story.press(Key::Enter);
+    assert!(story.app.layers.is_empty());
+}
+
+#[test]
+fn what_is_looked_for_is_underlined_where_it_is() {
+    let mut story = Story::settled(80, 24);
+    let underlined = |story: &Story| story.styles().matches('U').count();
+    assert_eq!(underlined(&story), 0);
+    story.keys("/a");
+    let (text, styles) = (story.text(), story.styles());
+    let row = text.lines().position(|line| line.contains("infra/auth")).unwrap();
+    assert_eq!(styles.lines().nth(row).unwrap().get(3..13), Some("....U.U..."));
+    story.keys(" state:em");
+    let rows = story.text().lines().position(|line| line.contains("empty"));
+    assert_eq!(rows, None, "no name with an a is empty");
+    story.press(Key::Ctrl('u'));
+    story.keys("state:ok\n");
+    assert_eq!(underlined(&story), 2 * (names(&story).len() - 1), "but for the row under the cursor");
+}

@@ -1,0 +1,68 @@
+//! Marks: rows that were chosen one by one, in ranges or all together.
+//!
+//! They are identities and survive filters and sorting. Actions are about them when there are any,
+//! else about the row under the cursor.
+
+use std::collections::HashSet;
+
+use super::{List, Row};
+
+impl<T: Row> List<T> {
+    /// The marked rows, or the one under the cursor.
+    pub(crate) fn targets(&self) -> Vec<&T> {
+        if self.marks.is_empty() {
+            return self.current().into_iter().collect();
+        }
+        self.rows.iter().filter(|row| self.marks.contains(&row.id())).collect()
+    }
+
+    /// The one row that an action is about: the marked one, or the one under the cursor.
+    pub(crate) fn target(&self) -> Result<Option<&T>, String> {
+        match self.targets().as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            many => Err(format!("one at a time, and {} are marked; Esc clears marks", many.len())),
+        }
+    }
+
+    pub(crate) fn unmark(&mut self) {
+        self.marks_before = Some(self.marks.clone());
+        self.marks.clear();
+        self.anchor = None;
+    }
+
+    /// Marks exactly these.
+    pub(crate) fn mark_only(&mut self, ids: impl IntoIterator<Item = T::Id>) {
+        self.marks = ids.into_iter().collect();
+    }
+
+    pub(super) fn mark(&mut self) {
+        let Some(id) = self.current().map(Row::id) else { return };
+        if !self.marks.remove(&id) {
+            self.marks.insert(id.clone());
+        }
+        self.anchor = Some(id);
+        self.go(self.at + 1);
+    }
+
+    pub(super) fn mark_range(&mut self) {
+        let from = self.anchor.as_ref().and_then(|id| self.shown.iter().position(|at| self.rows[*at].id() == *id));
+        let from = from.unwrap_or(self.at);
+        for place in from.min(self.at)..=from.max(self.at) {
+            if let Some(at) = self.shown.get(place) {
+                self.marks.insert(self.rows[*at].id());
+            }
+        }
+        self.anchor = self.cursor.clone();
+    }
+
+    pub(super) fn mark_all(&mut self) {
+        let ids: HashSet<T::Id> = self.shown().map(Row::id).collect();
+        self.marks_before = Some(self.marks.clone());
+        if ids.iter().all(|id| self.marks.contains(id)) {
+            self.marks.retain(|id| !ids.contains(id));
+        } else {
+            self.marks.extend(ids);
+        }
+    }
+}
