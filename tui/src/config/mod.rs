@@ -38,6 +38,7 @@ pub(crate) struct Ui {
     pub(crate) clipboard: Option<String>,
     pub(crate) start: Option<String>,
     pub(crate) bell: Option<String>,
+    pub(crate) time: Option<String>,
     pub(crate) sync: bool,
     pub(crate) mouse: bool,
     pub(crate) title: bool,

@@ -90,6 +90,7 @@ impl<'t> Reader<'t> {
                 "glyphs" => ui.glyphs = self.text(line, key, value, &["auto", "unicode", "ascii"]),
                 "clipboard" => ui.clipboard = self.text(line, key, value, &["auto", "osc52", "tmux", "off"]),
                 "start" => ui.start = self.text(line, key, value, SCREENS),
+                "time" => ui.time = self.text(line, key, value, &["relative", "iso", "local"]),
                 "bell" => ui.bell = self.text(line, key, value, &["off", "problems"]),
                 "sync" => ui.sync = self.switch(line, key, value),
                 "mouse" => ui.mouse = self.switch(line, key, value),
@@ -180,7 +181,7 @@ impl<'t> Reader<'t> {
 const SCREENS: &[&str] = &["dashboard", "repositories", "hooks", "deliveries", "artifacts"];
 const LISTS: &[&str] = &["repositories", "branches", "hooks", "deliveries", "runs"];
 const UI: &[&str] =
-    &["theme", "color", "glyphs", "clipboard", "start", "bell", "sync", "mouse", "title", "confirm_bulk_over"];
+    &["theme", "color", "glyphs", "clipboard", "start", "bell", "time", "sync", "mouse", "title", "confirm_bulk_over"];
 
 #[cfg(test)]
 mod tests {
@@ -197,6 +198,7 @@ read_only = true
 theme = "mine"
 color = "256"
 start = "hooks"
+time = "iso"
 title = true
 confirm_bulk_over = 5
 [columns.repositories]
@@ -213,10 +215,11 @@ error = "#ff0000"
         assert_eq!(problems, []);
         assert_eq!(config.server.socket.as_deref(), Some(std::path::Path::new("/run/x.sock")));
         assert!(config.server.read_only && config.ui.title);
+        assert_eq!(config.ui.time.as_deref(), Some("iso"));
         assert_eq!((config.ui.theme.as_deref(), config.ui.confirm_bulk_over), (Some("mine"), Some(5)));
         assert_eq!(config.columns, [("repositories".to_owned(), vec!["name".to_owned(), "size".to_owned()])]);
         assert_eq!((config.keys[1].scope.as_str(), config.keys[1].action.as_str()), ("hooks", "unbind"));
-        assert_eq!(config.themes[0].roles, [(20, "error".to_owned(), "#ff0000".to_owned())]);
+        assert_eq!(config.themes[0].roles, [(21, "error".to_owned(), "#ff0000".to_owned())]);
     }
 
     #[test]

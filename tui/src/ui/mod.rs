@@ -22,6 +22,7 @@ mod settings;
 mod starter;
 mod term;
 mod theme;
+mod times;
 mod transfers;
 mod view;
 mod words;

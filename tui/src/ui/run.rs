@@ -46,6 +46,7 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> 
         term::mouse(true)?;
     }
     let mut app = App::new(term::size()?, settings, clock::now());
+    app.world.clock.zone = clock::zone();
     let beside = std::env::current_exe().ok();
     app.world.starter = Starter::find(variable, beside.as_deref().and_then(std::path::Path::parent));
     app.recall(&memory.as_deref().map(Memory::load).unwrap_or_default());

@@ -7,6 +7,7 @@ use super::{
     keymap::Keymap,
     screens::{ScreenId, columns_of},
     theme::{self, Theme},
+    times::Times,
 };
 use crate::{
     args::Looks,
@@ -24,6 +25,7 @@ pub(crate) struct Settings {
     pub(crate) columns: HashMap<String, Vec<String>>,
     pub(crate) clipboard: Clipboard,
     pub(crate) bulk_over: usize,
+    pub(crate) times: Times,
     pub(crate) read_only: bool,
     pub(crate) title: bool,
     pub(crate) bell: bool,
@@ -89,6 +91,7 @@ impl Settings {
                 _ => Clipboard::Auto,
             },
             bulk_over: config.ui.confirm_bulk_over.unwrap_or(1),
+            times: config.ui.time.as_deref().and_then(Times::named).unwrap_or_default(),
             read_only: config.server.read_only,
             title: config.ui.title,
             bell: config.ui.bell.as_deref() == Some("problems"),

@@ -1,4 +1,4 @@
-//! Numbers and times as people read them on a screen, in as few cells as possible.
+//! Numbers and spans of time as people read them on a screen, in as few cells as possible.
 
 use jiff::Timestamp;
 
@@ -11,21 +11,6 @@ pub(crate) fn span(seconds: i64) -> String {
         s @ 3_600..172_800 => format!("{}h", s / 3_600),
         s @ 172_800..63_072_000 => format!("{}d", s / 86_400),
         s => format!("{}y", s / 31_536_000),
-    }
-}
-
-/// The age of an RFC 3339 time; a dash for none.
-pub(crate) fn age(text: &str, now: Timestamp) -> String {
-    seconds_since(text, now).map_or_else(|| "-".to_owned(), span)
-}
-
-/// Time until an RFC 3339 time: `89d 23h`, `41m`, `over`; a dash for none.
-pub(crate) fn until(text: &str, now: Timestamp) -> String {
-    let Some(left) = seconds_since(text, now).map(|since| -since) else { return "-".to_owned() };
-    match left {
-        i64::MIN..=0 => "over".to_owned(),
-        s if s >= 172_800 => format!("{}d {}h", s / 86_400, s / 3_600 % 24),
-        s => span(s),
     }
 }
 
@@ -42,29 +27,6 @@ pub(crate) fn seconds(text: &str) -> i64 {
 /// Seconds since a time that is counted in seconds; 0 is none.
 pub(crate) fn seconds_from(then: i64, now: Timestamp) -> Option<i64> {
     (then > 0).then(|| now.as_second() - then)
-}
-
-/// The age of a time that is counted in seconds; a dash for none.
-pub(crate) fn age_from(then: i64, now: Timestamp) -> String {
-    seconds_from(then, now).map_or_else(|| "-".to_owned(), span)
-}
-
-/// `2026-11-20 14:02:09`, in UTC; a dash for none.
-pub(crate) fn stamp(text: &str) -> String {
-    stamp_of(seconds(text))
-}
-
-/// The same of a time that is counted in seconds.
-pub(crate) fn stamp_of(then: i64) -> String {
-    match Timestamp::from_second(then) {
-        Ok(time) if then > 0 => time.strftime("%Y-%m-%d %H:%M:%S").to_string(),
-        _ => "-".to_owned(),
-    }
-}
-
-/// `14:02:07`, in UTC.
-pub(crate) fn clock(text: &str) -> String {
-    text.parse::<Timestamp>().map_or_else(|_| "-".to_owned(), |then| then.strftime("%H:%M:%S").to_string())
 }
 
 /// `1 204`
@@ -120,30 +82,6 @@ pub(crate) fn percent(part: i64, whole: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(text: &str) -> Timestamp {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn ages_are_short() {
-        let now = at("2026-11-21T12:00:00Z");
-        let cases = [
-            ("2026-11-21T12:00:00Z", "now"),
-            ("2026-11-21T11:59:30Z", "30s"),
-            ("2026-11-20T17:00:00Z", "19h"),
-            ("2026-08-25T12:00:00Z", "88d"),
-            ("2022-11-21T12:00:00Z", "4y"),
-            ("0001-01-01T00:00:00Z", "-"),
-            ("", "-"),
-        ];
-        for (text, word) in cases {
-            assert_eq!(age(text, now), word, "{text}");
-        }
-        assert_eq!(until("2027-02-18T11:30:00Z", now), "88d 23h");
-        assert_eq!(until("2026-11-21T12:41:00Z", now), "41m");
-        assert_eq!(until("2026-11-21T12:00:00Z", now), "over");
-    }
 
     #[test]
     fn numbers_are_grouped_and_bars_end() {

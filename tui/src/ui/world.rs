@@ -6,7 +6,6 @@
 use std::{collections::HashMap, time::Duration};
 
 use farrier_common::api::Status;
-use jiff::Timestamp;
 use ratatui::layout::Size;
 
 use super::{
@@ -15,6 +14,7 @@ use super::{
     layer::Layer,
     net::{Ask, Kind, Problem, Turn},
     starter::Starter,
+    times::Clock,
     transfers::Transfers,
 };
 
@@ -50,7 +50,7 @@ pub(crate) struct World {
     pub(crate) size: Size,
     pub(crate) look: Look,
     /// The time of day, for ages.
-    pub(crate) wall: Timestamp,
+    pub(crate) clock: Clock,
     /// Time since the start, for waiting; it never jumps.
     pub(crate) now: Duration,
     pub(crate) link: Link,

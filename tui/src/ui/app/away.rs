@@ -51,6 +51,7 @@ impl App {
     pub(super) fn run_line(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {
+            ["time", style] => self.write_times(style),
             ["theme", name] => self.wear(name),
             ["connect", place] => self.turn(Turn::To((*place).to_owned())),
             ["hook", "show", id] if id.parse::<u64>().is_ok() => {

@@ -6,6 +6,7 @@ use crate::ui::{
     memory::Memory,
     screens::ScreenId,
     settings,
+    times::Times,
     world::{Env, Link, Tone},
 };
 
@@ -53,6 +54,14 @@ impl App {
         }
         let names = settings::all(&self.themes);
         self.say(Tone::Plain, format!("there is no theme '{name}'; there are: {names}"));
+    }
+
+    /// Writes times in another way until the program ends.
+    pub(super) fn write_times(&mut self, style: &str) {
+        match Times::named(style) {
+            Some(style) => self.world.clock.style = style,
+            None => self.say(Tone::Plain, format!("times are written as one of: {}", Times::NAMES.join(", "))),
+        }
     }
 
     pub(super) fn toggle_mouse(&mut self) {

@@ -11,7 +11,6 @@ use crate::ui::{
         menu::{Item, Pick},
     },
     net::Turn,
-    words,
     world::{Link, Tone},
 };
 
@@ -240,7 +239,7 @@ impl App {
     }
 
     fn messages(&mut self) {
-        let time = |wall: &jiff::Timestamp| words::clock(&wall.to_string());
+        let time = |wall: &jiff::Timestamp| self.world.clock.time(&wall.to_string());
         let lines: Vec<String> =
             self.messages.iter().rev().map(|(wall, text)| format!("{}  {text}", time(wall))).collect();
         let text = if lines.is_empty() { "nothing was said yet".to_owned() } else { lines.join("\n") };

@@ -23,6 +23,7 @@ use super::{
     screens::{Artifacts, Dashboard, Deliveries, Hooks, Repositories, Screen, ScreenId},
     settings::Settings,
     theme::Theme,
+    times::Clock,
     transfers::Transfers,
     world::{Cmd, Env, Link, Tone, World},
 };
@@ -113,7 +114,7 @@ impl App {
             world: World {
                 size,
                 look: settings.look,
-                wall,
+                clock: Clock::at(wall, settings.times),
                 now: Duration::ZERO,
                 link: Link::Connecting,
                 place: "the daemon".to_owned(),
@@ -166,7 +167,7 @@ impl App {
 
     /// Takes what happened at a time. `wall` is the time of day, `now` only ever grows.
     pub(crate) fn update(&mut self, msg: Msg, now: Duration, wall: Timestamp) -> Vec<Effect> {
-        (self.world.now, self.world.wall) = (now, wall);
+        (self.world.now, self.world.clock.now) = (now, wall);
         self.hold_rows();
         match msg {
             Msg::Key(key) => self.key(key),
@@ -321,7 +322,7 @@ impl App {
     }
 
     fn say(&mut self, tone: Tone, text: String) {
-        self.messages.push((self.world.wall, text.clone()));
+        self.messages.push((self.world.clock.now, text.clone()));
         let much = self.messages.len().saturating_sub(MESSAGES_MAX);
         self.messages.drain(..much);
         if tone == Tone::Error {

@@ -48,6 +48,7 @@ const WITH_MORE: &[(&str, &str)] = &[
     ("repo show", "a repository: OWNER/NAME"),
     ("delivery list --event", "deliveries of one event"),
     ("connect", "speak to another daemon: PATH or URL"),
+    ("time", "relative, iso or local: how times are written"),
     ("theme", "default, mono, high-contrast, light, dark, or one of your own"),
 ];
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
@@ -12,6 +11,7 @@ use ratatui::{
 use super::{Column, Feed, Filter, List, Row, feed::Load};
 use crate::ui::{
     net::Kind,
+    times::Clock,
     view::{Role, centred, fit_left, text, width, wrapped},
     world::World,
 };
@@ -59,10 +59,10 @@ pub(crate) fn draw<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Re
         }
         return nothing(feed, place, world, below, buf);
     }
-    rows(&feed.list, &columns, place.focused, world.wall, below, buf);
+    rows(&feed.list, &columns, place.focused, &world.clock, below, buf);
 }
 
-fn rows<T: Row>(list: &List<T>, columns: &[Spot<T>], focused: bool, now: Timestamp, area: Rect, buf: &mut Buffer) {
+fn rows<T: Row>(list: &List<T>, columns: &[Spot<T>], focused: bool, clock: &Clock, area: Rect, buf: &mut Buffer) {
     let top = list.windowed(usize::from(area.height));
     list.place.set(area);
     for (y, row) in (area.y..area.bottom()).zip(list.shown().skip(top)) {
@@ -91,7 +91,7 @@ fn rows<T: Row>(list: &List<T>, columns: &[Spot<T>], focused: bool, now: Timesta
         for (at, spot) in columns.iter().enumerate() {
             let indent = if at == 0 { row.indent().min(spot.width) } else { 0 };
             let cell = Rect { x: line.x + spot.x + indent, width: spot.width - indent, ..line };
-            let shown = (spot.column.cell)(row, now);
+            let shown = (spot.column.cell)(row, clock);
             let used = if spot.column.right {
                 fit_left(buf, cell, &shown.text, role(shown.role))
             } else {
@@ -135,8 +135,12 @@ fn layout<T: Row>(room: u16, list: &str, world: &World) -> Vec<Spot<T>> {
     let more = |at: &usize| world.shows_more() || T::columns()[*at].rank < MORE;
     let usual = || (0..T::columns().len()).filter(more).collect();
     let mut kept: Vec<usize> = wished.filter(|wished| !wished.is_empty()).unwrap_or_else(usual);
+    let wide = |at: usize| {
+        let ages = if T::ages().contains(&T::columns()[at].title) { world.clock.style.cells() } else { 0 };
+        T::columns()[at].width.max(ages)
+    };
     let need = |kept: &[usize]| {
-        let cells: u16 = kept.iter().map(|at| T::columns()[*at].width).sum();
+        let cells: u16 = kept.iter().map(|at| wide(*at)).sum();
         cells + GAP * u16::try_from(kept.len().saturating_sub(1)).unwrap_or(0) + SIGNS
     };
     while kept.len() > 1 && need(&kept) > room {
@@ -148,7 +152,7 @@ fn layout<T: Row>(room: u16, list: &str, world: &World) -> Vec<Spot<T>> {
     let mut spots = Vec::with_capacity(kept.len());
     for index in kept {
         let column = &T::columns()[index];
-        let width = column.width + if index == T::flexible() { spare } else { 0 };
+        let width = wide(index) + if index == T::flexible() { spare } else { 0 };
         let width = width.min(room.saturating_sub(x));
         spots.push(Spot { column, index, x, width });
         x = x.saturating_add(width + GAP);

@@ -2,10 +2,8 @@
 
 use std::{cmp::Ordering, fmt::Debug, hash::Hash};
 
-use jiff::Timestamp;
-
 use super::Haystack;
-use crate::ui::view::Role;
+use crate::ui::{times::Clock, view::Role};
 
 /// What a cell shows.
 #[derive(Clone, Debug)]
@@ -32,7 +30,7 @@ pub(crate) struct Column<T: 'static> {
     pub(crate) right: bool,
     /// Columns with the highest number go first when there is no room.
     pub(crate) rank: u8,
-    pub(crate) cell: fn(&T, Timestamp) -> Shown,
+    pub(crate) cell: fn(&T, &Clock) -> Shown,
     pub(crate) order: Option<fn(&T, &T) -> Ordering>,
 }
 
@@ -58,6 +56,10 @@ pub(crate) trait Row: Haystack + Clone + PartialEq + Debug + Sized + 'static {
     /// The column that takes the cells that are left.
     fn flexible() -> usize {
         0
+    }
+    /// Columns of ages, which need more room where times are written in full.
+    fn ages() -> &'static [&'static str] {
+        &[]
     }
     /// Cells by which the first column is moved to the right.
     fn indent(&self) -> u16 {

@@ -21,13 +21,13 @@ pub(super) fn draw(node: Option<&Node>, world: &World, area: Rect, buf: &mut Buf
         let bytes = words::count(artifact.size_in_bytes);
         lines.push((Role::Text, format!("size     {} ({bytes})", human_bytes(artifact.size_in_bytes))));
         lines.push((Role::Text, format!("digest   {}", artifact.digest)));
-        lines.push((Role::Text, format!("created  {}", words::stamp(&artifact.created_at))));
-        let left = words::until(&artifact.expires_at, world.wall);
-        lines.push((Role::Text, format!("expires  {}  ({left})", words::stamp(&artifact.expires_at))));
+        lines.push((Role::Text, format!("created  {}", world.clock.stamp(&artifact.created_at))));
+        let left = world.clock.left(&artifact.expires_at);
+        lines.push((Role::Text, format!("expires  {}  ({left})", world.clock.stamp(&artifact.expires_at))));
     } else if let Some(Node::Run { run, artifacts, bytes, .. }) = node {
         lines.push((Role::Title, format!("run {}  {}", run.id, run.display_title)));
-        lines.push((Role::Text, format!("began    {}", words::stamp(&run.started_at))));
-        lines.push((Role::Text, format!("ended    {}", words::stamp(&run.completed_at))));
+        lines.push((Role::Text, format!("began    {}", world.clock.stamp(&run.started_at))));
+        lines.push((Role::Text, format!("ended    {}", world.clock.stamp(&run.completed_at))));
         lines.push((Role::Text, format!("commit   {} {}", run.head_branch, run.head_sha)));
         lines.push((Role::Text, format!("{artifacts} artifacts, {}", human_bytes(*bytes))));
     }

@@ -166,7 +166,7 @@ static COLUMNS: [Column<Node>; 5] = [
         width: 4,
         right: true,
         rank: 3,
-        cell: |n, now| Shown::plain(words::age(n.created(), now)),
+        cell: |n, clock| Shown::plain(clock.age(n.created())),
         order: None,
     },
     Column { title: "STATE", width: 9, right: false, rank: 2, cell: |n, _| n.state(), order: None },
@@ -175,8 +175,8 @@ static COLUMNS: [Column<Node>; 5] = [
         width: 10,
         right: true,
         rank: 4,
-        cell: |n, now| match n {
-            Node::Artifact(artifact) if !artifact.expired => Shown::plain(words::until(&artifact.expires_at, now)),
+        cell: |n, clock| match n {
+            Node::Artifact(artifact) if !artifact.expired => Shown::plain(clock.until(&artifact.expires_at)),
             _ => Shown::plain(""),
         },
         order: None,
@@ -222,6 +222,10 @@ impl Row for Node {
 
     fn columns() -> &'static [Column<Self>] {
         &COLUMNS
+    }
+
+    fn ages() -> &'static [&'static str] {
+        &["AGE", "EXPIRES IN"]
     }
 
     fn filters() -> &'static [&'static str] {

@@ -187,9 +187,9 @@ impl Screen for Dashboard {
         }
     }
 
-    fn draw(&self, _: &World, area: Rect, buf: &mut Buffer) {
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
         if self.now.is_some() {
-            return parts::draw(self, self.at, area, buf);
+            return parts::draw(self, self.at, &world.clock, area, buf);
         }
         let Load::Failed(problem) = &self.load else { return };
         let lines = wrapped(&problem.text, area.width.saturating_sub(4));

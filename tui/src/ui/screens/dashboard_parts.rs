@@ -7,6 +7,7 @@ use super::dashboard::{Dashboard, Trouble};
 use crate::{
     output::human_bytes,
     ui::{
+        times::Clock,
         view::{Role, rule, text, wrapped},
         words,
     },
@@ -19,7 +20,7 @@ const NAME: u16 = 12;
 
 type Lines = Vec<(Role, String)>;
 
-pub(super) fn draw(dashboard: &Dashboard, at: usize, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(dashboard: &Dashboard, at: usize, clock: &Clock, area: Rect, buf: &mut Buffer) {
     let Some((status, _)) = &dashboard.now else { return };
     let troubles = dashboard.troubles();
     let wide = area.width >= 110;
@@ -33,7 +34,7 @@ pub(super) fn draw(dashboard: &Dashboard, at: usize, area: Rect, buf: &mut Buffe
     } else {
         Rect { y, height: area.bottom().saturating_sub(y), ..area }
     };
-    events(buf, place, dashboard.events.iter(), at.checked_sub(troubles.len()));
+    events(buf, place, dashboard.events.iter(), clock, at.checked_sub(troubles.len()));
 }
 
 /// One line about who is spoken to. Answers the row below.
@@ -167,7 +168,13 @@ fn problems(buf: &mut Buffer, area: Rect, y: u16, troubles: &[Trouble], at: usiz
     y
 }
 
-fn events<'a>(buf: &mut Buffer, area: Rect, events: impl ExactSizeIterator<Item = &'a Event>, at: Option<usize>) {
+fn events<'a>(
+    buf: &mut Buffer,
+    area: Rect,
+    events: impl ExactSizeIterator<Item = &'a Event>,
+    clock: &Clock,
+    at: Option<usize>,
+) {
     if area.height < 2 {
         return;
     }
@@ -182,8 +189,7 @@ fn events<'a>(buf: &mut Buffer, area: Rect, events: impl ExactSizeIterator<Item 
         let kind = format!("{} {}", event.kind, event.action);
         let about = event.r#ref.trim_start_matches("refs/heads/").trim_start_matches("refs/tags/");
         let mark = if here { ">" } else { " " };
-        let line =
-            format!("{mark}{}  {kind:<22} {}  {about} {}", words::clock(&event.at), event.repository, event.actor);
+        let line = format!("{mark}{}  {kind:<22} {}  {about} {}", clock.time(&event.at), event.repository, event.actor);
         text(buf, Rect { y, height: 1, ..area }, &line, if here { Role::Selected } else { Role::Text });
     }
 }

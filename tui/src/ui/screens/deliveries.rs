@@ -274,7 +274,7 @@ impl Screen for Deliveries {
                 self.state = (self.state + by) % STATES.len();
                 self.start_over(env);
             }
-            action if self.reading => return self.inspector.act(action),
+            action if self.reading => return self.inspector.act(action, &env.world.clock),
             action => {
                 let acted = self.rows.list.act(action);
                 self.look(false, env);
@@ -317,9 +317,9 @@ impl Screen for Deliveries {
         }
     }
 
-    fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), String> {
+    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), String> {
         if self.reading {
-            self.inspector.search(text);
+            self.inspector.search(text, &env.world.clock);
             return Ok(());
         }
         self.rows.list.set_filter(Filter::parse(text, Delivery::filters())?);
@@ -349,16 +349,16 @@ impl Screen for Deliveries {
         if self.reading { 0 } else { self.rows.list.above() }
     }
 
-    fn standing(&self, _: &World) -> String {
+    fn standing(&self, world: &World) -> String {
         if self.reading {
-            return self.inspector.standing();
+            return self.inspector.standing(&world.clock);
         }
         self.rows.list.standing(self.rows.total)
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
         if self.reading && !world.split() {
-            return self.inspector.draw(true, area, buf);
+            return self.inspector.draw(true, &world.clock, area, buf);
         }
         self.parts(area, buf);
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
@@ -374,6 +374,6 @@ impl Screen for Deliveries {
         for y in body.y..body.bottom() {
             text(buf, Rect { x: left.right(), y, width: 1, height: 1 }, "│", Role::Muted);
         }
-        self.inspector.draw(self.reading, right, buf);
+        self.inspector.draw(self.reading, &world.clock, right, buf);
     }
 }

@@ -6,6 +6,7 @@ use farrier_common::api::Delivery;
 
 use crate::ui::{
     list::{Column, Haystack, Row, Shown},
+    times::Clock,
     view::Role,
     words,
 };
@@ -33,15 +34,25 @@ pub(super) fn code(delivery: &Delivery) -> Shown {
     }
 }
 
+/// How it is, in one word.
+fn word(delivery: &Delivery) -> &str {
+    match delivery.state.as_str() {
+        "success" => "ok",
+        "pending" if delivery.attempts > 0 => "retry",
+        "pending" => "waits",
+        other => other,
+    }
+}
+
 /// How it is, in a word or two.
-pub(super) fn result(delivery: &Delivery) -> Shown {
+pub(super) fn result(delivery: &Delivery, clock: &Clock) -> Shown {
     match (delivery.state.as_str(), &delivery.next_attempt_at) {
         ("success", _) => Shown::of(Role::Ok, "ok"),
         ("pending", Some(next)) if delivery.attempts > 0 => {
-            Shown::of(Role::Warn, format!("retry {}", words::clock(next)))
+            Shown::of(Role::Warn, format!("retry {}", clock.time(next)))
         }
         // Its hook fails and is only probed.
-        ("pending", Some(next)) => Shown::of(Role::Warn, format!("waits {}", words::clock(next))),
+        ("pending", Some(next)) => Shown::of(Role::Warn, format!("waits {}", clock.time(next))),
         ("pending", _) => Shown::of(Role::Warn, "waits"),
         ("failed", _) => Shown::of(Role::Error, format!("FAILED {}", delivery.status)),
         (other, _) => Shown::of(Role::Muted, other),
@@ -68,7 +79,7 @@ static COLUMNS: [Column<Delivery>; 9] = [
         width: 8,
         right: false,
         rank: 0,
-        cell: |d, _| Shown::plain(words::clock(at(d))),
+        cell: |d, clock| Shown::plain(clock.moment(at(d))),
         order: None,
     },
     Column {
@@ -101,7 +112,7 @@ static COLUMNS: [Column<Delivery>; 9] = [
         order: None,
     },
     Column { title: "TRY", width: 3, right: true, rank: 4, cell: |d, _| Shown::plain(tries(d)), order: None },
-    Column { title: "RESULT", width: 14, right: false, rank: 1, cell: |d, _| result(d), order: None },
+    Column { title: "RESULT", width: 14, right: false, rank: 1, cell: |d, clock| result(d, clock), order: None },
     Column {
         title: "ID",
         width: 36,
@@ -115,7 +126,7 @@ static COLUMNS: [Column<Delivery>; 9] = [
 impl Haystack for Delivery {
     fn text(&self) -> Cow<'_, str> {
         let repository = self.repository.as_deref().unwrap_or_default();
-        format!("{} {} {repository} {}", self.guid, event(self), result(self).text).into()
+        format!("{} {} {repository} {}", self.guid, event(self), word(self)).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
@@ -158,5 +169,9 @@ impl Row for Delivery {
 
     fn flexible() -> usize {
         2
+    }
+
+    fn ages() -> &'static [&'static str] {
+        &["TIME"]
     }
 }

@@ -7,7 +7,7 @@ use farrier_common::api::DeliveryDetail;
 use super::delivery_rows;
 use crate::{
     quote,
-    ui::{view::Role, words},
+    ui::{times::Clock, view::Role},
 };
 
 pub(super) type Lines = Vec<(Role, String)>;
@@ -16,30 +16,30 @@ pub(super) type Lines = Vec<(Role, String)>;
 const OWN_HEADERS: [&str; 5] = ["authorization", "content-length", "host", "connection", "accept-encoding"];
 
 /// How it went.
-pub(super) fn summary(detail: &DeliveryDetail) -> Lines {
+pub(super) fn summary(detail: &DeliveryDetail, clock: &Clock) -> Lines {
     let delivery = &detail.delivery;
-    let result = delivery_rows::result(delivery);
+    let result = delivery_rows::result(delivery, clock);
     let mut lines = vec![
         (result.role, format!("result   {}", result.text)),
         (Role::Text, format!("answer   {}", delivery_rows::code(delivery).text)),
         (Role::Text, format!("tries    {}   began by {}", delivery.attempts, delivery.trigger)),
         (Role::Text, format!("target   {}", detail.url)),
-        (Role::Text, format!("made     {}", words::stamp(&delivery.created_at))),
+        (Role::Text, format!("made     {}", clock.stamp(&delivery.created_at))),
     ];
     if let Some(at) = &delivery.delivered_at {
         lines.push((
             Role::Text,
-            format!("last     {}, {} ms", words::stamp(at), delivery_rows::millis(delivery.duration)),
+            format!("last     {}, {} ms", clock.stamp(at), delivery_rows::millis(delivery.duration)),
         ));
     }
     if let Some(next) = &delivery.next_attempt_at {
-        lines.push((Role::Warn, format!("next     {}   R tries now", words::stamp(next))));
+        lines.push((Role::Warn, format!("next     {}   R tries now", clock.stamp(next))));
     }
     if let Some(last) = detail.history.last().filter(|last| !last.error.is_empty()) {
         lines.push((Role::Error, format!("why      {}: {}", last.error_class, last.error)));
     }
     lines.push((Role::Text, String::new()));
-    lines.extend(tries(detail));
+    lines.extend(tries(detail, clock));
     lines
 }
 
@@ -82,7 +82,7 @@ pub(super) fn response(detail: &DeliveryDetail, as_hex: bool) -> Lines {
 }
 
 /// Every attempt.
-pub(super) fn tries(detail: &DeliveryDetail) -> Lines {
+pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
     let tries = detail.history.iter().map(|one| {
         let (role, outcome) = match (one.status_code, one.error.as_str()) {
             (code @ 200..300, "") => (Role::Ok, code.to_string()),
@@ -90,7 +90,7 @@ pub(super) fn tries(detail: &DeliveryDetail) -> Lines {
             (code, "") => (Role::Error, code.to_string()),
             (code, error) => (Role::Error, format!("{code} {error}")),
         };
-        let time = words::clock(&one.started_at);
+        let time = clock.time(&one.started_at);
         (
             role,
             format!(

@@ -5,6 +5,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{delivery_rows, hook_rows};
 use crate::ui::{
+    times::Clock,
     view::{Role, rule, text, wrapped},
     words,
     world::World,
@@ -34,7 +35,7 @@ fn facts(hook: &Hook, world: &World) -> Vec<(Role, &'static str, String)> {
         facts.push((
             role,
             "last",
-            format!("{status}, {} ago, {} failed in a row", words::age(at, world.wall), hook.failures),
+            format!("{status}, {} ago, {} failed in a row", world.clock.since(words::seconds(at)), hook.failures),
         ));
     }
     if let Some(from) = hook.copied_from {
@@ -49,7 +50,7 @@ fn facts(hook: &Hook, world: &World) -> Vec<(Role, &'static str, String)> {
     facts.push((
         Role::Muted,
         "changed",
-        format!("{}   made {}", words::stamp(&hook.updated_at), words::stamp(&hook.created_at)),
+        format!("{}   made {}", world.clock.stamp(&hook.updated_at), world.clock.stamp(&hook.created_at)),
     ));
     facts
 }
@@ -84,15 +85,15 @@ pub(super) fn draw(hook: &Hook, world: &World, area: Rect, buf: &mut Buffer) -> 
 }
 
 /// What the hook was sent last.
-pub(super) fn recent(rows: &[Delivery], area: Rect, buf: &mut Buffer) {
+pub(super) fn recent(rows: &[Delivery], clock: &Clock, area: Rect, buf: &mut Buffer) {
     if area.height < 2 {
         return;
     }
     rule(buf, Rect { height: 1, ..area }, "Last deliveries (Enter shows them)");
     for (row, y) in rows.iter().zip(area.y + 1..area.bottom()) {
-        let (code, result) = (delivery_rows::code(row), delivery_rows::result(row));
+        let (code, result) = (delivery_rows::code(row), delivery_rows::result(row, clock));
         let at = row.delivered_at.as_deref().unwrap_or(&row.created_at);
-        let line = format!("{}  {:<14} {:>4}  {}", words::clock(at), delivery_rows::event(row), code.text, result.text);
+        let line = format!("{}  {:<14} {:>4}  {}", clock.time(at), delivery_rows::event(row), code.text, result.text);
         text(buf, Rect { y, height: 1, ..area }, &line, code.role);
     }
 }

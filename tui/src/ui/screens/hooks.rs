@@ -161,7 +161,7 @@ impl Hooks {
         let y = hook_pane::draw(hook, world, area, buf);
         let rest = Rect { y: y.saturating_add(1), height: area.bottom().saturating_sub(y + 1), ..area };
         if let Some((_, rows)) = self.recent.as_ref().filter(|(of, rows)| *of == hook.id && !rows.is_empty()) {
-            hook_pane::recent(rows, rest, buf);
+            hook_pane::recent(rows, &world.clock, rest, buf);
         }
     }
 

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::ui::{
     keymap::Action,
+    times::Clock,
     view::{Role, rule, text, width, wrapped},
 };
 
@@ -47,11 +48,11 @@ impl Inspector {
     }
 
     /// Looks for a text in the part that is shown.
-    pub(super) fn search(&mut self, wanted: &str) {
+    pub(super) fn search(&mut self, wanted: &str, clock: &Clock) {
         wanted.clone_into(&mut self.search);
-        let places = self.places();
+        let places = self.places(clock);
         self.found = places.iter().position(|at| *at >= self.top).unwrap_or(0);
-        self.go_to_found();
+        self.go_to_found(clock);
     }
 
     pub(super) fn searched(&self) -> &str {
@@ -64,7 +65,7 @@ impl Inspector {
     }
 
     /// Carries out what a reader can do. Says whether it could.
-    pub(super) fn act(&mut self, action: Action) -> bool {
+    pub(super) fn act(&mut self, action: Action, clock: &Clock) -> bool {
         let page = usize::from(self.room.get().1.max(2)) - 1;
         match action {
             Action::Down => self.top += 1,
@@ -77,7 +78,7 @@ impl Inspector {
             Action::Last => self.top = usize::MAX / 2,
             Action::Wrap => self.no_wrap = !self.no_wrap,
             Action::Hex => self.as_hex = !self.as_hex,
-            Action::NextMatch | Action::PreviousMatch => self.next_match(action == Action::NextMatch),
+            Action::NextMatch | Action::PreviousMatch => self.next_match(action == Action::NextMatch, clock),
             Action::NextPart | Action::PreviousPart => {
                 let by = if action == Action::NextPart { 1 } else { PARTS.len() - 1 };
                 (self.part, self.top) = ((self.part + by) % PARTS.len(), 0);
@@ -86,21 +87,21 @@ impl Inspector {
         }
         let (cells, rows) = self.room.get();
         let rows = usize::from(rows.max(1));
-        self.top = self.top.min(self.lines(cells.max(20)).len().saturating_sub(rows));
+        self.top = self.top.min(self.lines(cells.max(20), clock).len().saturating_sub(rows));
         true
     }
 
-    fn next_match(&mut self, forward: bool) {
-        let many = self.places().len();
+    fn next_match(&mut self, forward: bool, clock: &Clock) {
+        let many = self.places(clock).len();
         if many > 0 {
             self.found = (self.found + if forward { 1 } else { many - 1 }) % many;
-            self.go_to_found();
+            self.go_to_found(clock);
         }
     }
 
-    fn go_to_found(&mut self) {
+    fn go_to_found(&mut self, clock: &Clock) {
         let rows = usize::from(self.room.get().1.max(1));
-        if let Some(at) = self.places().get(self.found)
+        if let Some(at) = self.places(clock).get(self.found)
             && !(self.top..self.top + rows).contains(at)
         {
             self.top = at.saturating_sub(rows / 2);
@@ -108,22 +109,22 @@ impl Inspector {
     }
 
     /// The lines that hold what is looked for.
-    fn places(&self) -> Vec<usize> {
+    fn places(&self, clock: &Clock) -> Vec<usize> {
         if self.search.is_empty() {
             return Vec::new();
         }
         let wanted = self.search.to_lowercase();
-        let lines = self.lines(self.room.get().0.max(20));
+        let lines = self.lines(self.room.get().0.max(20), clock);
         (0..lines.len()).filter(|at| lines[*at].1.to_lowercase().contains(&wanted)).collect()
     }
 
-    fn lines(&self, room: u16) -> Lines {
+    fn lines(&self, room: u16, clock: &Clock) -> Lines {
         let Some(detail) = &self.detail else { return Vec::new() };
         let lines = match self.part {
-            0 => summary(detail),
+            0 => summary(detail, clock),
             1 => request(detail, self.as_hex),
             2 => response(detail, self.as_hex),
-            _ => tries(detail),
+            _ => tries(detail, clock),
         };
         if self.no_wrap {
             return lines;
@@ -136,19 +137,19 @@ impl Inspector {
     }
 
     /// `line 5/41   2 of 7 with error`
-    pub(super) fn standing(&self) -> String {
-        let lines = self.lines(self.room.get().0.max(20)).len();
+    pub(super) fn standing(&self, clock: &Clock) -> String {
+        let lines = self.lines(self.room.get().0.max(20), clock).len();
         let place = format!("line {}/{lines}", (self.top + 1).min(lines));
         if self.search.is_empty() {
             return place;
         }
-        match self.places().len() {
+        match self.places(clock).len() {
             0 => format!("{place}  no line has {}", self.search),
             many => format!("{place}  {} of {many} with {}", self.found.min(many - 1) + 1, self.search),
         }
     }
 
-    pub(super) fn draw(&self, focused: bool, area: Rect, buf: &mut Buffer) {
+    pub(super) fn draw(&self, focused: bool, clock: &Clock, area: Rect, buf: &mut Buffer) {
         if area.height < 4 {
             return;
         }
@@ -170,7 +171,7 @@ impl Inspector {
         rule(buf, row(2), "");
         let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
         self.room.set((below.width, below.height));
-        let lines = self.lines(area.width);
+        let lines = self.lines(area.width, clock);
         let top = self.top.min(lines.len().saturating_sub(usize::from(below.height)));
         for ((role, line), y) in lines.iter().skip(top).zip(below.y..below.bottom()) {
             let line_area = Rect { y, height: 1, ..below };

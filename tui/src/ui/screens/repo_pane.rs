@@ -64,8 +64,8 @@ fn overview(repo: &Repo, world: &World, area: Rect, buf: &mut Buffer) {
     let size = repo_rows::bytes(repo);
     let exact = if size > 0 { format!("{} ({})", human_bytes(size), words::count(size)) } else { String::new() };
     say("size", or_dash(&exact));
-    say("created", words::stamp_of(repo.created));
-    say("changed", format!("{}  ({} ago)", words::stamp_of(repo.updated), words::age_from(repo.updated, world.wall)));
+    say("created", world.clock.stamp_of(repo.created));
+    say("changed", format!("{}  ({} ago)", world.clock.stamp_of(repo.updated), world.clock.since(repo.updated)));
     say("format", repo.format().to_owned());
     let may = repo.permissions();
     let rights = [(may.admin, "administer"), (may.push, "push"), (may.pull, "fetch")];
@@ -135,7 +135,7 @@ fn migration(going: &MigrationProgress, world: &World, area: Rect, buf: &mut Buf
             "{} objects, {}, began {} ago",
             words::count(going.objects_received),
             human_bytes(going.bytes_received),
-            words::age(&going.started_at, world.wall)
+            world.clock.since(words::seconds(&going.started_at))
         ),
     ));
     if going.state == "failed" {

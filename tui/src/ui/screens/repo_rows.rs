@@ -79,7 +79,7 @@ static REPOSITORY: [Column<Repo>; 9] = [
         width: 7,
         right: true,
         rank: 4,
-        cell: |r, now| Shown::plain(words::age_from(r.updated, now)),
+        cell: |r, clock| Shown::plain(clock.age_from(r.updated)),
         order: Some(|a, b| b.updated.cmp(&a.updated)),
     },
     Column {
@@ -112,7 +112,7 @@ static REPOSITORY: [Column<Repo>; 9] = [
         width: 19,
         right: false,
         rank: 11,
-        cell: |r, _| Shown::of(Role::Muted, words::stamp_of(r.created)),
+        cell: |r, clock| Shown::of(Role::Muted, clock.stamp_of(r.created)),
         order: Some(|a, b| b.created.cmp(&a.created)),
     },
     Column {
@@ -172,6 +172,10 @@ impl Row for Repo {
     fn weight(&self) -> i64 {
         bytes(self)
     }
+
+    fn ages() -> &'static [&'static str] {
+        &["CHANGED", "CREATED"]
+    }
 }
 
 static BRANCH: [Column<Branch>; 4] = [
@@ -196,7 +200,7 @@ static BRANCH: [Column<Branch>; 4] = [
         width: 4,
         right: true,
         rank: 2,
-        cell: |b, now| Shown::plain(words::age(&b.commit.timestamp, now)),
+        cell: |b, clock| Shown::plain(clock.age(&b.commit.timestamp)),
         order: Some(|a, b| b.commit.timestamp.cmp(&a.commit.timestamp)),
     },
     Column {
@@ -240,6 +244,10 @@ impl Row for Branch {
 
     fn filters() -> &'static [&'static str] {
         &["tip", "by", "age"]
+    }
+
+    fn ages() -> &'static [&'static str] {
+        &["AGE"]
     }
 
     fn is_problem(&self) -> bool {

@@ -57,6 +57,39 @@ fn more_columns_come_on_request() {
 }
 
 #[test]
+fn times_are_written_as_the_file_and_the_palette_say() {
+    let mut story = with("[ui]\ntime = \"iso\"\n", 120, 40);
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    assert_eq!(story.text().matches("2026-11-19T11:00:00Z").count(), 1, "no room in the list: {}", story.text());
+    story.keys("+");
+    assert!(story.text().contains("  2026-11-19T11:00:00Z  ok"), "{}", story.text());
+    story.app.world.clock.zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(5));
+    story.keys(":time local\n");
+    assert!(story.text().contains("  2026-11-19 16:00  ok"), "{}", story.text());
+    story.keys("+");
+    assert!(story.text().contains("2026-11-19 16:00:00  (2d ago)"), "{}", story.text());
+    story.keys("+");
+    story.keys(":time relative\n");
+    assert!(story.text().contains(" 2d ") && !story.text().contains("16:00"), "{}", story.text());
+    story.keys(":time soon\n");
+    assert!(story.text().contains("one of: relative, iso, local"), "{}", story.text());
+}
+
+#[test]
+fn ages_are_right_after_the_clock_was_set_and_waiting_is_not_disturbed() {
+    let mut story = Story::settled(80, 24);
+    assert!(story.text().contains(" 25h "), "{}", story.text());
+    let (before, wakes) = (story.app.world.clock.now, story.app.wake_at());
+    // A night passed, during which the machine slept.
+    let effects = story.app.update(Msg::Tick, story.now, before + Duration::from_secs(10 * 86_400));
+    assert!(effects.is_empty(), "{effects:?}");
+    assert_eq!(story.app.wake_at(), wakes);
+    assert!(story.text().contains(" 11d ") && !story.text().contains(" 25h "), "{}", story.text());
+    story.app.update(Msg::Tick, story.now, before - Duration::from_secs(30 * 86_400));
+    assert!(story.text().contains(" now "), "what is not yet is not long ago: {}", story.text());
+}
+
+#[test]
 fn a_theme_is_tried_on_by_its_name() {
     let mut story = Story::settled(80, 24);
     story.app.world.look.colors = Colors::Many;
