@@ -7,6 +7,7 @@ mod forms;
 mod lists;
 mod pictures;
 mod questions;
+mod scenes;
 mod sizes;
 mod story;
 mod updates;

@@ -3,8 +3,9 @@
 //! The last step of every frame: without colours every cell keeps only its attributes; without
 //! Unicode every character has a counterpart of one cell. So no screen must think of either.
 
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 
+use super::width;
 use crate::ui::{
     caps::{Colors, Glyphs, Look},
     theme::Theme,
@@ -15,14 +16,28 @@ pub(super) fn reduce(look: Look, buf: &mut Buffer) {
     if !themed && look.glyphs == Glyphs::Unicode {
         return;
     }
-    for cell in &mut buf.content {
-        if themed {
+    if look.glyphs == Glyphs::Ascii {
+        buf.content.chunks_mut(usize::from(buf.area.width.max(1))).for_each(spell);
+    }
+    if themed {
+        for cell in &mut buf.content {
             look.theme.apply(cell, look.colors);
         }
-        if look.glyphs == Glyphs::Ascii && !cell.symbol().is_ascii() {
-            let plain = counterpart(cell.symbol());
-            cell.set_symbol(plain);
+    }
+}
+
+/// Puts the counterpart of every character of a row in its place.
+fn spell(row: &mut [Cell]) {
+    for at in 0..row.len() {
+        let symbol = row[at].symbol();
+        if symbol.is_ascii() {
+            continue;
         }
+        let (plain, cells) = (counterpart(symbol), usize::from(width(symbol).max(1)));
+        row[at].set_symbol(plain);
+        // What a wide character covered is seen now.
+        let seen = row[at].clone();
+        row.iter_mut().skip(at).take(cells).for_each(|cell| *cell = seen.clone());
     }
 }
 

@@ -19,16 +19,16 @@ fn starter() -> Starter {
 }
 
 /// A first start with nothing there.
-pub(super) fn alone(width: u16, height: u16) -> Story {
-    let mut story = Story::new(width, height);
+pub(super) fn alone(stage: Stage) -> Story {
+    let mut story = stage.started();
     story.app.world.starter = Some(starter());
     story.answer(|ask| *ask == Ask::Repositories, Err(nowhere()));
     story.answer(|ask| *ask == Ask::Status, Err(nowhere()));
     story
 }
 
-pub(super) fn unknown(width: u16, height: u16) -> Story {
-    let mut story = Story::new(width, height);
+pub(super) fn unknown(stage: Stage) -> Story {
+    let mut story = stage.started();
     story.tell(Msg::Place("http://forge01.lan:3000".into(), Some("from /home/ops/token  (ends with ...9f2c)".into())));
     story.answer(|ask| *ask == Ask::Repositories, Err(refused()));
     story
@@ -36,7 +36,7 @@ pub(super) fn unknown(width: u16, height: u16) -> Story {
 
 #[test]
 fn where_no_daemon_is_one_is_started_after_a_question() {
-    let mut story = alone(80, 24);
+    let mut story = alone(stage(80, 24));
     let text = story.text();
     for part in ["looked at", "/run/farrier/farrier.sock", "U   starts one for this user", "its log:", "connect"] {
         assert!(text.contains(part), "{part}: {text}");
@@ -63,7 +63,7 @@ fn where_no_daemon_is_one_is_started_after_a_question() {
 
 #[test]
 fn a_daemon_that_cannot_be_started_is_not_offered() {
-    let mut story = alone(80, 24);
+    let mut story = alone(stage(80, 24));
     story.app.world.starter = None;
     story.keys("U");
     assert!(story.app.layers.is_empty());
@@ -84,7 +84,7 @@ fn what_was_seen_of_one_daemon_is_not_shown_for_another() {
 
 #[test]
 fn who_is_refused_can_show_another_token_or_none() {
-    let mut story = unknown(80, 24);
+    let mut story = unknown(stage(80, 24));
     let text = story.text();
     assert!(text.contains("ends with ...9f2c") && text.contains("token expired"), "{text}");
     story.keys("N");

@@ -1,6 +1,6 @@
 //! What makes the screen one's own.
 
-use super::{super::*, pictures::on_hooks, story::*};
+use super::{super::*, story::*};
 use crate::{
     config::Config,
     ui::{

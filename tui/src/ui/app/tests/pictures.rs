@@ -1,95 +1,90 @@
-//! Every screen at four sizes, and what holds on all of them.
+//! Every scene as it is seen: at four sizes, in Unicode and ASCII, with colours and without.
+//!
+//! One snapshot a scene and size, for whoever reads a change: the text as it stands on the screen, then how
+//! its cells look, then only those rows that ASCII or a terminal without colours makes different.
+
+use std::fmt::Write as _;
 
 use super::{
     super::*,
-    away::{alone, unknown},
-    story::*,
+    scenes,
+    story::{Stage, Story, repositories, stage},
 };
-use crate::ui::view;
+use crate::ui::{
+    caps::{Colors, Glyphs, Look},
+    view,
+};
 
-pub(super) type Scene = (&'static str, fn(&mut Story));
+pub(super) const SIZES: [(u16, u16); 4] = [(40, 10), (80, 24), (120, 40), (200, 60)];
 
-pub(super) const SCENES: [Scene; 15] = [
-    ("repositories", |story| story.keys("jj ")),
-    ("repository", |story| story.keys("jj\n")),
-    ("delete", |story| story.keys("D")),
-    ("form", |story| story.keys("n")),
-    ("help", |story| story.keys("?")),
-    ("palette", |story| story.keys(":repo")),
-    ("dashboard", |story| {
-        story.keys("1");
-        story.answer(|ask| *ask == Ask::Status, Ok(status()));
-        story.answer(|ask| *ask == Ask::Series, Ok(series()));
-        story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
-    }),
-    ("artifacts", |story| {
-        story.keys("o");
-        story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
-        story.keys("jj");
-    }),
-    ("hooks", |story| {
-        on_hooks(story);
-        story.keys("j");
-    }),
-    ("hook-form", |story| {
-        on_hooks(story);
-        story.keys("e");
-        for _ in 0..9 {
-            story.press(Key::Tab);
-        }
-        story.keys("\n");
-    }),
-    ("deliveries", |story| {
-        story.keys("4");
-        story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
-    }),
-    ("inspector", |story| {
-        story.keys("4");
-        story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(deliveries()));
-        story.keys("\n");
-        story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
-    }),
-    ("nowhere", |story| {
-        let Size { width, height } = story.app.world.size;
-        *story = alone(width, height);
-    }),
-    ("refused", |story| {
-        let Size { width, height } = story.app.world.size;
-        *story = unknown(width, height);
-    }),
-    ("lost", |story| {
-        story.pass(Duration::from_secs(6));
-        story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
-    }),
-];
-
-pub(super) fn on_hooks(story: &mut Story) {
-    story.keys("3");
-    story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
-    story.answer(|ask| *ask == Ask::HookEvents, Ok(hook_events()));
+/// What a reviewer sees of a scene.
+fn described(scene: &scenes::Scene, stage: Stage) -> String {
+    let rich = scene.played(stage);
+    let ascii = scene.played(Stage { look: Look { glyphs: Glyphs::Ascii, ..stage.look }, ..stage });
+    let mono = scene.played(Stage { look: Look { colors: Colors::Never, ..stage.look }, ..stage });
+    let (text, looks) = (rich.text(), rich.styles());
+    assert_eq!(mono.text(), text, "{}: colours are no text", scene.name);
+    let plain = "\n".repeat(looks.lines().count());
+    format!(
+        "{text}\n-- looks\n{}-- in ASCII\n{}-- without colours\n{}",
+        other_rows(&plain, &looks),
+        other_rows(&text, &ascii.text()),
+        other_rows(&looks, &mono.styles()),
+    )
 }
 
-fn scene(width: u16, height: u16, play: fn(&mut Story)) -> Story {
-    let mut story = Story::settled(width, height);
-    play(&mut story);
-    story
+/// The rows of `other` that differ from those of `text`, with their places; those in succession that are
+/// the same only once.
+fn other_rows(text: &str, other: &str) -> String {
+    let both = text.lines().zip(other.lines()).map(|(one, two)| (one, two.trim_end_matches('.'))).enumerate();
+    let mut rows: Vec<(usize, usize, &str)> = Vec::new();
+    for (y, (_, row)) in both.filter(|(_, (one, two))| one.trim_end_matches('.') != *two) {
+        match rows.last_mut() {
+            Some((_, last, same)) if *last + 1 == y && *same == row => *last = y,
+            _ => rows.push((y, y, row)),
+        }
+    }
+    let mut told = String::new();
+    for (first, last, row) in rows {
+        let place = if first == last { format!("{first}") } else { format!("{first}-{last}") };
+        let _ = writeln!(told, "{place:>5} {row}");
+    }
+    told
 }
 
 #[test]
-fn every_screen_at_every_size() {
-    for (name, play) in SCENES {
-        for (width, height) in [(40, 10), (80, 24), (120, 40), (200, 60)] {
-            let story = scene(width, height, play);
-            insta::assert_snapshot!(format!("{name}-{width}x{height}"), story.text());
+fn every_scene_at_every_size_on_every_kind_of_terminal() {
+    for scene in scenes::all() {
+        for (width, height) in SIZES {
+            let name = format!("{}-{width}x{height}", scene.name);
+            insta::assert_snapshot!(name, described(scene, stage(width, height)));
         }
-        let story = scene(80, 24, play);
-        insta::assert_snapshot!(format!("{name}-styles"), story.styles());
+    }
+}
+
+#[test]
+fn a_terminal_that_is_too_small_says_what_it_needs() {
+    let scene = &scenes::REPOSITORIES[0];
+    insta::assert_snapshot!("too-small-38x9", described(scene, stage(38, 9)));
+    for (width, height) in [(39, 10), (40, 9), (300, 9), (39, 300)] {
+        let text = scene.played(stage(width, height)).text();
+        assert!(text.contains("terminal too small") && text.contains("q quits"), "{text}");
+    }
+}
+
+#[test]
+fn no_two_scenes_are_the_same() {
+    let names: Vec<&str> = scenes::all().map(|scene| scene.name).collect();
+    let pictures: Vec<String> = scenes::all().map(|scene| scene.played(stage(80, 24)).text()).collect();
+    for (at, picture) in pictures.iter().enumerate() {
+        let twin = pictures[..at].iter().position(|other| other == picture);
+        assert_eq!(twin.map(|twin| names[twin]), None, "{}", names[at]);
     }
 }
 
 #[test]
 fn the_cursors_row_is_marked_without_any_style() {
-    let story = scene(80, 24, SCENES[0].1);
+    let story = scenes::REPOSITORIES[0].played(stage(80, 24));
     let marked: Vec<String> = story.text().lines().filter(|line| line.starts_with('>')).map(str::to_owned).collect();
     assert_eq!(marked.len(), 1);
     let styles = story.styles();

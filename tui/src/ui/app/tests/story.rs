@@ -5,7 +5,11 @@ use farrier_common::api::{
     Repository, Run, Status,
 };
 use jiff::Timestamp;
-use ratatui::{buffer::Buffer, layout::Rect, style::Modifier};
+use ratatui::{
+    buffer::{Buffer, Cell},
+    layout::Rect,
+    style::{Color, Modifier},
+};
 
 use super::super::*;
 use crate::ui::{
@@ -20,6 +24,8 @@ pub(super) struct Story {
     pub(super) app: App,
     pub(super) now: Duration,
     pub(super) effects: Vec<Effect>,
+    /// Sizes that the terminal has for a moment before each message.
+    restless: Option<Box<dyn Iterator<Item = Size>>>,
 }
 
 pub(super) fn rich() -> Look {
@@ -31,26 +37,76 @@ fn wall(now: Duration) -> Timestamp {
     start + now
 }
 
+/// The terminal that a story plays on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stage {
+    pub(super) width: u16,
+    pub(super) height: u16,
+    pub(super) look: Look,
+}
+
+/// One that can do what most can.
+pub(super) fn stage(width: u16, height: u16) -> Stage {
+    Stage { width, height, look: rich() }
+}
+
+impl Stage {
+    pub(super) fn settings(self) -> Settings {
+        Settings { look: self.look, ..Settings::default() }
+    }
+
+    /// A program that has heard nothing yet.
+    pub(super) fn started(self) -> Story {
+        Story::with(self.settings(), self.width, self.height)
+    }
+
+    /// With rows and a status.
+    pub(super) fn settled(self) -> Story {
+        self.started().told_of_rows()
+    }
+
+    /// The same, on a terminal whose size does not stand still.
+    pub(super) fn restless(self) -> Story {
+        // Neither number has anything in common with those of the sizes.
+        let sizes = (1_u16..).map(|step| Size::new(step * 89 % 300 + 1, step * 53 % 120 + 1));
+        Story { restless: Some(Box::new(sizes)), ..self.started() }.told_of_rows()
+    }
+
+    pub(super) fn read_only(self) -> Story {
+        Story::with(Settings { read_only: true, ..self.settings() }, self.width, self.height).told_of_rows()
+    }
+}
+
 impl Story {
     pub(super) fn new(width: u16, height: u16) -> Self {
-        Self::with(Settings { look: rich(), ..Settings::default() }, width, height)
+        stage(width, height).started()
     }
 
     pub(super) fn with(settings: Settings, width: u16, height: u16) -> Self {
         let mut app = App::new(Size::new(width, height), settings, wall(Duration::ZERO));
         let effects = app.begin();
-        Self { app, now: Duration::ZERO, effects }
+        Self { app, now: Duration::ZERO, effects, restless: None }
     }
 
     /// With rows and a status.
     pub(super) fn settled(width: u16, height: u16) -> Self {
-        let mut story = Self::new(width, height);
-        story.answer(|ask| matches!(ask, Ask::Status), Ok(status()));
-        story.answer(|ask| matches!(ask, Ask::Repositories), Ok(repositories(&NAMES)));
-        story
+        Self::new(width, height).told_of_rows()
+    }
+
+    fn told_of_rows(mut self) -> Self {
+        self.answer(|ask| matches!(ask, Ask::Status), Ok(status()));
+        self.answer(|ask| matches!(ask, Ask::Repositories), Ok(repositories(&NAMES)));
+        self
     }
 
     pub(super) fn tell(&mut self, msg: Msg) {
+        if let Some(size) = self.restless.as_mut().and_then(Iterator::next) {
+            let usual = self.app.world.size;
+            for size in [size, usual] {
+                self.app.update(Msg::Resized(size), self.now, wall(self.now));
+                self.picture();
+            }
+        }
         let effects = self.app.update(msg, self.now, wall(self.now));
         self.effects.extend(effects);
     }
@@ -108,39 +164,48 @@ impl Story {
         rows(&self.picture(), |cell| cell.symbol().to_owned())
     }
 
-    /// The picture's look: a letter a cell.
+    /// The picture's look: a sign a cell, see [`sign`].
     pub(super) fn styles(&self) -> String {
-        rows(&self.picture(), |cell| {
-            let sign = if cell.modifier.contains(Modifier::REVERSED) {
-                "R"
-            } else if cell.modifier.contains(Modifier::UNDERLINED) {
-                "U"
-            } else if cell.fg != ratatui::style::Color::Reset {
-                "c"
-            } else if cell.modifier.contains(Modifier::BOLD) {
-                "b"
-            } else if cell.modifier.contains(Modifier::DIM) {
-                "d"
-            } else {
-                "."
-            };
-            sign.to_owned()
-        })
+        rows(&self.picture(), |cell| sign(cell).to_string())
     }
 }
 
-fn rows(buffer: &Buffer, cell: impl Fn(&ratatui::buffer::Cell) -> String) -> String {
+/// What a cell looks like: `R` reversed, `U` underlined; `b` bold, `d` dim; 1 to 6 the terminal's red, green,
+/// yellow, blue, magenta and cyan, A to F the same in bold; `.` as everything else, `?` as nothing should.
+fn sign(cell: &Cell) -> char {
+    let has = |modifier| cell.modifier.contains(modifier);
+    let color = match cell.fg {
+        Color::Reset => None,
+        Color::Red => Some(0),
+        Color::Green => Some(1),
+        Color::Yellow => Some(2),
+        Color::Blue => Some(3),
+        Color::Magenta => Some(4),
+        Color::Cyan => Some(5),
+        _ => return '?',
+    };
+    match color {
+        _ if has(Modifier::REVERSED) => 'R',
+        _ if has(Modifier::UNDERLINED) => 'U',
+        Some(color) => char::from(if has(Modifier::BOLD) { b'A' } else { b'1' } + color),
+        None if has(Modifier::BOLD) => 'b',
+        None if has(Modifier::DIM) => 'd',
+        None => '.',
+    }
+}
+
+fn rows(buffer: &Buffer, of: impl Fn(&Cell) -> String) -> String {
     let width = usize::from(buffer.area.width);
     let lines = buffer.content.chunks(width).map(|row| {
         let mut line = String::new();
         let mut skip = 0;
-        for one in row {
+        for cell in row {
             if skip > 0 {
                 skip -= 1;
                 continue;
             }
-            skip = usize::from(view::width(one.symbol())).saturating_sub(1);
-            line.push_str(&cell(one));
+            skip = usize::from(view::width(cell.symbol())).saturating_sub(1);
+            line.push_str(&of(cell));
         }
         line.trim_end().to_owned()
     });
@@ -267,6 +332,13 @@ pub(super) fn hooks() -> Answer {
         hook(15, "system", "http://10.0.3.9:8080/", 0),
         hook(21, "default", "https://lint.lan/r", 0),
     ])
+}
+
+/// Goes to the hooks, and they come.
+pub(super) fn on_hooks(story: &mut Story) {
+    story.keys("3");
+    story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    story.answer(|ask| *ask == Ask::HookEvents, Ok(hook_events()));
 }
 
 pub(super) fn hook_events() -> Answer {

@@ -132,7 +132,7 @@ fn deliveries_of_one_event_are_asked_for() {
 #[test]
 fn a_switch_is_taken_back_for_half_a_minute_and_marks_for_longer() {
     let mut story = Story::settled(120, 40);
-    super::pictures::on_hooks(&mut story);
+    on_hooks(&mut story);
     story.keys("jt");
     let switched = |story: &mut Story| {
         let asked = story.asked();
@@ -307,7 +307,7 @@ fn old_rows_say_how_old_they_are() {
 #[test]
 fn beside_a_hook_stands_what_it_was_sent_last() {
     let mut story = Story::settled(120, 40);
-    super::pictures::on_hooks(&mut story);
+    on_hooks(&mut story);
     let last = |ask: &Ask| matches!(ask, Ask::LastDeliveries(_));
     story.keys("jj");
     let asked = story.effects.iter().filter(|e| matches!(e, Effect::Ask(_, ask) if last(ask))).count();
