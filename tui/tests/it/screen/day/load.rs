@@ -1,0 +1,156 @@
+//! Rows of a forge that has been there for years, written where a stopped daemon finds them.
+
+use std::{path::Path, sync::Arc};
+
+use farrier_proto::store::{
+    Attempt, Delivery, DeliveryTrigger, Hook, HookScope, OwnerKind, Payload, Repository, Visibility,
+};
+use farrierd::store::{
+    Store, StoreError, Tx, deliveries,
+    engine::{RedbEngine, RedbOptions},
+    hooks,
+    ids::Kind,
+    repositories,
+};
+
+/// Rows of one transaction.
+const AT_ONCE: usize = 1_000;
+/// Hooks that have been sent something.
+const HOOKS: u64 = 10;
+const HOUR_MS: i64 = 3_600_000;
+
+/// Writes so many repositories of the administrator, and so many deliveries, into the store in `file`.
+pub(super) fn load(file: &Path, repositories: u64, deliveries: u64) {
+    // What is old is forgotten.
+    let begun_ms = farrierd::clock::Clock::system().now_ms() - 3 * HOUR_MS;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let engine = RedbEngine::open(file, RedbOptions::default()).unwrap();
+        let store = Store::open(Arc::new(engine)).await.unwrap();
+        for first in (0..repositories).step_by(AT_ONCE) {
+            some_repositories(&store, begun_ms, first..repositories.min(first + AT_ONCE as u64)).await.unwrap();
+        }
+        let hooks = all_hooks(&store, begun_ms).await.unwrap();
+        for first in (0..deliveries).step_by(AT_ONCE) {
+            some_deliveries(&store, begun_ms, &hooks, first..deliveries.min(first + AT_ONCE as u64)).await.unwrap();
+        }
+    });
+}
+
+async fn some_repositories(store: &Store, begun_ms: i64, numbers: std::ops::Range<u64>) -> Result<(), StoreError> {
+    let mut rows = Vec::new();
+    for number in numbers {
+        let at_ms = begun_ms - 10_000 * HOUR_MS + i64::try_from(number).unwrap() * 1_000;
+        rows.push(Repository {
+            id: store.next_id(Kind::Repository).await?,
+            owner_kind: OwnerKind::User.into(),
+            owner_id: 1,
+            name: format!("repository-{number:06}"),
+            listed: Visibility::Public.into(),
+            default_branch: "main".into(),
+            created_ms: at_ms,
+            updated_ms: at_ms,
+            empty: true,
+            ..Repository::default()
+        });
+    }
+    let rows = &rows;
+    store
+        .write(async |tx: Tx| {
+            for row in rows {
+                repositories::insert(&tx, row).await?;
+            }
+            Ok(())
+        })
+        .await
+}
+
+/// Switched off, so that they hear of nothing new.
+async fn all_hooks(store: &Store, begun_ms: i64) -> Result<Vec<Hook>, StoreError> {
+    let mut rows = Vec::new();
+    for number in 0..HOOKS {
+        rows.push(Hook {
+            id: store.next_id(Kind::Hook).await?,
+            scope: HookScope::System.into(),
+            r#type: "farrier".into(),
+            url: format!("https://receiver-{number}.example.net/in"),
+            events: vec!["push".into()],
+            created_ms: begun_ms,
+            updated_ms: begun_ms,
+            ..Hook::default()
+        });
+    }
+    let new = &rows;
+    store
+        .write(async |tx: Tx| {
+            for row in new {
+                hooks::insert(&tx, row);
+            }
+            Ok::<_, StoreError>(())
+        })
+        .await?;
+    Ok(rows)
+}
+
+/// One in fifty has failed for good.
+async fn some_deliveries(
+    store: &Store,
+    begun_ms: i64,
+    hooks: &[Hook],
+    numbers: std::ops::Range<u64>,
+) -> Result<(), StoreError> {
+    let mut rows = Vec::new();
+    for number in numbers {
+        let event = store.next_id(Kind::Event).await?;
+        let id = deliveries::number(event, 0);
+        rows.push(Delivery {
+            id,
+            uuid: deliveries::uuid(id, [number.to_le_bytes()[0]; 10]).to_vec(),
+            hook_id: hooks[usize::try_from(number % HOOKS).unwrap()].id,
+            event_id: event,
+            event: "push".into(),
+            repository_id: number + 1,
+            trigger: DeliveryTrigger::Event.into(),
+            state: farrier_proto::store::DeliveryState::Pending.into(),
+            created_ms: begun_ms + i64::try_from(number).unwrap() * 100,
+            ..Delivery::default()
+        });
+    }
+    let new = &rows;
+    store
+        .write(async |tx: Tx| {
+            for row in new {
+                deliveries::enqueue(&tx, row);
+                let json = format!(r#"{{"ref":"refs/heads/main","number":{}}}"#, row.id).into_bytes();
+                deliveries::put_first(&tx, row.event_id, &Payload { json: json.into(), ..Payload::default() });
+            }
+            Ok::<_, StoreError>(())
+        })
+        .await?;
+    let outcomes: Vec<_> = rows.iter().map(outcome).collect();
+    let outcomes = &outcomes;
+    store.write(async |tx: Tx| deliveries::record(&tx, outcomes, begun_ms, 0).await.map(drop)).await
+}
+
+fn outcome(row: &Delivery) -> deliveries::Outcome {
+    let failed = row.event_id.is_multiple_of(50);
+    let word = |text: &str| if failed { text.to_owned() } else { String::new() };
+    deliveries::Outcome {
+        delivery: row.id,
+        hook: row.hook_id,
+        said_bytes: 60,
+        asked: DeliveryTrigger::Unspecified,
+        attempt: Some(Attempt {
+            number: 1,
+            trigger: DeliveryTrigger::Event.into(),
+            started_ms: row.created_ms,
+            duration_ms: 38,
+            status_code: if failed { 0 } else { 200 },
+            error_class: word("connect"),
+            error: word("connection refused"),
+            url: "https://receiver.example.net/in".into(),
+            ..Attempt::default()
+        }),
+        then: if failed { deliveries::Then::GiveUp } else { deliveries::Then::Done },
+    }
+}

@@ -1,0 +1,259 @@
+//! A day at work: the real daemon, its receiver and git, and a person who has nothing but the screen.
+//!
+//! Once with an empty daemon in this process; and, when asked for, with built programs, in tmux, and
+//! with as many rows as a daemon is made for:
+//!
+//! ```sh
+//! cargo build --release
+//! FARRIER_PROGRAMS=$PWD/target/release cargo test -p farrier --test it -- --ignored --nocapture full_size
+//! ```
+
+mod load;
+mod service;
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpListener,
+    process::{Command, Stdio},
+    sync::{Arc, Mutex},
+    time::Instant,
+};
+
+use self::service::{Service, Whole};
+use super::{Session, Start, cursor_row, until};
+use crate::session::Daemon;
+
+/// Takes what is delivered and says 200. Answers its address and what came.
+#[expect(clippy::disallowed_methods, reason = "the receiver needs a thread beside the test")]
+fn receiver() -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/in", listener.local_addr().unwrap());
+    let came = Arc::new(Mutex::new(Vec::new()));
+    let bodies = Arc::clone(&came);
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut reader = BufReader::new(connection.unwrap());
+            let (mut line, mut length) = (String::new(), 0);
+            while line != "\r\n" && reader.read_line(&mut line).unwrap() > 0 {
+                let value = line.to_ascii_lowercase();
+                if let Some(value) = value.strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap();
+                }
+                if line != "\r\n" {
+                    line.clear();
+                }
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).unwrap();
+            bodies.lock().unwrap().push(String::from_utf8(body).unwrap());
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok";
+            reader.get_mut().write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    (address, came)
+}
+
+/// Pushes a commit as a person with a token does.
+#[expect(clippy::disallowed_methods, reason = "the test is a person with git")]
+fn push(daemon: &dyn Service, name: &str) {
+    let status = daemon.run(&["status", "--json"]).json();
+    let listeners = status["listeners"].as_array().unwrap();
+    let tcp = listeners.iter().find(|one| one["kind"] == "tcp").unwrap()["address"].as_str().unwrap().to_owned();
+    let token = ["token", "create", "--user", "admin", "--name", name, "--scopes", "all"];
+    let token = daemon.run(&token).ok().stdout;
+    let url = format!("http://admin:{}@{tcp}/admin/demo.git", token.trim());
+    let work = daemon.work(name);
+    std::fs::create_dir_all(&work).unwrap();
+    std::fs::write(work.join("file"), name).unwrap();
+    let person = ["-c", "user.name=p", "-c", "user.email=p@example.org"];
+    for words in
+        [&["init", "-q", "-b", "main"][..], &["add", "."], &["commit", "-qm", name], &["push", "-q", &url, "main"]]
+    {
+        let mut git = Command::new("git");
+        git.args(person).args(words).current_dir(&work).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        let ran = git.stdin(Stdio::null()).output().unwrap();
+        assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+}
+
+/// Goes to the field with this label.
+fn field(session: &mut Session, label: &str) {
+    for _ in 0..30 {
+        let focus = |screen: &vt100::Screen| {
+            screen.rows(0, 80).find_map(|row| row.split_once("│ > ").map(|(_, rest)| rest.to_owned()))
+        };
+        let before = focus(session.shown.0.lock().unwrap().parser.screen());
+        if before.as_ref().is_some_and(|field| field.starts_with(label)) {
+            return;
+        }
+        session.type_("\t");
+        session.wait("another field", |screen| focus(screen) != before);
+    }
+    panic!("no field {label}");
+}
+
+fn retype(session: &mut Session, label: &str, text: &str) {
+    field(session, label);
+    session.type_("\x15");
+    // As a person does who has it in the clipboard.
+    session.type_(format!("\x1b[200~{text}\x1b[201~"));
+    session.wait_for(text);
+}
+
+/// Types an answer once the question takes one: what is typed ahead of it is thrown away.
+fn answer(session: &mut Session, question: &str, keys: &str, shown: &str) {
+    session.wait_for(question);
+    let begun = Instant::now();
+    until("the question's patience", || begun.elapsed().as_millis() > 300);
+    session.type_(keys);
+    session.wait("an answer", |screen| screen.contents().contains(shown));
+}
+
+/// How much there is, and how the screen is started.
+struct Day<'a> {
+    script: Option<&'a str>,
+    env: &'a [(&'a str, &'a str)],
+    /// What the status line says once all repositories are there.
+    rows: &'a str,
+    artifact: usize,
+}
+
+#[test]
+fn a_hook_fails_is_mended_and_delivers_and_the_daemon_comes_back() {
+    let day = Day { script: None, env: &[], rows: "1/1 ", artifact: 600_000 };
+    day.pass(&mut Daemon::reaching("loopback"));
+}
+
+#[test]
+#[ignore = "takes minutes, tmux and built programs"]
+fn a_day_at_full_size() {
+    let programs = std::env::var_os("FARRIER_PROGRAMS").expect("FARRIER_PROGRAMS names a directory of built programs");
+    let mut daemon = Whole::new(programs.as_ref());
+    load::load(&daemon.store(), 100_000, 100_000);
+    daemon.come_back();
+    let work = daemon.work("tmux.conf");
+    std::fs::write(work, "set -g status off\n").unwrap();
+    // Not the program that was built for tests.
+    let script = "exec tmux -f tmux.conf -L farrier new-session \"$FARRIER_PROGRAM\"";
+    let (program, place) = (daemon.farrier(), daemon.work("."));
+    let env = [("FARRIER_PROGRAM", program.to_str().unwrap()), ("TMUX_TMPDIR", place.to_str().unwrap())];
+    let day = Day { script: Some(script), env: &env, rows: "1/100 000", artifact: 300 << 20 };
+    day.pass(&mut daemon);
+}
+
+impl Day<'_> {
+    fn pass(&self, daemon: &mut dyn Service) {
+        daemon.run(&["repo", "create", "admin/demo"]).ok();
+        let (address, came) = receiver();
+        let (socket, directory) = (daemon.socket(), daemon.work("."));
+        let start = Start { socket, directory, words: &[], env: self.env, size: (80, 24), script: self.script };
+        let begun = Instant::now();
+        // For whoever wants to see it, with `--nocapture`.
+        let note = |what: &str, session: &Session| {
+            let seen = session.shown.0.lock().unwrap().parser.screen().contents();
+            println!("{:6.2} s  {what}\n{seen}\n", begun.elapsed().as_secs_f64());
+        };
+        let mut session = start.session();
+        session.wait_at("admin/demo");
+        note("the first rows", &session);
+        session.wait_for(self.rows);
+        note("all rows", &session);
+        fails_and_is_mended(daemon, &mut session, &address);
+        note("a hook made, a push, a failure, the hook mended, delivered again", &session);
+        until("the delivery", || !came.lock().unwrap().is_empty());
+        assert!(came.lock().unwrap()[0].contains("refs/heads/main"));
+        self.artifacts(daemon, &mut session);
+        note("an artifact uploaded, downloaded and deleted", &session);
+        comes_back(daemon, &mut session);
+        session.wait_for(self.rows);
+        note("the daemon gone and back", &session);
+
+        // A repository goes only by its name.
+        session.type_("2");
+        session.wait_at("admin/demo");
+        session.type_("D");
+        answer(&mut session, "admin/demo", "admin/demo\t\r", "[2 Repos]");
+        session.wait("it gone", |screen| !screen.rows(0, 80).take(22).any(|row| row.contains("admin/demo")));
+        assert_eq!(daemon.run(&["repo", "show", "admin/demo"]).code, 3);
+        note("the repository deleted", &session);
+        session.leave();
+    }
+
+    /// Downloads one, and deletes it.
+    fn artifacts(&self, daemon: &dyn Service, session: &mut Session) {
+        std::fs::write(daemon.work("raw.txt"), "hello\n".repeat(self.artifact / 6)).unwrap();
+        let farrier = daemon.farrier();
+        let upload = ["ci", "exec", "--repo", "admin/demo", "--", farrier.to_str().unwrap(), "artifact", "upload"];
+        daemon.run(&[&upload[..], &["raw.txt"]].concat()).ok();
+        std::fs::remove_file(daemon.work("raw.txt")).unwrap();
+        session.type_("2");
+        session.wait_at("admin/demo");
+        session.type_("o");
+        session.wait_for("raw.txt");
+        session.type_("jjj");
+        session.wait_at("raw.txt");
+        session.type_("d");
+        if self.artifact > 100 << 20 {
+            session.wait("how far it is", |screen| screen.rows(0, 80).any(|row| row.contains(" %")));
+        }
+        session.wait_for("saved");
+        assert_eq!(std::fs::metadata(daemon.work("raw.txt")).unwrap().len(), self.artifact as u64 / 6 * 6);
+        session.type_("D");
+        answer(session, "raw.txt", "y", "[5 Artif]");
+        // Only the list of downloads still has it.
+        session.wait("it gone", |screen| screen.rows(0, 80).filter(|row| row.contains("raw.txt")).count() == 1);
+        let listed = daemon.run(&["artifact", "list", "--repo", "admin/demo", "--json"]).json();
+        assert_eq!(listed["total_count"], 0, "{listed}");
+    }
+}
+
+/// A hook whose receiver is not there, a push, and what is to be done about it.
+fn fails_and_is_mended(daemon: &dyn Service, session: &mut Session, address: &str) {
+    session.type_("3");
+    session.wait("hooks, or none", |screen| {
+        let text = screen.contents();
+        text.contains("No hooks") || text.contains("receiver-0")
+    });
+    session.type_("n");
+    session.wait_for("New hook");
+    retype(session, "URL", "http://127.0.0.1:9/in");
+    session.type_("\x13");
+    session.wait_at("http://127.0.0.1:9/in");
+    push(daemon, "one");
+    session.type_("4");
+    session.wait("a failed delivery of a push", |screen| {
+        cursor_row(screen).is_some_and(|row| row.contains("push") && row.contains("FAIL"))
+    });
+
+    // Mended, and sent again.
+    session.type_("3");
+    session.wait_at("127.0.0.1:9");
+    session.type_("e");
+    session.wait_for("Edit hook");
+    retype(session, "URL", address);
+    session.type_("\x13");
+    session.wait_at(address);
+    session.type_("4");
+    session.wait_at("FAIL");
+    session.type_("R");
+    answer(session, "Deliver 1 again", "y", "[4 Deliv]");
+    session.wait_at("200");
+}
+
+/// The daemon goes away under the screen and comes back.
+fn comes_back(daemon: &mut dyn Service, session: &mut Session) {
+    session.type_("2");
+    session.wait_at("admin/demo");
+    daemon.go_away();
+    session.wait_for("No answer from");
+    // What is there can still be looked at.
+    session.wait_at("admin/demo");
+    session.type_("?");
+    session.wait_for("Help: Repositories");
+    session.type_("\x1b");
+    daemon.come_back();
+    session.wait_for("answers again");
+    session.wait("the link", |screen| !screen.contents().contains("No answer from"));
+    session.type_("r");
+    session.wait_at("admin/demo");
+}
