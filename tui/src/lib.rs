@@ -13,6 +13,7 @@ mod denied;
 mod endpoint;
 mod exit;
 mod output;
+mod progress;
 mod quote;
 mod transfer;
 mod ui;
@@ -60,7 +61,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             });
         }
         // Where there is no terminal, the same question has a short answer.
-        None => Command::Status,
+        None => Command::Status { watch: false },
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {

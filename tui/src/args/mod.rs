@@ -9,6 +9,7 @@ mod ci;
 mod delivery;
 mod hook;
 mod repo;
+mod task;
 
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ pub(crate) use self::{
     delivery::{Delivery, Filter, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
     repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
+    task::Task,
 };
 
 /// Manages a farrier daemon.
@@ -106,7 +108,11 @@ pub(crate) struct Format {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show how the daemon is
-    Status,
+    Status {
+        /// Show it again every second, until it is interrupted
+        #[arg(long)]
+        watch: bool,
+    },
     /// Accounts
     #[command(subcommand)]
     User(User),
@@ -133,6 +139,9 @@ pub(crate) enum Command {
     /// What webhooks were sent
     #[command(subcommand)]
     Delivery(Delivery),
+    /// Work of the daemon in the background, such as migrations
+    #[command(subcommand)]
+    Task(Task),
     /// What the daemon logs
     #[command(subcommand)]
     Log(Log),
@@ -176,6 +185,11 @@ mod tests {
             "farrier user create a --email a@b.c --admin --password-stdin",
             "farrier log show --json",
             "farrier log set info,farrierd::http=debug",
+            "farrier status --watch --jsonl",
+            "farrier task list --json",
+            "farrier task show 7",
+            "farrier task wait 7 -q",
+            "farrier task cancel 7",
             "farrier user list",
             "farrier user list text --json",
             "farrier user show a",
@@ -247,6 +261,7 @@ mod tests {
     fn what_makes_no_sense_is_usage() {
         let lines = [
             "farrier nonsense",
+            "farrier task cancel x",
             "farrier user",
             "farrier user create a",
             "farrier user edit a --admin maybe",

@@ -14,6 +14,7 @@ mod log;
 mod org;
 mod repo;
 mod status;
+mod task;
 mod token;
 mod user;
 
@@ -27,7 +28,9 @@ use crate::{
 /// Runs one command. The answer is the exit code of a command that did not fail by itself.
 pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> Result<u8, Failure> {
     match command {
-        Command::Status => status::run(&endpoint::connect(global).await?, output).await?,
+        Command::Status { watch: false } => status::run(&endpoint::connect(global).await?, output).await?,
+        Command::Status { watch: true } => status::watch(&endpoint::connect(global).await?, output).await?,
+        Command::Task(command) => task::run(command, &endpoint::connect(global).await?, output).await?,
         Command::User(command) => user::run(command, &endpoint::connect(global).await?, output).await?,
         Command::Org(command) => org::run(command, &endpoint::connect(global).await?, output).await?,
         Command::Token(command) => token::run(command, &endpoint::connect(global).await?, output).await?,

@@ -1,5 +1,7 @@
 //! `farrier status`
 
+use std::time::Duration;
+
 use farrier_common::{api::Status, client::Client};
 
 use crate::{
@@ -7,9 +9,29 @@ use crate::{
     output::{Output, fields, human_bytes},
 };
 
+/// How often a watched page is shown.
+const EVERY: Duration = Duration::from_secs(1);
+
 pub(super) async fn run(client: &Client, output: &Output) -> Result<(), Failure> {
     let status = client.status().await.map_err(Failure::call("asking for the status"))?;
     output.object(&status, &status.version, || page(&status))
+}
+
+/// Shows it every second until the reader has gone or the user interrupts. On a terminal the page stays
+/// in its place; a daemon that is away for a while does not end it there.
+pub(super) async fn watch(client: &Client, output: &Output) -> Result<(), Failure> {
+    let mut page_above = output.standing();
+    let mut seconds = tokio::time::interval(EVERY);
+    loop {
+        seconds.tick().await;
+        let asked = client.status().await.map_err(Failure::call("asking for the status"));
+        match (asked, &mut page_above) {
+            (Ok(status), None) => output.object(&status, &status.version, || page(&status) + "\n")?,
+            (Ok(status), Some(above)) => above.replace(&page(&status))?,
+            (Err(failure), None) => return Err(failure),
+            (Err(failure), Some(above)) => above.replace(&failure.report())?,
+        }
+    }
 }
 
 fn page(status: &Status) -> String {

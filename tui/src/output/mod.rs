@@ -5,6 +5,7 @@
 //! the characters that steer one.
 
 mod clean;
+mod standing;
 mod table;
 
 use std::{
@@ -15,7 +16,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-pub(crate) use self::{clean::line as clean_line, table::Table};
+pub(crate) use self::{clean::line as clean_line, standing::Standing, table::Table};
 use crate::{
     args::{Format, Global},
     exit::Failure,
@@ -81,6 +82,12 @@ impl Output {
     /// Writes text for people. Its lines are the program's, what they hold may be the daemon's.
     pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
         if self.stdout_is_terminal { write(&clean::lines(text)) } else { write(text) }
+    }
+
+    /// A page for people that stays in its place; none where there is no terminal, or none are wanted.
+    pub(crate) fn standing(&self) -> Option<Standing> {
+        let for_people = !(self.format.json || self.format.jsonl || self.format.quiet);
+        (self.stdout_is_terminal && for_people).then(Standing::default)
     }
 
     /// Writes a message to stderr. Messages may get lost, results may not.

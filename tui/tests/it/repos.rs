@@ -15,13 +15,18 @@ fn git(daemon: &Daemon, words: &[&str]) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
-/// A daemon with `admin/demo`: two branches, a branch with a slash and two tags were pushed to it.
-fn demo() -> Daemon {
-    let daemon = Daemon::start();
-    daemon.farrier(&["repo", "create", "admin/demo"]).ok();
+/// The daemon's address for git.
+fn tcp(daemon: &Daemon) -> String {
     let status = daemon.farrier(&["status", "--json"]).json();
     let listeners = status["listeners"].as_array().unwrap();
-    let tcp = listeners.iter().find(|one| one["kind"] == "tcp").unwrap()["address"].as_str().unwrap().to_owned();
+    listeners.iter().find(|one| one["kind"] == "tcp").unwrap()["address"].as_str().unwrap().to_owned()
+}
+
+/// A daemon with `admin/demo`: two branches, one with a slash in its name, and two tags were pushed to it.
+fn demo() -> Daemon {
+    let daemon = Daemon::reaching("loopback");
+    daemon.farrier(&["repo", "create", "admin/demo"]).ok();
+    let tcp = tcp(&daemon);
     let token = ["token", "create", "--user", "admin", "--name", "git", "--scopes", "all"];
     let token = daemon.farrier(&token).ok().stdout;
     git(&daemon, &["init", "-q", "-b", "main", "one"]);
@@ -97,4 +102,58 @@ fn branches_are_listed_and_the_default_one_is_marked() {
     let marked: Vec<&str> = table.lines().filter(|line| line.starts_with('*')).collect();
     assert!(marked.len() == 1 && marked[0].ends_with("  main"), "{table}");
     assert_eq!(daemon.farrier(&["repo", "branches", "admin/none"]).code, 3);
+}
+
+#[test]
+fn a_migration_is_waited_for() {
+    let daemon = demo();
+    let source = format!("http://{}/admin/demo.git", tcp(&daemon));
+    let made = daemon.farrier(&["repo", "migrate", &source, "admin/copy", "--wait", "--json"]).json();
+    assert_eq!((&made["farrier_migration"]["state"], &made["empty"]), (&"done".into(), &false.into()));
+    let task = daemon.farrier(&["task", "show", &made["id"].to_string()]).ok().stdout;
+    assert!(task.contains("state       done\n") && task.contains("phase       connecting, "), "{task}");
+    daemon.farrier(&["task", "wait", &made["id"].to_string()]).ok();
+
+    let missing = source.replace("demo", "none");
+    let failed = daemon.farrier(&["repo", "migrate", &missing, "admin/other", "--wait"]);
+    assert!(failed.code == 1 && failed.stderr.starts_with("farrier: migrating admin/other: "), "{failed:?}");
+    let listed = daemon.farrier(&["task", "list"]).ok().stdout;
+    let states: Vec<&str> = listed.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert_eq!(states, ["failed", "done"], "{listed}");
+}
+
+#[test]
+fn a_task_is_watched_and_ended_from_the_shell() {
+    let daemon = Daemon::reaching("loopback");
+    // Connections are taken by the kernel, and nobody ever answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let source = format!("http://{}/x.git", silent.local_addr().unwrap());
+    let begun = daemon.farrier(&["repo", "migrate", &source, "admin/copy", "--json"]).json();
+    let id = begun["id"].to_string();
+    assert_eq!(daemon.farrier(&["task", "list", "-q"]).ok().stdout, format!("{id}\n"));
+    let task = daemon.farrier(&["task", "show", &id, "--json"]).json();
+    assert_eq!((&task["state"], &task["repository"]), (&"running".into(), &"admin/copy".into()));
+    assert_eq!(daemon.farrier(&["task", "cancel", &id]).ok().stdout, format!("cancelling task {id}, admin/copy\n"));
+    let waited = daemon.farrier(&["task", "wait", &id]);
+    assert_eq!((waited.code, waited.stderr.as_str()), (1, "farrier: migrating admin/copy was cancelled\n"));
+    assert_eq!(daemon.farrier(&["task", "cancel", &id]).code, 5, "it has ended");
+    assert_eq!(daemon.farrier(&["repo", "show", "admin/copy"]).code, 3);
+    assert_eq!(daemon.farrier(&["task", "show", "999"]).code, 3);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "somebody reads a little and leaves")]
+fn a_watched_status_is_a_document_a_second_and_ends_with_its_reader() {
+    let daemon = Daemon::start();
+    let mut program = crate::program::program(&daemon.work("."));
+    program.env("FARRIER_SOCKET", daemon.socket()).args(["status", "--watch", "--jsonl"]);
+    let mut child = program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    for _ in 0..2 {
+        let status: serde_json::Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+        assert_eq!((&status["schema"], &status["identity"]), (&1.into(), &"admin".into()));
+    }
+    drop(lines);
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
 }

@@ -15,7 +15,7 @@ use crate::program::{Ran, finish, program, shell};
 pub(crate) struct Daemon {
     dir: tempfile::TempDir,
     running: Option<(CancellationToken, JoinHandle<()>)>,
-    /// Where hooks may lead.
+    /// Where hooks may lead, and migrations.
     hosts: &'static str,
 }
 
@@ -41,6 +41,7 @@ impl Daemon {
         config.socket.path = self.socket();
         config.artifacts.reserve_bytes = 0;
         config.webhook.allowed_hosts = self.hosts.into();
+        config.migration.allowed_hosts = self.hosts.into();
         let stop = CancellationToken::new();
         let (ready, started) = mpsc::channel();
         let stopping = stop.clone();

@@ -1,14 +1,17 @@
 //! `farrier repo migrate`
 
-use std::time::Duration;
-
-use farrier_common::{api::MigrateRepository, client::Client};
+use farrier_common::{
+    api::{MigrateRepository, Repository},
+    client::Client,
+};
 
 use super::show;
-use crate::{args::MigrateRepo, commands::user::read_secret, exit::Failure, output::Output};
-
-/// How often a migration is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
+use crate::{
+    args::MigrateRepo,
+    commands::{task, user::read_secret},
+    exit::Failure,
+    output::Output,
+};
 
 pub(super) async fn run(args: MigrateRepo, client: &Client, output: &Output) -> Result<(), Failure> {
     let secret = if args.password_stdin { read_secret("--password-stdin").await? } else { String::new() };
@@ -27,15 +30,11 @@ pub(super) async fn run(args: MigrateRepo, client: &Client, output: &Output) -> 
     };
     let doing = format!("migrating {}", args.repo);
     let mut repo = client.migrate_repository(&wanted).await.map_err(Failure::call(doing.as_str()))?;
-    if args.wait {
-        let bar = output.progress(&doing, None);
-        while let Some(going) = repo.farrier_migration.as_ref().filter(|going| going.state == "running") {
-            bar.set_message(format!("{doing}: {} {} objects", going.phase, going.objects_received));
-            bar.set_position(u64::try_from(going.bytes_received).unwrap_or_default());
-            tokio::time::sleep(LOOK_EVERY).await;
-            repo = client.repository(&args.repo).await.map_err(Failure::call(doing.as_str()))?;
-        }
-        bar.finish_and_clear();
+    let state = |repo: &Repository| repo.farrier_migration.as_ref().map(|going| going.state.clone());
+    if args.wait && state(&repo).as_deref() == Some("running") {
+        // The task of a migration has its repository's number.
+        task::follow(client, repo.id, output).await?;
+        repo = client.repository(&args.repo).await.map_err(Failure::call(doing.as_str()))?;
     }
     if let Some(failed) = repo.farrier_migration.as_ref().filter(|going| going.state == "failed") {
         return Err(Failure::Other(format!("{doing}: {}", failed.error)));

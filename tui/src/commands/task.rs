@@ -1,0 +1,104 @@
+//! `farrier task …`
+
+use std::time::Duration;
+
+use farrier_common::{api::BackgroundTask, client::Client};
+use serde::Serialize;
+
+use super::list;
+use crate::{
+    args::Task,
+    exit::Failure,
+    output::{Output, Table, fields, human_bytes},
+    progress,
+};
+
+/// How often a task is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+#[derive(Serialize)]
+struct Tasks {
+    total_count: usize,
+    tasks: Vec<BackgroundTask>,
+}
+
+pub(super) async fn run(command: Task, client: &Client, output: &Output) -> Result<(), Failure> {
+    match command {
+        Task::List => {
+            let all = client.tasks().await.map_err(Failure::call("listing tasks"))?;
+            list::show(output, all, |task| task.id, table, |total_count, tasks| Tasks { total_count, tasks })
+        }
+        Task::Show { id } => show(&client.task(id).await.map_err(Failure::call(asking(id)))?, output),
+        Task::Wait { id } => show(&follow(client, id, output).await?, output),
+        Task::Cancel { id } => {
+            let task = client.cancel_task(id).await.map_err(Failure::call(format!("cancelling task {id}")))?;
+            output.object(&task, &id.to_string(), || format!("cancelling task {id}, {}", task.repository))
+        }
+    }
+}
+
+fn asking(id: i64) -> String {
+    format!("asking for task {id}")
+}
+
+fn show(task: &BackgroundTask, output: &Output) -> Result<(), Failure> {
+    output.object(task, &task.id.to_string(), || page(task))
+}
+
+/// Waits for the end of a task and says meanwhile how far it is. Only a good end is no failure.
+pub(super) async fn follow(client: &Client, id: i64, output: &Output) -> Result<BackgroundTask, Failure> {
+    let mut task = client.task(id).await.map_err(Failure::call(asking(id)))?;
+    let bar = output.progress(&task.repository, None);
+    while task.is_running() {
+        bar.set_message(format!("{}: {}", task.repository, far(&task)));
+        bar.set_position(u64::try_from(task.bytes).unwrap_or_default());
+        tokio::time::sleep(LOOK_EVERY).await;
+        task = client.task(id).await.map_err(Failure::call(asking(id)))?;
+    }
+    bar.finish_and_clear();
+    match task.state.as_str() {
+        "done" => Ok(task),
+        "failed" => Err(Failure::Other(format!("migrating {}: {}", task.repository, task.error))),
+        state => Err(Failure::Other(format!("migrating {} was {state}", task.repository))),
+    }
+}
+
+/// What is being done and how far it is: `Receiving objects 56 %, 412 of 733`.
+fn far(task: &BackgroundTask) -> String {
+    match progress::percent(task) {
+        Some(percent) => format!("{} {percent} %, {} of {}", task.phase, task.done, task.total),
+        None => task.phase.clone(),
+    }
+}
+
+fn table(all: &[BackgroundTask]) -> String {
+    let mut table = Table::new(["ID", "KIND", "STATE", "BEGAN", "REPOSITORY", "NOW"]);
+    for task in all {
+        let (kind, state, began) = (task.kind.clone(), task.state.clone(), task.began_at.clone());
+        let now = if task.is_running() { far(task) } else { task.error.clone() };
+        table.row([task.id.to_string(), kind, state, began, task.repository.clone(), now]);
+    }
+    table.render()
+}
+
+fn page(task: &BackgroundTask) -> String {
+    let left = progress::seconds_left(task).map(progress::eta).unwrap_or_default();
+    let speed = progress::rate(task).map(|rate| format!("{}/s", human_bytes(rate))).unwrap_or_default();
+    let mut lines = vec![
+        ("task", format!("{} ({})", task.id, task.kind)),
+        ("repository", task.repository.clone()),
+        ("state", task.state.clone()),
+        ("now", far(task)),
+        ("left", left),
+        ("bytes", human_bytes(task.bytes)),
+        ("speed", speed),
+        ("began", task.began_at.clone()),
+        ("ended", task.ended_at.clone().unwrap_or_default()),
+        ("took", progress::took(task.millis)),
+        ("error", task.error.clone()),
+    ];
+    lines.extend(
+        task.phases.iter().map(|phase| ("phase", format!("{}, {}", phase.name, progress::took(phase.took_millis)))),
+    );
+    fields(&lines)
+}

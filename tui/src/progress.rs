@@ -1,0 +1,59 @@
+//! How far background work is, in numbers that people want: shares, rates and what is left.
+
+use farrier_common::api::BackgroundTask;
+
+/// Before that nothing can be said about the rest.
+const SURE_AFTER_MILLIS: i64 = 2_000;
+
+/// Whole percents of the present phase, where git counts.
+pub(crate) fn percent(task: &BackgroundTask) -> Option<i64> {
+    (task.total > 0).then(|| task.done.clamp(0, task.total).saturating_mul(100) / task.total)
+}
+
+/// Bytes a second while objects come.
+pub(crate) fn rate(task: &BackgroundTask) -> Option<i64> {
+    let sure = task.phase_millis >= SURE_AFTER_MILLIS && task.phase.ends_with("objects") && task.total > 0;
+    (sure && task.bytes > 0).then(|| task.bytes.saturating_mul(1_000) / task.phase_millis)
+}
+
+/// Seconds until the present phase is over, if it goes on as it went.
+pub(crate) fn seconds_left(task: &BackgroundTask) -> Option<i64> {
+    let sure = task.phase_millis >= SURE_AFTER_MILLIS && task.done > 0 && task.total > task.done;
+    sure.then(|| task.phase_millis.saturating_mul(task.total - task.done) / task.done / 1_000)
+}
+
+/// `ETA 01:10`
+pub(crate) fn eta(seconds: i64) -> String {
+    format!("ETA {:02}:{:02}", seconds / 60, seconds % 60)
+}
+
+/// `0.4 s`, `1 min 5 s`
+pub(crate) fn took(millis: i64) -> String {
+    match millis.max(0) {
+        short @ ..60_000 => format!("{}.{} s", short / 1_000, short % 1_000 / 100),
+        long => format!("{} min {} s", long / 60_000, long % 60_000 / 1_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_guessed_only_once_it_can_be() {
+        let mut task = BackgroundTask {
+            phase: "Receiving objects".into(),
+            done: 25,
+            total: 100,
+            bytes: 6 << 20,
+            phase_millis: 1_000,
+            ..BackgroundTask::default()
+        };
+        assert_eq!((percent(&task), rate(&task), seconds_left(&task)), (Some(25), None, None));
+        task.phase_millis = 3_000;
+        assert_eq!((rate(&task), seconds_left(&task)), (Some(2 << 20), Some(9)));
+        (task.phase, task.done, task.total) = ("connecting".into(), 0, 0);
+        assert_eq!((percent(&task), rate(&task), seconds_left(&task)), (None, None, None));
+        assert_eq!((eta(70), took(420), took(65_000)), ("ETA 01:10".into(), "0.4 s".into(), "1 min 5 s".into()));
+    }
+}
