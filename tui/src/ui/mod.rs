@@ -15,6 +15,7 @@ mod list;
 mod memory;
 mod net;
 mod pace;
+mod pager;
 mod repo;
 mod run;
 mod screens;

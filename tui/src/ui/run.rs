@@ -20,6 +20,7 @@ use super::{
     memory::{self, Memory},
     net,
     pace::Pace,
+    pager,
     settings::{Clipboard, Settings},
     starter::Starter,
     term, view,
@@ -36,7 +37,8 @@ type Screen = Terminal<term::Wire<std::fs::File>>;
 pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> io::Result<ExitCode> {
     let (sender, inbox) = channel();
     let _held = term::Held::take()?;
-    let orders = threads(global, &sender)?;
+    let (mut rest, bed) = term::rest()?;
+    let orders = threads(global, &sender, bed)?;
     let wire = term::Wire::new(term::stream()?, term::size).in_sync(settings.sync);
     let mut terminal = Terminal::new(wire)?;
     let manners = Manners { clipboard: settings.clipboard, bell: settings.bell, title: settings.title };
@@ -67,6 +69,10 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> 
                     // What is not remembered is set again with a key or two.
                     let _ = memory.as_deref().map(|path| app.memory().save(path));
                     return Ok(ExitCode::from(code));
+                }
+                Effect::Page(text) => {
+                    let shown = page(&mut terminal, &mut rest, &text)?;
+                    todo.extend(app.update(Msg::Paged(shown), begun.elapsed(), clock::now()));
                 }
                 Effect::Suspend => kept.extend(suspend(&mut terminal, &inbox)?),
                 other => carry_out(other, manners, &orders, &mut terminal)?,
@@ -144,7 +150,7 @@ fn carry_out(
         Effect::Mouse(on) => term::mouse(on)?,
         Effect::Bell if manners.bell => term::bell()?,
         Effect::Repaint => repaint(terminal)?,
-        Effect::Bell | Effect::Suspend | Effect::Quit(_) => {}
+        Effect::Bell | Effect::Page(_) | Effect::Suspend | Effect::Quit(_) => {}
     }
     Ok(())
 }
@@ -167,12 +173,22 @@ fn suspend(terminal: &mut Screen, inbox: &Receiver<Msg>) -> io::Result<Vec<Msg>>
     Ok(kept)
 }
 
+/// Lets the user's pager show a text on this terminal. Answers whether it could.
+fn page(terminal: &mut Screen, rest: &mut term::Rest, text: &str) -> io::Result<Result<(), String>> {
+    term::give();
+    // Keys that interrupt are the pager's as long as it has the terminal.
+    let shown = rest.during(|| net::undisturbed(|| pager::show(&pager::command(variable), text)))?;
+    term::take()?;
+    repaint(terminal)?;
+    Ok(shown)
+}
+
 fn repaint(terminal: &mut Screen) -> io::Result<()> {
     terminal.clear()
 }
 
 /// Starts what runs beside the loop. None of it outlives the process, and nothing waits for it.
-fn threads(global: &Global, sender: &Sender<Msg>) -> io::Result<UnboundedSender<net::Order>> {
+fn threads(global: &Global, sender: &Sender<Msg>, bed: term::Bed) -> io::Result<UnboundedSender<net::Order>> {
     let (orders, wanted) = tokio::sync::mpsc::unbounded_channel();
     let (global, tell) = (global.clone(), sender.clone());
     spawn("network", move || {
@@ -191,7 +207,7 @@ fn threads(global: &Global, sender: &Sender<Msg>) -> io::Result<UnboundedSender<
     let patience = patience(variable);
     let tell = sender.clone();
     spawn("input", move || {
-        let _ = term::listen(patience, |said| {
+        let _ = term::listen(patience, bed, |said| {
             let msg = match said {
                 term::Said::Key(key) => Msg::Key(key),
                 term::Said::Paste(text) => Msg::Paste(text),

@@ -143,6 +143,8 @@ pub(crate) enum Cmd {
     Inspect(u64, String),
     /// Speak to another daemon, or as somebody else.
     Turn(Turn),
+    /// Show a text in the user's pager.
+    Page(String),
     /// Put a text where it can be pasted from; the second says what it is.
     Copy(String, String),
 }

@@ -34,6 +34,8 @@ pub(crate) enum Msg {
     Key(Key),
     Paste(String),
     Mouse(Mouse),
+    /// The pager was left, or could not be shown.
+    Paged(Result<(), String>),
     /// The line to the terminal has become slow, or fast again.
     Slow(bool),
     /// Something is wrong that was found before the first picture.
@@ -57,6 +59,8 @@ pub(crate) enum Effect {
     Cancel(Ticket),
     Turn(Turn),
     Copy(String),
+    /// Give the terminal to the user's pager, with a text.
+    Page(String),
     /// Let the terminal tell of the mouse, or not.
     Mouse(bool),
     Bell,
@@ -173,6 +177,12 @@ impl App {
             Msg::Key(key) => self.key(key),
             Msg::Paste(text) => self.paste(&text),
             Msg::Mouse(mouse) => self.mouse(mouse),
+            Msg::Paged(shown) => {
+                if let Err(why) = shown {
+                    self.say(Tone::Error, why);
+                }
+                self.refresh();
+            }
             Msg::Slow(slow) => self.world.slow = slow,
             Msg::Warning(text) => self.say(Tone::Error, text),
             Msg::Resized(size) => {
@@ -242,6 +252,7 @@ impl App {
                 Cmd::Undo(cmd) => self.undo = Some((self.world.now, *cmd)),
                 Cmd::Inspect(hook, id) => self.show_deliveries(|screen, env| screen.inspect(hook, id, env)),
                 Cmd::Turn(turn) => self.turn(turn),
+                Cmd::Page(text) => self.effects.push(Effect::Page(text)),
                 Cmd::Copy(text, what) => {
                     self.say(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));
                     self.effects.push(Effect::Copy(text));

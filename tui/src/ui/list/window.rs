@@ -6,6 +6,10 @@
 use std::collections::HashSet;
 
 use super::{List, Row};
+use crate::ui::{words, world::World};
+
+/// From so many columns on there is room for a few more words.
+const ROOMY: u16 = 110;
 
 /// Where a list stood before its rows changed.
 #[derive(Debug)]
@@ -34,9 +38,12 @@ impl<T: Row> List<T> {
         top
     }
 
-    /// Rows that came above the window and were not looked at.
-    pub(crate) fn above(&self) -> usize {
-        self.above.get()
+    /// How many rows came above the window and were not looked at.
+    pub(crate) fn news(&self, world: &World) -> Option<String> {
+        let above = self.above.get();
+        let many = words::count(i64::try_from(above).unwrap_or(i64::MAX));
+        let how = if world.size.width < ROOMY { "" } else { " above - g" };
+        (above > 0).then(|| format!("^ {many} new{how}"))
     }
 
     pub(super) fn stand(&self) -> Stand<T> {

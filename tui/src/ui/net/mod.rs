@@ -14,7 +14,12 @@ mod hooks;
 mod inside;
 mod lane;
 
-use std::{collections::HashMap, path::PathBuf, time::Duration};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use farrier_common::client::{ClientError, Token};
 use futures_util::{
@@ -189,6 +194,28 @@ async fn requests(
     }
 }
 
+/// Another program has the terminal, and with it the keys that interrupt: until then, as far as known.
+static ELSEWHERE: Mutex<Option<Instant>> = Mutex::new(None);
+/// A key that ended the other program is heard here a little later.
+const LATE: Duration = Duration::from_millis(200);
+/// No program is read in for so long.
+const LONG: Duration = Duration::from_secs(100 * 86_400);
+
+/// Does `work`, during which interrupting is not meant for this program.
+pub(crate) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
+    let elsewhere =
+        |time: Duration| *ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + time);
+    elsewhere(LONG);
+    let done = work();
+    elsewhere(LATE);
+    done
+}
+
+/// Whether keys that interrupt are meant for another program.
+fn is_elsewhere() -> bool {
+    ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|until| Instant::now() < until)
+}
+
 /// Tells of signals. After one that ends the program the end comes in any case, whether or not the
 /// screen can still be written to.
 async fn signals(tell: impl Fn(Told) -> bool) -> std::io::Result<()> {
@@ -200,6 +227,10 @@ async fn signals(tell: impl Fn(Told) -> bool) -> std::io::Result<()> {
         tokio::select! {
             ended = ends.next() => {
                 let number = u8::try_from(ended.as_raw()).unwrap_or_default();
+                let by_key = ended == rustix::process::Signal::INT || ended == rustix::process::Signal::QUIT;
+                if by_key && is_elsewhere() {
+                    continue;
+                }
                 if ended == rustix::process::Signal::HUP {
                     super::gone(number);
                 }

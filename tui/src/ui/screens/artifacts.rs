@@ -353,8 +353,8 @@ impl Screen for Artifacts {
         ids.iter().find(|id| self.tree.has_all() && !is_there(id)).map(|id| format!("artifact {id}"))
     }
 
-    fn above(&self) -> usize {
-        if self.of.is_some() { self.tree.list.above() } else { self.places.list.above() }
+    fn aside(&self, world: &World) -> Option<String> {
+        if self.of.is_some() { self.tree.list.news(world) } else { self.places.list.news(world) }
     }
 
     fn standing(&self, _: &World) -> String {

@@ -254,6 +254,11 @@ impl Screen for Deliveries {
             Action::ChooseEvent => self.offer_events(env),
             Action::Copy => self.copy(env),
             Action::NextItem | Action::PreviousItem => self.step(action, env),
+            Action::Pager => {
+                if let Some(text) = self.inspector.paged(&env.world.clock) {
+                    env.want(Cmd::Page(text));
+                }
+            }
             Action::Back if self.reading => {
                 if !self.inspector.forget_search() {
                     self.reading = false;
@@ -345,8 +350,8 @@ impl Screen for Deliveries {
         }
     }
 
-    fn above(&self) -> usize {
-        if self.reading { 0 } else { self.rows.list.above() }
+    fn aside(&self, world: &World) -> Option<String> {
+        if self.reading { self.inspector.next_try(&world.clock) } else { self.rows.list.news(world) }
     }
 
     fn standing(&self, world: &World) -> String {

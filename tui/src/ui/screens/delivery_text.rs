@@ -7,7 +7,7 @@ use farrier_common::api::DeliveryDetail;
 use super::delivery_rows;
 use crate::{
     quote,
-    ui::{times::Clock, view::Role},
+    ui::{times::Clock, view::Role, words},
 };
 
 pub(super) type Lines = Vec<(Role, String)>;
@@ -47,15 +47,31 @@ fn headers(lines: &mut Lines, headers: &std::collections::BTreeMap<String, Strin
     lines.extend(headers.iter().map(|(name, value)| (Role::Text, format!("{name}: {value}"))));
 }
 
+/// How bodies are shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Body {
+    pub(super) as_hex: bool,
+    pub(super) wraps: bool,
+}
+
+impl Body {
+    /// `-- body 1 214 bytes, text, wrap off --`
+    fn head(self, bytes: usize) -> (Role, String) {
+        let bytes = words::count(i64::try_from(bytes).unwrap_or(i64::MAX));
+        let (form, wrap) = (if self.as_hex { "bytes" } else { "text" }, if self.wraps { "on" } else { "off" });
+        (Role::Muted, format!("── body {bytes} bytes, as {form}, wrap {wrap} ──"))
+    }
+}
+
 /// What the daemon shows of a request; its secrets are masked by it.
-pub(super) fn request(detail: &DeliveryDetail, as_hex: bool) -> Lines {
+pub(super) fn request(detail: &DeliveryDetail, form: Body) -> Lines {
     let mut lines = vec![(Role::Title, format!("POST {}", detail.url))];
     headers(&mut lines, &detail.request.headers);
-    lines.push((Role::Text, String::new()));
     if detail.request.payload.is_null() {
         lines.push((Role::Muted, "the payload is forgotten, or too large to be shown".to_owned()));
     } else {
-        shown(&mut lines, &body(detail), as_hex);
+        lines.push(form.head(detail.request.payload.to_string().len()));
+        shown(&mut lines, &body(detail), form);
     }
     lines
 }
@@ -66,15 +82,15 @@ pub(super) fn body(detail: &DeliveryDetail) -> String {
 }
 
 /// What came back.
-pub(super) fn response(detail: &DeliveryDetail, as_hex: bool) -> Lines {
+pub(super) fn response(detail: &DeliveryDetail, form: Body) -> Lines {
     if detail.delivery.status_code == 0 {
         return vec![(Role::Muted, "no answer came".to_owned())];
     }
     let code = delivery_rows::code(&detail.delivery);
     let mut lines = vec![(code.role, format!("HTTP {}", code.text))];
     headers(&mut lines, &detail.response.headers);
-    lines.push((Role::Text, String::new()));
-    shown(&mut lines, &detail.response.payload, as_hex);
+    lines.push(form.head(detail.response.payload.len()));
+    shown(&mut lines, &detail.response.payload, form);
     if detail.response.truncated {
         lines.push((Role::Muted, "… the answer was longer".to_owned()));
     }
@@ -106,8 +122,8 @@ pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
 }
 
 /// A body as text, or as its bytes.
-fn shown(lines: &mut Lines, body: &str, as_hex: bool) {
-    if as_hex {
+fn shown(lines: &mut Lines, body: &str, form: Body) {
+    if form.as_hex {
         lines.extend(hex_lines(body.as_bytes()).map(|line| (Role::Text, line)));
     } else {
         lines.extend(body.lines().map(|line| (Role::Text, line.replace('\t', "    "))));

@@ -344,8 +344,8 @@ impl Screen for Hooks {
         is_gone.then(|| format!("hook {id}"))
     }
 
-    fn above(&self) -> usize {
-        self.feed.list.above()
+    fn aside(&self, world: &World) -> Option<String> {
+        self.feed.list.news(world)
     }
 
     fn standing(&self, _: &World) -> String {

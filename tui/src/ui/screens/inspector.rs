@@ -11,12 +11,15 @@ use ratatui::{
 
 use super::{
     delivery_rows,
-    delivery_text::{Lines, request, response, summary, tries},
+    delivery_text::{self, Body, Lines},
 };
-use crate::ui::{
-    keymap::Action,
-    times::Clock,
-    view::{Role, rule, text, width, wrapped},
+use crate::{
+    output::clean_line,
+    ui::{
+        keymap::Action,
+        times::Clock,
+        view::{Role, fit_left, rule, text, width, wrapped},
+    },
 };
 
 /// What of it is shown.
@@ -45,6 +48,12 @@ impl Inspector {
             self.top = 0;
         }
         self.detail = Some(detail);
+    }
+
+    /// When it is tried again by itself, in words.
+    pub(super) fn next_try(&self, clock: &Clock) -> Option<String> {
+        let next = self.detail.as_ref()?.delivery.next_attempt_at.as_ref()?;
+        Some(format!("next try {} - R now", clock.time(next)))
     }
 
     /// Looks for a text in the part that is shown.
@@ -120,12 +129,7 @@ impl Inspector {
 
     fn lines(&self, room: u16, clock: &Clock) -> Lines {
         let Some(detail) = &self.detail else { return Vec::new() };
-        let lines = match self.part {
-            0 => summary(detail, clock),
-            1 => request(detail, self.as_hex),
-            2 => response(detail, self.as_hex),
-            _ => tries(detail, clock),
-        };
+        let lines = self.part(detail, clock);
         if self.no_wrap {
             return lines;
         }
@@ -134,6 +138,37 @@ impl Inspector {
             parts.into_iter().map(move |part| (role, part))
         });
         broken.collect()
+    }
+
+    /// What is read in a pager: the body of the part that is shown, or else its lines.
+    pub(super) fn paged(&self, clock: &Clock) -> Option<String> {
+        let detail = self.detail.as_ref()?;
+        let body = match self.part {
+            1 => delivery_text::body(detail),
+            2 => detail.response.payload.clone(),
+            _ => String::new(),
+        };
+        let lines: Vec<String> = if body.is_empty() || self.as_hex {
+            self.part(detail, clock).into_iter().map(|(_, line)| line).collect()
+        } else {
+            body.lines().map(str::to_owned).collect()
+        };
+        // Whoever sends it does not steer the terminal, whatever the pager lets through.
+        Some(lines.iter().map(|line| clean_line(&line.replace('\t', "    ")).into_owned() + "\n").collect())
+    }
+
+    /// The lines of the part that is shown, as long as they are.
+    fn part(&self, detail: &DeliveryDetail, clock: &Clock) -> Lines {
+        match self.part {
+            0 => delivery_text::summary(detail, clock),
+            1 => delivery_text::request(detail, self.body()),
+            2 => delivery_text::response(detail, self.body()),
+            _ => delivery_text::tries(detail, clock),
+        }
+    }
+
+    fn body(&self) -> Body {
+        Body { as_hex: self.as_hex, wraps: !self.no_wrap }
     }
 
     /// `line 5/41   2 of 7 with error`
@@ -168,6 +203,15 @@ impl Inspector {
             let used = text(buf, at, &label, if active && focused { Role::Selected } else { Role::Text }) + 1;
             at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
         }
+        let answer = format!(
+            "{} in {} ms  try {}",
+            delivery_rows::code(delivery).text,
+            delivery_rows::millis(delivery.duration),
+            delivery.attempts
+        );
+        if at.width > width(&answer) {
+            fit_left(buf, row(1), &answer, delivery_rows::code(delivery).role);
+        }
         rule(buf, row(2), "");
         let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
         self.room.set((below.width, below.height));
@@ -182,11 +226,11 @@ impl Inspector {
 
     /// Shows where in a line it is what is looked for.
     fn underline(&self, line: &str, area: Rect, buf: &mut Buffer) {
-        if self.search.is_empty() || !line.is_ascii() || !self.search.is_ascii() {
+        let (small, wanted) = (line.to_lowercase(), self.search.to_lowercase());
+        if self.search.is_empty() || small.len() != line.len() {
             // Where small letters are longer than capitals, places cannot be compared.
             return;
         }
-        let (small, wanted) = (line.to_ascii_lowercase(), self.search.to_ascii_lowercase());
         for (at, found) in small.match_indices(&wanted) {
             let begin = width(&line[..at]);
             let place = Rect { x: area.x.saturating_add(begin), width: width(found), ..area }.intersection(area);

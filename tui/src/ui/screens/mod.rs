@@ -178,9 +178,9 @@ pub(crate) trait Screen: Debug {
         None
     }
 
-    /// How many rows came above those that are to be seen, and were not looked at.
-    fn above(&self) -> usize {
-        0
+    /// What stands at the right of the status line while nothing is said there.
+    fn aside(&self, _world: &World) -> Option<String> {
+        None
     }
 
     /// The left half of the status line.

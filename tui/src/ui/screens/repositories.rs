@@ -375,8 +375,8 @@ impl Screen for Repositories {
         }
     }
 
-    fn above(&self) -> usize {
-        if self.on_branches() { self.branches.list.above() } else { self.repos.list.above() }
+    fn aside(&self, world: &World) -> Option<String> {
+        if self.on_branches() { self.branches.list.news(world) } else { self.repos.list.news(world) }
     }
 
     fn standing(&self, world: &World) -> String {

@@ -4,7 +4,11 @@
 //! of an escape byte: over a network the one of an arrow key may arrive alone and must not count as
 //! Escape.
 
-use std::{io, time::Duration};
+use std::{
+    io::{self, PipeReader, PipeWriter, Read as _, Write as _},
+    sync::mpsc::{Receiver, Sender, channel},
+    time::Duration,
+};
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -22,18 +26,72 @@ pub(crate) enum Said {
     Mouse(Mouse),
 }
 
+/// Lets the reading thread rest while another program reads from the terminal.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    ask: PipeWriter,
+    resting: Receiver<()>,
+    go_on: Sender<()>,
+}
+
+/// The reading thread's side of [`Rest`].
+#[derive(Debug)]
+pub(crate) struct Bed {
+    asked: PipeReader,
+    resting: Sender<()>,
+    go_on: Receiver<()>,
+}
+
+/// Both sides.
+pub(crate) fn rest() -> io::Result<(Rest, Bed)> {
+    let (asked, ask) = io::pipe()?;
+    let (lies, resting) = channel();
+    let (go_on, woken) = channel();
+    Ok((Rest { ask, resting, go_on }, Bed { asked, resting: lies, go_on: woken }))
+}
+
+impl Rest {
+    /// Does `work` while nobody reads here.
+    pub(crate) fn during<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
+        self.ask.write_all(b".")?;
+        // A thread that has ended reads nothing either.
+        let _ = self.resting.recv();
+        let done = work();
+        let _ = self.go_on.send(());
+        Ok(done)
+    }
+}
+
+impl Bed {
+    /// Rests until it is over.
+    fn lie(&mut self) -> io::Result<()> {
+        self.asked.read_exact(&mut [0])?;
+        let _ = self.resting.send(());
+        let _ = self.go_on.recv();
+        Ok(())
+    }
+}
+
 /// Reads until the terminal is gone or nobody listens. `patience` is how long an escape byte waits for
 /// what may belong to it.
-pub(crate) fn listen(patience: Duration, mut tell: impl FnMut(Said) -> bool) -> io::Result<()> {
+pub(crate) fn listen(patience: Duration, mut bed: Bed, mut tell: impl FnMut(Said) -> bool) -> io::Result<()> {
     let stdin = rustix::stdio::stdin();
     let mut decoder = Decoder::default();
     let mut bytes = [0; 4096];
     loop {
         let wait = decoder.waits(patience).map(Timespec::try_from).transpose().map_err(io::Error::other)?;
-        let ready = match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], wait.as_ref()) {
-            Err(Errno::INTR) => continue,
-            ready => ready? > 0,
-        };
+        let mut both = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&bed.asked, PollFlags::IN)];
+        if let Err(error) = poll(&mut both, wait.as_ref()) {
+            if error == Errno::INTR {
+                continue;
+            }
+            return Err(error.into());
+        }
+        let (ready, asked) = (!both[0].revents().is_empty(), !both[1].revents().is_empty());
+        if asked {
+            bed.lie()?;
+            continue;
+        }
         let said = if ready {
             match read(stdin, &mut bytes) {
                 // What watches for hang-ups ends the program.

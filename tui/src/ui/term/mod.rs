@@ -27,7 +27,7 @@ use ratatui::layout::Size;
 
 pub(crate) use self::{
     backend::Wire,
-    input::{Said, listen},
+    input::{Bed, Rest, Said, listen, rest},
     watch::hang_up,
 };
 

@@ -18,15 +18,12 @@ use super::{
     layer::Layer,
     net::Kind,
     screens::ScreenId,
-    words,
     world::{Link, Tone, World},
 };
 
 /// Below this nothing useful fits.
 const WIDTH_MIN: u16 = 40;
 const HEIGHT_MIN: u16 = 10;
-/// From here on there is room for a few more words.
-const ROOMY: u16 = 110;
 
 /// Draws everything. Answers where the cursor is, if somebody types.
 pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
@@ -140,9 +137,7 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
         let room = area.width.saturating_sub(area.width / 3);
         let shown = fit(notice, room);
         right = area.width - fit_left(buf, area, &shown, role).min(area.width);
-    } else if app.screen().above() > 0 {
-        let many = words::count(i64::try_from(app.screen().above()).unwrap_or(i64::MAX));
-        let text = if area.width < ROOMY { format!("^ {many} new") } else { format!("^ {many} new above - g") };
+    } else if let Some(text) = app.screen().aside(&app.world) {
         right = area.width - fit_left(buf, area, &text, Role::Accent).min(area.width);
     }
     let marks = [(app.world.read_only, "RO  "), (app.world.slow, "slow  "), (app.world.paused, "paused  ")];

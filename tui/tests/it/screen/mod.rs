@@ -7,6 +7,7 @@
 mod day;
 mod input;
 mod life;
+mod pager;
 mod pictures;
 
 use std::{

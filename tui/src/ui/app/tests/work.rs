@@ -115,6 +115,34 @@ fn a_text_is_searched_and_shown_as_bytes() {
 }
 
 #[test]
+fn a_body_goes_to_the_pager_and_what_is_wrong_with_that_is_said() {
+    let mut story = reading(80, 24);
+    let text = story.text();
+    assert!(text.contains("next try 12:04:07 - R now") && text.contains("FAIL in 38 ms  try 4"), "{text}");
+    let paged = |story: &mut Story| {
+        story.asked();
+        story.keys("o");
+        story.effects.iter().find_map(|e| if let Effect::Page(text) = e { Some(text.clone()) } else { None }).unwrap()
+    };
+    assert!(paged(&mut story).contains("connection refused"), "the lines of a part that has no body");
+    story.keys("]");
+    assert!(story.text().contains("── body 25 bytes, as text, wrap on ──"), "{}", story.text());
+    assert_eq!(paged(&mut story), "{\n  \"ref\": \"refs/heads/main\"\n}\n");
+    story.keys("bw");
+    assert!(story.text().contains("── body 25 bytes, as bytes, wrap off ──"), "{}", story.text());
+    assert!(paged(&mut story).contains("00000000  7b 0a"));
+    story.tell(Msg::Paged(Err("there is no less; PAGER says what is used".into())));
+    assert!(story.text().contains("there is no less; PAGER says what is used"), "{}", story.text());
+    let Answer::Delivery(mut steering) = detail(delivery(13, "success", 200)) else { unreachable!() };
+    steering.response.payload = "a\x1b[2Jb\tc\n".into();
+    let mut story = reading(80, 24);
+    story.keys("qj\n");
+    story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(Answer::Delivery(steering)));
+    story.keys("]]");
+    assert_eq!(paged(&mut story), "a\u{fffd}[2Jb    c\n", "nothing steers a terminal");
+}
+
+#[test]
 fn deliveries_of_one_event_are_asked_for() {
     let mut story = Story::settled(80, 24);
     story.keys("4");

@@ -1,0 +1,61 @@
+//! Texts in the user's own pager.
+//!
+//! Owns which program that is and what it gets: the text alone, through its input, and nothing of it
+//! in its arguments or its environment. Whoever calls has given it the terminal.
+
+use std::{
+    ffi::OsString,
+    io::{self, Write as _},
+    process::{Command, Stdio},
+};
+
+/// What a shell says when there is no such program.
+const MISSING: i32 = 127;
+/// Where `PAGER` says nothing.
+const USUAL: &str = "less";
+
+/// The command line of the pager.
+pub(crate) fn command(variable: impl Fn(&str) -> Option<OsString>) -> OsString {
+    variable("PAGER").unwrap_or_else(|| USUAL.into())
+}
+
+/// Shows `text` until the pager is left. Says what is wrong with it, if something is.
+#[expect(clippy::disallowed_methods, reason = "the program that the user reads with")]
+pub(crate) fn show(pager: &OsString, text: &str) -> Result<(), String> {
+    let said = |error: io::Error| format!("{} could not be started: {error}", pager.display());
+    // A pager is more than its name to most who set one: `less -S`.
+    let mut child = Command::new("sh").arg("-c").arg(pager).stdin(Stdio::piped()).spawn().map_err(said)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // Who has read enough need not read it all.
+        let _ = stdin.write_all(text.as_bytes());
+    }
+    match child.wait().map_err(said)?.code() {
+        Some(MISSING) => Err(format!("there is no {}; PAGER says what is used", pager.display())),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_goes_through_the_input_and_nowhere_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("got");
+        let pager: OsString = format!("{{ cat; env; tr '\\0' '\\n' </proc/$$/cmdline; }} >'{}'", file.display()).into();
+        show(&pager, "s3cret body\n").unwrap();
+        let got = std::fs::read_to_string(&file).unwrap();
+        assert!(got.starts_with("s3cret body\n") && got.contains("PATH="), "{got}");
+        assert_eq!(got.matches("s3cret").count(), 1, "{got}");
+    }
+
+    #[test]
+    fn a_pager_that_is_not_there_is_named_and_one_that_is_left_early_is_fine() {
+        let missing = show(&"farrier-no-such-pager -S".into(), "x").unwrap_err();
+        assert_eq!(missing, "there is no farrier-no-such-pager -S; PAGER says what is used");
+        assert_eq!(show(&"true".into(), &"x".repeat(1 << 20)), Ok(()));
+        assert_eq!(command(|_| None), "less");
+        assert_eq!(command(|name| (name == "PAGER").then(|| "more".into())), "more");
+    }
+}
