@@ -63,8 +63,8 @@ pub use self::{
         UiSettings,
     },
     status::{
-        ArtifactLimits, DiskStatus, Health, HealthCheck, ListenerStatus, LogFilter, MetricsSeries, SetLogFilter,
-        Status, StoreStatus, Version,
+        Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, LogFilter, MetricsSeries,
+        SetLogFilter, Status, StoreStatus, Version,
     },
     tag::{AnnotatedTag, ArchiveDownloads, CreateTag, Tag},
     task::{BackgroundTask, BackgroundTasks, TaskPhase},

@@ -82,6 +82,28 @@ pub struct Status {
     pub identity: String,
     /// What artifacts may take.
     pub artifacts: ArtifactLimits,
+    /// What is kept; for administrators alone.
+    pub kept: Option<Kept>,
+}
+
+/// What is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct Kept {
+    /// Repositories, with the bytes of their git data.
+    pub repositories: Amount,
+    /// Artifacts that can be downloaded.
+    pub artifacts: Amount,
+}
+
+/// How many, and how large.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct Amount {
+    /// How many there are.
+    pub count: i64,
+    /// Bytes that they hold together.
+    pub size_bytes: i64,
 }
 
 /// What artifacts may take, as the configuration has it.

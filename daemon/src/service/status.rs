@@ -4,11 +4,15 @@ use std::sync::atomic::Ordering;
 
 use farrier_common::{
     VERSION,
-    api::{ArtifactLimits, DiskStatus, Health, HealthCheck, ListenerStatus, Status, StoreStatus},
+    api::{Amount, ArtifactLimits, DiskStatus, Health, HealthCheck, Kept, ListenerStatus, Status, StoreStatus},
 };
 
 use super::{Error, deliveries::watch};
-use crate::{app::App, model::identity::Identity};
+use crate::{
+    app::App,
+    model::identity::Identity,
+    store::totals::{self, Total},
+};
 
 /// How one part is: well, or not, and what is wrong in words that tell an outsider nothing.
 enum Part {
@@ -84,6 +88,16 @@ pub async fn status(app: &App, identity: &Identity) -> Result<Status, Error> {
         connections: app.serving.connections.load(Ordering::Relaxed),
         identity: identity.label().into(),
         artifacts: artifact_limits(app),
+        kept: if identity.is_admin() { Some(kept(app).await?) } else { None },
+    })
+}
+
+async fn kept(app: &App) -> Result<Kept, Error> {
+    let snapshot = app.store.read().await?;
+    let amount = |total: Total| Amount { count: signed(total.count), size_bytes: signed(total.size_bytes) };
+    Ok(Kept {
+        repositories: amount(totals::repositories(&snapshot).await?),
+        artifacts: amount(totals::artifacts(&snapshot).await?),
     })
 }
 

@@ -20,6 +20,7 @@ pub mod repositories;
 pub mod runs;
 pub mod secrets;
 pub mod tokens;
+pub mod totals;
 pub mod users;
 pub mod value;
 

@@ -156,8 +156,8 @@ impl Read for Tx {
     async fn outline(&self, range: &Range, sieve: &Sieve) -> Result<Vec<Piece>, StoreError> {
         // One piece is an outline, too, and own writes are in it.
         let entries = self.scan_bytes(&Scan::of(range.clone(), usize::MAX)).await?;
-        let passing = entries.iter().filter(|(key, value)| sieve.passes(key, value)).count() as u64;
-        Ok(vec![Piece { first: range.low.as_slice().into(), passing }])
+        let weight = entries.iter().map(|(key, value)| sieve.weight(key, value)).sum();
+        Ok(vec![Piece { first: range.low.as_slice().into(), weight }])
     }
 }
 

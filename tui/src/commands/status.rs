@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use farrier_common::{api::Status, client::Client};
+use farrier_common::{
+    api::{Amount, Status},
+    client::Client,
+};
 
 use crate::{
     exit::Failure,
@@ -37,7 +40,7 @@ pub(super) async fn watch(client: &Client, output: &Output) -> Result<(), Failur
 fn page(status: &Status) -> String {
     let listeners: Vec<String> = status.listeners.iter().map(|l| format!("{} {}", l.kind, l.address)).collect();
     let identity = if status.identity.is_empty() { "nobody" } else { &status.identity };
-    let lines = [
+    let mut lines = vec![
         ("version", format!("{} (API {})", status.version, status.api_version)),
         ("up", duration(status.uptime_secs)),
         ("address", status.root_url.clone()),
@@ -48,7 +51,15 @@ fn page(status: &Status) -> String {
         ("store", format!("{}, {}", status.store.engine, human_bytes(status.store.size_bytes))),
         ("disk", format!("{} free of {}", human_bytes(status.disk.free_bytes), human_bytes(status.disk.total_bytes))),
     ];
+    if let Some(kept) = &status.kept {
+        lines.push(("repositories", amount(&kept.repositories)));
+        lines.push(("artifacts", amount(&kept.artifacts)));
+    }
     fields(&lines)
+}
+
+fn amount(amount: &Amount) -> String {
+    format!("{}, {}", amount.count, human_bytes(amount.size_bytes))
 }
 
 fn duration(seconds: i64) -> String {

@@ -66,6 +66,12 @@ pub fn listing_suffix(sort: Sort, row: &Repository) -> Key {
     .done()
 }
 
+/// The size in the key of an entry that is sorted by it.
+pub fn listed_size(key: &[u8]) -> Option<u64> {
+    let (before_id, _) = key.split_last_chunk::<8>()?;
+    Some(u64::from_be_bytes(*before_id.last_chunk()?))
+}
+
 /// `rg/<trigram>/<rid>`: names that contain three characters.
 pub fn trigram(trigram: [u8; 3], repository: u64) -> Key {
     Builder::new("rg").raw(&trigram).id(repository).done()

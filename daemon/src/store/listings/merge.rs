@@ -42,7 +42,7 @@ impl<'a, R: Read> Merge<'a, R> {
 
     /// How many entries there are.
     pub(super) fn total(&self) -> u64 {
-        self.tracks.iter().flat_map(|track| &track.pieces).map(|piece| piece.passing).sum::<u64>()
+        self.tracks.iter().flat_map(|track| &track.pieces).map(|piece| piece.weight).sum::<u64>()
             + self.singles.len() as u64
     }
 
@@ -121,7 +121,7 @@ impl Track {
 
     /// Where pieces begin, and how many entries of each pass.
     fn starts(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        self.pieces.iter().map(|piece| (&piece.first[self.prefix.len()..], piece.passing))
+        self.pieces.iter().map(|piece| (&piece.first[self.prefix.len()..], piece.weight))
     }
 
     /// Goes to the piece that holds `key`; how many entries come before that piece.
@@ -129,14 +129,14 @@ impl Track {
         let after = self.starts().take_while(|(start, _)| *start <= key).count();
         self.piece = after.saturating_sub(1);
         self.rest.low = self.pieces[self.piece].first.to_vec();
-        self.pieces[..self.piece].iter().map(|piece| piece.passing).sum()
+        self.pieces[..self.piece].iter().map(|piece| piece.weight).sum()
     }
 
     /// Reads on until there is an entry, or the list ends.
     async fn fill(&mut self, read: &impl Read, sieve: &Sieve) -> Result<(), StoreError> {
         while self.entries.is_empty() && self.piece < self.pieces.len() {
             let end = self.pieces.get(self.piece + 1).map(|next| Key::from(&*next.first));
-            let empty = self.pieces[self.piece].passing == 0;
+            let empty = self.pieces[self.piece].weight == 0;
             let range = Range { low: self.rest.low.clone(), high: end.clone().or_else(|| self.rest.high.clone()) };
             let pairs = if empty { Vec::new() } else { read.scan_bytes(&Scan::of(range, STRETCH)).await? };
             match (pairs.last(), end) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use http::Method;
+use serde_json::{Value, json};
 
 use crate::support::{Answer, TestDaemon, send};
 
@@ -53,4 +54,25 @@ async fn figures_are_for_administrators_and_every_one_is_explained() {
     let text = figures.text();
     let given = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
     assert_eq!(explained, given, "docs/operations.md and what there is");
+}
+
+#[tokio::test]
+async fn administrators_see_how_much_is_kept() {
+    let farrier = TestDaemon::start().await;
+    let kept = async || farrier.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await.json()["kept"].clone();
+    let amount = |count: u32, size_bytes: u32| json!({ "count": count, "size_bytes": size_bytes });
+    assert_eq!(kept().await, json!({ "repositories": amount(0, 0), "artifacts": amount(0, 0) }));
+    farrier.repository("tool").await;
+    let job = farrier.begin("tool", None).await;
+    let artifact = farrier.upload(&job, "a", &[7; 4_000]).await;
+    farrier.create(&job, "unfinished").await;
+    assert_eq!(kept().await, json!({ "repositories": amount(1, 0), "artifacts": amount(1, 4_000) }));
+    let path = format!("/api/v1/repos/admin/tool/actions/artifacts/{artifact}");
+    assert_eq!(farrier.admin(Method::DELETE, &path, Value::Null).await.status, 204);
+    assert_eq!(kept().await["artifacts"], amount(0, 0));
+
+    farrier.user("octo").await;
+    let token = format!("token {}", farrier.token("octo", &["all"]).await);
+    let status = send(&farrier.tcp(), Method::GET, "/api/farrier/v1/status", &[("authorization", &token)], "").await;
+    assert_eq!((status.status, &status.json()["kept"]), (200, &Value::Null));
 }

@@ -15,6 +15,11 @@ fn even() -> Sieve {
     Sieve::new(b"even".to_vec(), |_, value| value.last().is_some_and(|digit| digit % 2 == 0))
 }
 
+/// Entries weigh what their values are long.
+fn long() -> Sieve {
+    Sieve::weighing(b"long".to_vec(), |_, value| value.len() as u64)
+}
+
 async fn fill(bench: &Bench) {
     let names: Vec<String> = (0..KEYS).map(name).collect();
     bench.put(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
@@ -28,8 +33,8 @@ async fn assert_fits(view: &(impl View + ?Sized), range: &Range, sieve: &Sieve, 
     for (at, piece) in pieces.iter().enumerate() {
         let own = Range { low: bounds[at].clone(), high: bounds.get(at + 1).or(range.high.as_ref()).cloned() };
         let pairs = view.scan(&Scan::of(own, usize::MAX)).await.expect("a scan");
-        let passing = pairs.iter().filter(|(key, value)| sieve.passes(key, value)).count();
-        assert_eq!(piece.passing, passing as u64, "{}", piece.first.escape_ascii());
+        let weight: u64 = pairs.iter().map(|(key, value)| sieve.weight(key, value)).sum();
+        assert_eq!(piece.weight, weight, "{}", piece.first.escape_ascii());
     }
 }
 
@@ -37,7 +42,7 @@ pub(super) async fn outlines_cover_their_range(bench: Bench) {
     fill(&bench).await;
     let view = bench.view().await;
     for range in [Range::prefix("k"), Range::prefix("k0001"), Range::prefix("x"), range("k00100", "k02900")] {
-        for sieve in [Sieve::all(), even(), Sieve::new(b"none".to_vec(), |_, _| false)] {
+        for sieve in [Sieve::all(), even(), long(), Sieve::new(b"none".to_vec(), |_, _| false)] {
             let pieces = view.outline(&range, &sieve).await.expect("an outline");
             assert_fits(view.as_ref(), &range, &sieve, &pieces).await;
         }
@@ -67,7 +72,7 @@ pub(super) async fn outlines_fit_their_view_while_others_write(bench: Bench) {
         }
         let new = bench.view().await;
         for view in [&old, &new] {
-            for sieve in [Sieve::all(), even()] {
+            for sieve in [Sieve::all(), even(), long()] {
                 let pieces = view.outline(&Range::prefix("k"), &sieve).await.expect("an outline");
                 assert_fits(view.as_ref(), &Range::prefix("k"), &sieve, &pieces).await;
             }

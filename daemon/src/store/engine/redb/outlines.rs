@@ -41,14 +41,14 @@ struct Known {
     first: Arc<[u8]>,
     /// The last version that may have written into it.
     touched: Version,
-    passing: Option<u64>,
+    weight: Option<u64>,
 }
 
 /// A piece as a reader finds it; without a figure when it is to be counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) first: Arc<[u8]>,
-    pub(super) passing: Option<u64>,
+    pub(super) weight: Option<u64>,
 }
 
 impl Outlines {
@@ -63,7 +63,7 @@ impl Outlines {
         let entry = inner.entries.remove(at)?;
         let part = |known: &Known| Part {
             first: Arc::clone(&known.first),
-            passing: known.passing.filter(|_| since >= known.touched),
+            weight: known.weight.filter(|_| since >= known.touched),
         };
         let parts = entry.pieces.iter().map(part).collect();
         inner.entries.push_back(entry);
@@ -75,12 +75,12 @@ impl Outlines {
         let mut inner = self.lock();
         if inner.position(range, sieve).is_none() {
             let first: Arc<[u8]> = range.low.as_slice().into();
-            let piece = Known { first, touched: inner.begun, passing: None };
+            let piece = Known { first, touched: inner.begun, weight: None };
             let entry = Entry { range: range.clone(), sieve: Arc::clone(sieve.name()), pieces: vec![piece] };
             inner.entries.push_back(entry);
             inner.make_room();
         }
-        vec![Part { first: range.low.as_slice().into(), passing: None }]
+        vec![Part { first: range.low.as_slice().into(), weight: None }]
     }
 
     /// The piece that begins where the first of `pieces` does is these pieces, in a state that is
@@ -89,9 +89,9 @@ impl Outlines {
         let mut inner = self.lock();
         let Some(entry) = inner.position(range, sieve).and_then(|at| inner.entries.get_mut(at)) else { return };
         let Ok(at) = entry.pieces.binary_search_by(|known| (*known.first).cmp(first)) else { return };
-        let Known { touched, passing, .. } = entry.pieces[at];
+        let Known { touched, weight, .. } = entry.pieces[at];
         // What was touched since may look different by now; what has a figure may end earlier.
-        if touched > since || passing.is_some() {
+        if touched > since || weight.is_some() {
             return;
         }
         match pieces {
@@ -100,9 +100,9 @@ impl Outlines {
                 let before = &mut entry.pieces[at - 1];
                 before.touched = before.touched.max(touched);
             }
-            None => entry.pieces[at].passing = Some(0),
+            None => entry.pieces[at].weight = Some(0),
             Some(pieces) => {
-                let known = |piece: Piece| Known { first: piece.first, touched, passing: Some(piece.passing) };
+                let known = |piece: Piece| Known { first: piece.first, touched, weight: Some(piece.weight) };
                 entry.pieces.splice(at..=at, pieces.into_iter().map(known));
                 inner.make_room();
             }
@@ -143,7 +143,7 @@ impl Entry {
         let at = self.pieces.partition_point(|piece| *piece.first <= *key).saturating_sub(1);
         if let Some(piece) = self.pieces.get_mut(at) {
             piece.touched = version;
-            piece.passing = None;
+            piece.weight = None;
         }
     }
 }
@@ -160,8 +160,8 @@ mod tests {
         WriteSet::from([(key.as_bytes().to_vec(), None)])
     }
 
-    fn piece(first: &str, passing: u64) -> Piece {
-        Piece { first: first.as_bytes().into(), passing }
+    fn piece(first: &str, weight: u64) -> Piece {
+        Piece { first: first.as_bytes().into(), weight }
     }
 
     /// Three pieces, made at version 0.
@@ -176,7 +176,7 @@ mod tests {
 
     fn figures(outlines: &Outlines, since: Version) -> Vec<Option<u64>> {
         let parts = outlines.known(&range(), &Sieve::all(), since).expect("entered");
-        parts.into_iter().map(|part| part.passing).collect()
+        parts.into_iter().map(|part| part.weight).collect()
     }
 
     #[test]

@@ -90,8 +90,8 @@ impl RedbView {
             for (at, part) in parts.iter().enumerate() {
                 let next = parts.get(at + 1).map(|next| next.first.to_vec());
                 let own = Range { low: part.first.to_vec(), high: next.or_else(|| range.high.clone()) };
-                match part.passing {
-                    Some(passing) => pieces.push(Piece { first: Arc::clone(&part.first), passing }),
+                match part.weight {
+                    Some(weight) => pieces.push(Piece { first: Arc::clone(&part.first), weight }),
                     None => pieces.extend(count(&table, &own, &sieve, |found| {
                         shared.outlines.learn(&range, &sieve, since, &own.low, found);
                     })?),
@@ -139,7 +139,7 @@ impl View for RedbView {
 
 /// The pieces, if all of them have a figure.
 fn known(parts: &[Part]) -> Option<Vec<Piece>> {
-    let piece = |part: &Part| Some(Piece { first: Arc::clone(&part.first), passing: part.passing? });
+    let piece = |part: &Part| Some(Piece { first: Arc::clone(&part.first), weight: part.weight? });
     parts.iter().map(piece).collect()
 }
 

@@ -1,0 +1,92 @@
+//! How many repositories and artifacts there are, and what they hold together.
+//!
+//! Sums over outlines: the first one visits every entry, later ones only what was written since.
+
+use farrier_proto::store::{Artifact, Visibility};
+
+use super::{
+    Read, StoreError,
+    engine::{Range, Sieve},
+    keys,
+    listings::Sort,
+    value,
+};
+
+/// Things of a kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    /// How many there are.
+    pub count: u64,
+    /// Bytes that they hold together.
+    pub size_bytes: u64,
+}
+
+/// All repositories; their size is that of the git data.
+pub async fn repositories(read: &impl Read) -> Result<Total, StoreError> {
+    let size = Sieve::weighing(b"size".to_vec(), |key, _| keys::listed_size(key).unwrap_or(0));
+    let mut total = Total::default();
+    for class in [Visibility::Public, Visibility::Limited, Visibility::Private] {
+        let listed = |sort| Range::prefix(keys::listings(0, sort, class));
+        total.count += sum(read, &listed(Sort::Id), &Sieve::all()).await?;
+        total.size_bytes += sum(read, &listed(Sort::Size), &size).await?;
+    }
+    Ok(total)
+}
+
+/// All artifacts that can be downloaded.
+pub async fn artifacts(read: &impl Read) -> Result<Total, StoreError> {
+    let size = |key: &[u8], bytes: &[u8]| {
+        let row: Option<Artifact> = value::decode(key, bytes).ok();
+        row.and_then(|row| row.content).map(|content| content.size)
+    };
+    let count = Sieve::weighing(b"kept".to_vec(), move |key, bytes| size(key, bytes).is_some().into());
+    let size = Sieve::weighing(b"size".to_vec(), move |key, bytes| size(key, bytes).unwrap_or(0));
+    let all = Range::prefix(keys::tag("a"));
+    Ok(Total { count: sum(read, &all, &count).await?, size_bytes: sum(read, &all, &size).await? })
+}
+
+async fn sum(read: &impl Read, range: &Range, sieve: &Sieve) -> Result<u64, StoreError> {
+    Ok(read.outline(range, sieve).await?.iter().map(|piece| piece.weight).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use farrier_proto::store::{Content, Repository};
+
+    use super::*;
+    use crate::store::{self, Store, Tx, engine::MemoryEngine};
+
+    #[tokio::test]
+    async fn totals_follow_what_is_written() {
+        let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
+        let repository = |id: u64, listed: i32, size_bytes: u64| Repository {
+            id,
+            owner_id: 1,
+            name: format!("r{id}"),
+            listed,
+            size_bytes,
+            ..Repository::default()
+        };
+        let artifact = |id: u64, size: Option<u64>| Artifact {
+            id,
+            name: id.to_string(),
+            content: size.map(|size| Content { size, ..Content::default() }),
+            ..Artifact::default()
+        };
+        let fill = async |tx: Tx| {
+            for row in [repository(1, 0, 10), repository(2, 1, 200), repository(3, 2, 3_000), repository(4, 2, 0)] {
+                assert!(store::repositories::insert(&tx, &row).await?);
+            }
+            for row in [artifact(1, Some(7)), artifact(2, None), artifact(3, Some(0))] {
+                store::artifacts::put(&tx, None, &row);
+            }
+            Ok::<_, StoreError>(())
+        };
+        store.write(fill).await.expect("rows");
+        let snapshot = store.read().await.expect("a snapshot");
+        assert_eq!(repositories(&snapshot).await.expect("a sum"), Total { count: 4, size_bytes: 3_210 });
+        assert_eq!(artifacts(&snapshot).await.expect("a sum"), Total { count: 2, size_bytes: 7 });
+    }
+}
