@@ -161,4 +161,9 @@ pub struct MetricsSeries {
     pub p99_micros: i64,
     /// Blocks of artifacts that are being received.
     pub uploads: i64,
+    /// Deliveries that wait for an attempt; of what waits in line, was asked for, or waits for its time, no
+    /// more than 100,000 are counted each.
+    pub waiting: i64,
+    /// For how many seconds the one that is due for longest could have been sent.
+    pub oldest_due_secs: i64,
 }

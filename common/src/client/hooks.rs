@@ -42,6 +42,8 @@ pub struct EventFilter {
     pub kinds: Vec<String>,
     /// Behind the event with this number.
     pub after: Option<i64>,
+    /// A stream that begins with so many that have happened, unless `after` says where it begins.
+    pub last: Option<u32>,
 }
 
 impl EventFilter {
@@ -50,6 +52,7 @@ impl EventFilter {
         pairs.extend(self.repository.iter().map(|path| format!("repository={}", segment(&path.to_string()))));
         pairs.extend(self.kinds.iter().map(|kind| format!("kind={}", segment(kind))));
         pairs.extend(self.after.iter().map(|after| format!("after={after}")));
+        pairs.extend(self.last.iter().map(|last| format!("last={last}")));
         if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) }
     }
 }
@@ -178,8 +181,10 @@ mod tests {
         let repository: RepositoryPath = "octo/tool".parse().expect("a path");
         assert_eq!(HookPlace::Repository(repository.clone()).api(), "/api/v1/repos/octo/tool/hooks");
         assert_eq!(HookPlace::Org("a/b".into()).api(), "/api/v1/orgs/a%2Fb/hooks");
-        let filter = EventFilter { repository: Some(repository), kinds: vec!["push".into()], after: Some(7) };
+        let kinds = vec!["push".into()];
+        let filter = EventFilter { repository: Some(repository), kinds, after: Some(7), last: None };
         assert_eq!(filter.query(&[]), "?repository=octo%2Ftool&kind=push&after=7");
+        assert_eq!(EventFilter { last: Some(20), ..EventFilter::default() }.query(&[]), "?last=20");
         assert_eq!(EventFilter::default().query(&[]), "");
     }
 }

@@ -198,6 +198,9 @@ pub(crate) struct Events {
     /// Only those behind the event with this number
     #[arg(long, value_name = "N")]
     pub(crate) after: Option<i64>,
+    /// When following: begin with so many that have happened
+    #[arg(long, value_name = "N", requires = "follow", conflicts_with = "after")]
+    pub(crate) last: Option<u32>,
     /// At most so many, unless they are followed
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) limit: usize,

@@ -19,7 +19,7 @@ const PAGE: usize = 500;
 const PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(args: Events, client: &Client, output: &Output) -> Result<(), Failure> {
-    let mut filter = EventFilter { repository: args.repo, kinds: args.kind, after: args.after };
+    let mut filter = EventFilter { repository: args.repo, kinds: args.kind, after: args.after, last: args.last };
     if args.follow {
         return follow(&mut filter, client, output).await;
     }

@@ -75,10 +75,14 @@ pub(in crate::http) async fn get(
         })
         .into_response());
     }
+    let after = match after {
+        Some(after) => after,
+        None => beginning(&app, &caller.identity, &filter, number(query, "last")?.unwrap_or(0)).await?,
+    };
     let seat = app.event_streams.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
     let stream = Stream {
         heard: app.events.listen(),
-        after: after.unwrap_or_else(|| events::present(&app)),
+        after,
         app,
         identity: caller.identity,
         filter,
@@ -95,6 +99,15 @@ pub(in crate::http) async fn get(
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
     Ok((headers, Body::from_stream(pieces)).into_response())
+}
+
+/// The number behind which a stream begins that is to begin with the `last` events.
+async fn beginning(app: &App, identity: &Identity, filter: &Filter, last: u64) -> Result<u64, ApiError> {
+    let present = events::present(app);
+    let Some(last) = usize::try_from(last).unwrap_or(usize::MAX).checked_sub(1) else { return Ok(present) };
+    let newest = events::newest(app, identity, filter).await?;
+    let first = newest.get(last).or(newest.last());
+    Ok(first.map_or(present, |event| event.id.saturating_sub(1).min(present)))
 }
 
 async fn filter(app: &App, identity: &Identity, query: Option<&str>) -> Result<Filter, ApiError> {

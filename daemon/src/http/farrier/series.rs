@@ -10,6 +10,7 @@ use crate::{
         error::ApiError,
         extract::{Output, ok},
     },
+    service::deliveries::watch,
 };
 
 /// The last minute, second by second.
@@ -23,6 +24,7 @@ pub(in crate::http) async fn get(
     State(app): State<App>,
     _: Caller<OfAdmin>,
 ) -> Result<Output<api::MetricsSeries>, ApiError> {
+    let waiting = watch::waiting(&app).await?;
     let minute = app.serving.requests.series().minute();
     let counts = |counts: Vec<u32>| counts.into_iter().map(i64::from).collect();
     let most = app.config.artifacts.max_uploads;
@@ -34,5 +36,7 @@ pub(in crate::http) async fn get(
         p50_micros: micros(minute.p50_micros),
         p99_micros: micros(minute.p99_micros),
         uploads: i64::try_from(most.saturating_sub(app.uploads.available_permits())).unwrap_or(i64::MAX),
+        waiting: i64::try_from(waiting.pending).unwrap_or(i64::MAX),
+        oldest_due_secs: waiting.oldest_due_ms / 1_000,
     }))
 }

@@ -290,6 +290,9 @@ queries! {
         /// Events of a page; more than 1000 are 1000.
         #[param(minimum = 0, default = 100)]
         limit: u64,
+        /// Where a stream without `after` begins: with so many of the last 4,096, as far as they may be seen.
+        #[param(minimum = 0, default = 0)]
+        last: u64,
     }
 
     /// How an account is deleted.

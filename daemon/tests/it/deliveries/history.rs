@@ -97,7 +97,10 @@ async fn check_51_each_place_sees_its_own_deliveries() {
         .await;
         let list = ask(&octo, Method::GET, &format!("{path}/deliveries"), Value::Null).await.json();
         let one = format!("{path}/deliveries/{}", list[0]["id"]);
-        assert_eq!(ask(&octo, Method::GET, &one, Value::Null).await.status, 200);
+        let detail = ask(&octo, Method::GET, &one, Value::Null).await;
+        assert_eq!((detail.status, &detail.json()["repository"]), (200, &list[0]["repository"]));
+        let (id, name) = (&list[0]["repository_id"], &list[0]["repository"]);
+        assert_eq!(id.is_null(), name.is_null(), "{list}");
         assert_eq!(ask(&octo, Method::POST, &format!("{one}/attempts"), Value::Null).await.status, 202);
         let refused = ask(&eve, Method::GET, &one, Value::Null).await.status;
         assert!(matches!(refused, 403 | 404), "{place} {refused}");
@@ -162,7 +165,9 @@ async fn check_54_a_deleted_hook_gets_nothing_more_and_its_history_stays() {
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
     let failed = newest(&farrier, id, tried(1)).await;
-    assert_eq!(failed["state"], "pending");
+    assert_eq!((&failed["state"], &failed["repository"]), (&json!("pending"), &json!("admin/demo")));
+    let minute = farrier.admin(Method::GET, "/api/farrier/v1/metrics/series", Value::Null).await.json();
+    assert_eq!(minute["waiting"], 1, "{minute}");
     assert_eq!(at_hook(&farrier, Method::DELETE, id, "", Value::Null).await.status, 204);
     let path = format!("/api/farrier/v1/deliveries/{}", failed["guid"].as_str().expect("text"));
     let history = farrier.admin(Method::GET, &path, Value::Null).await;

@@ -92,6 +92,16 @@ async fn a_stream_tells_what_happens_and_goes_on_where_it_was() {
     assert!(again.until("admin/two").await);
     assert_eq!(lines(&again.events()), ["repository edited admin/one", "repository created admin/two"]);
 
+    let mut late = Follower::begin(&world.farrier, &token, "?last=2&kind=repository", "").await;
+    assert!(late.until("admin/two").await);
+    assert_eq!(lines(&late.events()), ["repository edited admin/one", "repository created admin/two"]);
+    world.farrier.repository("three").await;
+    assert!(late.until("admin/three").await);
+    assert_eq!(late.events().len(), 3, "and goes on");
+    let mut all = Follower::begin(&world.farrier, &token, "?last=99&repository=admin/one", "").await;
+    assert!(all.until("edited").await);
+    assert_eq!(all.events().len(), 2);
+
     let mut filtered =
         Follower::begin(&world.farrier, &token, "?after=0&repository=admin/two&kind=repository", "").await;
     assert!(filtered.until("admin/two").await);

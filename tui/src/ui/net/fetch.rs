@@ -140,8 +140,11 @@ async fn find(client: &Client, text: &str) -> Result<Answer, ClientError> {
 }
 
 /// Tells what happens until the daemon ends the stream, which it does after a while.
+/// Events that a stream begins with: what happened before somebody looked.
+const EVENTS_SEEN: u32 = 50;
+
 async fn follow(client: &Client, after: Option<i64>, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
-    let filter = EventFilter { after, ..EventFilter::default() };
+    let filter = EventFilter { after, last: Some(EVENTS_SEEN), ..EventFilter::default() };
     let mut stream = client.follow(&filter).await?;
     while let Some(followed) = stream.next().await? {
         // What was forgotten meanwhile is not on the screen either.
