@@ -77,7 +77,7 @@ pub(in crate::http) async fn get(
     }
     let after = match after {
         Some(after) => after,
-        None => beginning(&app, &caller.identity, &filter, number(query, "last")?.unwrap_or(0)).await?,
+        None => beginning(&app, &caller.identity, &filter, query::number(query, "last")?.unwrap_or(0)).await?,
     };
     let seat = app.event_streams.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
     let stream = Stream {

@@ -7,7 +7,7 @@ use ratatui::{
 
 use super::{Field, Form, Kind};
 use crate::ui::{
-    view::{Role, boxed, text, wrapped},
+    view::{Role, boxed, text, width, wrapped},
     world::World,
 };
 
@@ -141,8 +141,12 @@ impl Form {
             }
         };
         let role = |at: usize| if self.focus == at { Role::Selected } else { Role::Text };
-        let mut rest = Rect { x: line.x + LABEL.min(line.width), width: line.width.saturating_sub(LABEL), ..line };
-        for (at, word) in (self.fields.len()..).zip(std::iter::once("Cancel").chain(self.verbs.iter().copied())) {
+        let words = || std::iter::once("Cancel").chain(self.verbs.iter().copied());
+        let cells: u16 = words().map(|word| width(word) + 6).sum();
+        // Where there is little room the buttons begin at the left.
+        let before = LABEL.min(line.width.saturating_sub(cells));
+        let mut rest = Rect { x: line.x + before, width: line.width - before, ..line };
+        for (at, word) in (self.fields.len()..).zip(words()) {
             let used = text(buf, rest, &button(at, word), role(at)) + 2;
             rest = Rect { x: rest.x + used.min(rest.width), width: rest.width.saturating_sub(used), ..rest };
         }

@@ -110,10 +110,12 @@ impl Menu {
             text(buf, line, if here { ">" } else { " " }, role);
             let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
             text(buf, at(2), &name(item), if here { role } else { Role::Key });
-            text(buf, at(keys + 4), &item.title, role);
-            if let Some(off) = &item.off {
-                fit_left(buf, line, off, if here { role } else { Role::Warn });
-            }
+            let title = at(keys + 4);
+            // The reason is read to its end, whatever becomes of the title.
+            let why =
+                item.off.as_ref().map_or(0, |off| fit_left(buf, title, off, if here { role } else { Role::Warn }));
+            let room = title.width.saturating_sub(if why > 0 { why + 2 } else { 0 });
+            text(buf, Rect { width: room, ..title }, &item.title, role);
         }
     }
 }

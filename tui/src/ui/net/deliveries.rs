@@ -8,10 +8,10 @@ use farrier_common::{
 use super::{Answer, Ask, Page};
 
 /// The newest ones are looked at; older ones are found by a narrower question.
-const ROWS_MAX: usize = 500;
+pub(crate) const ROWS_MAX: usize = 500;
 
-/// What is shown beside a hook.
-const LAST: usize = 12;
+/// What is looked at to say how a hook does.
+const LAST: usize = 50;
 
 /// Answers `ask`, which is about deliveries.
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {

@@ -33,6 +33,7 @@ use self::lane::Lane;
 pub(crate) use self::{
     answer::{Answer, Page, Tree},
     ask::{Ask, Existing, NewHook},
+    deliveries::ROWS_MAX as DELIVERIES_MAX,
 };
 use crate::{args::Global, child::Signals, exit::Failure};
 

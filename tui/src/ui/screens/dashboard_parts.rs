@@ -15,10 +15,15 @@ use crate::{
 
 /// Above this the disk is a problem.
 pub(super) const DISK_FULL_PERCENT: i64 = 90;
+/// A delivery that nothing holds up is sent sooner.
+const OVERDUE_SECS: i64 = 60;
+/// Rows of a terminal that has some to spare.
+const TALL: u16 = 24;
 /// Cells for the names of figures.
 const NAME: u16 = 12;
 
-type Lines = Vec<(Role, String)>;
+/// Figures: each has a name, and parts that may look different.
+type Lines = Vec<(&'static str, Vec<(Role, String)>)>;
 
 pub(super) fn draw(dashboard: &Dashboard, at: usize, clock: &Clock, area: Rect, buf: &mut Buffer) {
     let Some((status, _)) = &dashboard.now else { return };
@@ -26,7 +31,8 @@ pub(super) fn draw(dashboard: &Dashboard, at: usize, clock: &Clock, area: Rect, 
     let wide = area.width >= 110;
     let left = if wide { Rect { width: area.width / 2 - 1, ..area } } else { area };
     let mut y = head(status, area, buf);
-    y = section(buf, left, y, "Now (60 s)", &now(status, dashboard.series.as_ref(), left.width));
+    let figures = now(status, dashboard.series.as_ref(), left.width, wide && area.height >= TALL);
+    y = section(buf, left, y, "Now (60 s)", &figures);
     y = section(buf, left, y + u16::from(wide), "Storage", &storage(status, left.width));
     y = problems(buf, left, y + u16::from(wide), &troubles, at);
     let place = if wide {
@@ -69,38 +75,33 @@ fn millis(micros: i64) -> String {
     }
 }
 
-fn now(status: &Status, series: Option<&MetricsSeries>, room: u16) -> Lines {
+/// With columns of the last minute: beside the figures, or, where there is room, below them.
+fn now(status: &Status, series: Option<&MetricsSeries>, room: u16, tall: bool) -> Lines {
     let mut lines = Lines::new();
+    let plain = |text: String| (Role::Text, text);
     if let Some(series) = series {
-        let cells = usize::from(room.saturating_sub(56)).clamp(10, 60);
-        lines.push((
-            Role::Text,
-            format!(
-                "{:<12}{:>9}  {}  p50 {}  p99 {}",
-                "requests",
-                rate(&series.requests),
-                words::sparkline(&series.requests, cells),
-                millis(series.p50_micros),
-                millis(series.p99_micros)
-            ),
-        ));
+        let cells = usize::from(room.saturating_sub(if tall { NAME + 2 } else { 56 })).clamp(10, 60);
+        let beside = |values: &[i64]| if tall { String::new() } else { words::sparkline(values, cells) + "  " };
+        let below = |values: &[i64]| tall.then(|| ("", vec![(Role::Text, words::sparkline(values, cells))]));
+        let times = format!("p50 {}  p99 {}", millis(series.p50_micros), millis(series.p99_micros));
+        let requests = format!("{:>9}  {}{times}", rate(&series.requests), beside(&series.requests));
+        lines.push(("requests", vec![plain(requests)]));
+        lines.extend(below(&series.requests));
         let all: Vec<i64> = series.delivered.iter().zip(&series.failed).map(|(good, bad)| good + bad).collect();
         let (total, bad) = (all.iter().sum::<i64>(), series.failed.iter().sum::<i64>());
         let share = if total > 0 { format!("ok {} %", words::percent(total - bad, total)) } else { "none".to_owned() };
         let role = if bad > 0 { Role::Warn } else { Role::Text };
-        lines
-            .push((role, format!("{:<12}{:>9}  {}  {share}", "deliveries", rate(&all), words::sparkline(&all, cells))));
+        lines.push(("deliveries", vec![plain(format!("{:>9}  {}", rate(&all), beside(&all))), (role, share)]));
+        lines.extend(below(&all));
+        let mut queue = vec![plain(format!("{:>9} waiting", words::count(series.waiting)))];
+        if series.oldest_due_secs > 0 {
+            let role = if series.oldest_due_secs >= OVERDUE_SECS { Role::Warn } else { Role::Text };
+            queue.push((role, format!("   oldest due for {}", words::span(series.oldest_due_secs))));
+        }
+        lines.push(("queue", queue));
     }
     let uploads = series.map_or_else(String::new, |series| format!("   {} uploads", words::count(series.uploads)));
-    lines.push((
-        Role::Text,
-        format!(
-            "{:<12}{:>9} connected{uploads}   memory {}",
-            "clients",
-            words::count(status.connections),
-            human_bytes(status.resident_bytes)
-        ),
-    ));
+    lines.push(("clients", vec![plain(format!("{:>9} connected{uploads}", words::count(status.connections)))]));
     lines
 }
 
@@ -111,35 +112,29 @@ fn storage(status: &Status, room: u16) -> Lines {
     let role = if percent >= DISK_FULL_PERCENT { Role::Error } else { Role::Text };
     let cells = usize::from(room.saturating_sub(44).clamp(10, 24));
     let bar = words::bar(used, disk.total_bytes, cells);
+    let store = format!("{:>9}  {}", human_bytes(status.store.size_bytes), status.store.engine);
     vec![
-        (Role::Text, format!("{:<12}{:>9}  {}", "store", human_bytes(status.store.size_bytes), status.store.engine)),
-        (role, format!("{:<12}{:>9} free  {bar} {percent} %", "disk", human_bytes(disk.free_bytes))),
+        ("memory", vec![(Role::Text, format!("{:>9}", human_bytes(status.resident_bytes)))]),
+        ("store", vec![(Role::Text, store)]),
+        ("disk", vec![(role, format!("{:>9} free  {bar} {percent} %", human_bytes(disk.free_bytes)))]),
     ]
 }
 
 /// A heading and lines below it. Answers the row after them.
 fn section(buf: &mut Buffer, area: Rect, y: u16, title: &str, lines: &Lines) -> u16 {
-    let row = |y: u16| Rect { y, height: 1, ..area };
     if y >= area.bottom() {
         return y;
     }
-    rule(buf, row(y), title);
-    let mut y = y + 1;
-    for (role, line) in lines {
-        if y >= area.bottom() {
-            return y;
+    rule(buf, Rect { y, height: 1, ..area }, title);
+    for ((name, parts), y) in lines.iter().zip(y + 1..area.bottom()) {
+        let from = |x: u16| Rect { x: area.x + x.min(area.width), y, width: area.width.saturating_sub(x), height: 1 };
+        text(buf, from(1), name, Role::Muted);
+        let mut x = 1 + NAME;
+        for (role, part) in parts {
+            x += text(buf, from(x), part, *role);
         }
-        let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..row(y) };
-        text(buf, inner, line, *role);
-        text(
-            buf,
-            Rect { width: inner.width.min(NAME), ..inner },
-            line.get(..usize::from(NAME)).unwrap_or(line),
-            Role::Muted,
-        );
-        y += 1;
     }
-    y
+    area.bottom().min(y + 1 + u16::try_from(lines.len()).unwrap_or(u16::MAX))
 }
 
 /// What is wrong, with the cursor. Answers the row below.
@@ -160,12 +155,19 @@ fn problems(buf: &mut Buffer, area: Rect, y: u16, troubles: &[Trouble], at: usiz
             }
             let (here, sign) = (place == at && part == 0, if part == 0 { "!" } else { " " });
             let role = if here { Role::Selected } else { Role::Error };
-            let mark = if here { ">" } else { " " };
-            text(buf, Rect { y, height: 1, ..area }, &format!("{mark}{sign} {line}"), role);
+            row(buf, Rect { y, height: 1, ..area }, here, &format!("{sign} {line}"), role);
             y += 1;
         }
     }
     y
+}
+
+/// A row that the cursor may be in.
+fn row(buf: &mut Buffer, line: Rect, here: bool, what: &str, role: Role) {
+    if here {
+        buf.set_style(line.intersection(buf.area), role.style());
+    }
+    text(buf, line, &format!("{}{what}", if here { ">" } else { " " }), role);
 }
 
 fn events<'a>(
@@ -180,7 +182,7 @@ fn events<'a>(
     }
     rule(buf, Rect { height: 1, ..area }, "Events (live)");
     if events.len() == 0 {
-        text(buf, Rect { y: area.y + 1, height: 1, ..area }, " nothing since this program began", Role::Muted);
+        text(buf, Rect { y: area.y + 1, height: 1, ..area }, " nothing has happened yet", Role::Muted);
     }
     let rows = usize::from(area.height - 1);
     let top = at.unwrap_or(0).saturating_sub(rows - 1);
@@ -188,8 +190,8 @@ fn events<'a>(
         let here = at == Some(place);
         let kind = format!("{} {}", event.kind, event.action);
         let about = event.r#ref.trim_start_matches("refs/heads/").trim_start_matches("refs/tags/");
-        let mark = if here { ">" } else { " " };
-        let line = format!("{mark}{}  {kind:<22} {}  {about} {}", clock.time(&event.at), event.repository, event.actor);
-        text(buf, Rect { y, height: 1, ..area }, &line, if here { Role::Selected } else { Role::Text });
+        let what: Vec<&str> = [about, &event.actor].into_iter().filter(|word| !word.is_empty()).collect();
+        let line = format!("{}  {kind:<18} {:<16} {}", clock.time(&event.at), event.repository, what.join(", "));
+        row(buf, Rect { y, height: 1, ..area }, here, &line, if here { Role::Selected } else { Role::Text });
     }
 }

@@ -17,7 +17,7 @@ use crate::ui::{
         menu::{Item, Pick},
     },
     list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
-    net::{Answer, Ask, Problem},
+    net::{Answer, Ask, DELIVERIES_MAX, Problem},
     view::{Role, text},
     world::{Cmd, Env, World},
 };
@@ -358,7 +358,12 @@ impl Screen for Deliveries {
         if self.reading {
             return self.inspector.standing(&world.clock);
         }
-        self.rows.list.standing(self.rows.total)
+        let standing = self.rows.list.standing(self.rows.total);
+        let many = self.rows.list.rows().len();
+        if self.rows.total.is_none() && many >= DELIVERIES_MAX {
+            return format!("{standing}  the newest; H, E and ] look further");
+        }
+        standing
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {

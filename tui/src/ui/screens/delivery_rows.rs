@@ -93,7 +93,7 @@ static COLUMNS: [Column<Delivery>; 9] = [
     Column { title: "EVENT", width: 11, right: false, rank: 0, cell: |d, _| Shown::plain(event(d)), order: None },
     Column {
         title: "REPO",
-        width: 14,
+        width: 16,
         right: false,
         rank: 5,
         cell: |d, _| Shown::plain(d.repository.as_deref().unwrap_or("-")),

@@ -23,7 +23,7 @@ pub(super) fn summary(detail: &DeliveryDetail, clock: &Clock) -> Lines {
         (result.role, format!("result   {}", result.text)),
         (Role::Text, format!("answer   {}", delivery_rows::code(delivery).text)),
         (Role::Text, format!("tries    {}   began by {}", delivery.attempts, delivery.trigger)),
-        (Role::Text, format!("target   {}", detail.url)),
+        (Role::Text, format!("target   {}", if detail.url.is_empty() { "-" } else { &detail.url })),
         (Role::Text, format!("made     {}", clock.stamp(&delivery.created_at))),
     ];
     if let Some(at) = &delivery.delivered_at {

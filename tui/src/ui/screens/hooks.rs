@@ -19,6 +19,8 @@ use crate::ui::{
 };
 
 const PACE: Duration = Duration::from_secs(5);
+/// Rows of a terminal that has room for a hook below the list.
+const DETAILED: u16 = 22;
 
 /// Which of the service's hooks are shown.
 const KINDS: [&str; 3] = ["all", "system", "default"];
@@ -81,8 +83,8 @@ impl Hooks {
 
     /// Asks what the hook under the cursor was sent, where that is shown; one question at a time.
     fn look(&mut self, again: bool, env: &mut Env) {
-        let admins = self.place == HookPlace::Admin;
-        let Some(id) = self.here().map(|hook| hook.id).filter(|_| admins && env.world.split()) else { return };
+        let seen = self.place == HookPlace::Admin && (env.world.split() || env.world.size.height >= DETAILED);
+        let Some(id) = self.here().map(|hook| hook.id).filter(|_| seen) else { return };
         let known = self.recent.as_ref().is_some_and(|(of, _)| *of == id);
         if self.asked.is_none() && (again || !known) {
             self.asked = Some(id);
@@ -158,9 +160,11 @@ impl Hooks {
 
     fn detail(&self, world: &World, area: Rect, buf: &mut Buffer) {
         let Some(hook) = self.here() else { return };
-        let y = hook_pane::draw(hook, world, area, buf);
+        let recent = self.recent.as_ref().filter(|(of, _)| *of == hook.id);
+        let rows = recent.map(|(_, rows)| rows.as_slice()).unwrap_or_default();
+        let y = hook_pane::draw(hook, rows, world, area, buf);
         let rest = Rect { y: y.saturating_add(1), height: area.bottom().saturating_sub(y + 1), ..area };
-        if let Some((_, rows)) = self.recent.as_ref().filter(|(of, rows)| *of == hook.id && !rows.is_empty()) {
+        if !rows.is_empty() {
             hook_pane::recent(rows, &world.clock, rest, buf);
         }
     }
@@ -372,7 +376,7 @@ impl Screen for Hooks {
                 text(buf, Rect { x: left.right(), y, width: 1, height: 1 }, "│", Role::Muted);
             }
             self.detail(world, right, buf);
-        } else if body.height >= 18 {
+        } else if world.size.height >= DETAILED {
             let top = Rect { height: body.height - 10, ..body };
             list::draw(&self.feed, place, world, top, buf);
             rule(buf, Rect { y: top.bottom(), height: 1, ..body }, "");

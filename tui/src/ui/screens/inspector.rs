@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use farrier_common::api::DeliveryDetail;
+use farrier_common::api::{Delivery, DeliveryDetail};
 use ratatui::{
     buffer::Buffer,
     layout::Rect,
@@ -19,6 +19,7 @@ use crate::{
         keymap::Action,
         times::Clock,
         view::{Role, fit_left, rule, text, width, wrapped},
+        words,
     },
 };
 
@@ -133,10 +134,8 @@ impl Inspector {
         if self.no_wrap {
             return lines;
         }
-        let broken = lines.into_iter().flat_map(|(role, line)| {
-            let parts = if line.is_empty() { vec![line] } else { wrapped(&line, room) };
-            parts.into_iter().map(move |part| (role, part))
-        });
+        let broken =
+            lines.into_iter().flat_map(|(role, line)| hung(&line, room).into_iter().map(move |part| (role, part)));
         broken.collect()
     }
 
@@ -194,8 +193,12 @@ impl Inspector {
             return;
         };
         let delivery = &detail.delivery;
-        let title = format!("{}   hook {}   {}", delivery.guid, delivery.hook_id, delivery_rows::event(delivery));
-        text(buf, row(0), &title, Role::Title);
+        let about = delivery.repository.as_deref().unwrap_or_default();
+        let title =
+            |guid: &str| format!("{guid}   hook {}   {}   {about}", delivery.hook_id, delivery_rows::event(delivery));
+        let whole = title(&delivery.guid);
+        let short = || title(delivery.guid.split('-').next().unwrap_or_default());
+        text(buf, row(0), &if width(&whole) <= area.width { whole } else { short() }, Role::Title);
         let mut at = row(1);
         for (place, part) in PARTS.iter().enumerate() {
             let active = place == self.part;
@@ -203,14 +206,9 @@ impl Inspector {
             let used = text(buf, at, &label, if active && focused { Role::Selected } else { Role::Text }) + 1;
             at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
         }
-        let answer = format!(
-            "{} in {} ms  try {}",
-            delivery_rows::code(delivery).text,
-            delivery_rows::millis(delivery.duration),
-            delivery.attempts
-        );
+        let (answer, role) = outcome(delivery);
         if at.width > width(&answer) {
-            fit_left(buf, row(1), &answer, delivery_rows::code(delivery).role);
+            fit_left(buf, row(1), &answer, role);
         }
         rule(buf, row(2), "");
         let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
@@ -235,6 +233,49 @@ impl Inspector {
             let begin = width(&line[..at]);
             let place = Rect { x: area.x.saturating_add(begin), width: width(found), ..area }.intersection(area);
             buf.set_style(place, Style::new().add_modifier(Modifier::UNDERLINED | Modifier::BOLD));
+        }
+    }
+}
+
+/// `500 in 612 ms  try 2`
+fn outcome(delivery: &Delivery) -> (String, Role) {
+    let code = delivery_rows::code(delivery);
+    if delivery.delivered_at.is_none() {
+        return ("not tried yet".to_owned(), code.role);
+    }
+    let millis = words::count(delivery_rows::millis(delivery.duration));
+    (format!("{} in {millis} ms  try {}", code.text, delivery.attempts), code.role)
+}
+
+/// A line in parts of at most `room` cells. What does not fit goes on below its value, not below its name.
+fn hung(line: &str, room: u16) -> Vec<String> {
+    if width(line) <= room {
+        return vec![line.to_owned()];
+    }
+    // Values begin behind two blanks or more.
+    let begins = line.match_indices("  ").map(|(at, _)| at + 2).filter(|at| *at <= usize::from(room) / 2).last();
+    let begin = begins.map_or(0, |at| at + line[at..].len() - line[at..].trim_start_matches(' ').len());
+    let (name, value) = line.split_at(begin);
+    let hang = width(name);
+    let parts = wrapped(value, room.saturating_sub(hang).max(1));
+    let below = " ".repeat(usize::from(hang));
+    parts.iter().enumerate().map(|(at, part)| format!("{}{part}", if at == 0 { name } else { &below })).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hung;
+
+    #[test]
+    fn what_does_not_fit_goes_on_below_its_value() {
+        let line = "why      connect: connection refused";
+        assert_eq!(hung(line, 40), [line]);
+        assert_eq!(hung(line, 28), ["why      connect: connection", "         refused"]);
+        assert_eq!(hung("    \"key\": \"a b\"", 12), ["    \"key\":", "    \"a b\""]);
+        assert_eq!(hung("x-name: 12345", 8), ["x-name:", "12345"]);
+        for room in 1..40 {
+            let whole: String = hung(line, room).concat().split_whitespace().collect();
+            assert_eq!(whole, "whyconnect:connectionrefused", "{room}");
         }
     }
 }

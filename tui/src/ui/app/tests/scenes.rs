@@ -2,7 +2,7 @@
 //!
 //! A scene is what a person does and what a daemon answers; nothing is put in place by hand.
 
-use farrier_common::api::Branch;
+use farrier_common::api::{Branch, Event};
 
 use super::{
     super::*,
@@ -82,10 +82,13 @@ const HOOKS: &[Scene] = &[
     on("hooks", |story| {
         on_hooks(story);
         story.keys("j");
-        let known = |ask: &Ask| matches!(ask, Ask::LastDeliveries(_));
-        if story.effects.iter().any(|effect| matches!(effect, Effect::Ask(_, ask) if known(ask))) {
-            let Answer::Deliveries(page) = deliveries() else { return };
-            story.answer(known, Ok(Answer::LastDeliveries(page.items)));
+        let last = |ask: &Ask| matches!(ask, Ask::LastDeliveries(_));
+        // First what the hook was sent on which the cursor stood before; on small screens nothing is asked.
+        for _ in 0..2 {
+            if story.effects.iter().any(|effect| matches!(effect, Effect::Ask(_, ask) if last(ask))) {
+                let Answer::Deliveries(page) = deliveries() else { return };
+                story.answer(last, Ok(Answer::LastDeliveries(page.items)));
+            }
         }
     }),
     on("hooks-default", |story| {
@@ -147,6 +150,19 @@ const REST: &[Scene] = &[
         story.answer(|ask| *ask == Ask::Status, Ok(status()));
         story.answer(|ask| *ask == Ask::Series, Ok(series()));
         story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+        for (id, kind, action, about) in [(7, "repository", "created", ""), (8, "push", "", "refs/heads/main")] {
+            let event = Event {
+                id,
+                kind: kind.into(),
+                action: action.into(),
+                repository: "infra/gateway".into(),
+                r#ref: about.into(),
+                actor: "ops".into(),
+                at: format!("2026-11-21T11:59:0{id}Z"),
+                ..Event::default()
+            };
+            story.answer(|ask| matches!(ask, Ask::Events { .. }), Ok(Answer::Event(Box::new(event))));
+        }
     }),
     on("artifacts", |story| {
         on_artifacts(story);

@@ -268,6 +268,8 @@ pub(super) fn series() -> Answer {
         p50_micros: 2_048,
         p99_micros: 16_384,
         uploads: 2,
+        waiting: 1_214,
+        oldest_due_secs: 72,
     }))
 }
 
