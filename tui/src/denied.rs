@@ -7,19 +7,32 @@ use std::{os::unix::fs::MetadataExt as _, path::Path};
 /// What to say of a path that is refused: the group that may use it and how to join it.
 pub(crate) fn advice(path: &Path, user: Option<&str>) -> Option<String> {
     let groups = std::fs::read_to_string("/etc/group").ok()?;
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     // A directory above it may be closed, too; what can be seen of it says who may enter.
-    let (place, gid) = path.ancestors().find_map(|place| Some((place, place.metadata().ok()?.gid())))?;
-    let group = name(&groups, gid)?;
-    let user = user.unwrap_or("USER");
-    Some(format!("{} belongs to group {group}: `usermod -aG {group} {user}`, then sign in again", place.display()))
+    let (place, about) = path.ancestors().find_map(|place| Some((place, place.metadata().ok()?)))?;
+    let owner =
+        name(&users, about.uid()).map_or_else(|| format!("user {}", about.uid()), |owner| format!("user {owner}"));
+    let group = name(&groups, about.gid())?;
+    Some(format!("{} belongs to {owner}{}", place.display(), way(about.mode(), group, user.unwrap_or("USER"))))
 }
 
-/// The name of a group in the list of groups.
-fn name(groups: &str, gid: u32) -> Option<&str> {
-    groups.lines().find_map(|line| {
+/// Whatever a group may do.
+const GROUP: u32 = 0o070;
+
+/// Who else may use what has this mode, and how to be one of them.
+fn way(mode: u32, group: &str, user: &str) -> String {
+    if mode & GROUP == 0 {
+        return " and is closed to all others".to_owned();
+    }
+    format!(" and group {group}: `usermod -aG {group} {user}`, then sign in again")
+}
+
+/// The name of a number in the list of groups, or of users.
+fn name(list: &str, number: u32) -> Option<&str> {
+    list.lines().find_map(|line| {
         let mut fields = line.split(':');
         let name = fields.next()?;
-        (fields.nth(1)?.parse() == Ok(gid)).then_some(name)
+        (fields.nth(1)?.parse() == Ok(number)).then_some(name)
     })
 }
 
@@ -36,6 +49,10 @@ mod tests {
     #[test]
     fn what_cannot_be_seen_is_asked_of_what_is_above_it() {
         let dir = tempfile::tempdir().unwrap();
+        assert_eq!(way(0o140_600, "root", "ops"), " and is closed to all others");
+        assert_eq!(way(0o140_660, "g", "ops"), " and group g: `usermod -aG g ops`, then sign in again");
+        let opened = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o750);
+        std::fs::set_permissions(dir.path(), opened).unwrap();
         let said = advice(&dir.path().join("not/there.sock"), Some("ops")).unwrap();
         assert!(said.starts_with(&dir.path().display().to_string()) && said.contains(" ops`"), "{said}");
     }

@@ -3,7 +3,12 @@
 //! Owns the exit codes that scripts depend on and the one error type of the program. Codes are
 //! decided here and nowhere else.
 
-use std::{error::Error as StdError, io, path::PathBuf};
+use std::{
+    borrow::Cow,
+    error::Error as StdError,
+    io,
+    path::{Path, PathBuf},
+};
 
 use farrier_common::client::ClientError;
 use http::StatusCode;
@@ -71,8 +76,20 @@ pub(crate) enum Failure {
 
 const HINT: &str = "start one with `farrierd`, or say where it is: --socket PATH, --url URL or $FARRIER_SOCKET";
 
+/// Whose a socket is that was named and may not be opened.
+fn closed(endpoint: &str, why: &(dyn StdError + 'static)) -> Option<String> {
+    let denied = why.downcast_ref::<io::Error>()?.kind() == io::ErrorKind::PermissionDenied;
+    let path = Path::new(endpoint.strip_prefix("the socket ").filter(|_| denied)?);
+    denied::advice(path, user().as_deref())
+}
+
+/// Who runs this program, by the environment.
+fn user() -> Option<String> {
+    crate::endpoint::variable("USER").and_then(|user| user.into_string().ok())
+}
+
 fn looked(at: &[(PathBuf, io::Error)]) -> String {
-    let user = crate::endpoint::variable("USER").and_then(|user| user.into_string().ok());
+    let user = user();
     at.iter().fold(String::new(), |text, (path, error)| {
         let denied = error.kind() == io::ErrorKind::PermissionDenied;
         let advice = if denied { denied::advice(path, user.as_deref()) } else { None };
@@ -120,12 +137,15 @@ impl Failure {
         }
     }
 
-    fn hint(&self) -> Option<&'static str> {
+    fn hint(&self) -> Option<Cow<'static, str>> {
         let Self::Call { source, .. } = self else { return None };
         match source {
-            ClientError::Unreachable { .. } => Some(HINT),
+            ClientError::Unreachable { endpoint, source } => {
+                Some(closed(endpoint, source.as_ref()).map_or(HINT.into(), Cow::Owned))
+            }
             ClientError::Status { status: StatusCode::UNAUTHORIZED, .. } => Some(
-                "on the socket the daemon knows root, its own user and socket.admin_group; others need --token-file",
+                "on the socket the daemon knows root, its own user and socket.admin_group; others need --token-file"
+                    .into(),
             ),
             _ => None,
         }
@@ -204,5 +224,9 @@ mod tests {
         let missing = io::Error::from(io::ErrorKind::NotFound);
         let report = Failure::Nowhere(vec![("/run/x.sock".into(), missing)]).report();
         assert!(report.contains("/run/x.sock") && report.contains("--socket"), "{report}");
+        let closed = io::Error::from(io::ErrorKind::PermissionDenied);
+        let source = ClientError::Unreachable { endpoint: "the socket /".into(), source: Box::new(closed) };
+        let report = Failure::Call { doing: "asking".into(), source }.report();
+        assert!(report.contains("permission denied") && report.contains("/ belongs to user root"), "{report}");
     }
 }

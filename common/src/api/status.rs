@@ -64,6 +64,8 @@ pub struct Status {
     pub version: String,
     /// The version that the compatible API claims.
     pub api_version: String,
+    /// Which of farrier's own routes it has; a program of another level only looks.
+    pub api_level: i64,
     /// Base address that answers are built from.
     pub root_url: String,
     /// Seconds since the daemon became ready.

@@ -77,6 +77,7 @@ pub async fn status(app: &App, identity: &Identity) -> Result<Status, Error> {
     Ok(Status {
         version: VERSION.into(),
         api_version: app.config.server.version.clone(),
+        api_level: farrier_common::API_LEVEL,
         root_url: app.root_url.clone(),
         uptime_secs: (app.now_ms() - app.serving.started_ms).max(0) / 1_000,
         listeners: listeners

@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use farrier_common::api::Status;
+use farrier_common::{API_LEVEL, api::Status};
 use ratatui::layout::Size;
 
 use super::{
@@ -88,6 +88,11 @@ impl World {
         self.status.is_none() && matches!(&self.link, Link::Down { problem, .. } if problem.kind == Kind::Nowhere)
     }
 
+    /// When something was, counted from the start, by the clock.
+    pub(crate) fn clock_at(&self, then: Duration) -> String {
+        self.clock.time(&(self.clock.now - self.now.saturating_sub(then)).to_string())
+    }
+
     /// Whether list and detail stand side by side.
     pub(crate) fn split(&self) -> bool {
         self.size.width >= 110 && !self.full_pane
@@ -98,10 +103,25 @@ impl World {
         self.wide || self.size.width >= 180
     }
 
+    /// What is to be said of a daemon that speaks another language than this program.
+    pub(crate) fn other_level(&self) -> Option<String> {
+        let status = self.status.as_ref().filter(|status| status.api_level != API_LEVEL)?;
+        let (version, level) = (&status.version, status.api_level);
+        Some(format!("daemon {version} speaks level {level}, this farrier {API_LEVEL}"))
+    }
+
+    /// Whether nothing may be changed, whatever becomes of the link.
+    pub(crate) fn only_looks(&self) -> bool {
+        self.read_only || self.other_level().is_some()
+    }
+
     /// Why nothing can be changed now.
     pub(crate) fn no_changes(&self) -> Option<String> {
         if self.read_only {
             return Some("off: --read-only was given".to_owned());
+        }
+        if let Some(level) = self.other_level() {
+            return Some(format!("off: {level}"));
         }
         matches!(self.link, Link::Down { .. }).then(|| "off until the daemon answers again".to_owned())
     }

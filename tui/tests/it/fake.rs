@@ -150,7 +150,7 @@ async fn route(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     match (&head.method, parts.as_slice()) {
         (&Method::GET, ["api", "farrier", "v1", "status"]) => {
-            answer(200, &json!({"version": "0.1.0", "identity": "admin"}))
+            answer(200, &json!({"version": "0.1.0", "identity": "admin", "api_level": farrier_common::API_LEVEL}))
         }
         (&Method::GET, ["api", "farrier", "v1", "log"]) => {
             answer(200, &json!({"filter": "debug", "configured": "info"}))

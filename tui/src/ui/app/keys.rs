@@ -125,7 +125,10 @@ impl App {
             Some(_) if binding.action == Action::CancelMigration && self.world.transfers.word().is_some() => {
                 self.act(Action::StopTransfer);
             }
-            Some(why) => self.say(Tone::Plain, format!("{}: {why}", binding.title)),
+            Some(why) => {
+                self.refused += usize::from(binding.changes && matches!(self.world.link, Link::Down { .. }));
+                self.say(Tone::Plain, format!("{}: {why}", binding.title));
+            }
             None => self.act(binding.action),
         }
     }

@@ -166,6 +166,7 @@ impl App {
             _ => {
                 let before = std::mem::replace(&mut self.world.link, Link::Up);
                 if matches!(before, Link::Down { .. } | Link::Refused { .. }) {
+                    self.refused = 0;
                     self.say(Tone::Plain, "the daemon answers again".to_owned());
                     self.refresh();
                 }

@@ -100,6 +100,8 @@ pub(crate) struct App {
     poll_at: Option<Duration>,
     /// When the daemon was last heard of.
     heard: Duration,
+    /// Changes that were refused since the daemon went away.
+    refused: usize,
     /// Until when a second wish to quit needs no reason.
     sure_until: Duration,
     /// What is to be asked once a file has been saved.
@@ -153,6 +155,7 @@ impl App {
             filters: Vec::new(),
             poll_at: None,
             heard: Duration::ZERO,
+            refused: 0,
             sure_until: Duration::ZERO,
             afterwards: Vec::new(),
             undo: None,
@@ -318,6 +321,7 @@ impl App {
         match &self.world.link {
             Link::Refused { .. } => scopes = vec![Scope::Refused, Scope::Everywhere],
             _ if self.world.is_nowhere() => scopes = vec![Scope::Nowhere, Scope::Everywhere],
+            Link::Down { .. } => scopes.insert(0, Scope::Away),
             _ => {}
         }
         scopes
@@ -345,6 +349,15 @@ impl App {
     /// What was said last, while it is to be seen.
     pub(crate) fn notice(&self) -> Option<(Tone, &str)> {
         self.notice.as_ref().map(|(tone, text, _)| (*tone, text.as_str()))
+    }
+
+    /// What stands at the right of the status line while nothing is said there.
+    pub(crate) fn aside(&self) -> Option<String> {
+        match (self.refused, &self.world.link) {
+            (1, Link::Down { .. }) => Some("1 change refused".to_owned()),
+            (many @ 2.., Link::Down { .. }) => Some(format!("{many} changes refused")),
+            _ => self.screen().aside(&self.world),
+        }
     }
 
     /// The name of the server.

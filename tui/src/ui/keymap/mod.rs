@@ -85,6 +85,8 @@ pub(crate) enum Action {
 pub(crate) enum Scope {
     /// Where no daemon is.
     Nowhere,
+    /// Where the daemon was and does not answer.
+    Away,
     /// Where the daemon refuses to be asked.
     Refused,
     Everywhere,
@@ -142,6 +144,8 @@ use Scope as S;
 pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Nowhere, &[C('U')], A::StartDaemon, "start a daemon for this user", "start a daemon"),
     bind(S::Nowhere, &[C('r')], A::Refresh, "look again now", "look again"),
+    bind(S::Away, &[C('r')], A::Refresh, "try again now", "retry now"),
+    bind(S::Away, &[C(':')], A::Palette, "command", "connect PATH|URL"),
     bind(S::Refused, &[C('N')], A::TypeToken, "type another token", "new token"),
     bind(S::Refused, &[C('i')], A::SocketIdentity, "be who the socket sees", "socket identity"),
     bind(S::Refused, &[C('r')], A::Refresh, "try again", "retry"),

@@ -10,10 +10,11 @@ use ratatui::{
 
 use super::{Column, Feed, Filter, List, Row, feed::Load};
 use crate::ui::{
-    net::Kind,
+    net::{Kind, Problem},
     times::Clock,
     view::{Role, centred, fit_left, text, width, wrapped},
-    world::World,
+    words,
+    world::{Link, World},
 };
 
 /// What comes sooner needs no announcement.
@@ -44,10 +45,10 @@ pub(crate) fn draw<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Re
         && !feed.list.rows().is_empty()
     {
         // Rows that are there stay in sight.
-        let lines = [format!("! {}", problem.line()), "  r asks again, i shows details".to_owned()];
-        below.height = below.height.saturating_sub(2);
-        for (line, y) in lines.iter().zip(below.bottom()..area.bottom()) {
-            text(buf, Rect { y, height: 1, ..area }, line, Role::Error);
+        let lines = trouble(feed, problem, world);
+        below.height = below.height.saturating_sub(u16::try_from(lines.len()).unwrap_or(0));
+        for ((role, line), y) in lines.iter().zip(below.bottom()..area.bottom()) {
+            text(buf, Rect { y, height: 1, ..area }, line, *role);
         }
     }
     if feed.list.shown_count() == 0 {
@@ -60,6 +61,25 @@ pub(crate) fn draw<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Re
         return nothing(feed, place, world, below, buf);
     }
     rows(&feed.list, &columns, place.focused, &world.clock, below, buf);
+}
+
+/// What stands below rows that could not be asked for again.
+fn trouble<T: Row>(feed: &Feed<T>, problem: &Problem, world: &World) -> Vec<(Role, String)> {
+    let many = |n: i64| words::count(n);
+    let rows = i64::try_from(feed.list.rows().len()).unwrap_or(i64::MAX);
+    let of = feed.total.filter(|total| *total > rows).map_or_else(String::new, |total| format!(" of {}", many(total)));
+    if matches!(world.link, Link::Down { .. }) {
+        let at = feed.filled.map_or_else(String::new, |at| format!("rows are from {}, ", world.clock_at(at)));
+        return vec![
+            (Role::Text, format!("  {at}changes are switched off until it is back")),
+            (Role::Text, "  systemctl status farrierd     journalctl -u farrierd -n 50".to_owned()),
+        ];
+    }
+    let at = feed.filled.map_or_else(String::new, |at| format!(", as of {}", world.clock_at(at)));
+    vec![
+        (Role::Error, format!("! {}", problem.line())),
+        (Role::Text, format!("  shown: {}{of} rows{at}    r asks again, i shows details", many(rows))),
+    ]
 }
 
 fn rows<T: Row>(list: &List<T>, columns: &[Spot<T>], focused: bool, clock: &Clock, area: Rect, buf: &mut Buffer) {

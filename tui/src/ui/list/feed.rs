@@ -39,6 +39,8 @@ pub(crate) struct Feed<T: Row> {
     begun: bool,
     pub(crate) load: Load,
     pub(crate) total: Option<i64>,
+    /// When rows last came.
+    pub(super) filled: Option<Duration>,
     /// What the daemon is asked in place of all rows, since it has more than are kept.
     finding: Option<Ask>,
     /// How many of the rows, at the end, are its answer.
@@ -55,6 +57,7 @@ impl<T: Row> Feed<T> {
             begun: false,
             load: Load::Never,
             total: None,
+            filled: None,
             finding: None,
             found: 0,
         }
@@ -65,7 +68,7 @@ impl<T: Row> Feed<T> {
         self.list.replace(Vec::new());
         (self.pending, self.complete_once, self.load, self.total) = (None, false, Load::Never, None);
         self.coming = Coming::default();
-        (self.finding, self.found) = (None, 0);
+        (self.finding, self.found, self.filled) = (None, 0, None);
     }
 
     /// Asks for all rows, or again for those that were found.
@@ -155,6 +158,7 @@ impl<T: Row> Feed<T> {
             self.put_found(page.items);
             return None;
         }
+        self.filled = Some(world.now);
         self.total = page.total.or(self.total);
         if self.complete_once {
             for row in page.items {

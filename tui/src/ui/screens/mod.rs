@@ -93,7 +93,7 @@ impl ScreenId {
     /// The screen that a scope belongs to.
     pub(crate) fn of(scope: Scope) -> Option<Self> {
         match scope {
-            Scope::Nowhere | Scope::Refused | Scope::Everywhere | Scope::List | Scope::Moves => None,
+            Scope::Nowhere | Scope::Away | Scope::Refused | Scope::Everywhere | Scope::List | Scope::Moves => None,
             Scope::Dashboard => Some(Self::Dashboard),
             Scope::Repositories | Scope::Repository | Scope::Branches => Some(Self::Repositories),
             Scope::Hooks => Some(Self::Hooks),

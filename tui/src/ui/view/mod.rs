@@ -113,17 +113,19 @@ pub(crate) fn tab_at(app: &App, x: u16) -> Option<ScreenId> {
 
 /// What must not be overlooked.
 fn banner(world: &World) -> Option<String> {
-    let Link::Down { since, tries, again_at, problem } = &world.link else { return None };
+    let Link::Down { since, tries, again_at, problem } = &world.link else {
+        return world.other_level().map(|level| format!("!! {level} - it is only looked at; q quits"));
+    };
     let gone = world.now.saturating_sub(*since).as_secs();
     let wait = again_at.saturating_sub(world.now).as_secs();
     if world.is_nowhere() {
         return None;
     }
     if let Kind::Busy(_) = problem.kind {
-        return Some(format!("!! {} asks to wait - try {tries} in {wait} s  r now", world.place));
+        return Some(format!("!! {} asks to wait - retry {tries} in {wait} s  r now", world.place));
     }
     Some(format!(
-        "!! No answer from {} for {:02}:{:02} - try {tries} in {wait} s  r now",
+        "!! No connection to {} for {:02}:{:02} - retry {tries} in {wait} s  r now",
         world.place,
         gone / 60,
         gone % 60
@@ -137,10 +139,10 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
         let room = area.width.saturating_sub(area.width / 3);
         let shown = fit(notice, room);
         right = area.width - fit_left(buf, area, &shown, role).min(area.width);
-    } else if let Some(text) = app.screen().aside(&app.world) {
+    } else if let Some(text) = app.aside() {
         right = area.width - fit_left(buf, area, &text, Role::Accent).min(area.width);
     }
-    let marks = [(app.world.read_only, "RO  "), (app.world.slow, "slow  "), (app.world.paused, "paused  ")];
+    let marks = [(app.world.only_looks(), "RO  "), (app.world.slow, "slow  "), (app.world.paused, "paused  ")];
     let marks: String = marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect();
     // Whoever looks at old rows is told how old they are.
     let stale = match &app.world.link {

@@ -100,12 +100,89 @@ fn who_is_refused_can_show_another_token_or_none() {
 }
 
 #[test]
+fn a_daemon_of_another_level_is_only_looked_at() {
+    let mut story = Story::new(80, 24);
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    let Answer::Status(mut now) = status() else { unreachable!() };
+    now.0.api_level = farrier_common::API_LEVEL + 1;
+    story.answer(|ask| *ask == Ask::Status, Ok(Answer::Status(now)));
+    let words = format!(
+        "daemon 0.1.0 speaks level {}, this farrier {}",
+        farrier_common::API_LEVEL + 1,
+        farrier_common::API_LEVEL
+    );
+    let text = story.text();
+    assert!(text.contains(&format!("!! {words}")) && text.contains(" RO  ") && text.contains("data/lake"), "{text}");
+    story.asked();
+    story.keys("D");
+    assert!(
+        story.app.layers.is_empty() && story.text().contains("delete: off: daemon 0.1.0 speaks level"),
+        "{}",
+        story.text()
+    );
+    // A daemon that was exchanged for one of the same level may be changed again.
+    story.keys("1");
+    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    story.keys("2D");
+    assert_eq!(story.app.layers.len(), 1);
+}
+
+#[test]
+fn waits_between_tries_grow_to_ten_seconds_and_what_is_refused_is_counted() {
+    let mut story = Story::settled(80, 24);
+    story.pass(Duration::from_secs(6));
+    story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    let mut waits = Vec::new();
+    for _ in 0..9 {
+        let Link::Down { again_at, .. } = &story.app.world.link else { panic!("it is away") };
+        let wait = again_at.saturating_sub(story.now);
+        waits.push(wait.as_millis());
+        story.asked();
+        story.pass(wait);
+        assert_eq!(story.asked(), [Ask::Status]);
+        let ticket = story.app.tickets;
+        story.tell(Msg::Answer(ticket, Err(unreachable())));
+    }
+    for (wait, least) in waits.iter().zip([250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 10_000]) {
+        assert!((least..=least * 6 / 5).contains(wait), "{waits:?}");
+    }
+    let text = story.text();
+    assert!(text.contains("!! No connection to the daemon for 00:") && text.contains(" - retry 10 in 1"), "{text}");
+    assert!(text.contains("rows are from 12:00:00, changes are switched off until it is back"), "{text}");
+    assert!(
+        text.contains("journalctl -u farrierd -n 50") && text.contains("r retry now  : connect PATH|URL"),
+        "{text}"
+    );
+    story.keys("DnD");
+    story.pass(Duration::from_millis(100));
+    story.pass(Duration::from_secs(4));
+    assert!(story.text().contains("3 changes refused"), "{}", story.text());
+    story.keys("r");
+    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    story.pass(Duration::from_secs(4));
+    assert!(!story.text().contains("refused"), "{}", story.text());
+}
+
+#[test]
+fn a_list_that_broke_off_says_how_much_is_shown() {
+    let mut story = Story::settled(80, 24);
+    story.pass(Duration::from_secs(6));
+    let problem =
+        Problem { kind: Kind::Other, text: "listing repositories: internal error (500, request 7d1e)".into() };
+    story.answer(|ask| *ask == Ask::Repositories, Err(problem));
+    let text = story.text();
+    assert!(text.contains("! listing repositories: internal error (500, request 7d1e)"), "{text}");
+    assert!(text.contains("shown: 6 rows, as of 12:00:00    r asks again, i shows details"), "{text}");
+    assert!(text.contains("infra/gateway"), "{text}");
+}
+
+#[test]
 fn who_is_asked_to_wait_waits_as_long() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
     let busy = Problem { kind: Kind::Busy(30), text: "listing repositories: too many (503)".into() };
     story.answer(|ask| *ask == Ask::Repositories, Err(busy));
-    assert!(story.text().contains("asks to wait - try 1 in 30 s"), "{}", story.text());
+    assert!(story.text().contains("asks to wait - retry 1 in 30 s"), "{}", story.text());
     story.asked();
     story.pass(Duration::from_secs(29));
     assert_eq!(story.asked(), []);

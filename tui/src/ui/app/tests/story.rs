@@ -247,6 +247,7 @@ pub(super) fn status() -> Answer {
     let status = Status {
         version: "0.1.0".into(),
         api_version: "1.24.0".into(),
+        api_level: farrier_common::API_LEVEL,
         root_url: "http://forge01.lan:3000".into(),
         uptime_secs: 1_051_860,
         listeners: vec![ListenerStatus { kind: "unix".into(), address: "/run/farrier/farrier.sock".into() }],

@@ -36,7 +36,7 @@ fn a_daemon_that_went_away_is_said_and_tried_again_and_rows_stay() {
     story.pass(Duration::from_secs(5));
     story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
     let text = story.text();
-    assert!(text.contains("!! No answer from") && text.contains("infra/gateway"), "{text}");
+    assert!(text.contains("!! No connection to") && text.contains("infra/gateway"), "{text}");
     story.asked();
     story.keys("D");
     assert!(story.app.layers.is_empty(), "changes are off");

@@ -245,7 +245,7 @@ fn comes_back(daemon: &mut dyn Service, session: &mut Session) {
     session.type_("2");
     session.wait_at("admin/demo");
     daemon.go_away();
-    session.wait_for("No answer from");
+    session.wait_for("No connection to");
     // What is there can still be looked at.
     session.wait_at("admin/demo");
     session.type_("?");
@@ -253,7 +253,7 @@ fn comes_back(daemon: &mut dyn Service, session: &mut Session) {
     session.type_("\x1b");
     daemon.come_back();
     session.wait_for("answers again");
-    session.wait("the link", |screen| !screen.contents().contains("No answer from"));
+    session.wait("the link", |screen| !screen.contents().contains("No connection to"));
     session.type_("r");
     session.wait_at("admin/demo");
 }
