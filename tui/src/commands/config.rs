@@ -73,6 +73,7 @@ fn shown(config: &Config) -> String {
         ("ui.clipboard", or(&ui.clipboard, "auto")),
         ("ui.start", or(&ui.start, "the last screen")),
         ("ui.bell", or(&ui.bell, "off")),
+        ("ui.time", or(&ui.time, "relative")),
         ("ui.sync", ui.sync.to_string()),
         ("ui.mouse", ui.mouse.to_string()),
         ("ui.title", ui.title.to_string()),

@@ -13,6 +13,8 @@ use std::{
 };
 
 const PROGRAM: &str = "farrierd";
+/// A log that is longer when a daemon is started is put aside; one such is kept.
+const LOG_MAX_BYTES: u64 = 4 << 20;
 /// Of a log, so much is shown when the daemon does not stay.
 const TAIL_BYTES: usize = 2_000;
 
@@ -39,8 +41,17 @@ impl Starter {
         if let Some(directory) = self.log.parent() {
             fs::create_dir_all(directory)?;
         }
+        self.put_log_aside()?;
         let log = fs::File::options().create(true).append(true).open(&self.log)?;
         self.command(log)?.spawn()
+    }
+
+    /// Begins a new log where the old one has become long. What was put aside before is gone then.
+    fn put_log_aside(&self) -> io::Result<()> {
+        match fs::metadata(&self.log) {
+            Ok(about) if about.len() > LOG_MAX_BYTES => fs::rename(&self.log, self.log.with_extension("log.1")),
+            _ => Ok(()),
+        }
     }
 
     #[expect(clippy::disallowed_methods, reason = "the one daemon that a user wants to have started")]
@@ -95,5 +106,21 @@ mod tests {
         let starter = Starter { program, log: dir.path().join("state/farrierd.log") };
         assert!(!starter.start().unwrap().wait().unwrap().success());
         assert_eq!(starter.last_words(), "the data directory is in use");
+    }
+
+    #[test]
+    fn a_log_that_became_long_is_put_aside_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let starter = Starter { program: dir.path().join(PROGRAM), log: dir.path().join("farrierd.log") };
+        let old = dir.path().join("farrierd.log.1");
+        let long = vec![b'x'; usize::try_from(LOG_MAX_BYTES).unwrap()];
+        for (text, aside) in [(&long[..], false), (&[&long[..], b"y"].concat(), true), (b"short", true)] {
+            fs::write(&starter.log, text).unwrap();
+            starter.put_log_aside().unwrap();
+            assert_eq!((old.exists(), starter.log.exists()), (aside, text.len() as u64 <= LOG_MAX_BYTES));
+        }
+        assert_eq!(fs::metadata(&old).unwrap().len(), LOG_MAX_BYTES + 1, "what is short stays where it is");
+        fs::remove_file(&starter.log).unwrap();
+        starter.put_log_aside().unwrap();
     }
 }

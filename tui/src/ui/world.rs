@@ -161,6 +161,8 @@ pub(crate) enum Cmd {
     Undo(Box<Cmd>),
     /// Show one delivery of a hook.
     Inspect(u64, String),
+    /// End the program, now or once nothing is fetched any more.
+    Quit { wait: bool },
     /// Speak to another daemon, or as somebody else.
     Turn(Turn),
     /// Show a text in the user's pager.

@@ -11,8 +11,11 @@ use crate::ui::{
         menu::{Item, Pick},
     },
     net::Turn,
-    world::{Link, Tone},
+    world::{Cmd, Link, Tone},
 };
+
+/// How long a second wish to quit needs no answer to the question of the first.
+const SURE: Duration = Duration::from_secs(5);
 
 impl App {
     pub(super) fn key(&mut self, key: Key) {
@@ -184,16 +187,22 @@ impl App {
         }
     }
 
-    /// Quits, but asks once when something would be lost.
+    /// Quits, but asks first when something would be lost. Whoever insists need not answer.
     fn quit(&mut self) {
         let running = self.world.transfers.losses().filter(|_| self.world.now >= self.sure_until);
-        match running {
-            Some(what) => {
-                self.sure_until = self.world.now + Duration::from_secs(5);
-                self.say(Tone::Error, format!("{what}; once more quits"));
-            }
-            None => self.effects.push(Effect::Quit(0)),
-        }
+        let Some(what) = running else { return self.effects.push(Effect::Quit(0)) };
+        self.sure_until = self.world.now + SURE;
+        let item = |key: char, title: &str, wait: bool| Item {
+            key: Some(Key::Char(key)),
+            title: title.to_owned(),
+            off: None,
+            pick: Pick::Do(Cmd::Quit { wait }),
+        };
+        let items = vec![
+            item('w', "wait: quit when everything is saved", true),
+            item('s', "stop and quit: parts of artifacts are kept and gone on with", false),
+        ];
+        self.layers.push(Layer::Menu(Menu::new(format!("{what}; Ctrl-C once more quits"), items)));
     }
 
     /// Takes back the last switch, or else what happened to marks.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use super::App;
+use super::{App, Effect};
 use crate::ui::{
     key::Key,
     layer::{
@@ -95,6 +95,11 @@ impl App {
     fn tell_transfer(&mut self, ask: &Ask, news: News) {
         let waiting = self.afterwards.iter().position(|(first, _)| first == ask);
         let then = waiting.map(|at| self.afterwards.remove(at).1);
+        if then.is_some() {
+            // What was to follow has not happened yet.
+            self.quits_later = false;
+        }
+        self.quit_when_saved(&news);
         if let (Some(then), News::Saved(_)) = (&then, &news) {
             self.ask(then.clone());
         }
@@ -108,6 +113,8 @@ impl App {
             News::Saved(text) => self.say(Tone::Plain, text),
             News::Failed(text) => self.say(Tone::Error, text),
             News::Exists => {
+                // What is still to be decided is not to be lost by ending.
+                self.quits_later = false;
                 let item = |key: char, title: &str, existing: Existing| Item {
                     key: Some(Key::Char(key)),
                     title: title.to_owned(),
@@ -121,6 +128,15 @@ impl App {
                 let name = ask.file().unwrap_or_default();
                 self.layers.push(Layer::Menu(Menu::new(format!("{name} exists; Esc skips it"), items)));
             }
+        }
+    }
+
+    /// Ends when that was wanted and nothing is left to wait for; not when something failed.
+    fn quit_when_saved(&mut self, news: &News) {
+        match news {
+            News::Failed(_) => self.quits_later = false,
+            _ if self.quits_later && self.world.transfers.losses().is_none() => self.effects.push(Effect::Quit(0)),
+            _ => {}
         }
     }
 

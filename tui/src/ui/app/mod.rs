@@ -104,6 +104,8 @@ pub(crate) struct App {
     refused: usize,
     /// Until when a second wish to quit needs no reason.
     sure_until: Duration,
+    /// Whether it ends once nothing is fetched any more.
+    quits_later: bool,
     /// What is to be asked once a file has been saved.
     afterwards: Vec<(Ask, Ask)>,
     /// What takes back the last switch, and since when.
@@ -157,6 +159,7 @@ impl App {
             heard: Duration::ZERO,
             refused: 0,
             sure_until: Duration::ZERO,
+            quits_later: false,
             afterwards: Vec::new(),
             undo: None,
             start: settings.start,
@@ -255,6 +258,11 @@ impl App {
                 Cmd::Undo(cmd) => self.undo = Some((self.world.now, *cmd)),
                 Cmd::Inspect(hook, id) => self.show_deliveries(|screen, env| screen.inspect(hook, id, env)),
                 Cmd::Turn(turn) => self.turn(turn),
+                Cmd::Quit { wait: true } => {
+                    self.quits_later = true;
+                    self.say(Tone::Plain, "it ends when everything is saved; Ctrl-C ends it now".to_owned());
+                }
+                Cmd::Quit { wait: false } => self.effects.push(Effect::Quit(0)),
                 Cmd::Page(text) => self.effects.push(Effect::Page(text)),
                 Cmd::Copy(text, what) => {
                     self.say(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));

@@ -182,6 +182,7 @@ fn artifacts_are_found_downloaded_and_deleted_in_bulk_by_number() {
     assert!(story.text().contains("once more quits"));
     story.press(Key::Ctrl('c'));
     assert_eq!(story.quits(), Some(0));
+    story.press(Key::Esc);
     story.asked();
     story.keys("*D");
     story.pass(Duration::from_millis(300));

@@ -31,11 +31,44 @@ fn an_archive_is_fetched_counted_and_stopped() {
     assert!(story.text().contains("lake-main.tar.gz 3.0 MiB"), "{}", story.text());
     story.press(Key::Ctrl('c'));
     assert!(story.quits().is_none() && story.text().contains("once more quits"));
+    story.press(Key::Esc);
     story.keys("X");
     assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Cancel(stopped) if *stopped == ticket)));
     assert!(!story.text().contains("3.0 MiB"), "{}", story.text());
     story.keys("X");
     assert!(story.text().contains("nothing is being fetched here"), "{}", story.text());
+}
+
+#[test]
+fn who_quits_while_something_is_fetched_waits_stops_or_stays() {
+    let saved = || Ok(Answer::Saved("/tmp/lake-main.tar.gz".into()));
+    let mut story = Story::settled(80, 24);
+    archive(&mut story);
+    let ticket = story.app.tickets;
+    story.keys("q");
+    let text = story.text();
+    assert!(
+        text.contains("1 download is running; Ctrl-C once more quits") && text.contains("s  stop and quit"),
+        "{text}"
+    );
+    story.press(Key::Esc);
+    assert_eq!(story.quits(), None, "it was taken back");
+    story.pass(Duration::from_secs(6));
+    story.keys("qw");
+    assert!(story.quits().is_none() && story.text().contains("it ends when everything is saved"), "{}", story.text());
+    story.tell(Msg::Answer(ticket, saved()));
+    assert_eq!(story.quits(), Some(0));
+    // What fails is to be seen before the end.
+    let mut story = Story::settled(80, 24);
+    archive(&mut story);
+    let ticket = story.app.tickets;
+    story.keys("qw");
+    story.tell(Msg::Answer(ticket, Err(refusal("fetching: no room on the disk"))));
+    assert!(story.quits().is_none() && story.text().contains("no room on the disk"), "{}", story.text());
+    archive(&mut story);
+    story.pass(Duration::from_secs(6));
+    story.keys("qs");
+    assert_eq!(story.quits(), Some(0));
 }
 
 #[test]
