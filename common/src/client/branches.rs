@@ -1,4 +1,4 @@
-//! Branches.
+//! Branches and tags.
 
 use super::{Client, ClientError, Pages, RepositoryPath, answer, path::segment};
 use crate::api::CreateBranch;
@@ -7,6 +7,11 @@ impl Client {
     /// The branches of a repository, by name.
     pub fn branches(&self, repo: &RepositoryPath) -> Pages<'_> {
         Pages::new(self, format!("{}/branches", repo.api()))
+    }
+
+    /// The tags of a repository, by name.
+    pub fn tags(&self, repo: &RepositoryPath) -> Pages<'_> {
+        Pages::new(self, format!("{}/tags", repo.api()))
     }
 
     /// Makes a branch.

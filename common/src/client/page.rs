@@ -49,6 +49,16 @@ impl<'c> Pages<'c> {
         self.next.is_some()
     }
 
+    /// How many items there are on all pages, as far as the daemon says; asks for no more than one.
+    pub async fn count(self) -> Result<Option<i64>, ClientError> {
+        let joint = if self.base.contains('?') { '&' } else { '?' };
+        let target = format!("{}{joint}page=1&limit=1", self.base);
+        let reply = answer::successful(self.client.send(Call::new(Method::GET, target)).await?).await?;
+        let counted = total(reply.headers());
+        answer::drain(reply).await?;
+        Ok(counted)
+    }
+
     /// The next page of items, or `None` after the last. `open` takes the announced total and the
     /// items out of a body, `id` tells items apart.
     pub async fn next<B, T, K>(

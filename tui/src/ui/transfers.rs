@@ -12,7 +12,7 @@ use super::{
     view::{Role, rule, text},
     words,
 };
-use crate::output::human_bytes;
+use crate::{output::human_bytes, progress};
 
 /// Rates are those of so long.
 const WINDOW: Duration = Duration::from_secs(5);
@@ -36,6 +36,16 @@ struct Transfer {
 /// All of them, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Transfers(Vec<Transfer>);
+
+/// Something that runs, for a line with a bar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Going {
+    pub(crate) what: &'static str,
+    pub(crate) name: String,
+    /// So much of so much; none where nobody knows.
+    pub(crate) share: Option<(i64, i64)>,
+    pub(crate) note: String,
+}
 
 /// What is to be said of an answer.
 #[derive(Debug, PartialEq, Eq)]
@@ -100,6 +110,20 @@ impl Transfers {
         self.0.iter().filter(|one| one.ended.is_none())
     }
 
+    /// Those that run, the youngest first: what it is, its file, how far it is, and what is said of it.
+    pub(crate) fn going(&self, now: Duration) -> impl Iterator<Item = Going> {
+        self.0.iter().rev().filter(|one| one.ended.is_none()).map(move |one| Going {
+            what: if matches!(one.ask, Ask::Download { .. }) { "download" } else { "archive" },
+            name: one.name.clone(),
+            share: one.size.map(|size| (signed(one.have), signed(size))),
+            note: match one.seconds_left(now) {
+                Some(left) => progress::eta(signed(left)),
+                None if one.size.is_none() => human_bytes(signed(one.have)),
+                None => String::new(),
+            },
+        })
+    }
+
     /// What would end with the program.
     pub(crate) fn losses(&self) -> Option<String> {
         match self.running().count() {
@@ -152,6 +176,17 @@ impl Transfer {
         Some(after.saturating_sub(*before).saturating_mul(1_000) / millis)
     }
 
+    /// The rate, once there is one that means something.
+    fn sure_rate(&self, now: Duration) -> Option<u64> {
+        let sure = now.saturating_sub(self.began) >= SURE_AFTER;
+        self.rate().filter(|rate| sure && *rate > 0)
+    }
+
+    fn seconds_left(&self, now: Duration) -> Option<u64> {
+        let (rate, size) = (self.sure_rate(now)?, self.size?);
+        Some(size.saturating_sub(self.have) / rate)
+    }
+
     fn lines(&self, now: Duration) -> Vec<(Role, String)> {
         match &self.ended {
             Some(Ok(path)) => return vec![(Role::Ok, format!("{}  ok  {path}", self.name))],
@@ -160,11 +195,8 @@ impl Transfer {
         }
         let bar =
             self.size.map_or_else(String::new, |size| format!("{} ", words::bar(signed(self.have), signed(size), 10)));
-        let sure = now.saturating_sub(self.began) >= SURE_AFTER;
-        let rate = self.rate().filter(|rate| sure && *rate > 0);
-        let speed = rate.map_or_else(String::new, |rate| format!("  {}/s", human_bytes(signed(rate))));
-        let left = rate.zip(self.size).map(|(rate, size)| size.saturating_sub(self.have) / rate);
-        let left = left.map_or_else(String::new, |left| format!("  ETA {:02}:{:02}", left / 60, left % 60));
+        let speed = self.sure_rate(now).map_or_else(String::new, |rate| format!("  {}/s", human_bytes(signed(rate))));
+        let left = self.seconds_left(now).map_or_else(String::new, |left| format!("  {}", progress::eta(signed(left))));
         vec![(Role::Text, format!("{bar}{}{speed}{left}  {}  X stops", self.part(), self.name))]
     }
 }

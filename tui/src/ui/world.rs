@@ -147,10 +147,10 @@ pub(crate) enum Cmd {
     Tell(Tone, String),
     /// Put something over the screen.
     Open(Box<Layer>),
-    /// Show the artifacts of a repository.
-    Artifacts(farrier_common::client::RepositoryPath),
-    /// Show the hooks of a repository.
-    Hooks(farrier_common::client::RepositoryPath),
+    /// Show the artifacts of a repository, with the cursor on one of them.
+    Artifacts(farrier_common::client::RepositoryPath, Option<i64>),
+    /// Show the hooks of a repository, with the cursor on one of them.
+    Hooks(farrier_common::client::RepositoryPath, Option<i64>),
     /// Show a repository, by its number.
     Repository(i64),
     /// Show the deliveries of a hook, or of all.

@@ -6,7 +6,7 @@ use crate::session::Daemon;
 
 /// Runs git in the working directory; answers what it printed.
 #[expect(clippy::disallowed_methods, reason = "the test is a person with git")]
-fn git(daemon: &Daemon, words: &[&str]) -> String {
+pub(crate) fn git(daemon: &Daemon, words: &[&str]) -> String {
     let person = ["-c", "user.name=p", "-c", "user.email=p@example.org"];
     let mut git = Command::new("git");
     git.args(person).args(words).current_dir(daemon.work(".")).env("GIT_CONFIG_GLOBAL", "/dev/null");
@@ -23,7 +23,7 @@ fn tcp(daemon: &Daemon) -> String {
 }
 
 /// A daemon with `admin/demo`: two branches, one with a slash in its name, and two tags were pushed to it.
-fn demo() -> Daemon {
+pub(crate) fn demo() -> Daemon {
     let daemon = Daemon::reaching("loopback");
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
     let tcp = tcp(&daemon);

@@ -32,6 +32,7 @@ fn is_part(answer: &Answer) -> bool {
     match answer {
         Answer::Repositories(page) => open(page),
         Answer::Branches(page) => open(page),
+        Answer::ArtifactsOf(page) => open(page),
         Answer::Progress { .. } | Answer::Event(_) => true,
         _ => false,
     }
@@ -54,6 +55,11 @@ impl App {
             _ => {}
         }
         let formed = self.answer_form(ticket, result);
+        for layer in &mut self.layers {
+            if let Layer::Confirm(question) = layer {
+                question.learn(&ask, result, &self.world.clock);
+            }
+        }
         self.hold_rows();
         if let Err(problem) = result
             && !formed
@@ -233,6 +239,9 @@ fn changes(ask: &Ask) -> bool {
             | Ask::LastDeliveries(_)
             | Ask::Delivery(_)
             | Ask::Branches(_)
+            | Ask::Facts(_)
+            | Ask::ArtifactsOf(_)
+            | Ask::Tasks
             | Ask::Runs(_)
             | Ask::Download { .. }
             | Ask::Archive { .. }

@@ -247,12 +247,12 @@ impl App {
                 Cmd::Cancel(ask) => self.cancel(&ask),
                 Cmd::Tell(tone, text) => self.say(tone, text),
                 Cmd::Open(layer) => self.layers.push(*layer),
-                Cmd::Artifacts(path) => self.show_artifacts(path),
+                Cmd::Artifacts(path, at) => self.show_artifacts(path, at),
                 Cmd::Repository(id) => {
                     self.repositories.show(id);
                     self.go(ScreenId::Repositories);
                 }
-                Cmd::Hooks(path) => self.show_hooks(path),
+                Cmd::Hooks(path, at) => self.show_hooks(path, at),
                 Cmd::Deliveries(hook) => self.show_deliveries(|screen, env| screen.choose(hook, env)),
                 Cmd::DeliveriesOf(event) => self.show_deliveries(|screen, env| screen.choose_event(event, env)),
                 Cmd::Undo(cmd) => self.undo = Some((self.world.now, *cmd)),
@@ -298,18 +298,20 @@ impl App {
         self.poll_again();
     }
 
-    fn show_artifacts(&mut self, path: RepositoryPath) {
+    fn show_artifacts(&mut self, path: RepositoryPath, at: Option<i64>) {
         self.go(ScreenId::Artifacts);
         let mut env = Env::new(&self.world);
         self.artifacts.choose(path, &mut env);
+        at.into_iter().for_each(|id| self.artifacts.show(id));
         let wants = env.wants;
         self.carry_out(wants);
     }
 
-    fn show_hooks(&mut self, path: RepositoryPath) {
+    fn show_hooks(&mut self, path: RepositoryPath, at: Option<i64>) {
         self.go(ScreenId::Hooks);
         let mut env = Env::new(&self.world);
         self.hooks.choose(HookPlace::Repository(path), &mut env);
+        at.into_iter().for_each(|id| self.hooks.show(id));
         let wants = env.wants;
         self.carry_out(wants);
     }

@@ -5,6 +5,7 @@ mod budgets;
 mod comfort;
 mod forms;
 mod lists;
+mod parts;
 mod pictures;
 mod questions;
 mod scenes;

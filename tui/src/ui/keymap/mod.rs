@@ -97,6 +97,8 @@ pub(crate) enum Scope {
     Repositories,
     Repository,
     Branches,
+    /// Hooks and artifacts of a repository.
+    RepositoryParts,
     ArtifactPlaces,
     Artifacts,
     Hooks,
@@ -171,6 +173,7 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Repository, &[C('o')], A::Artifacts, "its runs and artifacts", "artifacts"),
     bind(S::Repository, &[C('w')], A::Hooks, "its webhooks", "hooks"),
     bind(S::Dashboard, &[Key::Enter, C('l'), Key::Right], A::Open, "open what it is about", "open"),
+    bind(S::RepositoryParts, &[Key::Enter, C('l'), Key::Right], A::Open, "go to it on its own screen", "go to it"),
     bind(S::Branches, &[C('D')], A::Delete, "delete the branch", "delete branch").changes(),
     bind(S::Branches, &[C('n')], A::New, "new branch", "new branch").changes(),
     bind(S::ArtifactPlaces, &[Key::Enter, C('l'), Key::Right], A::Open, "runs and artifacts of it", "open"),

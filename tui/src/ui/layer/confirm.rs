@@ -14,7 +14,8 @@ use super::Step;
 use crate::ui::{
     key::Key,
     line::Line,
-    net::Ask,
+    net::{Answer, Ask, Problem},
+    times::Clock,
     view::{Role, boxed, text, width, wrapped},
     world::{Cmd, World},
 };
@@ -37,6 +38,8 @@ pub(crate) struct Confirm {
     remote: bool,
     /// What can be kept of what is lost.
     copy: Option<Box<SafetyCopy>>,
+    /// What is being counted, and the line that will say so.
+    counting: Option<(Ask, usize)>,
 }
 
 /// A copy that can be made before something is lost.
@@ -50,7 +53,18 @@ struct SafetyCopy {
 impl Confirm {
     /// A question that `y` answers.
     pub(crate) fn simple(title: String, lines: Vec<String>, verb: &'static str, ask: Ask, world: &World) -> Self {
-        Self { title, lines, verb, typed: None, on_verb: false, opened: world.now, ask, remote: true, copy: None }
+        Self {
+            title,
+            lines,
+            verb,
+            typed: None,
+            on_verb: false,
+            opened: world.now,
+            ask,
+            remote: true,
+            copy: None,
+            counting: None,
+        }
     }
 
     /// A question that `y` answers, about something on this machine.
@@ -75,6 +89,26 @@ impl Confirm {
     pub(crate) fn with_copy(mut self, ask: Ask) -> Self {
         self.copy = Some(Box::new(SafetyCopy { ask, wanted: false, focused: false }));
         self
+    }
+
+    /// Adds a line for what `ask` counts, as soon as that is known.
+    #[must_use]
+    pub(crate) fn counting(mut self, ask: Ask) -> Self {
+        let line = 1.min(self.lines.len());
+        self.lines.insert(line, "counting what goes with it ..".to_owned());
+        self.counting = Some((ask, line));
+        self
+    }
+
+    /// Takes in what was counted.
+    pub(crate) fn learn(&mut self, ask: &Ask, result: &Result<Answer, Problem>, clock: &Clock) {
+        let Some((_, line)) = self.counting.take_if(|(counted, _)| counted == ask) else { return };
+        let told = match result {
+            Ok(Answer::Facts(facts)) => vec![facts.counts(), facts.last(clock)],
+            Ok(_) => return,
+            Err(problem) => vec![problem.line().to_owned()],
+        };
+        self.lines.splice(line..=line, told.into_iter().filter(|line| !line.is_empty()));
     }
 
     /// What is asked of the daemon when the answer is yes.

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use farrier_common::api::{
-    Artifact, Branch, Delivery, DeliveryDetail, Event, Health, Hook, HookEvent, Job, MetricsSeries, Repository, Run,
-    Status,
+    Artifact, BackgroundTask, Branch, Delivery, DeliveryDetail, Event, Health, Hook, HookEvent, Job, MetricsSeries,
+    Repository, Run, Status,
 };
 
+use super::Facts;
 use crate::ui::repo::Repo;
 
 /// A part of a list.
@@ -29,6 +30,10 @@ pub(crate) enum Answer {
     Repositories(Page<Repo>),
     Repository(Box<Repository>),
     Branches(Page<Branch>),
+    Facts(Box<Facts>),
+    ArtifactsOf(Page<Artifact>),
+    /// The youngest first.
+    Tasks(Vec<BackgroundTask>),
     Hooks(Vec<Hook>),
     HookEvents(Vec<HookEvent>),
     Hook(Box<Hook>),

@@ -42,6 +42,8 @@ pub(crate) enum Ask {
     EditRepository(RepositoryPath, Box<EditRepository>),
     MigrateRepository(Box<MigrateRepository>),
     DeleteRepository(RepositoryPath),
+    /// How much belongs to a repository.
+    Facts(RepositoryPath),
     Branches(RepositoryPath),
     CreateBranch(RepositoryPath, Box<CreateBranch>),
     DeleteBranch(RepositoryPath, String),
@@ -79,6 +81,11 @@ pub(crate) enum Ask {
     CheckBranchFilter(Box<CheckBranchFilter>),
     /// Whether a source answers, and what it has.
     CheckMigration(Box<MigrateRepository>),
+    /// Artifacts of a repository, whatever run they are of.
+    ArtifactsOf(RepositoryPath),
+    /// What the daemon does in the background.
+    Tasks,
+    CancelTask(i64),
     /// Runs, their jobs and their artifacts.
     Runs(RepositoryPath),
     DeleteArtifacts(RepositoryPath, Vec<i64>),
@@ -147,6 +154,10 @@ impl Ask {
             Self::EditRepository(path, _) => format!("changing {path}"),
             Self::MigrateRepository(wanted) => format!("fetching {}/{}", wanted.repo_owner, wanted.repo_name),
             Self::DeleteRepository(path) => format!("deleting {path}"),
+            Self::Facts(path) => format!("counting what belongs to {path}"),
+            Self::ArtifactsOf(path) => format!("listing artifacts of {path}"),
+            Self::Tasks => "listing tasks".to_owned(),
+            Self::CancelTask(id) => format!("cancelling task {id}"),
             Self::Branches(path) => format!("listing branches of {path}"),
             Self::CreateBranch(path, wanted) => format!("making {} in {path}", wanted.new_branch_name),
             Self::DeleteBranch(path, name) => format!("deleting {name} of {path}"),

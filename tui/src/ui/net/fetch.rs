@@ -3,13 +3,13 @@
 use std::{hash::Hash, time::Duration};
 
 use farrier_common::{
-    api::{Artifact, Branch, Job, Jobs, RepositorySearch, Runs},
+    api::{Artifact, Artifacts, Branch, Job, Jobs, RepositorySearch, Runs},
     client::{Client, ClientError, EventFilter, Followed, Pages, RepositoryPath},
 };
 use indicatif::ProgressBar;
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Existing, Page, answer::Tree, archive, checks, deliveries, hooks, inside};
+use super::{Answer, Ask, Existing, Page, answer::Tree, archive, checks, deliveries, facts, hooks, inside};
 use crate::{
     blocking,
     exit::Failure,
@@ -63,6 +63,18 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
             pages(client.branches(&path), open, |branch: &Branch| branch.name.clone(), part, Answer::Branches)
                 .await
                 .map_err(failed())?
+        }
+        Ask::Facts(path) => Answer::Facts(Box::new(facts::count(client, &path).await.map_err(failed())?)),
+        Ask::ArtifactsOf(path) => {
+            let open = |found: Artifacts| found.artifacts;
+            pages(client.artifacts(&path, None, None), open, |one: &Artifact| one.id, part, Answer::ArtifactsOf)
+                .await
+                .map_err(failed())?
+        }
+        Ask::Tasks => Answer::Tasks(client.tasks().await.map_err(failed())?),
+        Ask::CancelTask(id) => {
+            client.cancel_task(id).await.map_err(failed())?;
+            Answer::Done
         }
         Ask::CreateBranch(path, wanted) => done(client.create_branch(&path, &wanted).await.map_err(failed())?),
         Ask::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),

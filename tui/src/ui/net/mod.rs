@@ -9,6 +9,7 @@ mod archive;
 mod ask;
 mod checks;
 mod deliveries;
+mod facts;
 mod fetch;
 mod hooks;
 mod inside;
@@ -34,6 +35,7 @@ pub(crate) use self::{
     answer::{Answer, Page, Tree},
     ask::{Ask, Existing, NewHook},
     deliveries::ROWS_MAX as DELIVERIES_MAX,
+    facts::Facts,
 };
 use crate::{args::Global, child::Signals, exit::Failure};
 

@@ -39,6 +39,8 @@ pub(crate) struct Artifacts {
     tree: Feed<Node>,
     all: Tree,
     folded: HashSet<i64>,
+    /// The artifact that the cursor goes to; its run is not folded then.
+    wanted: Option<i64>,
     /// How the artifacts of a run are sorted, and whether that is reversed.
     order: (Order, bool),
 }
@@ -51,6 +53,7 @@ impl Default for Artifacts {
             tree: Feed::new(List::default()),
             all: Tree::default(),
             folded: HashSet::new(),
+            wanted: None,
             order: (Order::Made, false),
         }
     }
@@ -67,6 +70,12 @@ impl Artifacts {
             self.of = Some(of);
         }
         self.refresh(env);
+    }
+
+    /// Puts the cursor on an artifact, now or when it comes.
+    pub(crate) fn show(&mut self, id: i64) {
+        self.wanted = Some(id);
+        self.tree.list.select(NodeId::Artifact(id));
     }
 
     /// The marked artifacts, or the one under the cursor.
@@ -295,6 +304,10 @@ impl Screen for Artifacts {
                     self.folded = tree.runs.iter().skip(3).map(|run| run.id).collect();
                 }
                 self.all = (**tree).clone();
+                let wanted = self.wanted.take();
+                if let Some(found) = self.all.artifacts.iter().find(|one| Some(one.id) == wanted) {
+                    self.folded.remove(&found.workflow_run.id);
+                }
                 let items = flatten(&self.all, &self.folded, self.order);
                 let page = Page { total: None, items, last: true };
                 if let Some(Node::Artifact(gone)) = self.tree.take(page, env.world) {

@@ -3,18 +3,19 @@
 use std::{collections::VecDeque, time::Duration};
 
 use farrier_common::{
-    api::{Event, Health, Hook, MetricsSeries, Status},
+    api::{BackgroundTask, Event, Health, Hook, MetricsSeries, Status},
     client::HookPlace,
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId, dashboard_parts as parts};
+use super::{Screen, ScreenId, dashboard_parts as parts, task_lines};
 use crate::{
     output::human_bytes,
     ui::{
         keymap::{Action, Scope},
         list::feed::Load,
         net::{Answer, Ask, Problem},
+        transfers::Going,
         view::{Role, text, wrapped},
         words,
         world::{Cmd, Env, World},
@@ -35,6 +36,8 @@ pub(crate) struct Dashboard {
     failing: Vec<Hook>,
     hooks_at: Option<Duration>,
     load: Load,
+    /// What goes on in the background.
+    tasks: Vec<BackgroundTask>,
     /// What happened since the program began, the newest first.
     pub(super) events: VecDeque<Event>,
     following: bool,
@@ -69,6 +72,12 @@ impl Dashboard {
             Trouble { text: format!("hook {} {why}   {}", hook.id, hook.url), hook: u64::try_from(hook.id).ok() }
         }));
         troubles
+    }
+
+    /// What goes on: tasks of the daemon, then what this program fetches.
+    pub(super) fn going(&self, world: &World) -> Vec<Going> {
+        let mine = world.transfers.going(world.now);
+        self.tasks.iter().map(task_lines::going).chain(mine).collect()
     }
 
     fn rows(&self) -> usize {
@@ -113,6 +122,7 @@ impl Screen for Dashboard {
         }
         env.ask(Ask::Status);
         env.ask(Ask::Series);
+        env.ask(Ask::Tasks);
         if self.hooks_at.is_none_or(|at| env.world.now >= at + HOOKS_EVERY) {
             self.hooks_at = Some(env.world.now);
             env.ask(Ask::Hooks(HookPlace::Admin));
@@ -152,6 +162,10 @@ impl Screen for Dashboard {
             }
             (Ask::Series, Ok(Answer::Series(series))) => self.series = Some((**series).clone()),
             (Ask::Series, Err(_)) => self.series = None,
+            (Ask::Tasks, Ok(Answer::Tasks(tasks))) => {
+                self.tasks = tasks.iter().filter(|task| task.is_running()).cloned().collect();
+            }
+            (Ask::Tasks, Err(_)) => self.tasks.clear(),
             (Ask::Hooks(HookPlace::Admin), Ok(Answer::Hooks(hooks))) => {
                 let failing = |hook: &&Hook| hook.failures > 0 || !hook.disabled_reason.is_empty();
                 self.failing = hooks.iter().filter(failing).cloned().collect();
@@ -189,7 +203,7 @@ impl Screen for Dashboard {
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
         if self.now.is_some() {
-            return parts::draw(self, self.at, &world.clock, area, buf);
+            return parts::draw(self, self.at, world, area, buf);
         }
         let Load::Failed(problem) = &self.load else { return };
         let lines = wrapped(&problem.text, area.width.saturating_sub(4));

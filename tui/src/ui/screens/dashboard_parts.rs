@@ -3,13 +3,17 @@
 use farrier_common::api::{Event, MetricsSeries, Status};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::dashboard::{Dashboard, Trouble};
+use super::{
+    dashboard::{Dashboard, Trouble},
+    task_lines,
+};
 use crate::{
     output::human_bytes,
     ui::{
         times::Clock,
         view::{Role, rule, text, wrapped},
         words,
+        world::World,
     },
 };
 
@@ -25,7 +29,7 @@ const NAME: u16 = 12;
 /// Figures: each has a name, and parts that may look different.
 type Lines = Vec<(&'static str, Vec<(Role, String)>)>;
 
-pub(super) fn draw(dashboard: &Dashboard, at: usize, clock: &Clock, area: Rect, buf: &mut Buffer) {
+pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, buf: &mut Buffer) {
     let Some((status, _)) = &dashboard.now else { return };
     let troubles = dashboard.troubles();
     let wide = area.width >= 110;
@@ -35,12 +39,16 @@ pub(super) fn draw(dashboard: &Dashboard, at: usize, clock: &Clock, area: Rect, 
     y = section(buf, left, y, "Now (60 s)", &figures);
     y = section(buf, left, y + u16::from(wide), "Storage", &storage(status, left.width));
     y = problems(buf, left, y + u16::from(wide), &troubles, at);
+    let going = dashboard.going(world);
+    if wide || !going.is_empty() {
+        y = task_lines::bars(&going, left, y + u16::from(wide), buf);
+    }
     let place = if wide {
         Rect { x: left.right() + 2, width: area.width - left.width - 2, y: area.y + 1, height: area.height.max(1) - 1 }
     } else {
         Rect { y, height: area.bottom().saturating_sub(y), ..area }
     };
-    events(buf, place, dashboard.events.iter(), clock, at.checked_sub(troubles.len()));
+    events(buf, place, dashboard.events.iter(), &world.clock, at.checked_sub(troubles.len()));
 }
 
 /// One line about who is spoken to. Answers the row below.

@@ -65,6 +65,11 @@ impl Hooks {
         self.refresh(env);
     }
 
+    /// Puts the cursor on a hook, now or when it comes.
+    pub(crate) fn show(&mut self, id: i64) {
+        self.feed.list.select(id);
+    }
+
     /// Sorts the list as it was sorted before.
     pub(crate) fn recall(&mut self, list: &str, column: &str, reversed: bool) {
         if list == "hooks" {

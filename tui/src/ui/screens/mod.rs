@@ -7,6 +7,7 @@ mod artifact_pane;
 mod artifact_rows;
 mod artifacts;
 mod branch_form;
+mod branch_rows;
 mod dashboard;
 mod dashboard_parts;
 mod deliveries;
@@ -19,15 +20,19 @@ mod hook_rows;
 mod hooks;
 mod inspector;
 mod repo_actions;
+mod repo_answers;
+mod repo_detail;
 mod repo_form;
 mod repo_pane;
 mod repo_rows;
 mod repositories;
+mod stored_rows;
+mod task_lines;
 
 use std::{fmt::Debug, time::Duration};
 
 use farrier_common::{
-    api::{Branch, Delivery, Hook},
+    api::{Delivery, Hook},
     client::{HookPlace, RepositoryPath, Token},
 };
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -95,7 +100,9 @@ impl ScreenId {
         match scope {
             Scope::Nowhere | Scope::Away | Scope::Refused | Scope::Everywhere | Scope::List | Scope::Moves => None,
             Scope::Dashboard => Some(Self::Dashboard),
-            Scope::Repositories | Scope::Repository | Scope::Branches => Some(Self::Repositories),
+            Scope::Repositories | Scope::Repository | Scope::Branches | Scope::RepositoryParts => {
+                Some(Self::Repositories)
+            }
             Scope::Hooks => Some(Self::Hooks),
             Scope::Deliveries | Scope::Inspector => Some(Self::Deliveries),
             Scope::ArtifactPlaces | Scope::Artifacts => Some(Self::Artifacts),
@@ -270,7 +277,7 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
     }
     match list {
         "repositories" => titles::<Repo>(),
-        "branches" => titles::<Branch>(),
+        "branches" => titles::<branch_rows::Tip>(),
         "hooks" => titles::<Hook>(),
         "deliveries" => titles::<Delivery>(),
         "runs" => titles::<artifact_rows::Node>(),

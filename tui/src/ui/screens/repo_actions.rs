@@ -1,5 +1,7 @@
 //! What can be done with a repository or a branch, each with its question or its menu.
 
+use farrier_common::api::Branch;
+
 use super::{repo_rows, repositories::Repositories};
 use crate::{
     transfer::copy::Content,
@@ -17,11 +19,16 @@ use crate::{
 };
 
 impl Repositories {
+    /// The branch under the cursor, where branches are listed.
+    fn branch(&self) -> Option<&Branch> {
+        self.detail.branches.list.current().filter(|_| self.on_branches()).map(|tip| &tip.branch)
+    }
+
     pub(super) fn copy(&self, env: &mut Env) {
         let Some((repo, path)) = self.target() else { return };
         let mut texts =
             vec![('h', "https", repo.clone_url()), ('s', "ssh", repo.ssh_url()), ('n', "name", path.to_string())];
-        if let Some(branch) = self.branches.list.current().filter(|_| self.on_branches()) {
+        if let Some(branch) = self.branch() {
             texts.extend([('b', "branch", branch.name.clone()), ('c', "commit", branch.commit.id.clone())]);
         }
         let mut menu = Menu::copies("Copy", texts);
@@ -36,18 +43,21 @@ impl Repositories {
 
     pub(super) fn delete(&self, env: &mut Env) {
         let Some((repo, path)) = self.target() else { return };
-        let mut lines = vec![format!(
-            "{}, {}, default branch {}",
-            crate::output::human_bytes(repo_rows::bytes(repo)),
-            if repo.is_private() { "private" } else { "public" },
-            if repo.default_branch().is_empty() { "none" } else { repo.default_branch() },
-        )];
-        lines.push(
-            "Its branches, its hooks and the artifacts of its runs go with it. This cannot be undone.".to_owned(),
-        );
+        let lines = vec![
+            format!(
+                "{}, {}, default branch {}",
+                crate::output::human_bytes(repo_rows::bytes(repo)),
+                if repo.is_private() { "private" } else { "public" },
+                if repo.default_branch().is_empty() { "none" } else { repo.default_branch() },
+            ),
+            "All of it goes, and cannot be brought back.".to_owned(),
+        ];
         let ask = Ask::DeleteRepository(path.clone());
         let title = format!("Delete repository {path}");
+        let counts = Ask::Facts(path.clone());
         let mut question = Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world);
+        question = question.counting(counts.clone());
+        env.ask(counts);
         if !repo.is_empty() && repo.migration().is_none_or(|going| going.state == "done") {
             question = question.with_copy(Ask::Archive {
                 repo: path.clone(),
@@ -61,8 +71,7 @@ impl Repositories {
     /// Offers the forms of an archive: of the branch under the cursor, or of the default one.
     pub(super) fn archive(&self, env: &mut Env) {
         let Some((repo, path)) = self.target() else { return };
-        let branch = self.branches.list.current().filter(|_| self.on_branches());
-        let reference = branch.map_or(repo.default_branch(), |branch| branch.name.as_str());
+        let reference = self.branch().map_or(repo.default_branch(), |branch| branch.name.as_str());
         let item = |key: char, title: String, content: Content| Item {
             key: Some(Key::Char(key)),
             title,
@@ -79,18 +88,19 @@ impl Repositories {
     }
 
     pub(super) fn cancel_migration(&self, env: &mut Env) {
-        let Some((_, path)) = self.target() else { return };
+        let Some((repo, path)) = self.target() else { return };
         let lines = vec![
             "What was fetched so far is removed, and the name is free again.".to_owned(),
             "The source does not notice.".to_owned(),
         ];
-        let ask = Ask::DeleteRepository(path.clone());
+        // The task of a migration has its repository's number.
+        let ask = Ask::CancelTask(repo.id);
         let question = Confirm::simple(format!("Cancel the migration of {path}"), lines, "Stop it", ask, env.world);
         env.open(Layer::Confirm(question));
     }
 
     pub(super) fn delete_branch(&self, env: &mut Env) {
-        let (Some((_, path)), Some(branch)) = (self.here(), self.branches.list.current()) else { return };
+        let (Some((_, path)), Some(branch)) = (self.here(), self.branch()) else { return };
         let lines = vec![
             format!("{} at {}", branch.name, branch.commit.id),
             format!("last commit by {}", branch.commit.author.name),
@@ -110,16 +120,13 @@ impl Repositories {
     pub(super) fn why_off(&self, action: Action) -> Option<String> {
         let here = self.repos.list.current();
         match action {
-            Action::Delete if self.on_branches() => {
-                let branch = self.branches.list.current();
-                match (branch, here) {
-                    (None, _) => Some("no branch here".to_owned()),
-                    (Some(branch), Some(repo)) if branch.name == repo.default_branch() => {
-                        Some("the default branch stays".to_owned())
-                    }
-                    _ => None,
+            Action::Delete if self.on_branches() => match (self.branch(), here) {
+                (None, _) => Some("no branch here".to_owned()),
+                (Some(branch), Some(repo)) if branch.name == repo.default_branch() => {
+                    Some("the default branch stays".to_owned())
                 }
-            }
+                _ => None,
+            },
             Action::New if self.on_branches() && here.is_some_and(Repo::is_empty) => {
                 Some("an empty repository has nothing to begin at".to_owned())
             }
@@ -129,6 +136,7 @@ impl Repositories {
             Action::Archive if here.is_some_and(Repo::is_empty) => {
                 Some("an empty repository has no archive".to_owned())
             }
+            Action::Open if self.in_detail && !self.detail.has_current() => Some("nothing here".to_owned()),
             Action::Open
             | Action::Edit
             | Action::Delete

@@ -1,18 +1,15 @@
 //! One repository in detail.
 
-use farrier_common::api::MigrationProgress;
+use farrier_common::api::{BackgroundTask, MigrationProgress};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{
-    repo_rows,
-    repositories::{Part, Repositories},
-};
+use super::{repo_detail::Part, repo_rows, repositories::Repositories, task_lines};
 use crate::{
     output::human_bytes,
     ui::{
-        list::{self, Place},
+        net::Facts,
         repo::Repo,
-        view::{Role, rule, text, wrapped},
+        view::{Role, fit_left, rule, text, width, wrapped},
         words,
         world::World,
     },
@@ -29,8 +26,8 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     let rest = Rect { x: area.x + used, width: area.width - used, ..row(0) };
     text(buf, rest, &format!("   id {}   {visibility}", repo.id), Role::Muted);
     let mut at = row(1);
-    for (part, word) in [(Part::Overview, "Overview"), (Part::Branches, "Branches")] {
-        let active = part == screen.part;
+    for part in Part::ALL {
+        let (active, word) = (part == screen.detail.part, part.word());
         let label = if active { format!("[{word}]") } else { format!(" {word} ") };
         let role = if active && focused { Role::Selected } else { Role::Text };
         let used = text(buf, at, &label, role) + 1;
@@ -38,66 +35,108 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     }
     rule(buf, row(2), "");
     let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
-    match screen.part {
-        Part::Overview => overview(repo, world, below, buf),
-        Part::Branches => {
-            let empty: &[&str] = &["No branches: nothing was pushed yet.", "", "y h   copies the address to push to"];
-            list::draw(&screen.branches, Place { what: "branches", empty, focused }, world, below, buf);
-        }
+    if screen.detail.part == Part::Overview {
+        overview(repo, screen, world, below, buf);
+    } else {
+        screen.detail.draw_list(focused, world, below, buf);
     }
 }
 
-fn overview(repo: &Repo, world: &World, area: Rect, buf: &mut Buffer) {
-    let mut lines: Vec<(Role, String, String)> = Vec::new();
-    let mut say = |name: &str, value: String| {
-        if !value.is_empty() {
-            lines.push((Role::Text, name.to_owned(), value));
-        }
-    };
-    // Always there, like the size: lines that come and go move all the others from row to row.
-    say("about", or_dash(repo.description()));
-    say("https", repo.clone_url());
-    say("ssh", repo.ssh_url());
-    say("source", repo.source().to_owned());
-    say("website", repo.website().to_owned());
-    say("branch", repo.default_branch().to_owned());
-    let size = repo_rows::bytes(repo);
-    let exact = if size > 0 { format!("{} ({})", human_bytes(size), words::count(size)) } else { String::new() };
-    say("size", or_dash(&exact));
-    say("created", world.clock.stamp_of(repo.created));
-    say("changed", format!("{}  ({} ago)", world.clock.stamp_of(repo.updated), world.clock.since(repo.updated)));
-    say("format", repo.format().to_owned());
-    let may = repo.permissions();
-    let rights = [(may.admin, "administer"), (may.push, "push"), (may.pull, "fetch")];
-    let rights: Vec<&str> = rights.into_iter().filter_map(|(may, word)| may.then_some(word)).collect();
-    say("you may", rights.join(", "));
-    say("state", repo_rows::state(repo).to_owned());
+/// Cells for the names of what is told.
+const NAME: u16 = 10;
+
+fn overview(repo: &Repo, screen: &Repositories, world: &World, area: Rect, buf: &mut Buffer) {
     let mut y = area.y;
-    for (role, name, value) in &lines {
-        for (at, part) in wrapped(value, area.width.saturating_sub(10)).iter().enumerate() {
+    for (name, value, key) in told(repo, screen.detail.facts(repo), world) {
+        let room = area.width.saturating_sub(NAME + 1);
+        // What would have to be broken in two for it is worth more than the key.
+        let key = if width(&value) + width(key) + 2 > room { "" } else { key };
+        for (at, part) in wrapped(&value, room).iter().enumerate() {
             if y >= area.bottom() {
                 return;
             }
             let line = Rect { y, height: 1, ..area };
-            text(buf, line, if at == 0 { name } else { "" }, Role::Muted);
-            let rest = Rect { x: area.x + 9.min(area.width), width: area.width.saturating_sub(9), ..line };
-            text(buf, rest, part, *role);
+            if at == 0 {
+                text(buf, line, name, Role::Muted);
+                fit_left(buf, line, key, Role::Key);
+            }
+            text(buf, Rect { x: area.x + NAME.min(area.width), width: room, ..line }, part, Role::Text);
             y += 1;
         }
     }
-    if repo.is_empty() && repo.migration().is_none() {
-        y = first_push(repo, Rect { y: y + 1, height: area.bottom().saturating_sub(y + 1), ..area }, buf);
-    }
-    if let Some(going) = repo.migration() {
-        let height = area.bottom().saturating_sub(y + 1);
-        migration(going, world, Rect { y: y + 1, height, ..area }, buf);
+    let rest = Rect { y: y + 1, height: area.bottom().saturating_sub(y + 1), ..area };
+    if let Some(going) = repo.migration().filter(|going| going.state != "done") {
+        migration(going, screen.task(repo), world, rest, buf);
+    } else if repo.is_empty() {
+        first_push(repo, rest, buf);
+    } else {
+        below(screen.detail.facts(repo), world, rest, buf);
     }
 }
 
-/// How the first commit gets there. Answers the row below.
-fn first_push(repo: &Repo, area: Rect, buf: &mut Buffer) -> u16 {
+/// Names, values, and the key that copies one.
+fn told(repo: &Repo, facts: Option<&Facts>, world: &World) -> Vec<(&'static str, String, &'static str)> {
+    let mut lines: Vec<(&str, String, &str)> = Vec::new();
+    let mut say = |name: &'static str, value: String, key: &'static str| {
+        if !value.is_empty() {
+            lines.push((name, value, key));
+        }
+    };
+    // Always there, like the size: lines that come and go move all the others from row to row.
+    say("about", or_dash(repo.description()), "");
+    say("https", repo.clone_url(), "y h");
+    say("ssh", repo.ssh_url(), "y s");
+    say("source", repo.source().to_owned(), "");
+    say("website", repo.website().to_owned(), "");
+    let count = |count: Option<i64>| count.map_or_else(|| "-".to_owned(), words::count);
+    let (branches, tags) = (facts.and_then(|facts| facts.branches), facts.and_then(|facts| facts.tags));
+    say(
+        "default",
+        format!("{}   branches {}   tags {}", or_dash(repo.default_branch()), count(branches), count(tags)),
+        "",
+    );
+    let size = repo_rows::bytes(repo);
+    let exact = if size > 0 { format!("{} ({})", human_bytes(size), words::count(size)) } else { "-".to_owned() };
+    say("size", format!("{exact}   {}", repo.format()), "");
+    say("created", world.clock.stamp_of(repo.created), "");
+    say("changed", format!("{}  ({} ago)", world.clock.stamp_of(repo.updated), world.clock.since(repo.updated)), "");
+    let system =
+        facts.and_then(|facts| facts.system_hooks).map_or_else(String::new, |many| format!(" + {many} system"));
+    say("hooks", format!("{} own{system}", count(facts.and_then(|facts| facts.hooks))), "");
+    say("artifacts", count(facts.and_then(|facts| facts.artifacts)), "");
+    let may = repo.permissions();
+    let rights = [(may.admin, "administer"), (may.push, "push"), (may.pull, "fetch")];
+    let rights: Vec<&str> = rights.into_iter().filter_map(|(may, word)| may.then_some(word)).collect();
+    say("you may", rights.join(", "), "");
+    say("state", repo_rows::state(repo).to_owned(), "");
+    lines
+}
+
+/// The branches that changed last, and how what is there is taken along.
+fn below(facts: Option<&Facts>, world: &World, area: Rect, buf: &mut Buffer) {
+    let mut lines: Vec<(Role, String)> = Vec::new();
+    for branch in facts.map(|facts| facts.newest.as_slice()).unwrap_or_default() {
+        let commit = &branch.commit;
+        let (age, tip) = (world.clock.since(words::seconds(&commit.timestamp)), commit.id.get(..7).unwrap_or_default());
+        let (name, title) = (&branch.name, commit.message.lines().next().unwrap_or_default());
+        lines.push((Role::Text, format!("{age:>4}  {name:<14} {tip}  {title}  {}", commit.author.name)));
+    }
+    let mut y = area.y;
+    let row = |y: u16| Rect { y, height: u16::from(y < area.bottom()), ..area };
+    if !lines.is_empty() {
+        rule(buf, row(y), "Last commits");
+        y += 1;
+    }
+    lines.push((Role::Muted, "a   archive: zip, tar.gz, bundle, or everything".to_owned()));
+    for ((role, line), y) in lines.iter().zip(y..area.bottom()) {
+        text(buf, row(y), line, *role);
+    }
+}
+
+/// How the first commit gets there.
+fn first_push(repo: &Repo, area: Rect, buf: &mut Buffer) {
     if area.height == 0 {
-        return area.y;
+        return;
     }
     rule(buf, Rect { height: 1, ..area }, "Push to it");
     let lines = [
@@ -110,39 +149,36 @@ fn first_push(repo: &Repo, area: Rect, buf: &mut Buffer) -> u16 {
     for (at, line) in lines.iter().enumerate() {
         for part in wrapped(line, area.width) {
             if y >= area.bottom() {
-                return y;
+                return;
             }
             text(buf, Rect { y, height: 1, ..area }, &part, if at < 2 { Role::Accent } else { Role::Muted });
             y += 1;
         }
     }
-    y
 }
 
 fn or_dash(value: &str) -> String {
     if value.is_empty() { "-".to_owned() } else { value.to_owned() }
 }
 
-fn migration(going: &MigrationProgress, world: &World, area: Rect, buf: &mut Buffer) {
-    if area.height == 0 || going.state == "done" {
+fn migration(going: &MigrationProgress, task: Option<&BackgroundTask>, world: &World, area: Rect, buf: &mut Buffer) {
+    if area.height == 0 {
         return;
     }
     rule(buf, Rect { height: 1, ..area }, "Migration");
-    let mut lines = vec![(Role::Text, format!("{}  {}", going.state, going.phase))];
-    lines.push((
-        Role::Text,
-        format!(
-            "{} objects, {}, began {} ago",
-            words::count(going.objects_received),
-            human_bytes(going.bytes_received),
-            world.clock.since(words::seconds(&going.started_at))
-        ),
-    ));
+    let began = world.clock.since(words::seconds(&going.started_at));
+    let mut lines = match task {
+        Some(task) => task_lines::phases(task),
+        None => vec![
+            (Role::Text, format!("{}  {}", going.state, going.phase)),
+            (Role::Text, format!("{}, began {began} ago", human_bytes(going.bytes_received))),
+        ],
+    };
     if going.state == "failed" {
         lines.extend(wrapped(&going.error, area.width).into_iter().map(|line| (Role::Error, line)));
         lines.push((Role::Muted, "D deletes what is left, M tries again".to_owned()));
     } else {
-        lines.push((Role::Muted, "goes on when this program ends; X ends it".to_owned()));
+        lines.push((Role::Muted, "goes on when this program ends; X cancels it".to_owned()));
     }
     for ((role, line), y) in lines.iter().zip(area.y + 1..area.bottom()) {
         text(buf, Rect { y, height: 1, ..area }, line, *role);

@@ -1,8 +1,6 @@
-//! Repositories and branches as rows.
+//! Repositories as rows.
 
 use std::{borrow::Cow, cmp::Ordering};
-
-use farrier_common::api::Branch;
 
 use crate::{
     output::human_bytes,
@@ -175,82 +173,5 @@ impl Row for Repo {
 
     fn ages() -> &'static [&'static str] {
         &["CHANGED", "CREATED"]
-    }
-}
-
-static BRANCH: [Column<Branch>; 4] = [
-    Column {
-        title: "BRANCH",
-        width: 16,
-        right: false,
-        rank: 0,
-        cell: |b, _| Shown::plain(&*b.name),
-        order: Some(|a, b| a.name.cmp(&b.name)),
-    },
-    Column {
-        title: "TIP",
-        width: 7,
-        right: false,
-        rank: 1,
-        cell: |b, _| Shown::of(Role::Accent, b.commit.id.chars().take(7).collect::<String>()),
-        order: None,
-    },
-    Column {
-        title: "AGE",
-        width: 4,
-        right: true,
-        rank: 2,
-        cell: |b, clock| Shown::plain(clock.age(&b.commit.timestamp)),
-        order: Some(|a, b| b.commit.timestamp.cmp(&a.commit.timestamp)),
-    },
-    Column {
-        title: "BY",
-        width: 12,
-        right: false,
-        rank: 3,
-        cell: |b, _| Shown::plain(&*b.commit.author.name),
-        order: Some(|a, b| a.commit.author.name.cmp(&b.commit.author.name)),
-    },
-];
-
-impl Haystack for Branch {
-    fn text(&self) -> Cow<'_, str> {
-        (&self.name).into()
-    }
-
-    fn column(&self, name: &str) -> Option<String> {
-        match name {
-            "tip" => Some(self.commit.id.clone()),
-            "by" => Some(self.commit.author.name.clone()),
-            _ => None,
-        }
-    }
-
-    fn number(&self, name: &str) -> Option<i64> {
-        (name == "age").then(|| words::seconds_since(&self.commit.timestamp, crate::clock::now())).flatten()
-    }
-}
-
-impl Row for Branch {
-    type Id = String;
-
-    fn id(&self) -> String {
-        self.name.clone()
-    }
-
-    fn columns() -> &'static [Column<Self>] {
-        &BRANCH
-    }
-
-    fn filters() -> &'static [&'static str] {
-        &["tip", "by", "age"]
-    }
-
-    fn ages() -> &'static [&'static str] {
-        &["AGE"]
-    }
-
-    fn is_problem(&self) -> bool {
-        false
     }
 }

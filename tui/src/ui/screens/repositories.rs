@@ -5,15 +5,19 @@
 
 use std::time::Duration;
 
-use farrier_common::{api::Branch, client::RepositoryPath};
+use farrier_common::{api::BackgroundTask, client::RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId, branch_form, repo_form, repo_pane, repo_rows, sortable};
+use super::{
+    Screen, ScreenId, branch_form,
+    repo_detail::{Detail, Part},
+    repo_form, repo_pane, repo_rows, sortable,
+};
 use crate::ui::{
     keymap::{Action, Scope},
     layer::Layer,
     list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
-    net::{Answer, Ask, Page, Problem},
+    net::{Answer, Ask, Problem},
     repo::Repo,
     view::Role,
     view::text,
@@ -36,32 +40,19 @@ const FIRST_STEPS: &[&str] = &[
     "Then, on a repository: w its webhooks, o its runs and artifacts.",
 ];
 
-/// What a repository shows of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    Overview,
-    Branches,
-}
-
 #[derive(Debug)]
 pub(crate) struct Repositories {
     pub(super) repos: Feed<Repo>,
-    /// Branches of the repository that is looked at.
-    pub(super) branches: Feed<Branch>,
-    branches_of: Option<RepositoryPath>,
+    /// The repository that is looked at.
+    pub(super) detail: Detail,
     pub(super) in_detail: bool,
-    pub(super) part: Part,
+    /// What the daemon does in the background.
+    pub(super) tasks: Vec<BackgroundTask>,
 }
 
 impl Default for Repositories {
     fn default() -> Self {
-        Self {
-            repos: Feed::new(List::sorted(0)),
-            branches: Feed::new(List::sorted(0)),
-            branches_of: None,
-            in_detail: false,
-            part: Part::Overview,
-        }
+        Self { repos: Feed::new(List::sorted(0)), detail: Detail::default(), in_detail: false, tasks: Vec::new() }
     }
 }
 
@@ -75,7 +66,7 @@ impl Repositories {
     pub(crate) fn recall(&mut self, list: &str, column: &str, reversed: bool) {
         match list {
             "repositories" => self.repos.list.sort_by(column, reversed),
-            "branches" => self.branches.list.sort_by(column, reversed),
+            "branches" => self.detail.branches.list.sort_by(column, reversed),
             _ => {}
         }
     }
@@ -114,30 +105,27 @@ impl Repositories {
     }
 
     pub(super) fn on_branches(&self) -> bool {
-        self.in_detail && self.part == Part::Branches
+        self.in_detail && self.detail.part == Part::Branches
     }
 
-    /// Branches are asked for when they are looked at.
-    fn look(&mut self, env: &mut Env) {
-        if self.part != Part::Branches || !(self.in_detail || env.world.split()) {
+    /// Whether a list of the repository that is looked at has the keys.
+    fn on_part(&self) -> bool {
+        self.in_detail && self.detail.part != Part::Overview
+    }
+
+    /// The parts of a repository are asked for when they are looked at.
+    pub(super) fn look(&mut self, again: bool, env: &mut Env) {
+        if !(self.in_detail || env.world.split()) {
             return;
         }
-        let Some((repo, path)) = self.here() else { return };
-        if repo.is_empty() {
-            self.branches.empty();
-            self.branches.load = Load::Done(env.world.now);
-            self.branches_of = Some(path);
-            return;
-        }
-        if self.branches_of.as_ref() != Some(&path) {
-            self.branches.empty();
-            self.branches_of = Some(path.clone());
-            self.branches.ask(Ask::Branches(path), env);
+        let Some(repo) = self.repos.list.current().cloned() else { return };
+        if let Some(path) = path(&repo) {
+            self.detail.look(&repo, path, again, env);
         }
     }
 
     fn back(&mut self, env: &mut Env) -> bool {
-        if self.on_branches() && self.branches.list.clear_one() {
+        if self.on_part() && self.detail.clear_one() {
             return true;
         }
         if std::mem::take(&mut self.in_detail) {
@@ -147,53 +135,22 @@ impl Repositories {
     }
 
     fn act_on_list(&mut self, action: Action, env: &mut Env) -> bool {
-        let acted = if self.on_branches() {
-            self.branches.list.act(action)
-        } else if self.in_detail && !env.world.split() {
-            // What is shown fits or does not: there is nothing to move.
-            matches!(action, Action::Up | Action::Down)
+        let acted = if self.on_part() || (self.in_detail && !env.world.split()) {
+            self.detail.act_on_list(action)
         } else {
             self.repos.list.act(action)
         };
-        self.look(env);
+        self.look(false, env);
         acted
     }
 
-    /// The list again, with `id` under the cursor once it is there.
-    fn again(&mut self, id: Option<i64>, env: &mut Env) {
-        self.repos.stop(env);
-        if let Some(id) = id {
-            self.repos.list.select(id);
-        }
-        self.repos.ask_all(Ask::Repositories, env);
+    pub(super) fn is_migrating(&self) -> bool {
+        self.repos.list.rows().iter().any(|repo| repo_rows::state(repo) == "migrating")
     }
 
-    fn took_repositories(&mut self, page: &Page<Repo>, env: &mut Env) {
-        if let Some(gone) = self.repos.take(page.clone(), env.world) {
-            env.tell(format!("{} was removed", gone.full_name()));
-            self.in_detail = false;
-        }
-        self.look(env);
-    }
-
-    fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
-        let made = match answer {
-            Answer::Repository(repo) => Some(repo.id),
-            _ => None,
-        };
-        match ask {
-            Ask::CreateRepository { .. } => env.tell(format!("{} done", ask.doing())),
-            Ask::MigrateRepository(_) => env.tell(format!("{} goes on in the background", ask.doing())),
-            Ask::EditRepository(path, _) => env.tell(format!("{path} saved")),
-            Ask::DeleteRepository(path) => env.tell(format!("{path} deleted")),
-            Ask::CreateBranch(..) | Ask::DeleteBranch(..) => {
-                env.tell(format!("{} done", ask.doing()));
-                self.branches_of = None;
-            }
-            _ => return,
-        }
-        self.again(made, env);
-        self.look(env);
+    /// How far a migration is, while it runs.
+    pub(super) fn task(&self, repo: &Repo) -> Option<&BackgroundTask> {
+        self.tasks.iter().find(|task| task.repository_id == repo.id && task.is_running())
     }
 
     fn login(world: &World) -> String {
@@ -207,13 +164,13 @@ impl Screen for Repositories {
     }
 
     fn scopes(&self, _: &World) -> Vec<Scope> {
-        match (self.in_detail, self.part) {
-            (false, _) => vec![Scope::Repositories, Scope::List, Scope::Moves, Scope::Everywhere],
-            (true, Part::Overview) => vec![Scope::Repository, Scope::Everywhere],
-            (true, Part::Branches) => {
-                vec![Scope::Branches, Scope::Repository, Scope::List, Scope::Moves, Scope::Everywhere]
-            }
-        }
+        let own = match (self.in_detail, self.detail.part) {
+            (false, _) => return vec![Scope::Repositories, Scope::List, Scope::Moves, Scope::Everywhere],
+            (true, Part::Overview) => return vec![Scope::Repository, Scope::Everywhere],
+            (true, Part::Branches) => Scope::Branches,
+            (true, Part::Hooks | Part::Artifacts) => Scope::RepositoryParts,
+        };
+        vec![own, Scope::Repository, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
     fn entered(&mut self, env: &mut Env) {
@@ -224,33 +181,27 @@ impl Screen for Repositories {
 
     fn refresh(&mut self, env: &mut Env) {
         self.repos.ask_all(Ask::Repositories, env);
-        if self.on_branches()
-            && let Some(path) = self.branches_of.clone()
-        {
-            self.branches.ask(Ask::Branches(path), env);
-        }
+        self.look(self.in_detail, env);
     }
 
     fn pace(&self) -> Option<Duration> {
         let rows = self.repos.list.rows();
-        let migrating = rows.iter().any(|repo| repo_rows::state(repo) == "migrating");
-        let pace = if migrating { PACE_MIGRATING } else { PACE };
+        let pace = if self.is_migrating() { PACE_MIGRATING } else { PACE };
         // A long list is many requests; to ask for it all the time would be the daemon's main work.
         let thousands = u32::try_from(rows.len() / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
         Some(pace.saturating_mul(thousands + 1))
     }
 
     fn is_loading(&self) -> bool {
-        !self.repos.has_all() && self.repos.is_waiting() || self.branches.is_waiting()
+        !self.repos.has_all() && self.repos.is_waiting() || self.detail.is_waiting()
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
         match action {
+            Action::Open if self.in_detail => self.detail.open(env),
             Action::Open if self.here().is_some() => self.in_detail = true,
             Action::OtherPane if env.world.split() || self.in_detail => self.in_detail = !self.in_detail,
-            Action::NextPart | Action::PreviousPart => {
-                self.part = if self.part == Part::Overview { Part::Branches } else { Part::Overview };
-            }
+            Action::NextPart | Action::PreviousPart => self.detail.turn(action),
             Action::Back => {
                 if self.repos.stop(env) && !self.repos.has_all() {
                     return true;
@@ -259,8 +210,8 @@ impl Screen for Repositories {
             }
             Action::New if self.on_branches() => {
                 if let Some((repo, path)) = self.here() {
-                    let from =
-                        self.branches.list.current().map_or(repo.default_branch(), |branch| branch.name.as_str());
+                    let tip = self.detail.branches.list.current();
+                    let from = tip.map_or(repo.default_branch(), |tip| tip.branch.name.as_str());
                     env.open(Layer::Form(Box::new(branch_form::create(path, from))));
                 }
             }
@@ -278,17 +229,17 @@ impl Screen for Repositories {
             Action::CancelMigration => self.cancel_migration(env),
             Action::Artifacts => {
                 if let Some((_, path)) = self.here() {
-                    env.want(Cmd::Artifacts(path));
+                    env.want(Cmd::Artifacts(path, None));
                 }
             }
             Action::Hooks => {
                 if let Some((_, path)) = self.here() {
-                    env.want(Cmd::Hooks(path));
+                    env.want(Cmd::Hooks(path, None));
                 }
             }
             action => return self.act_on_list(action, env),
         }
-        self.look(env);
+        self.look(false, env);
         true
     }
 
@@ -297,29 +248,12 @@ impl Screen for Repositories {
     }
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        match (ask, result) {
-            (Ask::Repositories | Ask::FindRepositories(_), Ok(Answer::Repositories(page)))
-                if self.repos.awaits(ask) =>
-            {
-                self.took_repositories(page, env);
-            }
-            (_, Err(problem)) if self.repos.awaits(ask) => self.repos.fail(problem.clone()),
-            (Ask::Branches(_), Ok(Answer::Branches(page))) if self.branches.awaits(ask) => {
-                self.branches.take(page.clone(), env.world);
-            }
-            (Ask::Branches(_), Err(problem)) if self.branches.awaits(ask) => self.branches.fail(problem.clone()),
-            (Ask::Repository(_), Ok(Answer::Repository(repo))) => {
-                let text = serde_json::to_string(repo).unwrap_or_default();
-                env.want(Cmd::Copy(text, "JSON".to_owned()));
-            }
-            (ask, Ok(answer)) => self.changed(ask, answer, env),
-            _ => {}
-        }
+        self.take(ask, result, env);
     }
 
     fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), String> {
-        if self.on_branches() {
-            self.branches.list.set_filter(Filter::parse(text, Branch::filters())?);
+        if self.on_part() {
+            self.detail.filter(text)?;
         } else {
             let filter = Filter::parse(text, Repo::filters())?;
             // The daemon looks at names alone, without their owners.
@@ -331,17 +265,16 @@ impl Screen for Repositories {
     }
 
     fn filter_text(&self) -> String {
-        let filter = if self.on_branches() { self.branches.list.filter() } else { self.repos.list.filter() };
-        filter.text().to_owned()
+        if self.on_part() { self.detail.filter_text() } else { self.repos.list.filter().text().to_owned() }
     }
 
     fn sortable(&self) -> Vec<(usize, &'static str)> {
-        if self.on_branches() { sortable::<Branch>() } else { sortable::<Repo>() }
+        if self.on_part() { self.detail.sortable() } else { sortable::<Repo>() }
     }
 
     fn sort(&mut self, column: usize) {
-        if self.on_branches() {
-            self.branches.list.set_sort(column);
+        if self.on_part() {
+            self.detail.sort(column);
         } else {
             self.repos.list.set_sort(column);
         }
@@ -349,14 +282,14 @@ impl Screen for Repositories {
 
     fn click(&mut self, x: u16, y: u16, env: &mut Env) {
         self.in_detail = !self.repos.list.click(x, y) && self.in_detail;
-        if self.branches.list.click(x, y) {
+        if self.detail.click(x, y) {
             self.in_detail = true;
         }
-        self.look(env);
+        self.look(false, env);
     }
 
     fn problem(&self) -> Option<&Problem> {
-        [&self.branches.load, &self.repos.load].into_iter().find_map(|load| match load {
+        self.detail.problem().or(match &self.repos.load {
             Load::Failed(problem) => Some(problem),
             _ => None,
         })
@@ -368,23 +301,18 @@ impl Screen for Repositories {
                 let name = path.to_string();
                 (!self.repos.list.rows().iter().any(|repo| repo.full_name() == name)).then_some(name)
             }
-            Ask::DeleteBranch(path, name) if self.branches.has_all() && self.branches_of.as_ref() == Some(path) => {
-                (!self.branches.list.rows().iter().any(|branch| branch.name == *name)).then(|| name.clone())
-            }
+            Ask::DeleteBranch(path, name) => self.detail.lost_branch(path, name).then(|| name.clone()),
             _ => None,
         }
     }
 
     fn aside(&self, world: &World) -> Option<String> {
-        if self.on_branches() { self.branches.list.news(world) } else { self.repos.list.news(world) }
+        if self.on_part() { self.detail.news(world) } else { self.repos.list.news(world) }
     }
 
     fn standing(&self, world: &World) -> String {
-        if self.on_branches() {
-            return self.branches.list.standing(self.branches.total);
-        }
-        if self.in_detail && !world.split() {
-            return self.here().map(|(_, path)| path.to_string()).unwrap_or_default();
+        if self.on_part() || (self.in_detail && !world.split()) {
+            return self.detail.standing();
         }
         self.repos.standing()
     }

@@ -8,6 +8,7 @@ mod day;
 mod input;
 mod life;
 mod pager;
+mod parts;
 mod pictures;
 
 use std::{

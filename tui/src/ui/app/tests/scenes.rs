@@ -2,7 +2,7 @@
 //!
 //! A scene is what a person does and what a daemon answers; nothing is put in place by hand.
 
-use farrier_common::api::{Branch, Event};
+use farrier_common::api::{Event, MigrationProgress};
 
 use super::{
     super::*,
@@ -48,7 +48,28 @@ pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
 
 pub(super) const REPOSITORIES: &[Scene] = &[
     on("repositories", |story| story.keys("jj ")),
-    on("repository", |story| story.keys("jj\n")),
+    on("repository", |story| {
+        story.keys("jj\n");
+        counted(story);
+    }),
+    on("repository-hooks", |story| {
+        story.keys("jj\n]]");
+        story.answer(|ask| matches!(ask, Ask::Hooks(HookPlace::Repository(_))), Ok(hooks()));
+        story.keys("j");
+    }),
+    on("repository-artifacts", |story| {
+        story.keys("jj\n]]]");
+        story.answer(|ask| matches!(ask, Ask::ArtifactsOf(_)), Ok(artifacts()));
+    }),
+    on("migrating", |story| {
+        story.pass(Duration::from_secs(6));
+        let mut going = repository(9, "data/lake2");
+        let progress = MigrationProgress { state: "running".into(), ..MigrationProgress::default() };
+        going.farrier_migration = Some(progress);
+        story.answer(|ask| *ask == Ask::Repositories, Ok(listed(None, vec![going])));
+        story.keys("\n");
+        story.answer(|ask| *ask == Ask::Tasks, Ok(tasks()));
+    }),
     on("branches", |story| {
         story.keys("jj\n]");
         story.answer(|ask| matches!(ask, Ask::Branches(_)), Ok(branches()));
@@ -149,6 +170,7 @@ const REST: &[Scene] = &[
         story.keys("1");
         story.answer(|ask| *ask == Ask::Status, Ok(status()));
         story.answer(|ask| *ask == Ask::Series, Ok(series()));
+        story.answer(|ask| *ask == Ask::Tasks, Ok(tasks()));
         story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
         for (id, kind, action, about) in [(7, "repository", "created", ""), (8, "push", "", "refs/heads/main")] {
             let event = Event {
@@ -187,7 +209,10 @@ const LAYERS: &[Scene] = &[
     on("palette", |story| story.keys(":repo")),
     on("messages", |story| story.keys("Qy\x1b:mess\n")),
     on("discard", |story| story.keys("ntool\x1b")),
-    on("delete", |story| story.keys("D")),
+    on("delete", |story| {
+        story.keys("D");
+        counted(story);
+    }),
     on("delete-typed", |story| {
         story.keys("D");
         story.pass(Duration::from_millis(300));
@@ -297,10 +322,11 @@ fn broken() -> Problem {
     Problem { kind: Kind::Other, text: text.into() }
 }
 
-fn branches() -> Answer {
-    let branch = |name: &str| Branch { name: name.into(), ..Branch::default() };
-    let items = vec![branch("main"), branch("release/2.4"), branch("feat/http2")];
-    Answer::Branches(Page { total: Some(3), items, last: true })
+/// What belongs to the repository under the cursor: one is asked about after the other.
+fn counted(story: &mut Story) {
+    for _ in 0..2 {
+        story.answer(|ask| matches!(ask, Ask::Facts(_)), Ok(facts()));
+    }
 }
 
 fn on_artifacts(story: &mut Story) {

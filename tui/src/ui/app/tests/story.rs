@@ -1,8 +1,8 @@
 //! A person and a daemon, both played.
 
 use farrier_common::api::{
-    Artifact, ArtifactRun, Delivery, DeliveryAttempt, DeliveryDetail, Health, Hook, HookEvent, Job, ListenerStatus,
-    Repository, Run, Status,
+    Artifact, ArtifactRun, BackgroundTask, Branch, Delivery, DeliveryAttempt, DeliveryDetail, Health, Hook, HookEvent,
+    Job, ListenerStatus, PayloadCommit, PayloadUser, Repository, Run, Status, TaskPhase,
 };
 use jiff::Timestamp;
 use ratatui::{
@@ -14,7 +14,7 @@ use ratatui::{
 use super::super::*;
 use crate::ui::{
     caps::{Colors, Glyphs, Look},
-    net::{Kind, Page, Tree},
+    net::{Facts, Kind, Page, Tree},
     repo::Slimmer,
     view,
 };
@@ -145,7 +145,7 @@ impl Story {
     pub(super) fn asked(&mut self) -> Vec<Ask> {
         let effects = std::mem::take(&mut self.effects);
         let asked = effects.into_iter().filter_map(|e| if let Effect::Ask(_, ask) = e { Some(ask) } else { None });
-        asked.filter(|ask| !matches!(ask, Ask::LastDeliveries(_))).collect()
+        asked.filter(|ask| !matches!(ask, Ask::LastDeliveries(_) | Ask::Facts(_) | Ask::Tasks)).collect()
     }
 
     pub(super) fn quits(&self) -> Option<u8> {
@@ -414,4 +414,63 @@ pub(super) fn unreachable() -> Problem {
 
 pub(super) fn refusal(text: &str) -> Problem {
     Problem { kind: Kind::Invalid, text: text.into() }
+}
+
+/// A migration that is on its way, and one that has ended.
+pub(super) fn tasks() -> Answer {
+    let phase = |name: &str, total: i64, took_millis: i64| TaskPhase { name: name.into(), total, took_millis };
+    let running = BackgroundTask {
+        id: 9,
+        kind: "migration".into(),
+        repository: "data/lake2".into(),
+        repository_id: 9,
+        state: "running".into(),
+        phase: "Receiving objects".into(),
+        phase_millis: 2_100,
+        done: 412_204,
+        total: 733_120,
+        bytes: 40_100_000,
+        phases: vec![phase("waiting", 0, 0), phase("connecting", 0, 420), phase("Counting objects", 733_120, 1_310)],
+        millis: 4_000,
+        began_at: "2026-11-21T11:59:56Z".into(),
+        ..BackgroundTask::default()
+    };
+    let done = BackgroundTask { id: 8, state: "done".into(), repository: "data/old".into(), ..running.clone() };
+    Answer::Tasks(vec![running, done])
+}
+
+/// What belongs to a repository.
+pub(super) fn facts() -> Answer {
+    let tip = |name: &str, at: &str, title: &str| Branch {
+        name: name.into(),
+        commit: PayloadCommit {
+            id: "a1b2c3d4e5f6a1b2c3d4e5f6a1b2c3d4e5f6a1b2".into(),
+            message: format!("{title}\n\nmore"),
+            timestamp: at.into(),
+            author: PayloadUser { name: "ops-a".into(), ..PayloadUser::default() },
+            ..PayloadCommit::default()
+        },
+        ..Branch::default()
+    };
+    Answer::Facts(Box::new(Facts {
+        branches: Some(14),
+        tags: Some(61),
+        hooks: Some(3),
+        system_hooks: Some(2),
+        artifacts: Some(212),
+        newest: vec![
+            tip("main", "2026-11-21T10:00:00Z", "fix: retry on 502"),
+            tip("release/2.4", "2026-11-19T10:00:00Z", "chore: bump"),
+        ],
+    }))
+}
+
+pub(super) fn branches() -> Answer {
+    let Answer::Facts(facts) = facts() else { unreachable!() };
+    Answer::Branches(Page { total: Some(2), items: facts.newest, last: true })
+}
+
+pub(super) fn artifacts() -> Answer {
+    let Answer::Runs(tree) = tree() else { unreachable!() };
+    Answer::ArtifactsOf(Page { total: Some(3), items: tree.artifacts, last: true })
 }

@@ -134,7 +134,16 @@ fn a_migration_is_followed_closely_until_it_ends() {
     story.answer(|ask| *ask == Ask::Repositories, Ok(listed(None, vec![going])));
     story.keys("\n");
     let text = story.text();
-    assert!(text.contains("receiving objects") && text.contains("412 204 objects"), "{text}");
+    assert!(text.contains("receiving objects") && text.contains("X cancels it"), "{text}");
+    story.answer(|ask| *ask == Ask::Tasks, Ok(tasks()));
+    let text = story.text();
+    for line in [
+        "connecting            done      0.4 s",
+        "[█████·····] 56 %",
+        "412 204 of 733 120   38.2 MiB   18.2 MiB/s   ETA 00:01",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
     for seconds in [1, 1] {
         story.asked();
         story.pass(Duration::from_secs(seconds));

@@ -103,7 +103,7 @@ fn a_migration_is_cancelled_after_a_question_and_nothing_else_is() {
     story.pass(Duration::from_millis(300));
     story.asked();
     story.keys("y");
-    assert_eq!(story.asked(), [Ask::DeleteRepository("data/lake2".parse().unwrap())]);
+    assert_eq!(story.asked(), [Ask::CancelTask(9)]);
 }
 
 #[test]

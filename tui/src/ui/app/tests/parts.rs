@@ -1,0 +1,110 @@
+//! The parts of a repository: what is asked about it, and where they lead.
+
+use super::{super::*, story::*};
+
+/// Questions about what belongs to a repository since the last call.
+fn counts(story: &mut Story) -> Vec<String> {
+    let effects = std::mem::take(&mut story.effects);
+    let paths = effects.into_iter().filter_map(|effect| match effect {
+        Effect::Ask(_, Ask::Facts(path)) => Some(path.to_string()),
+        _ => None,
+    });
+    paths.collect()
+}
+
+fn cursor(story: &Story) -> String {
+    let text = story.text();
+    text.lines().find(|line| line.starts_with('>')).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn who_moves_through_the_list_asks_about_one_repository_at_a_time() {
+    let mut story = Story::settled(120, 40);
+    assert_eq!(counts(&mut story), ["data/lake"]);
+    let first = story.app.tickets;
+    story.keys("jjj");
+    assert_eq!(counts(&mut story), [""; 0], "the first answer is not there yet");
+    story.tell(Msg::Answer(first, Ok(facts())));
+    assert_eq!(counts(&mut story), ["ops/日本語"], "those in between are passed over");
+    story.tell(Msg::Answer(story.app.tickets, Ok(facts())));
+    assert!(story.text().contains("3 own + 2 system"), "{}", story.text());
+    story.keys("k");
+    let failed = refusal("counting: internal error (500)");
+    story.tell(Msg::Answer(story.app.tickets, Err(failed)));
+    counts(&mut story);
+    assert!(story.text().contains("hooks     - own") && story.app.notice().is_none(), "{}", story.text());
+    story.pass(Duration::from_secs(6));
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    assert_eq!(counts(&mut story).len(), 1, "it is asked again with the list, and no sooner");
+}
+
+#[test]
+fn hooks_and_artifacts_of_a_repository_lead_to_their_screens() {
+    let mut story = Story::settled(80, 24);
+    story.keys("jj\n]]");
+    let of_it = |ask: &Ask| *ask == Ask::Hooks(HookPlace::Repository("infra/gateway".parse().unwrap()));
+    story.answer(of_it, Ok(hooks()));
+    story.asked();
+    story.keys("jj\n");
+    assert_eq!(story.app.current, ScreenId::Hooks);
+    story.answer(of_it, Ok(hooks()));
+    assert!(cursor(&story).contains("10.0.3.9"), "{}", story.text());
+
+    story.keys("2]");
+    story.answer(|ask| matches!(ask, Ask::ArtifactsOf(_)), Ok(artifacts()));
+    story.keys("jj\n");
+    assert_eq!(story.app.current, ScreenId::Artifacts);
+    story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
+    assert!(cursor(&story).contains("junit.xml"), "{}", story.text());
+}
+
+#[test]
+fn parts_follow_one_another_in_both_directions_and_are_left_by_escape() {
+    let mut story = Story::settled(80, 24);
+    story.keys("\n");
+    for part in ["[Branches]", "[Hooks]", "[Artifacts]", "[Overview]"] {
+        story.keys("]");
+        assert!(story.text().contains(part), "{}", story.text());
+    }
+    story.keys("[");
+    assert!(story.text().contains("[Artifacts]"), "{}", story.text());
+    story.keys("\n");
+    assert!(story.text().contains("nothing here"), "{}", story.text());
+    story.answer(|ask| matches!(ask, Ask::ArtifactsOf(_)), Ok(artifacts()));
+    story.keys("/junit\n");
+    assert!(story.text().contains("junit.xml") && !story.text().contains("sbom.json"), "{}", story.text());
+    story.press(Key::Esc);
+    assert!(story.text().contains("sbom.json"), "the filter went first: {}", story.text());
+    story.press(Key::Esc);
+    assert!(cursor(&story).contains("data/lake"), "{}", story.text());
+}
+
+#[test]
+fn a_question_about_a_repository_says_what_goes_with_it_or_why_that_is_not_known() {
+    for (answer, told) in [
+        (Ok(facts()), "14 branches, 61 tags, 3 hooks, 212 artifacts"),
+        (Err(refusal("counting: internal error (500)")), "counting: internal error (500)"),
+    ] {
+        let mut story = Story::settled(80, 24);
+        story.keys("D");
+        assert!(story.text().contains("counting what goes with it"), "{}", story.text());
+        story.answer(|ask| matches!(ask, Ask::Facts(_)), answer);
+        assert!(story.text().contains(told), "{}", story.text());
+        assert!(!story.text().contains("counting what goes with it"), "{}", story.text());
+    }
+}
+
+#[test]
+fn another_repository_begins_with_its_own_branches() {
+    let mut story = Story::settled(120, 40);
+    story.keys("\n]");
+    story.answer(|ask| matches!(ask, Ask::Branches(_)), Ok(branches()));
+    assert!(story.text().contains("release/2.4"), "{}", story.text());
+    story.keys("\tj");
+    assert!(!story.text().contains("release/2.4"), "{}", story.text());
+    let last = story.effects.iter().rev().find_map(|effect| match effect {
+        Effect::Ask(_, Ask::Branches(path)) => Some(path.to_string()),
+        _ => None,
+    });
+    assert_eq!(last.as_deref(), Some("infra/auth"));
+}

@@ -1,0 +1,73 @@
+//! What came of what was asked about repositories.
+
+use super::repositories::Repositories;
+use crate::ui::{
+    net::{Answer, Ask, Page, Problem},
+    repo::Repo,
+    world::{Cmd, Env},
+};
+
+impl Repositories {
+    /// Takes an answer that may be for this screen.
+    pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        if self.detail.answered(ask, result, env.world) {
+            self.look(false, env);
+        }
+        match (ask, result) {
+            (Ask::Repositories | Ask::FindRepositories(_), Ok(Answer::Repositories(page)))
+                if self.repos.awaits(ask) =>
+            {
+                self.took_repositories(page, env);
+            }
+            (_, Err(problem)) if self.repos.awaits(ask) => self.repos.fail(problem.clone()),
+            (Ask::Tasks, Ok(Answer::Tasks(tasks))) => self.tasks.clone_from(tasks),
+            (Ask::Repository(_), Ok(Answer::Repository(repo))) => {
+                let text = serde_json::to_string(repo).unwrap_or_default();
+                env.want(Cmd::Copy(text, "JSON".to_owned()));
+            }
+            (ask, Ok(answer)) => self.changed(ask, answer, env),
+            _ => {}
+        }
+    }
+
+    /// The list again, with `id` under the cursor once it is there.
+    fn again(&mut self, id: Option<i64>, env: &mut Env) {
+        self.repos.stop(env);
+        if let Some(id) = id {
+            self.repos.list.select(id);
+        }
+        self.repos.ask_all(Ask::Repositories, env);
+    }
+
+    fn took_repositories(&mut self, page: &Page<Repo>, env: &mut Env) {
+        if let Some(gone) = self.repos.take(page.clone(), env.world) {
+            env.tell(format!("{} was removed", gone.full_name()));
+            self.in_detail = false;
+        }
+        self.look(false, env);
+        if self.is_migrating() {
+            env.ask(Ask::Tasks);
+        }
+    }
+
+    fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
+        let made = match answer {
+            Answer::Repository(repo) => Some(repo.id),
+            _ => None,
+        };
+        match ask {
+            Ask::CreateRepository { .. } => env.tell(format!("{} done", ask.doing())),
+            Ask::MigrateRepository(_) => env.tell(format!("{} goes on in the background", ask.doing())),
+            Ask::EditRepository(path, _) => env.tell(format!("{path} saved")),
+            Ask::DeleteRepository(path) => env.tell(format!("{path} deleted")),
+            Ask::CancelTask(_) => env.tell("the migration ends"),
+            Ask::CreateBranch(..) | Ask::DeleteBranch(..) => {
+                env.tell(format!("{} done", ask.doing()));
+                self.detail.forget(env);
+            }
+            _ => return,
+        }
+        self.again(made, env);
+        self.look(false, env);
+    }
+}

@@ -1,0 +1,132 @@
+//! Artifacts of one repository as rows, whatever run they are of.
+
+use std::borrow::Cow;
+
+use farrier_common::api::Artifact;
+
+use crate::{
+    output::human_bytes,
+    ui::{
+        list::{Column, Haystack, Row, Shown},
+        view::Role,
+        words,
+    },
+};
+
+/// What a list shows of an artifact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stored {
+    pub(super) id: i64,
+    name: String,
+    bytes: i64,
+    run: i64,
+    created_at: String,
+    expires_at: String,
+    expired: bool,
+}
+
+impl From<&Artifact> for Stored {
+    fn from(whole: &Artifact) -> Self {
+        Self {
+            id: whole.id,
+            name: whole.name.clone(),
+            bytes: whole.size_in_bytes,
+            run: whole.workflow_run.id,
+            created_at: whole.created_at.clone(),
+            expires_at: whole.expires_at.clone(),
+            expired: whole.expired,
+        }
+    }
+}
+
+static COLUMNS: [Column<Stored>; 5] = [
+    Column {
+        title: "ARTIFACT",
+        width: 14,
+        right: false,
+        rank: 0,
+        cell: |a, _| Shown::of(if a.expired { Role::Muted } else { Role::Text }, &*a.name),
+        order: Some(|a, b| a.name.cmp(&b.name)),
+    },
+    Column {
+        title: "SIZE",
+        width: 10,
+        right: true,
+        rank: 1,
+        cell: |a, _| Shown::plain(human_bytes(a.bytes)),
+        order: Some(|a, b| b.bytes.cmp(&a.bytes)),
+    },
+    Column {
+        title: "RUN",
+        width: 5,
+        right: true,
+        rank: 3,
+        cell: |a, _| Shown::plain(a.run.to_string()),
+        order: Some(|a, b| b.run.cmp(&a.run)),
+    },
+    Column {
+        title: "AGE",
+        width: 4,
+        right: true,
+        rank: 2,
+        cell: |a, clock| Shown::plain(clock.age(&a.created_at)),
+        order: Some(|a, b| b.created_at.cmp(&a.created_at)),
+    },
+    Column {
+        title: "EXPIRES",
+        width: 7,
+        right: true,
+        rank: 4,
+        cell: |a, clock| {
+            if a.expired { Shown::of(Role::Muted, "expired") } else { Shown::plain(clock.until(&a.expires_at)) }
+        },
+        order: Some(|a, b| a.expires_at.cmp(&b.expires_at)),
+    },
+];
+
+impl Haystack for Stored {
+    fn text(&self) -> Cow<'_, str> {
+        (&self.name).into()
+    }
+
+    fn column(&self, name: &str) -> Option<String> {
+        (name == "run").then(|| self.run.to_string())
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        match name {
+            "size" => Some(self.bytes),
+            "age" => words::seconds_since(&self.created_at, crate::clock::now()),
+            "id" => Some(self.id),
+            _ => None,
+        }
+    }
+}
+
+impl Row for Stored {
+    type Id = i64;
+
+    fn id(&self) -> i64 {
+        self.id
+    }
+
+    fn columns() -> &'static [Column<Self>] {
+        &COLUMNS
+    }
+
+    fn filters() -> &'static [&'static str] {
+        &["run", "size", "age", "id"]
+    }
+
+    fn ages() -> &'static [&'static str] {
+        &["AGE", "EXPIRES"]
+    }
+
+    fn is_problem(&self) -> bool {
+        false
+    }
+
+    fn weight(&self) -> i64 {
+        self.bytes
+    }
+}
