@@ -120,12 +120,20 @@ fn storage(status: &Status, room: u16) -> Lines {
     let role = if percent >= DISK_FULL_PERCENT { Role::Error } else { Role::Text };
     let cells = usize::from(room.saturating_sub(44).clamp(10, 24));
     let bar = words::bar(used, disk.total_bytes, cells);
-    let store = format!("{:>9}  {}", human_bytes(status.store.size_bytes), status.store.engine);
-    vec![
-        ("memory", vec![(Role::Text, format!("{:>9}", human_bytes(status.resident_bytes)))]),
+    let (store, memory) = (human_bytes(status.store.size_bytes), human_bytes(status.resident_bytes));
+    let store = format!("{store:>9}  {}   memory {memory}", status.store.engine);
+    let mut lines = Lines::new();
+    if let Some(kept) = &status.kept {
+        for (name, amount) in [("repos", &kept.repositories), ("artifacts", &kept.artifacts)] {
+            let text = format!("{:>9} in {}", human_bytes(amount.size_bytes), words::count(amount.count));
+            lines.push((name, vec![(Role::Text, text)]));
+        }
+    }
+    lines.extend([
         ("store", vec![(Role::Text, store)]),
         ("disk", vec![(role, format!("{:>9} free  {bar} {percent} %", human_bytes(disk.free_bytes)))]),
-    ]
+    ]);
+    lines
 }
 
 /// A heading and lines below it. Answers the row after them.

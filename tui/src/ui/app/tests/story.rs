@@ -1,8 +1,8 @@
 //! A person and a daemon, both played.
 
 use farrier_common::api::{
-    Artifact, ArtifactRun, BackgroundTask, Branch, Delivery, DeliveryAttempt, DeliveryDetail, Health, Hook, HookEvent,
-    Job, ListenerStatus, PayloadCommit, PayloadUser, Repository, Run, Status, TaskPhase,
+    Amount, Artifact, ArtifactRun, BackgroundTask, Branch, Delivery, DeliveryAttempt, DeliveryDetail, Health, Hook,
+    HookEvent, Job, Kept, ListenerStatus, PayloadCommit, PayloadUser, Repository, Run, Status, StoreStatus, TaskPhase,
 };
 use jiff::Timestamp;
 use ratatui::{
@@ -255,6 +255,11 @@ pub(super) fn status() -> Answer {
         disk: farrier_common::api::DiskStatus { free_bytes: 9 << 30, total_bytes: 100 << 30 },
         connections: 3,
         identity: "admin".into(),
+        store: StoreStatus { engine: "redb".into(), size_bytes: 212 << 20 },
+        kept: Some(Kept {
+            repositories: Amount { count: 1_204, size_bytes: 18 << 30 },
+            artifacts: Amount { count: 1_904, size_bytes: 41 << 30 },
+        }),
         ..Status::default()
     };
     let health = Health { status: "fail".into(), problems: vec!["the store is read-only".into()], ..Health::default() };

@@ -244,7 +244,7 @@ fn who_may_not_see_figures_sees_the_rest() {
     let forbidden = Problem { kind: Kind::Forbidden, text: "asking: user should be the site admin (403)".into() };
     story.answer(|ask| *ask == Ask::Series, Err(forbidden));
     let text = story.text();
-    assert!(text.contains("memory       14.0 MiB") && !text.contains("requests"), "{text}");
+    assert!(text.contains("memory 14.0 MiB") && !text.contains("requests"), "{text}");
     assert_eq!(story.app.notice(), None);
 }
 
