@@ -142,7 +142,6 @@ fn a_task_is_watched_and_ended_from_the_shell() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "somebody reads a little and leaves")]
 fn a_watched_status_is_a_document_a_second_and_ends_with_its_reader() {
     let daemon = Daemon::start();
     let mut program = crate::program::program(&daemon.work("."));
