@@ -8,7 +8,7 @@ use farrier_common::{
 use crate::ui::{times::Clock, words};
 
 /// The branches that changed last are looked for among so many.
-const BRANCHES_MAX: usize = 200;
+const BRANCHES_MAX: i64 = 200;
 /// So many of them are shown.
 const NEWEST: usize = 3;
 
@@ -78,7 +78,7 @@ async fn branches(client: &Client, path: &RepositoryPath) -> Result<(Option<i64>
     let mut all: Vec<Branch> = Vec::new();
     while let Some(mut page) = pages.next(|page: Vec<Branch>| (0, page), |branch| branch.name.clone()).await? {
         all.append(&mut page);
-        if all.len() >= BRANCHES_MAX && pages.more() {
+        if pages.total().is_some_and(|total| total > BRANCHES_MAX) {
             return Ok((pages.total(), Vec::new()));
         }
     }

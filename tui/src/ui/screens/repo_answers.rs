@@ -45,7 +45,7 @@ impl Repositories {
             self.in_detail = false;
         }
         self.look(false, env);
-        if self.is_migrating() {
+        if page.last && self.is_migrating() {
             env.ask(Ask::Tasks);
         }
     }

@@ -263,6 +263,19 @@ impl Detail {
         shown!([&] self, feed => feed.standing(), else self.of.as_ref().map(ToString::to_string).unwrap_or_default())
     }
 
+    /// How many there are of what is listed: `14 branches`.
+    pub(super) fn many(&self) -> String {
+        let (one, many) = match self.part {
+            Part::Overview => return String::new(),
+            Part::Branches => ("branch", "branches"),
+            Part::Hooks => ("hook", "hooks"),
+            Part::Artifacts => ("artifact", "artifacts"),
+        };
+        let count = shown!([&] self, feed => feed.has_all().then(|| feed.list.rows().len()), else None);
+        let word = |count| format!("{count} {}", if count == 1 { one } else { many });
+        count.map_or_else(String::new, word)
+    }
+
     /// Whether a branch that a question is about is not there any more.
     pub(super) fn lost_branch(&self, path: &RepositoryPath, name: &str) -> bool {
         let known = self.of.as_ref() == Some(path) && self.branches.has_all();

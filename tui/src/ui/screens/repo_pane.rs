@@ -24,7 +24,9 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     let visibility = if repo.is_private() { "private" } else { "public" };
     let used = text(buf, row(0), repo.full_name(), Role::Title);
     let rest = Rect { x: area.x + used, width: area.width - used, ..row(0) };
-    text(buf, rest, &format!("   id {}   {visibility}", repo.id), Role::Muted);
+    // The overview has a line of its own for that.
+    let about = if screen.detail.part == Part::Overview { "" } else { repo.description() };
+    text(buf, rest, &format!("   id {}   {visibility}   {about}", repo.id), Role::Muted);
     let mut at = row(1);
     for part in Part::ALL {
         let (active, word) = (part == screen.detail.part, part.word());
@@ -33,15 +35,25 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
         let used = text(buf, at, &label, role) + 1;
         at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
     }
+    fit_left(buf, at, &screen.detail.many(), Role::Muted);
     rule(buf, row(2), "");
     let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
-    if screen.detail.part == Part::Overview {
-        overview(repo, screen, world, below, buf);
-    } else {
-        screen.detail.draw_list(focused, world, below, buf);
+    match screen.detail.part {
+        Part::Overview => overview(repo, screen, world, below, buf),
+        // Who looks at branches wants to fetch or push one.
+        Part::Branches if below.height >= ADDRESS_FROM => {
+            let list = Rect { height: below.height - 2, ..below };
+            screen.detail.draw_list(focused, world, list, buf);
+            let line = Rect { y: below.bottom() - 1, height: 1, ..below };
+            text(buf, line, &format!("https     {}", repo.clone_url()), Role::Muted);
+            fit_left(buf, line, " y h", Role::Key);
+        }
+        _ => screen.detail.draw_list(focused, world, below, buf),
     }
 }
 
+/// From so many rows on there is room for the address below branches.
+const ADDRESS_FROM: u16 = 10;
 /// Cells for the names of what is told.
 const NAME: u16 = 10;
 

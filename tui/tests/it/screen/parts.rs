@@ -46,6 +46,23 @@ fn a_repository_is_looked_at_from_all_sides_and_goes_only_after_its_copy() {
 }
 
 #[test]
+fn a_watched_status_stays_in_its_place() {
+    let daemon = crate::session::Daemon::start();
+    let (socket, directory) = (daemon.socket(), daemon.work("."));
+    let words = &["status", "--watch"];
+    let mut session = Start { socket, directory, words, env: &[], size: (80, 24), script: None }.session();
+    session.wait_for("you are      admin");
+    let before = session.count();
+    until("the page again", || session.count() > 2 * before);
+    let screen = session.shown.0.lock().unwrap().parser.screen().contents();
+    assert_eq!(screen.matches("you are").count(), 1, "{screen}");
+    assert!(screen.starts_with("version "), "{screen}");
+    session.signal(rustix::process::Signal::INT);
+    let ended = std::os::unix::process::ExitStatusExt::signal(&session.ended());
+    assert_eq!(ended, Some(2), "it ends as every program does");
+}
+
+#[test]
 fn a_migration_is_seen_and_cancelled() {
     let daemon = crate::session::Daemon::reaching("loopback");
     // Connections are taken by the kernel, and nobody ever answers.
