@@ -52,15 +52,22 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     }
 }
 
+/// From so many rows on there is room for more than a migration.
+const MIGRATING_FROM: u16 = 12;
 /// From so many rows on there is room for the address below branches.
 const ADDRESS_FROM: u16 = 10;
 /// Cells for the names of what is told.
 const NAME: u16 = 10;
 
 fn overview(repo: &Repo, screen: &Repositories, world: &World, area: Rect, buf: &mut Buffer) {
+    let going = repo.migration().filter(|going| going.state != "done");
     let mut y = area.y;
     for (name, value, key) in told(repo, screen.detail.facts(repo), world) {
-        let room = area.width.saturating_sub(NAME + 1);
+        // What there is not yet needs no lines; how far it is needs all that there are.
+        if going.is_some() && (area.height < MIGRATING_FROM || !matches!(name, "https" | "source" | "state")) {
+            continue;
+        }
+        let room = area.width.saturating_sub(NAME);
         // What would have to be broken in two for it is worth more than the key.
         let key = if width(&value) + width(key) + 2 > room { "" } else { key };
         for (at, part) in wrapped(&value, room).iter().enumerate() {
@@ -76,8 +83,9 @@ fn overview(repo: &Repo, screen: &Repositories, world: &World, area: Rect, buf: 
             y += 1;
         }
     }
-    let rest = Rect { y: y + 1, height: area.bottom().saturating_sub(y + 1), ..area };
-    if let Some(going) = repo.migration().filter(|going| going.state != "done") {
+    let top = if y > area.y { y + 1 } else { y };
+    let rest = Rect { y: top, height: area.bottom().saturating_sub(top), ..area };
+    if let Some(going) = going {
         migration(going, screen.task(repo), world, rest, buf);
     } else if repo.is_empty() {
         first_push(repo, rest, buf);
@@ -192,7 +200,9 @@ fn migration(going: &MigrationProgress, task: Option<&BackgroundTask>, world: &W
     } else {
         lines.push((Role::Muted, "goes on when this program ends; X cancels it".to_owned()));
     }
-    for ((role, line), y) in lines.iter().zip(area.y + 1..area.bottom()) {
+    // The end is what matters.
+    let before = lines.len().saturating_sub(usize::from(area.height - 1));
+    for ((role, line), y) in lines.iter().skip(before).zip(area.y + 1..area.bottom()) {
         text(buf, Rect { y, height: 1, ..area }, line, *role);
     }
 }
