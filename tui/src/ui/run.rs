@@ -141,6 +141,7 @@ fn carry_out(
     match effect {
         // The network thread lives as long as the process.
         Effect::Ask(ticket, ask) => drop(orders.send(net::Order::Ask(ticket, Box::new(ask)))),
+        Effect::Rest => drop(orders.send(net::Order::Rest)),
         Effect::Turn(turn) => drop(orders.send(net::Order::Turn(turn))),
         Effect::Cancel(ticket) => drop(orders.send(net::Order::Cancel(ticket))),
         // What was not copied is still to be seen.

@@ -152,10 +152,7 @@ impl App {
             Action::Sort => self.sort_menu(),
             Action::Refresh if matches!(self.world.link, Link::Down { .. }) => self.try_link_now(),
             Action::Refresh => self.refresh(),
-            Action::Pause => {
-                self.world.paused = !self.world.paused;
-                self.poll_again();
-            }
+            Action::Pause => self.pause(),
             Action::FullPane => self.world.full_pane = !self.world.full_pane,
             Action::Undo => self.take_back(),
             Action::Wide => self.world.wide = !self.world.wide,

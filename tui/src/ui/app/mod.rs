@@ -58,6 +58,8 @@ pub(crate) enum Effect {
     Ask(Ticket, Ask),
     Cancel(Ticket),
     Turn(Turn),
+    /// Nothing is asked soon.
+    Rest,
     Copy(String),
     /// Give the terminal to the user's pager, with a text.
     Page(String),
@@ -104,6 +106,8 @@ pub(crate) struct App {
     refused: usize,
     /// Until when a second wish to quit needs no reason.
     sure_until: Duration,
+    /// Whether nothing is asked soon, and the network was told.
+    rests: bool,
     /// Whether it ends once nothing is fetched any more.
     quits_later: bool,
     /// What is to be asked once a file has been saved.
@@ -159,6 +163,7 @@ impl App {
             heard: Duration::ZERO,
             refused: 0,
             sure_until: Duration::ZERO,
+            rests: false,
             quits_later: false,
             afterwards: Vec::new(),
             undo: None,
@@ -204,6 +209,7 @@ impl App {
             }
             Msg::Tick => self.tick(),
         }
+        self.rest();
         std::mem::take(&mut self.effects)
     }
 
@@ -392,6 +398,29 @@ impl App {
         if live && self.knock_at().is_some_and(|at| now >= at) {
             self.ask(Ask::Status);
         }
+    }
+
+    /// Lets the network rest while live data stand still and nothing is on its way.
+    fn rest(&mut self) {
+        let rests = self.world.paused && self.pending.is_empty();
+        if rests && !self.rests {
+            self.effects.push(Effect::Rest);
+        }
+        self.rests = rests;
+    }
+
+    /// Live data stand still, or go on where they were.
+    fn pause(&mut self) {
+        self.world.paused = !self.world.paused;
+        if self.world.paused {
+            let follows: Vec<Ask> =
+                self.pending.values().filter(|ask| matches!(ask, Ask::Events { .. })).cloned().collect();
+            for ask in follows {
+                self.cancel(&ask);
+                self.dashboard.answered(&ask, &Ok(Answer::Done), &mut Env::new(&self.world));
+            }
+        }
+        self.poll_again();
     }
 
     /// Rows keep their places below whatever may be about them.

@@ -53,6 +53,11 @@ impl Lane {
         *self.client.lock().await = None;
     }
 
+    /// Closes what is not used, so that nothing wakes this thread until something is asked.
+    pub(super) async fn rest(&self) {
+        *self.client.lock().await = None;
+    }
+
     fn wanted(&self) -> (Global, Shown) {
         self.wanted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

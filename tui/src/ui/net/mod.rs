@@ -49,6 +49,8 @@ pub(crate) enum Order {
     Cancel(Ticket),
     /// Speak to another daemon, or as somebody else, from now on.
     Turn(Turn),
+    /// Keep no connection that is not used: nothing is asked soon.
+    Rest,
 }
 
 /// Another daemon, or another caller.
@@ -177,6 +179,7 @@ async fn requests(
                     }
                 }
                 Some(Order::Turn(turn)) => lane.turn(turn).await,
+                Some(Order::Rest) => lane.rest().await,
                 Some(Order::Ask(ticket, ask)) => {
                     let (handle, registration) = AbortHandle::new_pair();
                     handles.insert(ticket, handle);

@@ -254,7 +254,11 @@ fn read_only_changes_nothing_and_says_why() {
 fn nothing_wakes_the_program_when_nothing_is_live() {
     let mut story = Story::settled(80, 24);
     assert!(story.app.wake_at().is_some());
+    let rests = |story: &Story| story.effects.iter().filter(|effect| matches!(effect, Effect::Rest)).count();
     story.keys("p");
+    assert_eq!(rests(&story), 1, "no connection is kept");
+    story.keys("j");
+    assert_eq!(rests(&story), 1);
     assert_eq!(story.app.wake_at(), None);
     story.keys("Q");
     assert_eq!(story.app.wake_at(), Some(Duration::from_secs(4)), "only the notice");
@@ -428,6 +432,16 @@ fn events_are_followed_and_taken_up_where_they_ended() {
     story.answer(following, Ok(Answer::Done));
     story.asked();
     story.pass(Duration::from_secs(2));
+    assert!(story.asked().contains(&Ask::Events { after: Some(7) }));
+    // What stands still follows nothing, and goes on where it was.
+    let ticket = story.app.tickets;
+    story.keys("p");
+    assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Cancel(_))), "{ticket}");
+    story.asked();
+    story.pass(Duration::from_secs(9));
+    assert_eq!(story.asked(), []);
+    story.keys("p");
+    story.pass(Duration::from_secs(9));
     assert!(story.asked().contains(&Ask::Events { after: Some(7) }));
 }
 
