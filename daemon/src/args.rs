@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{Config, Places, Problem, file};
+use crate::config::{Config, Places, Problem, file, forms};
 
 /// farrierd hosts artifacts of workflow runs and more; it is managed with `farrier`.
 #[derive(Debug, Parser)]
@@ -92,7 +92,7 @@ pub fn configuration(args: &Args, places: Places) -> Result<Config, ArgsError> {
     if !args.listen.is_empty() {
         config.server.listen.clear();
         for text in &args.listen {
-            match file::listen_address(text) {
+            match forms::listen_address(text) {
                 Ok(address) => config.server.listen.push(address),
                 Err(reason) => problems.push(Problem { key: "--listen".into(), reason }),
             }

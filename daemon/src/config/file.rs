@@ -1,28 +1,17 @@
-//! Reads a configuration file and names every problem in it, not only the first.
+//! The sections and keys of a configuration file, each with its bounds. Every problem in a file is named, not
+//! only the first.
 
-use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
-use serde::de::DeserializeOwned;
-use toml::{Table, Value};
+use toml::Table;
 use url::Url;
 
-use super::{Config, OnDuplicate};
+use super::{
+    Config, OnDuplicate, Problem,
+    forms::{absolute, base_url, listen_address, log_filter},
+    reader::{Reader, SECS_MAX},
+};
 use crate::model::address_policy::AddressPolicy;
-
-/// One thing that is wrong with a configuration file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// `section.key`, or empty when the file is no TOML at all.
-    pub key: String,
-    /// What is wrong, in words.
-    pub reason: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_empty() { f.write_str(&self.reason) } else { write!(f, "{}: {}", self.key, self.reason) }
-    }
-}
 
 /// Puts what `text` says over `config`. On `Err` the configuration is not to be used.
 pub fn apply(text: &str, config: &mut Config) -> Result<(), Vec<Problem>> {
@@ -36,7 +25,7 @@ pub fn apply(text: &str, config: &mut Config) -> Result<(), Vec<Problem>> {
     };
     let mut reader = Reader::new(table);
     read_all(&mut reader, config);
-    reader.finish()
+    reader.finish(SECTIONS)
 }
 
 /// Every key that is understood, as `section.key`.
@@ -44,107 +33,8 @@ pub fn apply(text: &str, config: &mut Config) -> Result<(), Vec<Problem>> {
 pub(super) fn known_keys(mut config: Config) -> Vec<String> {
     let mut reader = Reader::new(Table::new());
     read_all(&mut reader, &mut config);
-    reader.known.push("data_dir".to_owned());
     reader.known
 }
-
-/// Takes keys out of the file; what is left over is unknown.
-struct Reader {
-    table: Table,
-    problems: Vec<Problem>,
-    /// Every key that is understood.
-    #[cfg(test)]
-    known: Vec<String>,
-}
-
-impl Reader {
-    fn new(table: Table) -> Self {
-        Self {
-            table,
-            problems: Vec::new(),
-            #[cfg(test)]
-            known: Vec::new(),
-        }
-    }
-
-    fn take<T: DeserializeOwned>(&mut self, section: &str, key: &str) -> Option<T> {
-        #[cfg(test)]
-        self.known.push(format!("{section}.{key}"));
-        let value = match self.table.get_mut(section)? {
-            Value::Table(table) => table.remove(key)?,
-            _ => return None, // reported by `finish`
-        };
-        match value.try_into() {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.problem(section, key, error.to_string().trim());
-                None
-            }
-        }
-    }
-
-    fn problem(&mut self, section: &str, key: &str, reason: impl Into<String>) {
-        self.problems.push(Problem { key: format!("{section}.{key}"), reason: reason.into() });
-    }
-
-    fn value<T: DeserializeOwned>(&mut self, section: &str, key: &str, into: &mut T) {
-        if let Some(value) = self.take(section, key) {
-            *into = value;
-        }
-    }
-
-    /// A value that is parsed and checked from another one; `parse` gives the reason of a refusal.
-    fn parsed<R: DeserializeOwned, T>(
-        &mut self,
-        section: &str,
-        key: &str,
-        into: &mut T,
-        parse: impl FnOnce(R) -> Result<T, String>,
-    ) {
-        let Some(raw) = self.take::<R>(section, key) else { return };
-        match parse(raw) {
-            Ok(value) => *into = value,
-            Err(reason) => self.problem(section, key, reason),
-        }
-    }
-
-    fn seconds(&mut self, section: &str, key: &str, least: u64, into: &mut Duration) {
-        self.parsed(section, key, into, |secs: u64| match secs {
-            s if s < least => Err(format!("must be at least {least} seconds")),
-            s if s > SECS_MAX => Err(format!("must be at most {SECS_MAX} seconds")),
-            s => Ok(Duration::from_secs(s)),
-        });
-    }
-
-    fn at_least<T>(&mut self, section: &str, key: &str, least: &T, into: &mut T)
-    where
-        T: DeserializeOwned + PartialOrd + fmt::Display,
-    {
-        self.parsed(section, key, into, |value: T| {
-            if value < *least { Err(format!("must be at least {least}")) } else { Ok(value) }
-        });
-    }
-
-    fn finish(mut self) -> Result<(), Vec<Problem>> {
-        for (section, value) in self.table {
-            match value {
-                Value::Table(rest) if SECTIONS.contains(&section.as_str()) => {
-                    let unknown = rest.keys().map(|key| format!("{section}.{key}"));
-                    self.problems.extend(unknown.map(|key| Problem { key, reason: "unknown key".into() }));
-                }
-                _ if SECTIONS.contains(&section.as_str()) => {
-                    self.problems.push(Problem { key: section, reason: "must be a table".into() });
-                }
-                _ if section == "data_dir" => {}
-                _ => self.problems.push(Problem { key: section, reason: "unknown section".into() }),
-            }
-        }
-        if self.problems.is_empty() { Ok(()) } else { Err(self.problems) }
-    }
-}
-
-/// A hundred years: beyond it, times overflow somewhere.
-const SECS_MAX: u64 = 100 * 365 * 86_400;
 
 /// Whoever follows events must be able to come back after a night.
 const EVENTS_KEEP_MIN_SECS: u64 = 86_400;
@@ -169,7 +59,7 @@ const SECTIONS: &[&str] = &[
 ];
 
 fn read_all(r: &mut Reader, c: &mut Config) {
-    read_data_dir(r, c);
+    r.outside("data_dir", &mut c.data_dir, |path| absolute(PathBuf::from(path)));
     read_server(r, c);
     read_artifacts(r, c);
 
@@ -216,18 +106,6 @@ fn read_all(r: &mut Reader, c: &mut Config) {
     r.value("log", "json", &mut c.log.json);
     r.parsed("log", "directory", &mut c.log.directory, |path| absolute(path).map(Some));
     r.at_least("log", "keep_files", &1, &mut c.log.keep_files);
-}
-
-/// `data_dir` is the one key outside a section.
-fn read_data_dir(r: &mut Reader, c: &mut Config) {
-    match r.table.get("data_dir") {
-        None => {}
-        Some(Value::String(path)) => match absolute(PathBuf::from(path)) {
-            Ok(path) => c.data_dir = path,
-            Err(reason) => r.problems.push(Problem { key: "data_dir".into(), reason }),
-        },
-        Some(_) => r.problems.push(Problem { key: "data_dir".into(), reason: "must be a string".into() }),
-    }
 }
 
 fn read_server(r: &mut Reader, c: &mut Config) {
@@ -306,36 +184,6 @@ fn read_webhook(r: &mut Reader, c: &mut Config) {
         if path.is_absolute() || name { Ok(Some(path)) } else { Err("must be an absolute path or a name".into()) }
     });
     r.parsed("webhook", "proxy_hosts", &mut w.proxy_hosts, hosts);
-}
-
-/// Checks what is to be logged.
-pub fn log_filter(text: String) -> Result<String, String> {
-    let parsed = text.parse::<tracing_subscriber::filter::Targets>();
-    parsed.map(|_| text).map_err(|error| error.to_string())
-}
-
-fn absolute(path: PathBuf) -> Result<PathBuf, String> {
-    if path.is_absolute() { Ok(path) } else { Err("must be an absolute path".into()) }
-}
-
-/// Parses a base address: http or https, a host, no query; slashes at its end are dropped.
-pub fn base_url(text: &str) -> Result<Url, String> {
-    let mut url = Url::parse(text.trim_end_matches('/')).map_err(|error| format!("{text:?} is no address: {error}"))?;
-    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
-        return Err(format!("{text:?} must begin with http:// or https:// and a host"));
-    }
-    if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
-        return Err(format!("{text:?} must be a plain base address"));
-    }
-    let path = url.path().trim_end_matches('/').to_owned();
-    url.set_path(&path);
-    Ok(url)
-}
-
-/// Parses `ADDR:PORT`, also with the name `localhost`.
-pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    let spelled = text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
-    spelled.parse().map_err(|_| format!("{text:?} is no address of the form 127.0.0.1:3000 or [::1]:3000"))
 }
 
 #[cfg(test)]

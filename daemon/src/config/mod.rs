@@ -6,8 +6,10 @@
 #[cfg(test)]
 mod documented;
 pub mod file;
+pub mod forms;
 mod live;
 mod places;
+mod reader;
 mod reload;
 
 use std::{
@@ -19,7 +21,7 @@ use std::{
 use ipnet::IpNet;
 use url::Url;
 
-pub use self::{file::Problem, live::Live, places::Places, reload::keep_fixed};
+pub use self::{live::Live, places::Places, reader::Problem, reload::keep_fixed};
 
 /// Everything that can be configured.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use farrier_common::api::{LogFilter, SetLogFilter};
 
 use super::Error;
-use crate::{app::App, config::file, model::identity::Identity};
+use crate::{app::App, config::forms, model::identity::Identity};
 
 /// Longest filter; it is kept and shown.
 const FILTER_MAX: usize = 4_096;
@@ -19,7 +19,7 @@ pub fn set(app: &App, identity: &Identity, wanted: SetLogFilter) -> Result<LogFi
         if filter.len() > FILTER_MAX {
             return Err(Error::Invalid { field: "filter", reason: format!("is longer than {FILTER_MAX} bytes") });
         }
-        let filter = file::log_filter(filter).map_err(|reason| Error::Invalid { field: "filter", reason })?;
+        let filter = forms::log_filter(filter).map_err(|reason| Error::Invalid { field: "filter", reason })?;
         // While the old one still holds: whoever quiets the log leaves a line.
         tracing::warn!(filter, by = identity.label(), "what is logged changes");
         app.log_filter.send_replace(filter);
