@@ -308,7 +308,9 @@ impl App {
         self.go(ScreenId::Artifacts);
         let mut env = Env::new(&self.world);
         self.artifacts.choose(path, &mut env);
-        at.into_iter().for_each(|id| self.artifacts.show(id));
+        if let Some(id) = at {
+            self.artifacts.show(id);
+        }
         let wants = env.wants;
         self.carry_out(wants);
     }
@@ -317,7 +319,9 @@ impl App {
         self.go(ScreenId::Hooks);
         let mut env = Env::new(&self.world);
         self.hooks.choose(HookPlace::Repository(path), &mut env);
-        at.into_iter().for_each(|id| self.hooks.show(id));
+        if let Some(id) = at {
+            self.hooks.show(id);
+        }
         let wants = env.wants;
         self.carry_out(wants);
     }

@@ -160,7 +160,7 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Repositories, &[C('y')], A::Copy, "copy address, name or JSON", "copy"),
     bind(S::Repositories, &[C('a')], A::Archive, "fetch an archive: zip, tar.gz or bundle", "archive")
         .words("repo archive"),
-    bind(S::Repositories, &[C('X')], A::CancelMigration, "cancel its migration", "").changes(),
+    bind(S::Repositories, &[C('X')], A::CancelMigration, "cancel its migration", "").words("task cancel").changes(),
     bind(S::Repositories, &[C('o')], A::Artifacts, "its runs and artifacts", "artifacts"),
     bind(S::Repositories, &[C('w')], A::Hooks, "its webhooks", ""),
     bind(S::Repositories, &[C('D')], A::Delete, "delete", "delete").words("repo delete").changes(),

@@ -39,7 +39,7 @@ pub(crate) struct Confirm {
     /// What can be kept of what is lost.
     copy: Option<Box<SafetyCopy>>,
     /// What is being counted, and the line that will say so.
-    counting: Option<(Ask, usize)>,
+    counting: Option<Box<(Ask, usize)>>,
 }
 
 /// A copy that can be made before something is lost.
@@ -96,13 +96,14 @@ impl Confirm {
     pub(crate) fn counting(mut self, ask: Ask) -> Self {
         let line = 1.min(self.lines.len());
         self.lines.insert(line, "counting what goes with it ..".to_owned());
-        self.counting = Some((ask, line));
+        self.counting = Some(Box::new((ask, line)));
         self
     }
 
     /// Takes in what was counted.
     pub(crate) fn learn(&mut self, ask: &Ask, result: &Result<Answer, Problem>, clock: &Clock) {
-        let Some((_, line)) = self.counting.take_if(|(counted, _)| counted == ask) else { return };
+        let Some(counting) = self.counting.take_if(|counting| counting.0 == *ask) else { return };
+        let line = counting.1;
         let told = match result {
             Ok(Answer::Facts(facts)) => vec![facts.counts(), facts.last(clock)],
             Ok(_) => return,

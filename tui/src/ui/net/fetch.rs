@@ -9,7 +9,7 @@ use farrier_common::{
 use indicatif::ProgressBar;
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Existing, Page, answer::Tree, archive, checks, deliveries, facts, hooks, inside};
+use super::{Answer, Ask, Existing, Page, answer::Tree, archive, checks, deliveries, facts, hooks, inside, tasks};
 use crate::{
     blocking,
     exit::Failure,
@@ -71,11 +71,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
                 .await
                 .map_err(failed())?
         }
-        Ask::Tasks => Answer::Tasks(client.tasks().await.map_err(failed())?),
-        Ask::CancelTask(id) => {
-            client.cancel_task(id).await.map_err(failed())?;
-            Answer::Done
-        }
+        ask @ (Ask::Tasks | Ask::CancelTask(_)) => tasks::answer(client, ask).await.map_err(failed())?,
         Ask::CreateBranch(path, wanted) => done(client.create_branch(&path, &wanted).await.map_err(failed())?),
         Ask::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
         ask @ (Ask::Hooks(_)

@@ -14,6 +14,7 @@ mod fetch;
 mod hooks;
 mod inside;
 mod lane;
+mod tasks;
 
 use std::{
     collections::HashMap,

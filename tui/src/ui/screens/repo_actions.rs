@@ -43,10 +43,11 @@ impl Repositories {
 
     pub(super) fn delete(&self, env: &mut Env) {
         let Some((repo, path)) = self.target() else { return };
+        let bytes = repo_rows::bytes(repo);
+        let size = if bytes > 0 { format!("{}, ", crate::output::human_bytes(bytes)) } else { String::new() };
         let lines = vec![
             format!(
-                "{}, {}, default branch {}",
-                crate::output::human_bytes(repo_rows::bytes(repo)),
+                "{size}{}, default branch {}",
                 if repo.is_private() { "private" } else { "public" },
                 if repo.default_branch().is_empty() { "none" } else { repo.default_branch() },
             ),

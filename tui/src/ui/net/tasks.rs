@@ -1,0 +1,17 @@
+//! Background work of the daemon.
+
+use farrier_common::client::{Client, ClientError};
+
+use super::{Answer, Ask};
+
+/// Answers `ask`, which is about tasks.
+pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
+    Ok(match ask {
+        Ask::Tasks => Answer::Tasks(client.tasks().await?),
+        Ask::CancelTask(id) => {
+            client.cancel_task(id).await?;
+            Answer::Done
+        }
+        _ => Answer::Done,
+    })
+}
