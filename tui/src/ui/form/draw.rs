@@ -146,11 +146,18 @@ impl Form {
         // Where there is little room the buttons begin at the left.
         let before = LABEL.min(line.width.saturating_sub(cells));
         let mut rest = Rect { x: line.x + before, width: line.width - before, ..line };
+        let note_role = if self.discarding { Role::Error } else { Role::Warn };
+        let is_held = self.discarding || self.ticket.is_some() || world.no_changes().is_some();
+        if is_held && cells + width(&note) > rest.width {
+            // What keeps the buttons from being pressed is read to its end.
+            text(buf, Rect { x: line.x, width: line.width, ..rest }, &note, note_role);
+            return;
+        }
         for (at, word) in (self.fields.len()..).zip(words()) {
             let used = text(buf, rest, &button(at, word), role(at)) + 2;
             rest = Rect { x: rest.x + used.min(rest.width), width: rest.width.saturating_sub(used), ..rest };
         }
-        text(buf, rest, &format!(" {note}"), if self.discarding { Role::Error } else { Role::Warn });
+        text(buf, rest, &format!(" {note}"), note_role);
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     output::human_bytes,
     ui::{
         times::Clock,
-        view::{Role, rule, text, wrapped},
+        view::{Role, rule, text, width, wrapped},
         words,
         world::World,
     },
@@ -202,12 +202,16 @@ fn events<'a>(
     }
     let rows = usize::from(area.height - 1);
     let top = at.unwrap_or(0).saturating_sub(rows - 1);
-    for ((place, event), y) in events.enumerate().skip(top).zip(area.y + 1..area.bottom()) {
-        let here = at == Some(place);
-        let kind = format!("{} {}", event.kind, event.action);
+    let shown: Vec<(usize, &Event)> = events.enumerate().skip(top).take(rows).collect();
+    let kind = |event: &Event| format!("{} {}", event.kind, event.action).trim_end().to_owned();
+    let widest = |of: &dyn Fn(&Event) -> u16| usize::from(shown.iter().map(|(_, event)| of(event)).max().unwrap_or(0));
+    let (kinds, names) = (widest(&|event| width(&kind(event))), widest(&|event| width(&event.repository)));
+    for ((place, event), y) in shown.iter().zip(area.y + 1..) {
+        let here = at == Some(*place);
         let about = event.r#ref.trim_start_matches("refs/heads/").trim_start_matches("refs/tags/");
         let what: Vec<&str> = [about, &event.actor].into_iter().filter(|word| !word.is_empty()).collect();
-        let line = format!("{}  {kind:<18} {:<16} {}", clock.time(&event.at), event.repository, what.join(", "));
+        let (time, kind) = (clock.time(&event.at), kind(event));
+        let line = format!("{time}  {kind:<kinds$}  {:<names$}  {}", event.repository, what.join(", "));
         row(buf, Rect { y, height: 1, ..area }, here, &line, if here { Role::Selected } else { Role::Text });
     }
 }

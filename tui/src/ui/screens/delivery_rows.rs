@@ -60,7 +60,7 @@ pub(super) fn result(delivery: &Delivery, clock: &Clock) -> Shown {
 }
 
 /// `2/9`, and how often at all where somebody asked for more.
-fn tries(delivery: &Delivery) -> String {
+pub(super) fn tries(delivery: &Delivery) -> String {
     if delivery.attempts > delivery.max_attempts {
         return delivery.attempts.to_string();
     }

@@ -22,7 +22,7 @@ pub(super) fn summary(detail: &DeliveryDetail, clock: &Clock) -> Lines {
     let mut lines = vec![
         (result.role, format!("result   {}", result.text)),
         (Role::Text, format!("answer   {}", delivery_rows::code(delivery).text)),
-        (Role::Text, format!("tries    {}   began by {}", delivery.attempts, delivery.trigger)),
+        (Role::Text, format!("tries    {}   began by {}", delivery_rows::tries(delivery), delivery.trigger)),
         (Role::Text, format!("target   {}", if detail.url.is_empty() { "-" } else { &detail.url })),
         (Role::Text, format!("made     {}", clock.stamp(&delivery.created_at))),
     ];

@@ -65,6 +65,53 @@ fn a_paste_is_no_command_wherever_its_bytes_are_torn() {
 }
 
 #[test]
+fn a_paste_commands_nothing_whatever_lies_over_the_screen() {
+    let world = World::new();
+    let mut session = world.start().session();
+    session.wait_for("octo/tool");
+    // What opens it, what is seen then, and whether what is pasted is seen as text.
+    let places = [
+        ("", "[2 Repos]", false),
+        ("?", "Help: Repositories", false),
+        ("x", "Actions: Repositories", false),
+        ("y", "Copy", false),
+        ("s", "Sort by", false),
+        ("D", "Delete repository", false),
+        (":", "Command", true),
+        ("/", "Enter keep", true),
+        ("n", "New repository", true),
+        ("M", "Migrate a repository", true),
+    ];
+    for (keys, title, typed) in places {
+        session.type_(keys);
+        session.wait_for(title);
+        // It begins with what would answer, and ends with what would leave.
+        session.type_("\x1b[200~y\rDq\x03octo/tool\r\x1b[201~");
+        if typed {
+            session.wait("it as text", |screen| screen.contents().contains("Dq"));
+        }
+        session.wait_for(title);
+        if keys == "D" {
+            // A question takes nothing that may have been typed ahead of it.
+            let begun = std::time::Instant::now();
+            super::until("the question's patience", || begun.elapsed().as_millis() > 300);
+        }
+        session.type_("\x1b");
+        if keys == "n" || keys == "M" {
+            session.wait_for("discard what was typed?");
+            session.type_("y");
+        }
+        if !keys.is_empty() {
+            session.wait("it closed", |screen| !screen.contents().contains(title));
+        }
+        session.wait_at("octo/tool");
+    }
+    let seen = world.fake.state().seen.clone();
+    assert!(seen.iter().all(|one| one.starts_with("GET ")), "{seen:?}");
+    session.leave();
+}
+
+#[test]
 fn keys_that_wait_are_drawn_once_and_the_next_one_is_heard() {
     let world = World::new();
     world.fake.state().repositories = 500;

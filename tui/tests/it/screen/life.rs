@@ -109,6 +109,19 @@ fn a_terminal_that_went_away_takes_the_program_with_it() {
 }
 
 #[test]
+fn a_hang_up_that_is_only_said_ends_it_without_a_word() {
+    let world = World::new();
+    let mut session = world.start().session();
+    session.wait_for("octo/tool");
+    session.wait("the mark of the link", |screen| screen.contents().contains(" ok"));
+    let before = session.count();
+    session.signal(Signal::HUP);
+    let status = session.ended();
+    assert_eq!(status.code().or(status.signal()), Some(129));
+    assert_eq!(session.count(), before, "nothing is written to a terminal that may be gone");
+}
+
+#[test]
 fn it_stops_like_any_other_program_and_goes_on_where_it_was() {
     let world = World::new();
     let script = "set -m; \"$0\" \"$@\"; echo stopped; read line; fg >/dev/null; exit $?";

@@ -428,7 +428,7 @@ fn events_are_followed_and_taken_up_where_they_ended() {
     let following = |ask: &Ask| matches!(ask, Ask::Events { .. });
     story.answer(following, Ok(Answer::Event(Box::new(event))));
     let text = story.text();
-    assert!(text.contains("12:00:00  push") && text.contains("infra/gateway    main"), "{text}");
+    assert!(text.contains("12:00:00  push") && text.contains("infra/gateway  main"), "{text}");
     story.answer(following, Ok(Answer::Done));
     story.asked();
     story.pass(Duration::from_secs(2));
