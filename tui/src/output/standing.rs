@@ -27,13 +27,15 @@ impl Standing {
         if self.lines > 0 {
             let _ = write!(text, "\x1b[{}A\r", self.lines);
         }
-        self.lines = 0;
-        for line in clean::lines(page).lines() {
+        let page = clean::lines(page);
+        self.lines = page.lines().count();
+        for (at, line) in page.lines().enumerate() {
             let shown: String = line.chars().take(columns.saturating_sub(1)).collect();
-            let _ = writeln!(text, "{shown}\x1b[K");
-            self.lines += 1;
+            // What is left of an earlier line goes, and below the last one what is left of an earlier page.
+            let clear = if at + 1 == self.lines { "\x1b[J" } else { "\x1b[K" };
+            let _ = writeln!(text, "{shown}{clear}");
         }
-        text + "\x1b[J"
+        text
     }
 }
 
@@ -44,8 +46,8 @@ mod tests {
     #[test]
     fn a_page_is_written_over_itself_and_never_steers() {
         let mut standing = Standing::default();
-        assert_eq!(standing.over("one\ntwo\n", 80), "one\x1b[K\ntwo\x1b[K\n\x1b[J");
-        assert_eq!(standing.over("a longer line\n", 6), "\x1b[2A\ra lon\x1b[K\n\x1b[J");
-        assert_eq!(standing.over("x\x1b[2J\n", 80), "\x1b[1A\rx\u{fffd}[2J\x1b[K\n\x1b[J");
+        assert_eq!(standing.over("one\ntwo\n", 80), "one\x1b[K\ntwo\x1b[J\n");
+        assert_eq!(standing.over("a longer line\n", 6), "\x1b[2A\ra lon\x1b[J\n");
+        assert_eq!(standing.over("x\x1b[2J\n", 80), "\x1b[1A\rx\u{fffd}[2J\x1b[J\n");
     }
 }
