@@ -74,7 +74,7 @@ fn shown(config: &Config) -> String {
         ("ui.start", or(&ui.start, "the last screen")),
         ("ui.bell", or(&ui.bell, "off")),
         ("ui.time", or(&ui.time, "relative")),
-        ("ui.sync", ui.sync.to_string()),
+        ("ui.sync", or(&ui.sync, "auto")),
         ("ui.mouse", ui.mouse.to_string()),
         ("ui.title", ui.title.to_string()),
         ("ui.confirm_bulk_over", ui.confirm_bulk_over.unwrap_or(1).to_string()),

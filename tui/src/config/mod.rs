@@ -39,7 +39,7 @@ pub(crate) struct Ui {
     pub(crate) start: Option<String>,
     pub(crate) bell: Option<String>,
     pub(crate) time: Option<String>,
-    pub(crate) sync: bool,
+    pub(crate) sync: Option<String>,
     pub(crate) mouse: bool,
     pub(crate) title: bool,
     /// More than so many things at once want their number typed.

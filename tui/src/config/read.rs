@@ -92,7 +92,7 @@ impl<'t> Reader<'t> {
                 "start" => ui.start = self.text(line, key, value, SCREENS),
                 "time" => ui.time = self.text(line, key, value, &["relative", "iso", "local"]),
                 "bell" => ui.bell = self.text(line, key, value, &["off", "problems"]),
-                "sync" => ui.sync = self.switch(line, key, value),
+                "sync" => ui.sync = self.text(line, key, value, &["auto", "on", "off"]),
                 "mouse" => ui.mouse = self.switch(line, key, value),
                 "title" => ui.title = self.switch(line, key, value),
                 "confirm_bulk_over" => ui.confirm_bulk_over = self.number(line, key, value),

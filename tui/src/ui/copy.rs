@@ -6,6 +6,7 @@
 use std::{
     io::{self, Write as _},
     process::{Command, Stdio},
+    time::{Duration, Instant},
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -23,15 +24,25 @@ pub(crate) fn copy(text: &str, to: Clipboard, in_tmux: bool, terminal: &mut impl
     }
     match to {
         Clipboard::Off => Ok(()),
-        Clipboard::Tmux => through_tmux(text),
-        Clipboard::Auto if in_tmux => through_tmux(text),
-        Clipboard::Auto | Clipboard::Terminal => write!(terminal, "\x1b]52;c;{encoded}\x07"),
+        Clipboard::Tmux | Clipboard::Auto if to == Clipboard::Tmux || in_tmux => {
+            // A tmux that does not answer may still pass on what the terminal is told.
+            through_tmux("tmux", text).or_else(|_| to_terminal(terminal, &encoded))
+        }
+        _ => to_terminal(terminal, &encoded),
     }
 }
 
+fn to_terminal(terminal: &mut impl io::Write, encoded: &str) -> io::Result<()> {
+    write!(terminal, "\x1b]52;c;{encoded}\x07")
+}
+
+/// Nobody waits longer for a copy.
+const TMUX_MAX: Duration = Duration::from_secs(1);
+const LOOKED_AT_EVERY: Duration = Duration::from_millis(5);
+
 #[expect(clippy::disallowed_methods, reason = "tmux's buffer has no other door")]
-fn through_tmux(text: &str) -> io::Result<()> {
-    let mut tmux = Command::new("tmux")
+fn through_tmux(tmux: &str, text: &str) -> io::Result<()> {
+    let mut tmux = Command::new(tmux)
         .args(["load-buffer", "-w", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -40,12 +51,44 @@ fn through_tmux(text: &str) -> io::Result<()> {
     if let Some(mut stdin) = tmux.stdin.take() {
         stdin.write_all(text.as_bytes())?;
     }
-    tmux.wait().map(drop)
+    let begun = Instant::now();
+    loop {
+        match tmux.try_wait()? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(io::Error::other(format!("tmux ended with {status}"))),
+            None if begun.elapsed() < TMUX_MAX => std::thread::sleep(LOOKED_AT_EVERY),
+            None => {
+                tmux.kill()?;
+                tmux.wait()?;
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tmux_that_hangs_or_fails_or_is_not_there_is_given_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = |name: &str, script: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
+            std::fs::set_permissions(&path, mode).unwrap();
+            path.display().to_string()
+        };
+        let got = dir.path().join("got");
+        let works = fake("works", &format!("echo \"$@\" >'{0}'; exec cat >>'{0}'", got.display()));
+        through_tmux(&works, "text").unwrap();
+        assert_eq!(std::fs::read_to_string(&got).unwrap(), "load-buffer -w -\ntext");
+        let hangs = through_tmux(&fake("hangs", "exec sleep 600"), "text").unwrap_err();
+        assert_eq!(hangs.kind(), io::ErrorKind::TimedOut);
+        assert!(through_tmux(&fake("fails", "exit 1"), "text").is_err());
+        assert!(through_tmux("/nonexistent/tmux", "text").is_err());
+    }
 
     #[test]
     fn the_terminal_gets_it_encoded_and_never_too_much() {

@@ -28,6 +28,15 @@ impl Pace {
         Self { slow: told, told, long: 0, last_long: Duration::ZERO }
     }
 
+    pub(super) fn is_slow(&self) -> bool {
+        self.slow
+    }
+
+    /// What is known of another line: what the user said.
+    pub(super) fn anew(&self) -> Self {
+        Self::new(self.told)
+    }
+
     /// The time between two pictures.
     pub(super) fn frame(&self) -> Duration {
         if self.slow { SLOW_FRAME } else { FRAME }

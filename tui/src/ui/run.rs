@@ -21,7 +21,7 @@ use super::{
     net,
     pace::Pace,
     pager,
-    settings::{Clipboard, Settings},
+    settings::{Clipboard, Settings, Sync},
     starter::Starter,
     term, view,
 };
@@ -38,10 +38,11 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> 
     let (sender, inbox) = channel();
     let _held = term::Held::take()?;
     let (mut rest, bed) = term::rest()?;
+    let manners = Manners::of(&settings);
+    manners.ask()?;
     let orders = threads(global, &sender, bed)?;
-    let wire = term::Wire::new(term::stream()?, term::size).in_sync(settings.sync);
-    let mut terminal = Terminal::new(wire)?;
-    let manners = Manners { clipboard: settings.clipboard, bell: settings.bell, title: settings.title };
+    let mut terminal = Terminal::new(term::Wire::new(term::stream()?, term::size))?;
+    terminal.backend_mut().sync(settings.sync == Sync::On);
     let mut pace = Pace::new(settings.slow);
     let memory = memory::path(variable);
     if settings.mouse {
@@ -75,6 +76,16 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> 
                     todo.extend(app.update(Msg::Paged(shown), begun.elapsed(), clock::now()));
                 }
                 Effect::Suspend => kept.extend(suspend(&mut terminal, &inbox)?),
+                Effect::Sync(known) => terminal.backend_mut().sync(known),
+                Effect::Redetect => {
+                    pace = pace.anew();
+                    todo.extend(app.update(Msg::Slow(pace.is_slow()), begun.elapsed(), clock::now()));
+                    term::take()?;
+                    manners.ask()?;
+                    repaint(&mut terminal)?;
+                    let size = term::size()?;
+                    todo.extend(app.update(Msg::Resized(size), begun.elapsed(), clock::now()));
+                }
                 other => carry_out(other, manners, &orders, &mut terminal)?,
             }
         }
@@ -82,13 +93,7 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> 
         let early = drawn.map_or(Duration::ZERO, |at| pace.frame().saturating_sub(at.elapsed()));
         let dirty = if early.is_zero() {
             let before = Instant::now();
-            let mut cursor = None;
-            terminal.draw(|frame| {
-                cursor = view::draw(&app, frame.buffer_mut());
-                if let Some(at) = cursor {
-                    frame.set_cursor_position(at);
-                }
-            })?;
+            paint(&app, &mut terminal)?;
             if manners.title && app.title() != title {
                 title = app.title();
                 term::title(&title)?;
@@ -111,12 +116,36 @@ pub(super) fn run(global: &Global, settings: Settings, problems: &[Problem]) -> 
     }
 }
 
+/// Draws one picture.
+fn paint(app: &App, terminal: &mut Screen) -> io::Result<()> {
+    let picture = terminal.draw(|frame| {
+        if let Some(at) = view::draw(app, frame.buffer_mut()) {
+            frame.set_cursor_position(at);
+        }
+    });
+    picture.map(drop)
+}
+
 /// How the terminal is treated.
 #[derive(Clone, Copy, Debug)]
 struct Manners {
     clipboard: Clipboard,
     bell: bool,
     title: bool,
+    sync: Sync,
+}
+
+impl Manners {
+    fn of(settings: &Settings) -> Self {
+        Self { clipboard: settings.clipboard, bell: settings.bell, title: settings.title, sync: settings.sync }
+    }
+
+    /// Asks the terminal what is not known of it.
+    fn ask(self) -> io::Result<()> {
+        // The console prints what it does not know.
+        let knows = variable("TERM").is_some_and(|term| term != "linux");
+        if self.sync == Sync::Auto && knows { term::query::ask() } else { Ok(()) }
+    }
 }
 
 /// How long an escape byte waits: as long as `ESCDELAY` says, which other programs heed, too.
@@ -151,7 +180,7 @@ fn carry_out(
         Effect::Mouse(on) => term::mouse(on)?,
         Effect::Bell if manners.bell => term::bell()?,
         Effect::Repaint => repaint(terminal)?,
-        Effect::Bell | Effect::Page(_) | Effect::Suspend | Effect::Quit(_) => {}
+        Effect::Bell | Effect::Page(_) | Effect::Suspend | Effect::Sync(_) | Effect::Redetect | Effect::Quit(_) => {}
     }
     Ok(())
 }
@@ -213,6 +242,8 @@ fn threads(global: &Global, sender: &Sender<Msg>, bed: term::Bed) -> io::Result<
                 term::Said::Key(key) => Msg::Key(key),
                 term::Said::Paste(text) => Msg::Paste(text),
                 term::Said::Mouse(mouse) => Msg::Mouse(mouse),
+                term::Said::Sync(known) if term::query::is_in_time() => Msg::Sync(known),
+                term::Said::Sync(_) => return true,
             };
             tell.send(msg).is_ok()
         });

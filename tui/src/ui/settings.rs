@@ -29,11 +29,21 @@ pub(crate) struct Settings {
     pub(crate) read_only: bool,
     pub(crate) title: bool,
     pub(crate) bell: bool,
-    pub(crate) sync: bool,
+    pub(crate) sync: Sync,
     pub(crate) slow: bool,
     pub(crate) mouse: bool,
     /// The themes of the file, by their names.
     pub(crate) themes: Vec<(String, Theme)>,
+}
+
+/// Whether the terminal is told where a frame begins and ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Sync {
+    /// Where it says at once that it knows what that means.
+    #[default]
+    Auto,
+    On,
+    Off,
 }
 
 /// Where copied text goes.
@@ -95,7 +105,11 @@ impl Settings {
             read_only: config.server.read_only,
             title: config.ui.title,
             bell: config.ui.bell.as_deref() == Some("problems"),
-            sync: config.ui.sync,
+            sync: match config.ui.sync.as_deref() {
+                Some("on") => Sync::On,
+                Some("off") => Sync::Off,
+                _ => Sync::Auto,
+            },
             slow: looks.slow,
             mouse: looks.mouse || config.ui.mouse,
             themes,

@@ -159,6 +159,10 @@ impl App {
             Action::Mouse => self.toggle_mouse(),
             Action::Messages => self.messages(),
             Action::Details => self.details(),
+            Action::Redetect => {
+                self.effects.push(Effect::Redetect);
+                self.say(Tone::Plain, "the terminal was looked at anew".to_owned());
+            }
             Action::Repaint => self.effects.push(Effect::Repaint),
             Action::Suspend => self.effects.push(Effect::Suspend),
             Action::Quit => self.quit(),

@@ -82,7 +82,7 @@ impl App {
         if !more {
             self.drop_question();
             // What came may want to be followed more closely, and a long list less closely.
-            let pace = self.screen().pace();
+            let pace = self.pace();
             let soon = pace.map(|pace| self.world.now + pace);
             let long = ask == Ask::Repositories && pace >= Some(LONG);
             self.poll_at = if long { soon } else { self.poll_at.min(soon).or(soon) };

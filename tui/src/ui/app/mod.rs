@@ -7,6 +7,8 @@ mod away;
 mod comfort;
 mod keys;
 mod link;
+mod notices;
+mod pulse;
 
 use std::{collections::HashMap, time::Duration};
 
@@ -36,6 +38,8 @@ pub(crate) enum Msg {
     Mouse(Mouse),
     /// The pager was left, or could not be shown.
     Paged(Result<(), String>),
+    /// Whether the terminal can be told where a frame begins and ends.
+    Sync(bool),
     /// The line to the terminal has become slow, or fast again.
     Slow(bool),
     /// Something is wrong that was found before the first picture.
@@ -66,6 +70,10 @@ pub(crate) enum Effect {
     /// Let the terminal tell of the mouse, or not.
     Mouse(bool),
     Bell,
+    /// Tell the terminal where frames begin and end, or not.
+    Sync(bool),
+    /// Find out anew what the terminal is.
+    Redetect,
     Repaint,
     Suspend,
     Quit(u8),
@@ -76,8 +84,6 @@ const NOTICE: Duration = Duration::from_secs(4);
 const MESSAGES_MAX: usize = 200;
 /// How long something can be taken back.
 const UNDO: Duration = Duration::from_secs(30);
-/// How often counted time is drawn.
-const COUNT_EVERY: Duration = Duration::from_millis(100);
 
 /// Everything.
 #[derive(Debug)]
@@ -194,6 +200,7 @@ impl App {
                 }
                 self.refresh();
             }
+            Msg::Sync(known) => self.effects.push(Effect::Sync(known)),
             Msg::Slow(slow) => self.world.slow = slow,
             Msg::Warning(text) => self.say(Tone::Error, text),
             Msg::Resized(size) => {
@@ -352,34 +359,6 @@ impl App {
         self.poll_again();
     }
 
-    fn poll_again(&mut self) {
-        self.poll_at = self.screen().pace().map(|pace| self.world.now + pace);
-    }
-
-    fn say(&mut self, tone: Tone, text: String) {
-        self.messages.push((self.world.clock.now, text.clone()));
-        let much = self.messages.len().saturating_sub(MESSAGES_MAX);
-        self.messages.drain(..much);
-        if tone == Tone::Error {
-            self.effects.push(Effect::Bell);
-        }
-        self.notice = Some((tone, text, self.world.now));
-    }
-
-    /// What was said last, while it is to be seen.
-    pub(crate) fn notice(&self) -> Option<(Tone, &str)> {
-        self.notice.as_ref().map(|(tone, text, _)| (*tone, text.as_str()))
-    }
-
-    /// What stands at the right of the status line while nothing is said there.
-    pub(crate) fn aside(&self) -> Option<String> {
-        match (self.refused, &self.world.link) {
-            (1, Link::Down { .. }) => Some("1 change refused".to_owned()),
-            (many @ 2.., Link::Down { .. }) => Some(format!("{many} changes refused")),
-            _ => self.screen().aside(&self.world),
-        }
-    }
-
     /// The name of the server.
     pub(crate) fn server(&self) -> &str {
         let address = self.world.status.as_ref().map_or("", |status| status.root_url.as_str());
@@ -387,65 +366,9 @@ impl App {
         if host.is_empty() { "farrier" } else { host }
     }
 
-    fn tick(&mut self) {
-        let now = self.world.now;
-        if let Some((Tone::Plain, _, since)) = &self.notice
-            && now >= *since + NOTICE
-        {
-            self.notice = None;
-        }
-        self.try_link();
-        let live = self.world.link == Link::Up && !self.world.paused;
-        if live && self.poll_at.is_some_and(|at| now >= at) {
-            self.refresh();
-        }
-        if live && self.knock_at().is_some_and(|at| now >= at) {
-            self.ask(Ask::Status);
-        }
-    }
-
-    /// Lets the network rest while live data stand still and nothing is on its way.
-    fn rest(&mut self) {
-        let rests = self.world.paused && self.pending.is_empty();
-        if rests && !self.rests {
-            self.effects.push(Effect::Rest);
-        }
-        self.rests = rests;
-    }
-
-    /// Live data stand still, or go on where they were.
-    fn pause(&mut self) {
-        self.world.paused = !self.world.paused;
-        if self.world.paused {
-            let follows: Vec<Ask> =
-                self.pending.values().filter(|ask| matches!(ask, Ask::Events { .. })).cloned().collect();
-            for ask in follows {
-                self.cancel(&ask);
-                self.dashboard.answered(&ask, &Ok(Answer::Done), &mut Env::new(&self.world));
-            }
-        }
-        self.poll_again();
-    }
-
     /// Rows keep their places below whatever may be about them.
     fn hold_rows(&mut self) {
         self.world.still = self.layers.last().is_some_and(Layer::holds_still);
-    }
-
-    /// When time must have passed for something to change by itself.
-    pub(crate) fn wake_at(&self) -> Option<Duration> {
-        let notice = self.notice.as_ref().filter(|(tone, ..)| *tone == Tone::Plain).map(|(.., since)| *since + NOTICE);
-        let counting = self.screen().is_loading().then_some(self.world.now + COUNT_EVERY);
-        let (link, poll) = match &self.world.link {
-            // The banner counts seconds.
-            Link::Down { again_at, .. } => {
-                let second = Duration::from_secs(self.world.now.as_secs() + 1);
-                (Some(second.min((*again_at).max(self.world.now))), None)
-            }
-            Link::Up if !self.world.paused => (self.knock_at(), self.poll_at),
-            _ => (None, None),
-        };
-        [notice, counting, link, poll].into_iter().flatten().min()
     }
 }
 

@@ -48,9 +48,8 @@ impl<W: Write> Wire<W> {
     }
 
     /// Tells the terminal where a frame begins and ends, so that it shows no half of one.
-    pub(crate) fn in_sync(mut self, sync: bool) -> Self {
+    pub(crate) fn sync(&mut self, sync: bool) {
         self.sync = sync;
-        self
     }
 
     fn put(&mut self, text: &str) {

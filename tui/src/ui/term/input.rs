@@ -15,7 +15,7 @@ use rustix::{
     io::{Errno, read},
 };
 
-use super::keys::Decoder;
+use super::{keys::Decoder, query};
 use crate::ui::{app::Mouse, key::Key};
 
 /// What the terminal said.
@@ -24,6 +24,8 @@ pub(crate) enum Said {
     Key(Key),
     Paste(String),
     Mouse(Mouse),
+    /// Whether the terminal can be told where a frame begins and ends.
+    Sync(bool),
 }
 
 /// Lets the reading thread rest while another program reads from the terminal.
@@ -79,6 +81,7 @@ pub(crate) fn listen(patience: Duration, mut bed: Bed, mut tell: impl FnMut(Said
     let mut decoder = Decoder::default();
     let mut bytes = [0; 4096];
     loop {
+        decoder.expect(query::is_expected());
         let wait = decoder.waits(patience).map(Timespec::try_from).transpose().map_err(io::Error::other)?;
         let mut both = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&bed.asked, PollFlags::IN)];
         if let Err(error) = poll(&mut both, wait.as_ref()) {

@@ -15,6 +15,10 @@ const PASTE_ENDS: &[u8] = b"\x1b[201~";
 const PASTE_MAX: usize = 1 << 20;
 /// No sequence is longer; what goes on so long is none.
 const SEQUENCE_MAX: usize = 32;
+/// An answer that is torn goes on within such a time, or not at all.
+const REST: Duration = Duration::from_secs(1);
+/// The answer to the one question, without its escape byte; the letter stands for a digit.
+const ANSWER: &[u8] = b"[?2026;N$y";
 /// A paste whose end was lost must not swallow keys for ever.
 const PASTE_QUIET: Duration = Duration::from_secs(10);
 
@@ -31,6 +35,8 @@ enum State {
     Paste,
     /// Within a character of more than one byte.
     Character,
+    /// Where the rest of an answer may come, whose escape byte has already been taken for a key.
+    Rest,
 }
 
 /// What was read and is not understood yet.
@@ -38,13 +44,23 @@ enum State {
 pub(super) struct Decoder {
     state: State,
     held: Vec<u8>,
+    /// Whether the terminal was asked something and may answer.
+    expects: bool,
 }
 
 impl Decoder {
+    /// Whether the terminal was asked something lately.
+    pub(super) fn expect(&mut self, expects: bool) {
+        self.expects = expects;
+    }
+
     /// How long to wait for more before [`Decoder::quiet`], if what came may go on.
     pub(super) fn waits(&self, patience: Duration) -> Option<Duration> {
         match self.state {
             State::Ground => None,
+            // Whatever it is, it is no key, and what is left of it must not become one.
+            State::Control if self.expects && self.held.first() == Some(&b'?') => Some(REST),
+            State::Rest => Some(REST),
             State::Paste => Some(PASTE_QUIET),
             _ => Some(patience),
         }
@@ -54,6 +70,15 @@ impl Decoder {
     pub(super) fn quiet(&mut self) -> Vec<Said> {
         let held = std::mem::take(&mut self.held);
         match std::mem::take(&mut self.state) {
+            State::Escape if self.expects => {
+                self.state = State::Rest;
+                vec![Said::Key(Key::Esc)]
+            }
+            State::Control if self.expects && held.is_empty() => {
+                (self.state, self.held) = (State::Rest, vec![b'[']);
+                vec![Said::Key(Key::Esc)]
+            }
+            State::Rest => held.iter().map(|byte| Said::Key(Key::Char(char::from(*byte)))).collect(),
             State::Escape => vec![Said::Key(Key::Esc)],
             State::Control if held.is_empty() => vec![Said::Key(Key::Esc), Said::Key(Key::Char('['))],
             State::Single => vec![Said::Key(Key::Esc), Said::Key(Key::Char('O'))],
@@ -88,6 +113,7 @@ impl Decoder {
                 said.extend(letter(byte).map(Said::Key));
             }
             State::Control => self.control(byte, said),
+            State::Rest => self.rest(byte, said),
             State::Paste => {
                 self.held.push(byte);
                 if self.held.ends_with(PASTE_ENDS) {
@@ -113,6 +139,24 @@ impl Decoder {
         self.held.clear();
         self.state = State::Ground;
         self.ground(byte, said);
+    }
+
+    /// The rest of an answer, or keys after all.
+    fn rest(&mut self, byte: u8, said: &mut Vec<Said>) {
+        let place = self.held.len();
+        let fits = ANSWER.get(place).is_some_and(|wanted| *wanted == byte || *wanted == b'N' && byte.is_ascii_digit());
+        if !fits {
+            for byte in std::mem::take(&mut self.held) {
+                said.push(Said::Key(Key::Char(char::from(byte))));
+            }
+            return self.again(byte, said);
+        }
+        self.held.push(byte);
+        if self.held.len() == ANSWER.len() {
+            let held = std::mem::take(&mut self.held);
+            self.state = State::Ground;
+            said.extend(synchronised(&held[1..]).map(Said::Sync));
+        }
     }
 
     fn ground(&mut self, byte: u8, said: &mut Vec<Said>) {
@@ -158,6 +202,8 @@ impl Decoder {
                 let held = std::mem::take(&mut self.held);
                 if held == PASTE_BEGINS {
                     self.state = State::Paste;
+                } else if let Some(known) = synchronised(&held) {
+                    said.push(Said::Sync(known));
                 } else {
                     said.extend(mouse(&held).map(Said::Mouse).or_else(|| sequence(&held).map(Said::Key)));
                 }
@@ -208,6 +254,12 @@ fn sequence(held: &[u8]) -> Option<Key> {
     })
 }
 
+/// Whether a terminal has mode 2026, by its answer: `?2026;1$y` (set) or 2 (not set), or 3 (always).
+fn synchronised(held: &[u8]) -> Option<bool> {
+    let [state] = held.strip_prefix(b"?2026;")?.strip_suffix(b"$y")? else { return None };
+    Some(matches!(state, b'1'..=b'3'))
+}
+
 /// What the mouse did, as it is told when it was asked for: `<BUTTON;COLUMN;ROWM`.
 fn mouse(held: &[u8]) -> Option<Mouse> {
     let text = std::str::from_utf8(held).ok()?.strip_prefix('<')?.strip_suffix('M')?;
@@ -222,112 +274,4 @@ fn mouse(held: &[u8]) -> Option<Mouse> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn keys(bytes: &[u8]) -> Vec<Said> {
-        let mut decoder = Decoder::default();
-        let mut said = decoder.feed(bytes);
-        said.extend(decoder.quiet());
-        said
-    }
-
-    fn key(key: Key) -> Said {
-        Said::Key(key)
-    }
-
-    #[test]
-    fn every_key_is_one_key_wherever_it_is_torn() {
-        let cases: [(&[u8], Key); 24] = [
-            (b"\x1b[A", Key::Up),
-            (b"\x1bOB", Key::Down),
-            (b"\x1b[C", Key::Right),
-            (b"\x1bOD", Key::Left),
-            (b"\x1b[1;5A", Key::Up),
-            (b"\x1b[H", Key::Home),
-            (b"\x1b[1~", Key::Home),
-            (b"\x1b[7~", Key::Home),
-            (b"\x1bOF", Key::End),
-            (b"\x1b[4~", Key::End),
-            (b"\x1b[5~", Key::PageUp),
-            (b"\x1b[6~", Key::PageDown),
-            (b"\x1b[6;2~", Key::PageDown),
-            (b"\x1b[3~", Key::Delete),
-            (b"\x1b[Z", Key::BackTab),
-            (b"\x1bOP", Key::F(1)),
-            (b"\x1b[[A", Key::F(1)),
-            (b"\x1b[24~", Key::F(12)),
-            (b"\r", Key::Enter),
-            (b"\t", Key::Tab),
-            (b"\x7f", Key::Backspace),
-            (b"\x03", Key::Ctrl('c')),
-            ("é".as_bytes(), Key::Char('é')),
-            ("語".as_bytes(), Key::Char('語')),
-        ];
-        for (bytes, wanted) in cases {
-            assert_eq!(keys(bytes), [key(wanted)], "{bytes:?}");
-            for at in 1..bytes.len() {
-                let mut decoder = Decoder::default();
-                assert_eq!(decoder.feed(&bytes[..at]), [], "{bytes:?} at {at}");
-                assert_eq!(decoder.waits(Duration::ZERO), Some(Duration::ZERO));
-                assert_eq!(decoder.feed(&bytes[at..]), [key(wanted)], "{bytes:?} at {at}");
-                assert_eq!(decoder.waits(Duration::ZERO), None);
-            }
-        }
-    }
-
-    #[test]
-    fn what_means_nothing_types_nothing() {
-        for bytes in [
-            "\x1b[?2026;2$y",
-            "\x1b[5;1R",
-            "\x1b[I",
-            "\x1b[<2;3;4M",
-            "\x1b[<0;3;4m",
-            "\x1b[<0;0;4M",
-            "\x1bOx",
-            "\x1b[99~",
-            "\x1b[M",
-        ] {
-            assert_eq!(keys(bytes.as_bytes()), [], "{bytes:?}");
-        }
-        assert_eq!(keys(b"\xff\xc3xy"), [key(Key::Char('x')), key(Key::Char('y'))]);
-        assert_eq!(keys(b"\x1b[12\x03"), [key(Key::Ctrl('c'))], "a way out of everything");
-    }
-
-    #[test]
-    fn the_mouse_is_told_from_keys() {
-        assert_eq!(keys(b"\x1b[<64;10;5M"), [Said::Mouse(Mouse::Up)]);
-        assert_eq!(keys(b"\x1b[<65;10;5M"), [Said::Mouse(Mouse::Down)]);
-        assert_eq!(keys(b"\x1b[<0;200;5M"), [Said::Mouse(Mouse::Click { x: 199, y: 4 })]);
-    }
-
-    #[test]
-    fn escape_is_a_key_when_nothing_follows() {
-        let esc = || key(Key::Esc);
-        assert_eq!(keys(b"\x1b"), [esc()]);
-        assert_eq!(keys(b"\x1bq"), [esc(), key(Key::Char('q'))]);
-        assert_eq!(keys(b"\x1b\x1b"), [esc(), esc()]);
-        assert_eq!(keys(b"\x1b["), [esc(), key(Key::Char('['))]);
-        assert_eq!(keys(b"\x1bO"), [esc(), key(Key::Char('O'))]);
-        assert_eq!(keys(b"\x1b[5"), [], "the rest of a sequence that was lost");
-    }
-
-    #[test]
-    fn a_paste_is_one_wherever_it_is_torn() {
-        let bytes = "\x1b[200~D\rq\x03 é \x1b[Ay\n\x1b[201~".as_bytes();
-        let wanted = [Said::Paste("D\rq\x03 é \x1b[Ay\n".into())];
-        for at in 0..=bytes.len() {
-            let mut decoder = Decoder::default();
-            let mut said = decoder.feed(&bytes[..at]);
-            said.extend(decoder.feed(&bytes[at..]));
-            assert_eq!(said, wanted, "torn at {at}");
-            assert_eq!(decoder.feed(b"x"), [key(Key::Char('x'))]);
-        }
-        let mut decoder = Decoder::default();
-        decoder.feed(b"\x1b[200~");
-        decoder.feed(&vec![b'x'; PASTE_MAX + 100]);
-        let [Said::Paste(text)] = &decoder.feed(b"\x1b[201~")[..] else { panic!("no paste") };
-        assert!(text.len() <= PASTE_MAX);
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@ mod backend;
 mod input;
 mod keys;
 mod look;
+pub(crate) mod query;
 mod watch;
 
 use std::{

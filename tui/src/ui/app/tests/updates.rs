@@ -267,6 +267,31 @@ fn nothing_wakes_the_program_when_nothing_is_live() {
 }
 
 #[test]
+fn over_a_slow_line_figures_come_more_seldom() {
+    let mut story = Story::settled(80, 24);
+    let comes = |story: &mut Story| {
+        story.keys("2");
+        story.asked();
+        story.keys("1");
+        for _ in 0..2 {
+            story.answer(|ask| *ask == Ask::Status, Ok(status()));
+            story.answer(|ask| *ask == Ask::Series, Ok(series()));
+        }
+        story.asked();
+        story.pass(Duration::from_secs(3));
+        story.asked().contains(&Ask::Series)
+    };
+    assert!(comes(&mut story));
+    story.tell(Msg::Slow(true));
+    assert!(story.text().contains(" slow  "), "{}", story.text());
+    assert!(!comes(&mut story));
+    story.pass(Duration::from_secs(2));
+    assert!(story.asked().contains(&Ask::Series));
+    story.tell(Msg::Slow(false));
+    assert!(!story.text().contains(" slow  "), "{}", story.text());
+}
+
+#[test]
 fn a_paste_where_nothing_is_typed_does_nothing() {
     let mut story = Story::settled(80, 24);
     story.asked();

@@ -1,0 +1,30 @@
+//! What is said in the status line, and what was said before.
+
+use super::{App, Effect, MESSAGES_MAX};
+use crate::ui::world::{Link, Tone};
+
+impl App {
+    pub(super) fn say(&mut self, tone: Tone, text: String) {
+        self.messages.push((self.world.clock.now, text.clone()));
+        let much = self.messages.len().saturating_sub(MESSAGES_MAX);
+        self.messages.drain(..much);
+        if tone == Tone::Error {
+            self.effects.push(Effect::Bell);
+        }
+        self.notice = Some((tone, text, self.world.now));
+    }
+
+    /// What was said last, while it is to be seen.
+    pub(crate) fn notice(&self) -> Option<(Tone, &str)> {
+        self.notice.as_ref().map(|(tone, text, _)| (*tone, text.as_str()))
+    }
+
+    /// What stands at the right of the status line while nothing is said there.
+    pub(crate) fn aside(&self) -> Option<String> {
+        match (self.refused, &self.world.link) {
+            (1, Link::Down { .. }) => Some("1 change refused".to_owned()),
+            (many @ 2.., Link::Down { .. }) => Some(format!("{many} changes refused")),
+            _ => self.screen().aside(&self.world),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What time does: what is asked again, what goes away by itself, and when nothing happens at all.
+//!
+//! Nothing wakes the program when nothing is live: [`App::wake_at`] says when the loop must come back,
+//! and answers nothing when it need not.
+
+use std::time::Duration;
+
+use super::{App, Effect, NOTICE};
+use crate::ui::{
+    net::{Answer, Ask},
+    screens::Screen as _,
+    world::{Env, Link, Tone},
+};
+
+/// How often figures are asked for over a slow line.
+const SLOW_PACE: Duration = Duration::from_secs(5);
+/// How often counted time is drawn.
+const COUNT_EVERY: Duration = Duration::from_millis(100);
+
+impl App {
+    /// How often the visible screen is asked for; more seldom where each picture takes its time.
+    pub(super) fn pace(&self) -> Option<Duration> {
+        let pace = self.screen().pace()?;
+        Some(if self.world.slow { pace.max(SLOW_PACE) } else { pace })
+    }
+
+    pub(super) fn poll_again(&mut self) {
+        self.poll_at = self.pace().map(|pace| self.world.now + pace);
+    }
+
+    pub(super) fn tick(&mut self) {
+        let now = self.world.now;
+        if let Some((Tone::Plain, _, since)) = &self.notice
+            && now >= *since + NOTICE
+        {
+            self.notice = None;
+        }
+        self.try_link();
+        let live = self.world.link == Link::Up && !self.world.paused;
+        if live && self.poll_at.is_some_and(|at| now >= at) {
+            self.refresh();
+        }
+        if live && self.knock_at().is_some_and(|at| now >= at) {
+            self.ask(Ask::Status);
+        }
+    }
+
+    /// When time must have passed for something to change by itself.
+    pub(crate) fn wake_at(&self) -> Option<Duration> {
+        let notice = self.notice.as_ref().filter(|(tone, ..)| *tone == Tone::Plain).map(|(.., since)| *since + NOTICE);
+        let counting = self.screen().is_loading().then_some(self.world.now + COUNT_EVERY);
+        let (link, poll) = match &self.world.link {
+            // The banner counts seconds.
+            Link::Down { again_at, .. } => {
+                let second = Duration::from_secs(self.world.now.as_secs() + 1);
+                (Some(second.min((*again_at).max(self.world.now))), None)
+            }
+            Link::Up if !self.world.paused => (self.knock_at(), self.poll_at),
+            _ => (None, None),
+        };
+        [notice, counting, link, poll].into_iter().flatten().min()
+    }
+
+    /// Lets the network rest while live data stand still and nothing is on its way.
+    pub(super) fn rest(&mut self) {
+        let rests = self.world.paused && self.pending.is_empty();
+        if rests && !self.rests {
+            self.effects.push(Effect::Rest);
+        }
+        self.rests = rests;
+    }
+
+    /// Live data stand still, or go on where they were.
+    pub(super) fn pause(&mut self) {
+        self.world.paused = !self.world.paused;
+        if self.world.paused {
+            let follows: Vec<Ask> =
+                self.pending.values().filter(|ask| matches!(ask, Ask::Events { .. })).cloned().collect();
+            for ask in follows {
+                self.cancel(&ask);
+                self.dashboard.answered(&ask, &Ok(Answer::Done), &mut Env::new(&self.world));
+            }
+        }
+        self.poll_again();
+    }
+}

@@ -1,0 +1,148 @@
+//! Keys, pastes and answers, whole and torn.
+
+use super::*;
+
+fn keys(bytes: &[u8]) -> Vec<Said> {
+    let mut decoder = Decoder::default();
+    let mut said = decoder.feed(bytes);
+    said.extend(decoder.quiet());
+    said
+}
+
+fn key(key: Key) -> Said {
+    Said::Key(key)
+}
+
+#[test]
+fn every_key_is_one_key_wherever_it_is_torn() {
+    let cases: [(&[u8], Key); 24] = [
+        (b"\x1b[A", Key::Up),
+        (b"\x1bOB", Key::Down),
+        (b"\x1b[C", Key::Right),
+        (b"\x1bOD", Key::Left),
+        (b"\x1b[1;5A", Key::Up),
+        (b"\x1b[H", Key::Home),
+        (b"\x1b[1~", Key::Home),
+        (b"\x1b[7~", Key::Home),
+        (b"\x1bOF", Key::End),
+        (b"\x1b[4~", Key::End),
+        (b"\x1b[5~", Key::PageUp),
+        (b"\x1b[6~", Key::PageDown),
+        (b"\x1b[6;2~", Key::PageDown),
+        (b"\x1b[3~", Key::Delete),
+        (b"\x1b[Z", Key::BackTab),
+        (b"\x1bOP", Key::F(1)),
+        (b"\x1b[[A", Key::F(1)),
+        (b"\x1b[24~", Key::F(12)),
+        (b"\r", Key::Enter),
+        (b"\t", Key::Tab),
+        (b"\x7f", Key::Backspace),
+        (b"\x03", Key::Ctrl('c')),
+        ("é".as_bytes(), Key::Char('é')),
+        ("語".as_bytes(), Key::Char('語')),
+    ];
+    for (bytes, wanted) in cases {
+        assert_eq!(keys(bytes), [key(wanted)], "{bytes:?}");
+        for at in 1..bytes.len() {
+            let mut decoder = Decoder::default();
+            assert_eq!(decoder.feed(&bytes[..at]), [], "{bytes:?} at {at}");
+            assert_eq!(decoder.waits(Duration::ZERO), Some(Duration::ZERO));
+            assert_eq!(decoder.feed(&bytes[at..]), [key(wanted)], "{bytes:?} at {at}");
+            assert_eq!(decoder.waits(Duration::ZERO), None);
+        }
+    }
+}
+
+#[test]
+fn what_means_nothing_types_nothing() {
+    for bytes in [
+        "\x1b[?2027;2$y",
+        "\x1b[5;1R",
+        "\x1b[I",
+        "\x1b[<2;3;4M",
+        "\x1b[<0;3;4m",
+        "\x1b[<0;0;4M",
+        "\x1bOx",
+        "\x1b[99~",
+        "\x1b[M",
+    ] {
+        assert_eq!(keys(bytes.as_bytes()), [], "{bytes:?}");
+    }
+    assert_eq!(keys(b"\xff\xc3xy"), [key(Key::Char('x')), key(Key::Char('y'))]);
+    assert_eq!(keys(b"\x1b[12\x03"), [key(Key::Ctrl('c'))], "a way out of everything");
+}
+
+#[test]
+fn an_answer_of_the_terminal_is_no_key_wherever_it_is_torn() {
+    for (answer, known) in [("\x1b[?2026;2$y", true), ("\x1b[?2026;1$y", true), ("\x1b[?2026;0$y", false)] {
+        assert_eq!(keys(answer.as_bytes()), [Said::Sync(known)]);
+        for at in 1..answer.len() {
+            let mut decoder = Decoder::default();
+            decoder.expect(true);
+            let mut said = decoder.feed(&answer.as_bytes()[..at]);
+            // A long silence in the middle of it, as lines over radio have them.
+            if decoder.waits(Duration::ZERO) == Some(Duration::ZERO) {
+                said.extend(decoder.quiet());
+            }
+            said.extend(decoder.feed(&answer.as_bytes()[at..]));
+            said.retain(|one| *one != key(Key::Esc));
+            assert_eq!(said, [Said::Sync(known)], "torn at {at}");
+            assert_eq!(decoder.feed(b"x"), [key(Key::Char('x'))]);
+        }
+    }
+}
+
+#[test]
+fn keys_are_keys_while_an_answer_is_expected() {
+    let mut decoder = Decoder::default();
+    decoder.expect(true);
+    decoder.feed(b"\x1b");
+    assert_eq!(decoder.quiet(), [key(Key::Esc)]);
+    assert_eq!(decoder.feed(b"j"), [key(Key::Char('j'))]);
+    decoder.feed(b"\x1b");
+    decoder.quiet();
+    assert_eq!(decoder.feed(b"[?x"), ['[', '?', 'x'].map(|c| key(Key::Char(c))));
+    decoder.feed(b"\x1b");
+    decoder.quiet();
+    assert_eq!(decoder.feed(b"[?"), []);
+    assert_eq!(decoder.quiet(), ['[', '?'].map(|c| key(Key::Char(c))), "nobody answers");
+    decoder.feed(b"\x1b");
+    decoder.quiet();
+    assert_eq!(decoder.feed(b"\x1b[A"), [key(Key::Up)]);
+}
+
+#[test]
+fn the_mouse_is_told_from_keys() {
+    assert_eq!(keys(b"\x1b[<64;10;5M"), [Said::Mouse(Mouse::Up)]);
+    assert_eq!(keys(b"\x1b[<65;10;5M"), [Said::Mouse(Mouse::Down)]);
+    assert_eq!(keys(b"\x1b[<0;200;5M"), [Said::Mouse(Mouse::Click { x: 199, y: 4 })]);
+}
+
+#[test]
+fn escape_is_a_key_when_nothing_follows() {
+    let esc = || key(Key::Esc);
+    assert_eq!(keys(b"\x1b"), [esc()]);
+    assert_eq!(keys(b"\x1bq"), [esc(), key(Key::Char('q'))]);
+    assert_eq!(keys(b"\x1b\x1b"), [esc(), esc()]);
+    assert_eq!(keys(b"\x1b["), [esc(), key(Key::Char('['))]);
+    assert_eq!(keys(b"\x1bO"), [esc(), key(Key::Char('O'))]);
+    assert_eq!(keys(b"\x1b[5"), [], "the rest of a sequence that was lost");
+}
+
+#[test]
+fn a_paste_is_one_wherever_it_is_torn() {
+    let bytes = "\x1b[200~D\rq\x03 é \x1b[Ay\n\x1b[201~".as_bytes();
+    let wanted = [Said::Paste("D\rq\x03 é \x1b[Ay\n".into())];
+    for at in 0..=bytes.len() {
+        let mut decoder = Decoder::default();
+        let mut said = decoder.feed(&bytes[..at]);
+        said.extend(decoder.feed(&bytes[at..]));
+        assert_eq!(said, wanted, "torn at {at}");
+        assert_eq!(decoder.feed(b"x"), [key(Key::Char('x'))]);
+    }
+    let mut decoder = Decoder::default();
+    decoder.feed(b"\x1b[200~");
+    decoder.feed(&vec![b'x'; PASTE_MAX + 100]);
+    let [Said::Paste(text)] = &decoder.feed(b"\x1b[201~")[..] else { panic!("no paste") };
+    assert!(text.len() <= PASTE_MAX);
+}
