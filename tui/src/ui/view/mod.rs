@@ -24,6 +24,8 @@ use super::{
 /// Below this nothing useful fits.
 const WIDTH_MIN: u16 = 40;
 const HEIGHT_MIN: u16 = 10;
+/// So much of a place is always shown.
+const PLACE_MIN: u16 = 10;
 
 /// Draws everything. Answers where the cursor is, if somebody types.
 pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
@@ -121,15 +123,16 @@ fn banner(world: &World) -> Option<String> {
     if world.is_nowhere() {
         return None;
     }
-    if let Kind::Busy(_) = problem.kind {
-        return Some(format!("!! {} asks to wait - retry {tries} in {wait} s  r now", world.place));
-    }
-    Some(format!(
-        "!! No connection to {} for {:02}:{:02} - retry {tries} in {wait} s  r now",
-        world.place,
-        gone / 60,
-        gone % 60
-    ))
+    let (before, after) = match problem.kind {
+        Kind::Busy(_) => ("!! ", format!(" asks to wait - retry {tries} in {wait} s  r now")),
+        _ => {
+            let gone = format!("{:02}:{:02}", gone / 60, gone % 60);
+            ("!! No connection to ", format!(" for {gone} - retry {tries} in {wait} s  r now"))
+        }
+    };
+    // Where it was is known; how long it lasts is what is looked for.
+    let room = world.size.width.saturating_sub(width(before) + width(&after));
+    Some(format!("{before}{}{after}", fit(&world.place, room.max(PLACE_MIN))))
 }
 
 fn status_line(app: &App, area: Rect, buf: &mut Buffer) {

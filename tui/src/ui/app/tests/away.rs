@@ -164,6 +164,18 @@ fn waits_between_tries_grow_to_ten_seconds_and_what_is_refused_is_counted() {
 }
 
 #[test]
+fn a_long_path_does_not_hide_how_long_it_lasts() {
+    let mut story = Story::settled(80, 24);
+    story.tell(Msg::Place(format!("the socket /home/{}/farrier.sock", "o".repeat(60)), None));
+    story.pass(Duration::from_secs(6));
+    story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    let text = story.text();
+    let banner = text.lines().nth(1).unwrap();
+    assert!(banner.starts_with("!! No connection to the socket /home/oo") && banner.contains("… for 00:00"), "{text}");
+    assert!(banner.ends_with("retry 1 in 0 s  r now"), "{text}");
+}
+
+#[test]
 fn a_list_that_broke_off_says_how_much_is_shown() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
