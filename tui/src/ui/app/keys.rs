@@ -14,6 +14,8 @@ use crate::ui::{
     world::{Cmd, Link, Tone},
 };
 
+/// A key that means nothing is spoken of at most so often.
+const UNKNOWN_EVERY: Duration = Duration::from_secs(1);
 /// How long a second wish to quit needs no answer to the question of the first.
 const SURE: Duration = Duration::from_secs(5);
 
@@ -36,7 +38,16 @@ impl App {
         let scopes = self.scopes();
         match self.world.keymap.find(&scopes, key) {
             Some(binding) => self.press(binding),
-            None => self.say(Tone::Plain, format!("no action on '{}' here, ? help", key.name())),
+            None => self.unknown(key),
+        }
+    }
+
+    /// Says that a key means nothing here, but not for each time that it is held down.
+    fn unknown(&mut self, key: Key) {
+        let text = format!("no action on '{}' here, ? help", key.name());
+        let lately = |since: Duration| self.world.now < since + UNKNOWN_EVERY;
+        if !self.notice.as_ref().is_some_and(|(_, said, since)| *said == text && lately(*since)) {
+            self.say(Tone::Plain, text);
         }
     }
 

@@ -292,6 +292,18 @@ fn over_a_slow_line_figures_come_more_seldom() {
 }
 
 #[test]
+fn a_key_that_means_nothing_is_spoken_of_once_a_second() {
+    let mut story = Story::settled(80, 24);
+    let before = story.app.messages.len();
+    story.keys(&"Q".repeat(50));
+    assert!(story.text().contains("no action on 'Q' here, ? help"), "{}", story.text());
+    assert_eq!(story.app.messages.len(), before + 1);
+    story.pass(Duration::from_secs(1));
+    story.keys("QQE");
+    assert_eq!(story.app.messages.len(), before + 3, "again, and about another key at once");
+}
+
+#[test]
 fn a_paste_where_nothing_is_typed_does_nothing() {
     let mut story = Story::settled(80, 24);
     story.asked();
