@@ -328,6 +328,7 @@ impl Screen for Deliveries {
             return Ok(());
         }
         self.rows.list.set_filter(Filter::parse(text, Delivery::filters())?);
+        self.look(false, env);
         Ok(())
     }
 

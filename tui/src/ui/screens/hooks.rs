@@ -319,8 +319,9 @@ impl Screen for Hooks {
         }
     }
 
-    fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), String> {
+    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), String> {
         self.feed.list.set_filter(Filter::parse(text, Hook::filters())?);
+        self.look(false, env);
         Ok(())
     }
 

@@ -283,7 +283,11 @@ impl Detail {
     }
 
     /// Draws the list of the part that is shown; the overview is drawn elsewhere.
-    pub(super) fn draw_list(&self, focused: bool, world: &World, area: Rect, buf: &mut Buffer) {
+    pub(super) fn draw_list(&self, repo: &Repo, focused: bool, world: &World, area: Rect, buf: &mut Buffer) {
+        if self.of.as_ref().is_none_or(|of| of.to_string() != repo.full_name()) {
+            // What is there is another repository's.
+            return;
+        }
         let (what, empty): (_, &[&str]) = match self.part {
             Part::Overview => return,
             Part::Branches => {

@@ -43,12 +43,12 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
         // Who looks at branches wants to fetch or push one.
         Part::Branches if below.height >= ADDRESS_FROM => {
             let list = Rect { height: below.height - 2, ..below };
-            screen.detail.draw_list(focused, world, list, buf);
+            screen.detail.draw_list(repo, focused, world, list, buf);
             let line = Rect { y: below.bottom() - 1, height: 1, ..below };
             text(buf, line, &format!("https     {}", repo.clone_url()), Role::Muted);
             fit_left(buf, line, " y h", Role::Key);
         }
-        _ => screen.detail.draw_list(focused, world, below, buf),
+        _ => screen.detail.draw_list(repo, focused, world, below, buf),
     }
 }
 

@@ -260,6 +260,8 @@ impl Screen for Repositories {
             let word = filter.word().map(|word| word.rsplit('/').next().unwrap_or_default().to_owned());
             self.repos.find(word.filter(|word| !word.is_empty()).map(Ask::FindRepositories), env);
             self.repos.list.set_filter(filter);
+            // Another row may be under the cursor now.
+            self.look(false, env);
         }
         Ok(())
     }

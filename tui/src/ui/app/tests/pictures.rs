@@ -106,3 +106,18 @@ fn a_name_that_steers_terminals_steers_nothing() {
     view::draw(&story.app, &mut buffer);
     assert_eq!(buffer, picture, "drawing changes nothing");
 }
+
+#[test]
+fn beside_a_row_that_a_filter_left_stands_nothing_of_another() {
+    let branches = scenes::all().find(|scene| scene.name == "branches").unwrap();
+    let mut story = branches.played(stage(120, 40));
+    assert!(story.text().contains("release/2.4"), "{}", story.text());
+    story.keys("q");
+    story.asked();
+    story.keys("/site");
+    assert!(!story.text().contains("release/2.4"), "{}", story.text());
+    story.keys("\n");
+    story.press(Key::Esc);
+    story.keys("/lake");
+    assert!(story.asked().contains(&Ask::Branches("data/lake".parse().unwrap())));
+}
