@@ -72,7 +72,7 @@ impl Form {
             } else if let Some((role, note)) = self.note(field.name) {
                 rows.extend(wrapped(&note, room).into_iter().map(|line| Row::Note(role, line)));
             } else if at == self.focus && !field.help.is_empty() {
-                rows.push(Row::Note(Role::Muted, field.help.to_owned()));
+                rows.extend(wrapped(field.help, room).into_iter().map(|line| Row::Note(Role::Muted, line)));
             }
         }
         if let Some((role, note)) = self.note("") {
@@ -114,6 +114,13 @@ impl Form {
             }
             Kind::Choice(words, chosen) => {
                 let mut rest = place;
+                let cells: u16 = words.iter().map(|word| width(word) + 7).sum();
+                if cells > place.width + 3 {
+                    // What is chosen is read, whatever else there is.
+                    let word = words.get(*chosen).copied().unwrap_or_default();
+                    text(buf, place, &format!("(o) {word}  {}/{}", chosen + 1, words.len()), role);
+                    return None;
+                }
                 for (word_at, word) in words.iter().enumerate() {
                     let sign = if word_at == *chosen { "(o)" } else { "( )" };
                     let used = text(buf, rest, &format!("{sign} {word}   "), role);

@@ -68,12 +68,14 @@ fn trouble<T: Row>(feed: &Feed<T>, problem: &Problem, world: &World) -> Vec<(Rol
     let many = |n: i64| words::count(n);
     let rows = i64::try_from(feed.list.rows().len()).unwrap_or(i64::MAX);
     let of = feed.total.filter(|total| *total > rows).map_or_else(String::new, |total| format!(" of {}", many(total)));
-    if matches!(world.link, Link::Down { .. }) {
+    if let Link::Down { problem, .. } = &world.link {
         let at = feed.filled.map_or_else(String::new, |at| format!("rows are from {}, ", world.clock_at(at)));
-        return vec![
-            (Role::Text, format!("  {at}changes are switched off until it is back")),
-            (Role::Text, "  systemctl status farrierd     journalctl -u farrierd -n 50".to_owned()),
-        ];
+        let mut lines = vec![(Role::Text, format!("  {at}changes are switched off until it is back"))];
+        // Who only asks to wait needs no help.
+        if !matches!(problem.kind, Kind::Busy(_)) {
+            lines.push((Role::Text, "  systemctl status farrierd     journalctl -u farrierd -n 50".to_owned()));
+        }
+        return lines;
     }
     let at = feed.filled.map_or_else(String::new, |at| format!(", as of {}", world.clock_at(at)));
     vec![
