@@ -12,6 +12,7 @@ mod config;
 mod denied;
 mod endpoint;
 mod exit;
+mod moment;
 mod output;
 mod progress;
 mod quote;

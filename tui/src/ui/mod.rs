@@ -18,6 +18,7 @@ mod pace;
 mod pager;
 mod repo;
 mod run;
+mod runs;
 mod screens;
 mod settings;
 mod starter;

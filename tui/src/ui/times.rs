@@ -71,9 +71,22 @@ impl Clock {
         }
     }
 
-    /// How long until it is, or when: `89d 23h`, `41m`, `over`. A dash for no time.
-    pub(crate) fn until(&self, text: &str) -> String {
-        if self.style == Times::Relative { self.left(text) } else { self.age(text) }
+    /// How long until it is, or when: `89d 23h`, `2h 10m`, `41m`, `over`. A dash for no time. The time
+    /// is counted in seconds.
+    pub(crate) fn until(&self, then: i64) -> String {
+        if self.style == Times::Relative { self.left(then) } else { self.age_from(then) }
+    }
+
+    /// When it was, in at most seven cells, or in full: `14:02` on the same day, `11-20` in the same year,
+    /// `2025-11` before. A dash for no time. The time is counted in seconds.
+    pub(crate) fn day(&self, then: i64) -> String {
+        let same = |form| self.written(then, form) == self.written(self.now.as_second(), form);
+        match self.style {
+            Times::Iso | Times::Local => self.age_from(then),
+            Times::Relative if same("%F") => self.written(then, "%H:%M"),
+            Times::Relative if same("%Y") => self.written(then, "%m-%d"),
+            Times::Relative => self.written(then, "%Y-%m"),
+        }
     }
 
     /// `14:02:07`, or in full.
@@ -86,11 +99,12 @@ impl Clock {
         seconds_from(then, self.now).map_or_else(|| "-".to_owned(), span)
     }
 
-    /// How long until it is, whatever was chosen.
-    pub(crate) fn left(&self, text: &str) -> String {
-        match seconds_from(seconds(text), self.now).map(|since| -since) {
+    /// How long until it is, whatever was chosen. The time is counted in seconds.
+    pub(crate) fn left(&self, then: i64) -> String {
+        match seconds_from(then, self.now).map(|since| -since) {
             None => "-".to_owned(),
             Some(i64::MIN..=0) => "over".to_owned(),
+            Some(s @ 3_600..172_800) => format!("{}h {}m", s / 3_600, s / 60 % 60),
             Some(s) if s >= 172_800 => format!("{}d {}h", s / 86_400, s / 3_600 % 24),
             Some(s) => span(s),
         }
@@ -147,9 +161,23 @@ mod tests {
         for (text, word) in cases {
             assert_eq!(clock.age(text), word, "{text}");
         }
-        assert_eq!(clock.until("2027-02-18T11:30:00Z"), "88d 23h");
-        assert_eq!(clock.until("2026-11-21T12:41:00Z"), "41m");
-        assert_eq!(clock.until("2026-11-21T12:00:00Z"), "over");
+        for (text, left) in [
+            ("2027-02-18T11:30:00Z", "88d 23h"),
+            ("2026-11-21T14:10:59Z", "2h 10m"),
+            ("2026-11-21T12:41:00Z", "41m"),
+            ("2026-11-21T12:00:00Z", "over"),
+            ("", "-"),
+        ] {
+            assert_eq!(clock.until(seconds(text)), left, "{text}");
+        }
+        for (text, word) in [
+            ("2026-11-21T02:03:59Z", "02:03"),
+            ("2026-11-20T23:59:00Z", "11-20"),
+            ("2025-11-21T12:00:00Z", "2025-11"),
+            ("", "-"),
+        ] {
+            assert_eq!(clock.day(seconds(text)), word, "{text}");
+        }
     }
 
     #[test]
@@ -157,7 +185,7 @@ mod tests {
         let then = "2026-11-20T21:02:09Z";
         let all = |style| {
             let clock = clock(style);
-            [clock.age(then), clock.moment(then), clock.stamp(then), clock.time(then), clock.until(then)]
+            [clock.age(then), clock.moment(then), clock.stamp(then), clock.time(then), clock.until(seconds(then))]
         };
         assert_eq!(all(Times::Relative), ["14h", "21:02:09", "2026-11-20 21:02:09", "21:02:09", "over"]);
         let iso = "2026-11-20T21:02:09Z";
@@ -169,7 +197,7 @@ mod tests {
             let clock = clock(style);
             assert!(clock.age(then).len() <= usize::from(style.cells()).max(5));
             assert_eq!((clock.age(""), clock.stamp("0001-01-01T00:00:00Z")), ("-".into(), "-".into()));
-            assert_eq!((clock.since(seconds(then)).as_str(), clock.left(then).as_str()), ("14h", "over"));
+            assert_eq!((clock.since(seconds(then)).as_str(), clock.left(seconds(then)).as_str()), ("14h", "over"));
         }
     }
 }

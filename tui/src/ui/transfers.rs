@@ -106,6 +106,11 @@ impl Transfers {
         self.0.is_empty()
     }
 
+    /// Rows that they need, with their heading.
+    pub(crate) fn rows(&self) -> u16 {
+        u16::try_from(self.0.len() + 1).unwrap_or(u16::MAX)
+    }
+
     fn running(&self) -> impl Iterator<Item = &Transfer> {
         self.0.iter().filter(|one| one.ended.is_none())
     }

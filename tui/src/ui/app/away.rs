@@ -1,5 +1,7 @@
 //! Other daemons, other callers, and a daemon where there is none.
 
+use farrier_common::client::RepositoryPath;
+
 use super::{App, Effect};
 use crate::ui::{
     form::{Field, Form},
@@ -60,6 +62,13 @@ impl App {
             ["repo", "show", name] => {
                 self.repositories.show_named(name);
                 self.go(ScreenId::Repositories);
+            }
+            ["artifacts"] => self.show_artifacts(None, None),
+            ["artifacts", of] if of.parse::<RepositoryPath>().is_ok() => self.show_artifacts(of.parse().ok(), None),
+            [noun @ ("artifact" | "run"), id] if id.parse::<i64>().is_ok() => {
+                self.show_artifacts(None, None);
+                let id = id.parse().unwrap_or_default();
+                if *noun == "run" { self.artifacts.show_run(id) } else { self.artifacts.show_artifact(id) }
             }
             ["delivery", "list", "--event", event] => {
                 self.carry_out(vec![Cmd::DeliveriesOf((*event).to_owned())]);

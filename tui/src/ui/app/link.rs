@@ -32,6 +32,7 @@ fn is_part(answer: &Answer) -> bool {
     match answer {
         Answer::Repositories(page) => open(page),
         Answer::Branches(page) => open(page),
+        Answer::Runs(part) => !part.last,
         Answer::ArtifactsOf(page) => open(page),
         Answer::Progress { .. } | Answer::Event(_) => true,
         _ => false,
@@ -84,7 +85,7 @@ impl App {
             // What came may want to be followed more closely, and a long list less closely.
             let pace = self.pace();
             let soon = pace.map(|pace| self.world.now + pace);
-            let long = ask == Ask::Repositories && pace >= Some(LONG);
+            let long = matches!(ask, Ask::Repositories | Ask::Runs(_)) && pace >= Some(LONG);
             self.poll_at = if long { soon } else { self.poll_at.min(soon).or(soon) };
         }
     }

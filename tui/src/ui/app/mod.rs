@@ -260,7 +260,7 @@ impl App {
                 Cmd::Cancel(ask) => self.cancel(&ask),
                 Cmd::Tell(tone, text) => self.say(tone, text),
                 Cmd::Open(layer) => self.layers.push(*layer),
-                Cmd::Artifacts(path, at) => self.show_artifacts(path, at),
+                Cmd::Artifacts(path, at) => self.show_artifacts(Some(path), at),
                 Cmd::Repository(id) => {
                     self.repositories.show(id);
                     self.go(ScreenId::Repositories);
@@ -311,15 +311,17 @@ impl App {
         self.poll_again();
     }
 
-    fn show_artifacts(&mut self, path: RepositoryPath, at: Option<i64>) {
-        self.go(ScreenId::Artifacts);
+    /// Shows the artifacts of a repository, or of all, with the cursor on one of them.
+    fn show_artifacts(&mut self, of: Option<RepositoryPath>, at: Option<i64>) {
+        // Before it is entered: that asks for whatever is not asked for yet.
         let mut env = Env::new(&self.world);
-        self.artifacts.choose(path, &mut env);
+        self.artifacts.choose(of, &mut env);
         if let Some(id) = at {
-            self.artifacts.show(id);
+            self.artifacts.show_artifact(id);
         }
         let wants = env.wants;
         self.carry_out(wants);
+        self.go(ScreenId::Artifacts);
     }
 
     fn show_hooks(&mut self, path: RepositoryPath, at: Option<i64>) {

@@ -1,5 +1,6 @@
 //! What happens, as lists of messages; what is seen, as snapshots.
 
+mod artifacts;
 mod away;
 mod budgets;
 mod comfort;

@@ -46,6 +46,9 @@ fn entries(keymap: Keymap) -> impl Iterator<Item = Entry> {
 const WITH_MORE: &[(&str, &str)] = &[
     ("hook show", "deliveries of a hook: its number"),
     ("repo show", "a repository: OWNER/NAME"),
+    ("artifacts", "of all repositories, or of one: OWNER/NAME"),
+    ("artifact", "an artifact: its number"),
+    ("run", "a run and its artifacts: its number"),
     ("delivery list --event", "deliveries of one event"),
     ("connect", "speak to another daemon: PATH or URL"),
     ("time", "relative, iso or local: how times are written"),
@@ -54,9 +57,13 @@ const WITH_MORE: &[(&str, &str)] = &[
 
 /// Whether a line is such a command with what it wants.
 fn takes_more(line: &str) -> bool {
-    WITH_MORE
-        .iter()
-        .any(|(known, _)| line.strip_prefix(known).is_some_and(|rest| rest.starts_with(' ') && !rest.trim().is_empty()))
+    let rest = |known: &str| line.strip_prefix(known)?.strip_prefix(' ').map(str::trim).filter(|rest| !rest.is_empty());
+    WITH_MORE.iter().any(|(known, _)| match *known {
+        "artifacts" => line == "artifacts" || rest(known).is_some(),
+        // Other commands begin with the same word.
+        "artifact" | "run" => rest(known).is_some_and(|rest| rest.parse::<u64>().is_ok()),
+        known => rest(known).is_some(),
+    })
 }
 
 impl Palette {

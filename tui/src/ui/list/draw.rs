@@ -8,7 +8,7 @@ use ratatui::{
     style::{Modifier, Style},
 };
 
-use super::{Column, Feed, Filter, List, Row, feed::Load};
+use super::{Column, Feed, Filter, List, Row, Shown, feed::Load};
 use crate::ui::{
     net::{Kind, Problem},
     times::Clock,
@@ -110,14 +110,17 @@ fn rows<T: Row>(list: &List<T>, columns: &[Spot<T>], focused: bool, clock: &Cloc
         text(buf, line, if here { ">" } else { " " }, role(Role::Title));
         let sign_role = if marked { Role::Accent } else { Role::Error };
         text(buf, Rect { x: line.x + 1, width: line.width.saturating_sub(1), ..line }, sign, role(sign_role));
-        for (at, spot) in columns.iter().enumerate() {
+        let cells: Vec<Shown> = columns.iter().map(|spot| (spot.column.cell)(row, clock)).collect();
+        for (at, (spot, shown)) in columns.iter().zip(&cells).enumerate() {
             let indent = if at == 0 { row.indent().min(spot.width) } else { 0 };
             let cell = Rect { x: line.x + spot.x + indent, width: spot.width - indent, ..line };
-            let shown = (spot.column.cell)(row, clock);
             let used = if spot.column.right {
                 fit_left(buf, cell, &shown.text, role(shown.role))
             } else {
-                text(buf, cell, &shown.text, role(shown.role))
+                // What does not fit goes on over empty cells.
+                let empty = cells[at + 1..].iter().take_while(|next| next.text.is_empty()).count();
+                let over = columns[at + 1..at + 1 + empty].iter().map(|next| next.width + GAP).sum::<u16>();
+                text(buf, Rect { width: cell.width + over, ..cell }, &shown.text, role(shown.role))
             };
             if !list.filter.text().is_empty() {
                 let x = if spot.column.right { cell.right() - used } else { cell.x };

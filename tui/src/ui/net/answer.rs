@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use farrier_common::api::{
-    Artifact, BackgroundTask, Branch, Delivery, DeliveryDetail, Event, Health, Hook, HookEvent, Job, MetricsSeries,
-    Repository, Run, Status,
+    Artifact, BackgroundTask, Branch, Delivery, DeliveryDetail, Event, Health, Hook, HookEvent, MetricsSeries,
+    Repository, Status,
 };
 
 use super::Facts;
-use crate::ui::repo::Repo;
+use crate::ui::{repo::Repo, runs::Part};
 
 /// A part of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,8 @@ pub(crate) enum Answer {
     /// How many deliveries are in line again.
     Recovered(i64),
     Event(Box<Event>),
-    Runs(Box<Tree>),
+    /// Runs and artifacts, or a part of them.
+    Runs(Box<Part>),
     /// Path and query of a signed address.
     Signed(String),
     /// Lines about what is inside of something.
@@ -65,6 +66,8 @@ pub(crate) enum Answer {
     Each(Vec<(i64, Option<String>)>),
     /// The same, for things that have identifiers.
     EachOf(Vec<(String, Option<String>)>),
+    /// When each of several artifacts expires now, in seconds since 1970, or why that was not set.
+    Expiring(Vec<(i64, Result<i64, String>)>),
     /// A hook was made or is there, and was tested: the delivery, or why there is none.
     Tested {
         hook: i64,
@@ -74,12 +77,4 @@ pub(crate) enum Answer {
     Verdict(bool, String),
     /// It is done.
     Done,
-}
-
-/// The runs of a repository with what belongs to them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tree {
-    pub(crate) runs: Vec<Run>,
-    pub(crate) jobs: Vec<Job>,
-    pub(crate) artifacts: Vec<Artifact>,
 }

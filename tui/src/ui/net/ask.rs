@@ -2,7 +2,10 @@
 //! network gets one.
 
 use farrier_common::{
-    api::{CheckBranchFilter, CreateBranch, CreateHook, CreateRepository, EditHook, EditRepository, MigrateRepository},
+    api::{
+        CheckBranchFilter, CreateBranch, CreateHook, CreateRepository, EditArtifact, EditHook, EditRepository,
+        MigrateRepository,
+    },
     client::{HookPlace, RepositoryPath},
 };
 
@@ -86,9 +89,11 @@ pub(crate) enum Ask {
     /// What the daemon does in the background.
     Tasks,
     CancelTask(i64),
-    /// Runs, their jobs and their artifacts.
-    Runs(RepositoryPath),
-    DeleteArtifacts(RepositoryPath, Vec<i64>),
+    /// Runs, their jobs and their artifacts, of one repository or of all.
+    Runs(Option<RepositoryPath>),
+    /// Sets when artifacts expire.
+    EditArtifacts(Vec<(i64, EditArtifact)>),
+    DeleteArtifacts(Vec<i64>),
     /// An address of an artifact's bytes that needs no credentials.
     SignedAddress(RepositoryPath, i64),
     /// What is inside of an artifact that is a zip file.
@@ -177,11 +182,12 @@ impl Ask {
             Self::Delivery(id) => format!("asking for delivery {id}"),
             Self::Redeliver(ids) => format!("delivering {} again", ids.len()),
             Self::Events { .. } => "following events".to_owned(),
-            Self::Runs(path) => format!("listing runs of {path}"),
+            Self::Runs(Some(path)) => format!("listing runs of {path}"),
+            Self::Runs(None) => "listing runs".to_owned(),
+            Self::EditArtifacts(wanted) => format!("setting when {} expire", artifacts(wanted.len())),
             Self::SignedAddress(_, id) => format!("asking for the address of artifact {id}"),
             Self::ZipContent { name, .. } => format!("looking into {name}"),
-            Self::DeleteArtifacts(_, ids) if ids.len() == 1 => format!("deleting artifact {}", ids[0]),
-            Self::DeleteArtifacts(_, ids) => format!("deleting {} artifacts", ids.len()),
+            Self::DeleteArtifacts(ids) => format!("deleting {}", artifacts(ids.len())),
             Self::Download { name, .. } => format!("downloading {name}"),
             Self::Archive { repo, content: Content::Of { reference, format }, .. } => {
                 format!("fetching {reference} of {repo} as {format}")
@@ -189,4 +195,8 @@ impl Ask {
             Self::Archive { repo, content: Content::All, .. } => format!("fetching all of {repo}"),
         }
     }
+}
+
+fn artifacts(count: usize) -> String {
+    if count == 1 { "1 artifact".to_owned() } else { format!("{count} artifacts") }
 }

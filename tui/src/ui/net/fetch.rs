@@ -1,31 +1,23 @@
 //! Carrying out what is asked, with the typed client.
 
-use std::{hash::Hash, time::Duration};
+use std::hash::Hash;
 
 use farrier_common::{
-    api::{Artifact, Artifacts, Branch, Job, Jobs, RepositorySearch, Runs},
-    client::{Client, ClientError, EventFilter, Followed, Pages, RepositoryPath},
+    api::{Artifact, Artifacts, Branch, RepositorySearch},
+    client::{Client, ClientError, EventFilter, Followed, Pages},
 };
-use indicatif::ProgressBar;
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Existing, Page, answer::Tree, archive, checks, deliveries, facts, hooks, inside, tasks};
+use super::{Answer, Ask, Page, archive, artifacts, checks, deliveries, facts, hooks, tasks};
 use crate::{
-    blocking,
     exit::Failure,
-    transfer::{
-        fetch::{self, Wanted},
-        names,
-    },
     ui::repo::{Repo, Slimmer},
 };
 
 /// Longer lists are filtered by the daemon, not by a screen.
-const ROWS_MAX: usize = 100_000;
+pub(super) const ROWS_MAX: usize = 100_000;
 /// Who finds more than these types another letter.
 const FOUND_MAX: usize = 1_000;
-/// How often a download says how far it is.
-const TELL_EVERY: Duration = Duration::from_millis(200);
 
 /// Answers `ask`; `part` hears what comes before the end.
 pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) -> Result<Answer, Failure> {
@@ -90,21 +82,12 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
             checks::answer(client, ask).await.map_err(failed())?
         }
         Ask::Events { after } => follow(client, after, part).await.map_err(failed())?,
-        Ask::Runs(path) => Answer::Runs(Box::new(tree(client, &path).await.map_err(failed())?)),
-        Ask::DeleteArtifacts(path, ids) => delete_artifacts(client, &path, ids).await.map_err(failed())?,
-        Ask::SignedAddress(repo, id) => {
-            Answer::Signed(client.artifact_location(&repo, id).await.map_err(failed())?.target().to_owned())
-        }
-        Ask::ZipContent { repo, id, .. } => {
-            let artifact = client.artifact(&repo, id).await.map_err(failed())?;
-            let size = u64::try_from(artifact.size_in_bytes).unwrap_or_default();
-            let url = client.artifact_location(&repo, id).await.map_err(failed())?;
-            Answer::Content(inside::list(client, &url, size).await?)
-        }
-        Ask::Download { repo, id, existing, .. } => {
-            let artifact = client.artifact(&repo, id).await.map_err(failed())?;
-            download(client, &repo, &artifact, existing, part).await?
-        }
+        ask @ (Ask::Runs(_)
+        | Ask::EditArtifacts(_)
+        | Ask::DeleteArtifacts(_)
+        | Ask::SignedAddress(..)
+        | Ask::ZipContent { .. }
+        | Ask::Download { .. }) => artifacts::answer(client, ask, part).await?,
         Ask::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })
 }
@@ -161,74 +144,4 @@ async fn follow(client: &Client, after: Option<i64>, part: &impl Fn(Answer)) -> 
         }
     }
     Ok(Answer::Done)
-}
-
-/// Runs beyond these are old enough to be looked for by number.
-const RUNS_MAX: usize = 200;
-
-async fn tree(client: &Client, path: &RepositoryPath) -> Result<Tree, ClientError> {
-    let mut tree = Tree::default();
-    let mut runs = client.runs(path);
-    while let Some(mut items) = runs.next(|page: Runs| (page.total_count, page.workflow_runs), |run| run.id).await? {
-        tree.runs.append(&mut items);
-        if tree.runs.len() >= RUNS_MAX {
-            break;
-        }
-    }
-    let mut artifacts = client.artifacts(path, None, None);
-    let oldest = tree.runs.last().map_or(0, |run| run.id);
-    while let Some(mut items) = artifacts.next_artifacts().await? {
-        let beyond = items.iter().all(|artifact| artifact.workflow_run.id < oldest);
-        tree.artifacts.append(&mut items);
-        if beyond || tree.artifacts.len() >= ROWS_MAX {
-            break;
-        }
-    }
-    for run in &tree.runs {
-        let mut jobs = client.run_jobs(path, run.id);
-        while let Some(mut items) = jobs.next(|page: Jobs| (page.total_count, page.jobs), |job: &Job| job.id).await? {
-            tree.jobs.append(&mut items);
-        }
-    }
-    Ok(tree)
-}
-
-/// One after the other; one that fails does not stop the rest.
-async fn delete_artifacts(client: &Client, path: &RepositoryPath, ids: Vec<i64>) -> Result<Answer, ClientError> {
-    let mut each = Vec::with_capacity(ids.len());
-    for id in ids {
-        each.push(match client.delete_artifact(path, id).await {
-            Ok(()) => (id, None),
-            Err(error) if error.status().is_none() => return Err(error),
-            Err(error) => (id, Some(error.to_string())),
-        });
-    }
-    Ok(Answer::Each(each))
-}
-
-async fn download(
-    client: &Client,
-    repo: &RepositoryPath,
-    artifact: &Artifact,
-    existing: Existing,
-    part: &impl Fn(Answer),
-) -> Result<Answer, Failure> {
-    let directory = super::download_directory();
-    let wanted = Wanted {
-        size: u64::try_from(artifact.size_in_bytes).unwrap_or_default(),
-        digest: artifact.digest.clone(),
-        part: directory.join(names::part_name(&artifact.name, artifact.id, &artifact.digest)),
-    };
-    let bar = ProgressBar::hidden();
-    let fetching = fetch::fetch(client, &wanted, async || client.artifact_location(repo, artifact.id).await, &bar);
-    tokio::pin!(fetching);
-    let mut ticks = tokio::time::interval(TELL_EVERY);
-    let fetched = loop {
-        tokio::select! {
-            fetched = &mut fetching => break fetched?,
-            _ = ticks.tick() => part(Answer::Progress { have: bar.position(), size: Some(wanted.size) }),
-        }
-    };
-    let path = directory.join(names::saved_name(&artifact.name, fetched.is_zip));
-    blocking::run(move || archive::finish(fetched.part, &path, existing)).await.map(Answer::Saved)
 }

@@ -6,6 +6,7 @@
 
 mod answer;
 mod archive;
+mod artifacts;
 mod ask;
 mod checks;
 mod deliveries;
@@ -33,7 +34,7 @@ use tokio::sync::mpsc;
 
 use self::lane::Lane;
 pub(crate) use self::{
-    answer::{Answer, Page, Tree},
+    answer::{Answer, Page},
     ask::{Ask, Existing, NewHook},
     deliveries::ROWS_MAX as DELIVERIES_MAX,
     facts::Facts,

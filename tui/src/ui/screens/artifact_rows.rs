@@ -1,151 +1,106 @@
-//! Runs, jobs and artifacts as rows of one tree.
-//!
-//! The tree is flattened: what is folded is not there. An artifact does not say which job made it,
-//! so that jobs and artifacts stand side by side below their run.
+//! Runs, jobs and artifacts as rows: what each says of itself, to people and to filters.
 
-use std::{borrow::Cow, cmp::Ordering, collections::HashSet};
+use std::borrow::Cow;
 
-use farrier_common::api::{Artifact, Job, Run};
-
+use super::artifact_tree::{Node, NodeId};
 use crate::{
     output::human_bytes,
     ui::{
         list::{Column, Haystack, Row, Shown},
-        net::Tree,
+        runs::{Artifact, Outcome, Run, State},
         view::Role,
         words,
     },
 };
 
-/// A row of the tree.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Node {
-    Run { run: Run, artifacts: usize, bytes: i64, folded: bool },
-    Job(Job),
-    Artifact(Artifact),
-}
-
-/// What a row is, whatever it says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum NodeId {
-    Run(i64),
-    Job(i64),
-    Artifact(i64),
-}
-
-/// Soon enough to be worth a sign.
-const EXPIRES_SOON_SECS: i64 = 3_600;
-
-/// How the artifacts of one run are sorted; runs keep their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// As they were made, the newest first.
-    Made,
-    /// The largest first.
-    Size,
-    /// What expires first, first.
-    Expiry,
-    Name,
-}
-
-impl Order {
-    /// With their places in the menu.
-    pub(super) const ALL: [(usize, &'static str); 4] = [(0, "CREATED"), (1, "SIZE"), (2, "EXPIRY"), (3, "NAME")];
-
-    pub(super) fn of(place: usize) -> Self {
-        [Self::Made, Self::Size, Self::Expiry, Self::Name].get(place).copied().unwrap_or(Self::Made)
-    }
-
-    fn compare(self, a: &Artifact, b: &Artifact) -> Ordering {
-        match self {
-            Self::Made => b.id.cmp(&a.id),
-            Self::Size => b.size_in_bytes.cmp(&a.size_in_bytes),
-            Self::Expiry => a.expires_at.cmp(&b.expires_at),
-            Self::Name => a.name.cmp(&b.name),
-        }
+pub(super) fn outcome(outcome: Outcome) -> Shown {
+    match outcome {
+        Outcome::Running => Shown::of(Role::Warn, "running"),
+        Outcome::Success => Shown::of(Role::Ok, "success"),
+        Outcome::Failure => Shown::of(Role::Error, "FAILURE"),
+        Outcome::Cancelled => Shown::of(Role::Muted, "cancelled"),
+        Outcome::Skipped => Shown::of(Role::Muted, "skipped"),
     }
 }
 
-/// The rows of a tree in which the runs in `folded` show only themselves.
-pub(super) fn flatten(tree: &Tree, folded: &HashSet<i64>, (order, reversed): (Order, bool)) -> Vec<Node> {
-    let mut rows = Vec::new();
-    for run in &tree.runs {
-        let artifacts = || tree.artifacts.iter().filter(|artifact| artifact.workflow_run.id == run.id);
-        rows.push(Node::Run {
-            run: run.clone(),
-            artifacts: artifacts().count(),
-            bytes: artifacts().map(|artifact| artifact.size_in_bytes).sum(),
-            folded: folded.contains(&run.id),
-        });
-        if !folded.contains(&run.id) {
-            rows.extend(tree.jobs.iter().filter(|job| job.run_id == run.id).cloned().map(Node::Job));
-            let mut sorted: Vec<&Artifact> = artifacts().collect();
-            sorted.sort_by(|a, b| if reversed { order.compare(b, a) } else { order.compare(a, b) });
-            rows.extend(sorted.into_iter().cloned().map(Node::Artifact));
-        }
-    }
-    rows
-}
-
-fn outcome(status: &str, conclusion: &str) -> Shown {
-    match (status, conclusion) {
-        ("completed", "success") => Shown::of(Role::Ok, "success"),
-        ("completed", "failure") => Shown::of(Role::Error, "FAILURE"),
-        ("completed", other) => Shown::of(Role::Muted, other),
-        _ => Shown::of(Role::Warn, "running"),
+pub(super) fn state(artifact: &Artifact) -> Shown {
+    match artifact.state {
+        State::Uploading => Shown::of(Role::Warn, "uploading"),
+        State::Ready => Shown::of(Role::Ok, "ready"),
+        State::Expired => Shown::of(Role::Muted, "expired"),
     }
 }
 
-fn short(sha: &str) -> String {
-    sha.chars().take(7).collect()
+fn fold_sign(folded: bool) -> &'static str {
+    if folded { "▸" } else { "▾" }
+}
+
+/// The branch and the beginning of the commit, as far as there are any.
+pub(super) fn commit(run: &Run) -> String {
+    let sha: String = run.sha.chars().take(7).collect();
+    [&*run.branch, &sha].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn joined(parts: &[&str]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("  ")
 }
 
 impl Node {
     fn title(&self) -> String {
         match self {
-            Self::Run { run, folded, artifacts, .. } => {
-                let sign = if *folded { "▸" } else { "▾" };
-                let count = if *folded { format!("  ({artifacts})") } else { String::new() };
-                let about = [run.display_title.as_str(), run.head_branch.as_str(), &short(&run.head_sha)]
-                    .into_iter()
-                    .filter(|part| !part.is_empty())
-                    .collect::<Vec<_>>()
-                    .join(" ");
-                format!("{sign} run {}  {about}{count}", run.id)
+            Self::Run { run, folded, sum, named } => {
+                let count = if *folded { format!(" ({})", sum.artifacts) } else { String::new() };
+                let head = format!("{} run {}{count}", fold_sign(*folded), run.id);
+                // Among those of all repositories the name of its own says more than that of the workflow.
+                let whose = if *named { &run.repo } else { &*run.title };
+                joined(&[&head, whose, &if *folded { String::new() } else { commit(run) }])
             }
-            Self::Job(job) => format!("job {}", job.name),
-            Self::Artifact(artifact) => artifact.name.clone(),
+            Self::Job { folded, sum, .. } => {
+                let name = self.job().map_or("", |job| &job.name);
+                let count = if *folded { format!("({})", sum.artifacts) } else { String::new() };
+                joined(&[&format!("{} job {name}", fold_sign(*folded)), &count])
+            }
+            Self::Artifact { artifact, run, lone: true, .. } => {
+                joined(&[artifact.name(), &format!("run {}", run.id), &run.repo])
+            }
+            Self::Artifact { artifact, .. } => artifact.name().to_string(),
         }
     }
 
-    fn state(&self) -> Shown {
+    fn shown_state(&self) -> Shown {
         match self {
-            Self::Run { run, .. } => outcome(&run.status, &run.conclusion),
-            Self::Job(job) => outcome(&job.status, &job.conclusion),
-            Self::Artifact(artifact) if artifact.expired => Shown::of(Role::Muted, "expired"),
-            Self::Artifact(_) => Shown::of(Role::Ok, "ready"),
+            Self::Run { run, .. } => outcome(run.outcome),
+            Self::Job { .. } => outcome(self.job().map(|job| job.outcome).unwrap_or_default()),
+            Self::Artifact { artifact, .. } => state(artifact),
         }
     }
 
-    fn created(&self) -> &str {
+    fn created(&self) -> i64 {
         match self {
-            Self::Run { run, .. } => &run.started_at,
-            Self::Job(job) => &job.started_at,
-            Self::Artifact(artifact) => &artifact.created_at,
+            Self::Run { run, .. } => run.began,
+            Self::Job { .. } => self.job().map_or(0, |job| job.began),
+            Self::Artifact { artifact, .. } => artifact.created,
+        }
+    }
+
+    fn size(&self) -> i64 {
+        match self {
+            Self::Run { sum, .. } | Self::Job { sum, .. } => sum.bytes,
+            Self::Artifact { artifact, .. } => artifact.size,
         }
     }
 }
 
-static COLUMNS: [Column<Node>; 5] = [
+static COLUMNS: [Column<Node>; 6] = [
     Column {
         title: "RUN / JOB / ARTIFACT",
-        width: 20,
+        width: 26,
         right: false,
         rank: 0,
         cell: |n, _| match n {
             Node::Run { .. } => Shown::of(Role::Title, n.title()),
-            Node::Job(_) => Shown::of(Role::Muted, n.title()),
-            Node::Artifact(_) => Shown::plain(n.title()),
+            Node::Job { .. } => Shown::of(Role::Muted, n.title()),
+            Node::Artifact { .. } => Shown::plain(n.title()),
         },
         order: None,
     },
@@ -155,28 +110,49 @@ static COLUMNS: [Column<Node>; 5] = [
         right: true,
         rank: 1,
         cell: |n, _| match n {
-            Node::Run { bytes, .. } => Shown::of(Role::Muted, human_bytes(*bytes)),
-            Node::Job(_) => Shown::plain(""),
-            Node::Artifact(artifact) => Shown::plain(human_bytes(artifact.size_in_bytes)),
+            Node::Artifact { artifact, .. } if artifact.is_uploading() => Shown::of(Role::Muted, "-"),
+            Node::Artifact { artifact, .. } => Shown::plain(human_bytes(artifact.size)),
+            Node::Run { folded: true, .. } | Node::Job { folded: true, .. } => {
+                Shown::of(Role::Muted, human_bytes(n.size()))
+            }
+            Node::Run { .. } | Node::Job { .. } => Shown::plain(""),
         },
         order: None,
     },
     Column {
-        title: "AGE",
-        width: 4,
+        title: "VER",
+        width: 3,
         right: true,
-        rank: 3,
-        cell: |n, clock| Shown::plain(clock.age(n.created())),
+        rank: 5,
+        cell: |n, _| match n {
+            Node::Artifact { artifact, .. } if artifact.version > 0 => Shown::plain(format!("v{}", artifact.version)),
+            _ => Shown::plain(""),
+        },
         order: None,
     },
-    Column { title: "STATE", width: 9, right: false, rank: 2, cell: |n, _| n.state(), order: None },
+    Column {
+        title: "CREATED",
+        width: 7,
+        right: true,
+        rank: 4,
+        cell: |n, clock| match n {
+            Node::Job { .. } => Shown::plain(""),
+            _ => Shown::plain(clock.day(n.created())),
+        },
+        order: None,
+    },
+    Column { title: "STATE", width: 9, right: false, rank: 3, cell: |n, _| n.shown_state(), order: None },
     Column {
         title: "EXPIRES IN",
         width: 10,
         right: true,
-        rank: 4,
+        rank: 2,
         cell: |n, clock| match n {
-            Node::Artifact(artifact) if !artifact.expired => Shown::plain(clock.until(&artifact.expires_at)),
+            Node::Artifact { artifact, soon, .. } if artifact.is_ready() => {
+                let left = clock.until(artifact.expires);
+                if *soon { Shown::of(Role::Warn, left) } else { Shown::plain(left) }
+            }
+            Node::Artifact { .. } => Shown::of(Role::Muted, "-"),
             _ => Shown::plain(""),
         },
         order: None,
@@ -185,25 +161,33 @@ static COLUMNS: [Column<Node>; 5] = [
 
 impl Haystack for Node {
     fn text(&self) -> Cow<'_, str> {
-        self.title().into()
+        match self {
+            // Whoever looks for a repository wants what is in it.
+            Self::Artifact { artifact, .. } => artifact.text().into(),
+            Self::Job { run, .. } => format!("{} {}", self.job().map_or("", |job| &job.name), run.repo).into(),
+            Self::Run { run, .. } => joined(&[&format!("run {}", run.id), &run.repo, &run.title, &commit(run)]).into(),
+        }
     }
 
     fn column(&self, name: &str) -> Option<String> {
         match name {
-            "state" => Some(self.state().text),
-            "run" => match self {
-                Self::Run { run, .. } => Some(run.id.to_string()),
-                Self::Job(job) => Some(job.run_id.to_string()),
-                Self::Artifact(artifact) => Some(artifact.workflow_run.id.to_string()),
-            },
+            "name" => self.artifact().map(|artifact| artifact.name().to_string()),
+            "state" => Some(self.shown_state().text),
+            "run" => Some(self.run().id.to_string()),
+            "job" => self.job().map(|job| job.name.to_string()),
+            "repo" => Some(self.run().repo.to_string()),
             _ => None,
         }
     }
 
     fn number(&self, name: &str) -> Option<i64> {
+        let since = |then| words::seconds_from(then, crate::clock::now());
         match (name, self) {
-            ("size", Self::Artifact(artifact)) => Some(artifact.size_in_bytes),
-            ("age", node) => words::seconds_since(node.created(), crate::clock::now()),
+            ("size", Self::Artifact { artifact, .. }) => Some(artifact.size),
+            ("expires", Self::Artifact { artifact, .. }) if artifact.is_ready() => {
+                since(artifact.expires).map(|since| -since)
+            }
+            ("age", node) => since(node.created()),
             _ => None,
         }
     }
@@ -215,8 +199,8 @@ impl Row for Node {
     fn id(&self) -> NodeId {
         match self {
             Self::Run { run, .. } => NodeId::Run(run.id),
-            Self::Job(job) => NodeId::Job(job.id),
-            Self::Artifact(artifact) => NodeId::Artifact(artifact.id),
+            Self::Job { .. } => NodeId::Job(self.job().map_or(0, |job| job.id)),
+            Self::Artifact { artifact, .. } => NodeId::Artifact(artifact.id),
         }
     }
 
@@ -225,33 +209,32 @@ impl Row for Node {
     }
 
     fn ages() -> &'static [&'static str] {
-        &["AGE", "EXPIRES IN"]
+        &["CREATED", "EXPIRES IN"]
     }
 
     fn filters() -> &'static [&'static str] {
-        &["state", "run", "size", "age"]
+        &["name", "state", "run", "job", "repo", "size", "age", "expires"]
     }
 
     fn is_problem(&self) -> bool {
         match self {
-            Self::Run { run, .. } => run.conclusion == "failure",
-            Self::Job(job) => job.conclusion == "failure",
-            Self::Artifact(artifact) => {
-                !artifact.expired
-                    && words::seconds_since(&artifact.expires_at, crate::clock::now())
-                        .is_some_and(|since| since > -EXPIRES_SOON_SECS)
+            Self::Run { run, sum, folded, .. } => run.outcome == Outcome::Failure || *folded && sum.soon,
+            Self::Job { sum, folded, .. } => {
+                self.job().is_some_and(|job| job.outcome == Outcome::Failure) || *folded && sum.soon
             }
+            Self::Artifact { soon, .. } => *soon,
         }
     }
 
     fn weight(&self) -> i64 {
-        match self {
-            Self::Artifact(artifact) => artifact.size_in_bytes,
-            Self::Run { .. } | Self::Job(_) => 0,
-        }
+        self.artifact().map_or(0, |artifact| artifact.size)
     }
 
     fn indent(&self) -> u16 {
-        if matches!(self, Self::Run { .. }) { 0 } else { 4 }
+        match self {
+            Self::Run { .. } | Self::Artifact { lone: true, .. } => 0,
+            Self::Job { .. } => 2,
+            Self::Artifact { .. } => 4,
+        }
     }
 }

@@ -1,201 +1,146 @@
-//! Artifacts of one repository's runs: a tree, downloads, deletions.
-//!
-//! Which repository is chosen first, from a list: the daemon lists artifacts below a repository only.
+//! Runs of all repositories, or of one, with their jobs and artifacts: a tree that folds.
 
-use std::{collections::HashSet, time::Duration};
+use std::time::Duration;
 
-use farrier_common::{api::Artifact, client::RepositoryPath};
+use farrier_common::client::RepositoryPath;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    Screen, ScreenId, artifact_pane,
-    artifact_rows::{Node, NodeId, Order, flatten},
-    repositories::path,
-    sortable,
+    Screen, ScreenId,
+    artifact_facts::Facts,
+    artifact_pane,
+    artifact_tree::{Node, NodeId, Order, Shape},
 };
-use crate::{
-    output::human_bytes,
-    ui::{
-        key::Key,
-        keymap::{Action, Scope},
-        layer::{
-            Confirm, Layer, Menu, Reader,
-            menu::{Item, Pick},
-        },
-        list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
-        net::{Answer, Ask, Existing, Page, Problem, Tree},
-        repo::Repo,
-        view::{Role, rule, text},
-        world::{Cmd, Env, World},
-    },
+use crate::ui::{
+    keymap::{Action, Scope},
+    layer::{Layer, Reader},
+    list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
+    net::{Answer, Ask, Page, Problem},
+    runs::{Part, Tree},
+    view::{Role, rule, text},
+    world::{Env, World},
 };
 
 const PACE: Duration = Duration::from_secs(5);
+/// A long list is many requests: so many rows more make the pace slower once more.
+const ROWS_A_PACE: usize = 500;
+/// While rows come for the first time they are arranged so often.
+const ARRANGE_EVERY: Duration = Duration::from_millis(250);
+/// Runs that are unfolded at first: there may be thousands.
+const OPEN_AT_FIRST: usize = 3;
 
 #[derive(Debug)]
 pub(crate) struct Artifacts {
-    places: Feed<Repo>,
+    /// Only of this repository.
     of: Option<RepositoryPath>,
-    tree: Feed<Node>,
-    all: Tree,
-    folded: HashSet<i64>,
-    /// The artifact that the cursor goes to; its run is not folded then.
-    wanted: Option<i64>,
-    /// How the artifacts of a run are sorted, and whether that is reversed.
-    order: (Order, bool),
+    pub(super) rows: Feed<Node>,
+    pub(super) tree: Tree,
+    /// What comes while the tree is there.
+    coming: Tree,
+    pub(super) shape: Shape,
+    facts: Facts,
+    /// Where the cursor is to go once that is there.
+    pub(super) wanted: Option<NodeId>,
+    arranged: Duration,
 }
 
 impl Default for Artifacts {
     fn default() -> Self {
         Self {
-            places: Feed::new(List::sorted(0)),
             of: None,
-            tree: Feed::new(List::default()),
-            all: Tree::default(),
-            folded: HashSet::new(),
+            rows: Feed::new(List::default()),
+            tree: Tree::default(),
+            coming: Tree::default(),
+            shape: Shape { named: true, ..Shape::default() },
+            facts: Facts::default(),
             wanted: None,
-            order: (Order::Made, false),
+            arranged: Duration::ZERO,
         }
     }
 }
 
 impl Artifacts {
-    /// Shows the artifacts of a repository.
-    pub(crate) fn choose(&mut self, of: RepositoryPath, env: &mut Env) {
-        if self.of.as_ref() != Some(&of) {
-            self.tree.stop(env);
-            self.tree.empty();
-            self.all = Tree::default();
-            self.folded.clear();
-            self.of = Some(of);
+    /// Shows the runs of a repository, or of all.
+    pub(crate) fn choose(&mut self, of: Option<RepositoryPath>, env: &mut Env) {
+        if self.of != of {
+            self.rows.stop(env);
+            self.rows.empty();
+            (self.tree, self.facts) = (Tree::default(), Facts::default());
+            self.shape.named = of.is_none();
+            self.shape.open.clear();
+            self.of = of;
         }
         self.refresh(env);
     }
 
-    /// Puts the cursor on an artifact, now or when it comes.
-    pub(crate) fn show(&mut self, id: i64) {
-        self.wanted = Some(id);
-        self.tree.list.select(NodeId::Artifact(id));
+    /// Whether rows are left out, so that nothing may be folded away.
+    fn is_narrowed(&self) -> bool {
+        !self.rows.list.filter().text().is_empty() || self.rows.list.only_problems
     }
 
-    /// The marked artifacts, or the one under the cursor.
-    fn targets(&self) -> Vec<&Artifact> {
-        let rows = self.tree.list.targets().into_iter();
-        rows.filter_map(|node| match node {
-            Node::Artifact(artifact) => Some(artifact),
-            Node::Run { .. } | Node::Job(_) => None,
-        })
-        .collect()
+    pub(super) fn arrange(&mut self) {
+        self.shape.flat = self.is_narrowed();
+        self.rows.list.replace(self.shape.flatten(&self.tree));
     }
 
-    fn arrange(&mut self) {
-        self.tree.list.replace(flatten(&self.all, &self.folded, self.order));
-    }
-
-    fn fold(&mut self) {
-        let run = match self.tree.list.current() {
-            Some(Node::Run { run, .. }) => run.id,
-            Some(Node::Job(job)) => job.run_id,
-            Some(Node::Artifact(artifact)) => artifact.workflow_run.id,
-            None => return,
-        };
-        if !self.folded.remove(&run) {
-            self.folded.insert(run);
+    fn back(&mut self, env: &mut Env) -> bool {
+        if self.rows.list.clear_one() {
+            self.arrange();
+            return true;
         }
+        let narrowed = self.of.is_some();
+        if narrowed {
+            self.choose(None, env);
+        }
+        narrowed
+    }
+
+    /// Shows the tree as it is now.
+    pub(super) fn settle(&mut self) {
+        self.facts = Facts::of(&self.tree, self.facts.cut);
         self.arrange();
-        self.tree.list.select(NodeId::Run(run));
     }
 
-    fn download(&mut self, env: &mut Env) {
-        let Some(repo) = self.of.clone() else { return };
-        let targets: Vec<(i64, String)> =
-            self.targets().into_iter().map(|artifact| (artifact.id, artifact.name.clone())).collect();
-        for (id, name) in targets {
-            env.ask(Ask::Download { repo: repo.clone(), id, name, existing: Existing::Keep });
-        }
-        self.tree.list.unmark();
-    }
-
-    fn delete(&self, env: &mut Env) {
-        let Some(repo) = self.of.clone() else { return };
-        let targets = self.targets();
-        let ids: Vec<i64> = targets.iter().map(|artifact| artifact.id).collect();
-        let mut lines: Vec<String> = targets
-            .iter()
-            .take(6)
-            .map(|artifact| {
-                format!(
-                    "{}   {}   run {}",
-                    artifact.name,
-                    human_bytes(artifact.size_in_bytes),
-                    artifact.workflow_run.id
-                )
-            })
-            .collect();
-        if targets.len() > 6 {
-            lines.push(format!("and {} more", targets.len() - 6));
-        }
-        lines.push("This cannot be undone.".to_owned());
-        let ask = Ask::DeleteArtifacts(repo, ids);
-        let question = match targets.len() {
-            n if n <= env.world.bulk_over.max(1) => {
-                let title = if n == 1 { "Delete 1 artifact".to_owned() } else { format!("Delete {n} artifacts") };
-                Confirm::simple(title, lines, "Delete", ask, env.world)
+    fn take(&mut self, part: Part, env: &mut Env) {
+        let (last, cut) = (part.last, part.cut);
+        self.shape.now = env.world.clock.now.as_second();
+        if self.rows.has_all() {
+            self.coming.add(part, &self.tree);
+            if !last {
+                return;
             }
-            n => Confirm::typed(format!("Delete {n} artifacts"), lines, "Delete", n.to_string(), ask, env.world),
-        };
-        env.open(Layer::Confirm(question));
-    }
-
-    fn copy(&self, env: &mut Env) {
-        let targets = self.targets();
-        let each = |text: fn(&Artifact) -> String| targets.iter().map(|one| text(one)).collect::<Vec<_>>().join("\n");
-        let texts = vec![
-            ('i', "id", each(|one| one.id.to_string())),
-            ('n', "name", each(|one| one.name.clone())),
-            ('h', "sha256", each(|one| one.digest.trim_start_matches("sha256:").to_owned())),
-            ('a', "address", each(|one| one.archive_download_url.clone())),
-        ];
-        let mut menu = Menu::copies("Copy", texts);
-        if let (Some(repo), [one]) = (self.of.clone(), targets.as_slice()) {
-            menu.add(Item {
-                key: Some(Key::Char('u')),
-                title: "signed address that needs no credentials".to_owned(),
-                off: one.expired.then(|| "it has no bytes any more".to_owned()),
-                pick: Pick::Do(Cmd::Ask(Ask::SignedAddress(repo, one.id))),
-            });
+            self.tree = std::mem::take(&mut self.coming);
+        } else {
+            self.tree.add(part, &Tree::default());
+            if self.shape.open.is_empty() {
+                self.shape.open = self.tree.entries().take(OPEN_AT_FIRST).map(|entry| entry.run.id).collect();
+            }
+            if !last && env.world.now.saturating_sub(self.arranged) < ARRANGE_EVERY {
+                return;
+            }
         }
-        env.open(Layer::Menu(menu));
-    }
-
-    /// Asks what is inside of the artifact under the cursor.
-    fn look_inside(&self, env: &mut Env) {
-        if let (Some(repo), Some(Node::Artifact(artifact))) = (self.of.clone(), self.tree.list.current()) {
-            env.ask(Ask::ZipContent { repo, id: artifact.id, name: artifact.name.clone() });
+        self.arranged = env.world.now;
+        self.facts = Facts::of(&self.tree, cut);
+        if last {
+            self.complete(env);
+        } else {
+            self.arrange();
+            self.seek();
         }
     }
 
-    fn deleted(&mut self, each: &[(i64, Option<String>)], env: &mut Env) {
-        let failed: Vec<&(i64, Option<String>)> = each.iter().filter(|(_, error)| error.is_some()).collect();
-        self.tree.list.mark_only(failed.iter().map(|(id, _)| NodeId::Artifact(*id)));
-        match failed.first() {
-            None => env.tell(format!("{} deleted", each.len())),
-            Some((_, error)) => env.warn(format!(
-                "{} deleted, {} failed and stay marked: {}",
-                each.len() - failed.len(),
-                failed.len(),
-                error.as_deref().unwrap_or_default()
-            )),
+    fn complete(&mut self, env: &mut Env) {
+        self.shape.flat = self.is_narrowed();
+        let page = Page { total: None, items: self.shape.flatten(&self.tree), last: true };
+        if let Some(Node::Artifact { artifact: gone, .. }) = self.rows.take(page, env.world) {
+            env.tell(format!("{} was removed", gone.name()));
         }
-        self.tree.stop(env);
-        self.refresh(env);
-    }
-
-    fn fail(&mut self, ask: &Ask, problem: &Problem) {
-        if self.places.awaits(ask) {
-            self.places.fail(problem.clone());
-        } else if self.tree.awaits(ask) {
-            self.tree.fail(problem.clone());
+        if !self.seek() {
+            match self.wanted.take() {
+                Some(NodeId::Artifact(id)) => env.tell(format!("there is no artifact {id} here")),
+                Some(NodeId::Run(id) | NodeId::Job(id)) => env.tell(format!("there is no run {id} here")),
+                None => {}
+            }
         }
     }
 }
@@ -206,8 +151,7 @@ impl Screen for Artifacts {
     }
 
     fn scopes(&self, _: &World) -> Vec<Scope> {
-        let own = if self.of.is_some() { Scope::Artifacts } else { Scope::ArtifactPlaces };
-        vec![own, Scope::List, Scope::Moves, Scope::Everywhere]
+        vec![Scope::Artifacts, Scope::List, Scope::Moves, Scope::Everywhere]
     }
 
     fn entered(&mut self, env: &mut Env) {
@@ -215,197 +159,153 @@ impl Screen for Artifacts {
     }
 
     fn refresh(&mut self, env: &mut Env) {
-        match self.of.clone() {
-            Some(of) => self.tree.ask(Ask::Runs(of), env),
-            None => self.places.ask(Ask::Repositories, env),
+        if !self.rows.is_waiting() {
+            self.coming = Tree::default();
+            if !self.rows.has_all() {
+                self.tree = Tree::default();
+            }
         }
+        self.rows.ask(Ask::Runs(self.of.clone()), env);
     }
 
     fn pace(&self) -> Option<Duration> {
-        Some(PACE)
+        let slower = u32::try_from((self.facts.runs + self.facts.artifacts) / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
+        Some(PACE.saturating_mul(slower + 1))
     }
 
     fn is_loading(&self) -> bool {
-        if self.of.is_some() {
-            !self.tree.has_all() && self.tree.is_waiting()
-        } else {
-            self.places.is_waiting() && !self.places.has_all()
-        }
+        !self.rows.has_all() && self.rows.is_waiting()
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
-        match (action, self.of.is_some()) {
-            (Action::Open, false) => {
-                if let Some(path) = self.places.list.current().and_then(path) {
-                    self.choose(path, env);
-                }
-            }
-            (Action::Open, true) => self.fold(),
-            (Action::Download, true) => self.download(env),
-            (Action::Delete, true) => self.delete(env),
-            (Action::Copy, true) => self.copy(env),
-            (Action::Inside, true) => self.look_inside(env),
-            (Action::Reverse, true) => {
-                self.order.1 = !self.order.1;
+        match action {
+            Action::Open => self.open(env),
+            Action::Unfold => self.unfold(),
+            Action::Fold => return self.fold() || self.back(env),
+            Action::Download => self.download(env),
+            Action::Delete => self.delete(env),
+            Action::Edit => self.keep(env),
+            Action::Copy => self.copy(env),
+            Action::Inside => self.look_inside(env),
+            Action::Reverse => {
+                self.shape.reversed = !self.shape.reversed;
                 self.arrange();
             }
-            (Action::Back, true) => {
-                if !self.tree.list.clear_one() {
-                    self.tree.stop(env);
-                    self.of = None;
-                    self.refresh(env);
-                }
+            Action::Problems => {
+                self.rows.list.act(action);
+                self.arrange();
             }
-            (Action::Back, false) => return self.places.list.clear_one(),
-            (action, true) => return self.tree.list.act(action),
-            (action, false) => return self.places.list.act(action),
+            Action::Back => return self.back(env),
+            action => return self.rows.list.act(action),
         }
         true
     }
 
     fn off(&self, action: Action) -> Option<String> {
-        match action {
-            Action::Download | Action::Delete | Action::Copy if self.of.is_none() => {
-                Some("choose a repository first".to_owned())
-            }
-            Action::Download | Action::Delete | Action::Copy if self.targets().is_empty() => {
-                Some("no artifact here".to_owned())
-            }
-            Action::Download if self.targets().iter().any(|artifact| artifact.expired) => {
-                Some("an expired artifact has no bytes".to_owned())
-            }
-            Action::Inside if !matches!(self.tree.list.current(), Some(Node::Artifact(one)) if !one.expired) => {
-                Some("no artifact with bytes here".to_owned())
-            }
-            _ => None,
+        let on_artifacts = matches!(action, Action::Download | Action::Delete | Action::Copy | Action::Edit);
+        let needs_bytes = matches!(action, Action::Download | Action::Edit);
+        if on_artifacts && self.targets().is_empty() {
+            return Some("no artifact here".to_owned());
         }
+        if needs_bytes && self.targets().iter().any(|(artifact, _)| !artifact.is_ready()) {
+            return Some("an artifact that is being uploaded or has expired has no bytes".to_owned());
+        }
+        if action == Action::Delete && self.targets().iter().any(|(artifact, _)| artifact.is_uploading()) {
+            return Some("an artifact that is being uploaded is not there yet".to_owned());
+        }
+        let here = self.rows.list.current().and_then(Node::artifact);
+        (action == Action::Inside && !here.is_some_and(|artifact| artifact.is_ready()))
+            .then(|| "no artifact with bytes here".to_owned())
     }
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
         match (ask, result) {
-            (Ask::SignedAddress(..), Ok(Answer::Signed(target))) => {
-                let root = env.world.status.as_ref().map_or("", |status| status.root_url.trim_end_matches('/'));
-                let address = format!("{root}{target}");
-                let text = format!("Whoever has it can read the artifact, for a while.\n\n{address}");
-                env.want(Cmd::Copy(address, "signed address".to_owned()));
-                env.open(Layer::Reader(Reader::new("Copied: signed address", text)));
-            }
+            (Ask::SignedAddress(..), Ok(Answer::Signed(target))) => Self::signed(target, env),
             (Ask::ZipContent { name, .. }, Ok(Answer::Content(lines))) => {
                 let text = if lines.is_empty() { "there is nothing in it".to_owned() } else { lines.join("\n") };
                 env.open(Layer::Reader(Reader::new(format!("Inside of {name}"), text)));
             }
-            (Ask::DeleteArtifacts(..), Ok(Answer::Each(each))) => self.deleted(each, env),
-            (Ask::Repositories, Ok(Answer::Repositories(page))) if self.places.awaits(ask) => {
-                self.places.take(page.clone(), env.world);
-            }
-            (Ask::Runs(_), Ok(Answer::Runs(tree))) if self.tree.awaits(ask) => {
-                if !self.tree.has_all() {
-                    // Old runs are folded: there may be hundreds.
-                    self.folded = tree.runs.iter().skip(3).map(|run| run.id).collect();
-                }
-                self.all = (**tree).clone();
-                let wanted = self.wanted.take();
-                if let Some(found) = self.all.artifacts.iter().find(|one| Some(one.id) == wanted) {
-                    self.folded.remove(&found.workflow_run.id);
-                }
-                let items = flatten(&self.all, &self.folded, self.order);
-                let page = Page { total: None, items, last: true };
-                if let Some(Node::Artifact(gone)) = self.tree.take(page, env.world) {
-                    env.tell(format!("{} was removed", gone.name));
-                }
-            }
-            (ask, Err(problem)) => self.fail(ask, problem),
+            (Ask::DeleteArtifacts(_), Ok(Answer::Each(each))) => self.deleted(each, env),
+            (Ask::EditArtifacts(_), Ok(Answer::Expiring(each))) => self.kept(each, env),
+            (Ask::Runs(_), Ok(Answer::Runs(part))) if self.rows.awaits(ask) => self.take((**part).clone(), env),
+            (ask, Err(problem)) if self.rows.awaits(ask) => self.rows.fail(problem.clone()),
             _ => {}
         }
     }
 
     fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), String> {
-        match self.of {
-            Some(_) => self.tree.list.set_filter(Filter::parse(text, Node::filters())?),
-            None => self.places.list.set_filter(Filter::parse(text, Repo::filters())?),
+        self.rows.list.set_filter(Filter::parse(text, Node::filters())?);
+        if self.is_narrowed() != self.shape.flat {
+            self.arrange();
         }
         Ok(())
     }
 
     fn filter_text(&self) -> String {
-        let filter = if self.of.is_some() { self.tree.list.filter() } else { self.places.list.filter() };
-        filter.text().to_owned()
+        self.rows.list.filter().text().to_owned()
     }
 
     fn sortable(&self) -> Vec<(usize, &'static str)> {
-        if self.of.is_some() { Order::ALL.to_vec() } else { sortable::<Repo>() }
+        Order::ALL.to_vec()
     }
 
     fn sort(&mut self, column: usize) {
-        if self.of.is_some() {
-            self.order = (Order::of(column), false);
-            self.arrange();
-        } else {
-            self.places.list.set_sort(column);
-        }
+        (self.shape.order, self.shape.reversed) = (Order::of(column), false);
+        self.arrange();
     }
 
     fn click(&mut self, x: u16, y: u16, _: &mut Env) {
-        match self.of {
-            Some(_) => self.tree.list.click(x, y),
-            None => self.places.list.click(x, y),
-        };
+        self.rows.list.click(x, y);
     }
 
     fn problem(&self) -> Option<&Problem> {
-        let load = if self.of.is_some() { &self.tree.load } else { &self.places.load };
-        match load {
-            Load::Failed(problem) => Some(problem),
-            _ => None,
-        }
+        if let Load::Failed(problem) = &self.rows.load { Some(problem) } else { None }
     }
 
     fn lost(&self, ask: &Ask) -> Option<String> {
-        let Ask::DeleteArtifacts(_, ids) = ask else { return None };
-        let is_there = |id: &i64| self.all.artifacts.iter().any(|artifact| artifact.id == *id);
-        ids.iter().find(|id| self.tree.has_all() && !is_there(id)).map(|id| format!("artifact {id}"))
+        let Ask::DeleteArtifacts(ids) = ask else { return None };
+        let gone = ids.iter().find(|id| self.rows.has_all() && self.tree.find(**id).is_none());
+        gone.map(|id| format!("artifact {id}"))
     }
 
     fn aside(&self, world: &World) -> Option<String> {
-        if self.of.is_some() { self.tree.list.news(world) } else { self.places.list.news(world) }
+        self.rows.list.news(world).or_else(|| self.facts.soon(world))
     }
 
-    fn standing(&self, _: &World) -> String {
-        match &self.of {
-            Some(of) => format!("{of}  {}", self.tree.list.standing(None)),
-            None => format!("choose a repository  {}", self.places.list.standing(self.places.total)),
-        }
+    fn standing(&self, world: &World) -> String {
+        let of = self.of.as_ref().map_or_else(String::new, |of| format!("{of}  "));
+        let sort = match self.shape.order {
+            Order::Made => String::new(),
+            order => format!("  sort {}", order.name()),
+        };
+        format!("{of}{}{sort}  {}", self.rows.list.standing(None), self.facts.told(self.of.is_some(), world))
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
-        let Some(of) = &self.of else {
-            let empty: &[&str] = &["No repositories yet, so no artifacts.", "", "2   repositories"];
-            return list::draw(&self.places, Place { what: "repositories", empty, focused: true }, world, area, buf);
-        };
-        let name = format!("farrier ci exec --repo {of} -- COMMAND");
+        let name = format!(
+            "farrier ci exec --repo {} -- COMMAND",
+            self.of.as_ref().map_or_else(|| "OWNER/NAME".to_owned(), ToString::to_string)
+        );
         let empty: &[&str] = &["No runs yet. Agents begin them:", "", &name];
         let place = Place { what: "runs", empty, focused: true };
+        let here = self.rows.list.current();
         if world.split() {
-            let left = Rect { width: area.width * 58 / 100, ..area };
+            let left = Rect { width: area.width * 63 / 100, ..area };
             let right = Rect { x: left.right() + 2, width: area.width - left.width - 2, ..area };
-            list::draw(&self.tree, place, world, Rect { width: left.width - 1, ..left }, buf);
+            list::draw(&self.rows, place, world, Rect { width: left.width - 1, ..left }, buf);
             for y in area.y..area.bottom() {
                 text(buf, Rect { x: left.right(), y, width: 1, height: 1 }, "│", Role::Muted);
             }
-            artifact_pane::draw(self.tree.list.current(), world, right, buf);
+            artifact_pane::draw(here, &self.facts.next, world, right, buf);
         } else if area.height >= 18 {
-            let below = 7;
+            let below = if world.transfers.is_empty() { 5 } else { 8 };
             let top = Rect { height: area.height - below - 1, ..area };
-            list::draw(&self.tree, place, world, top, buf);
+            list::draw(&self.rows, place, world, top, buf);
             rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
             let rest = Rect { y: top.bottom() + 1, height: below, ..area };
-            if world.transfers.is_empty() {
-                artifact_pane::draw(self.tree.list.current(), world, rest, buf);
-            } else {
-                world.transfers.draw(world.now, rest, buf);
-            }
+            artifact_pane::draw(here, &self.facts.next, world, rest, buf);
         } else {
-            list::draw(&self.tree, place, world, area, buf);
+            list::draw(&self.rows, place, world, area, buf);
         }
     }
 }

@@ -3,8 +3,13 @@
 //! A screen is state: keys become actions, answers change it, drawing reads it. It neither waits nor
 //! asks by itself; what it wants goes through its [`Env`].
 
+mod artifact_actions;
+mod artifact_facts;
+mod artifact_folds;
+mod artifact_form;
 mod artifact_pane;
 mod artifact_rows;
+mod artifact_tree;
 mod artifacts;
 mod branch_form;
 mod branch_rows;
@@ -105,7 +110,7 @@ impl ScreenId {
             }
             Scope::Hooks => Some(Self::Hooks),
             Scope::Deliveries | Scope::Inspector => Some(Self::Deliveries),
-            Scope::ArtifactPlaces | Scope::Artifacts => Some(Self::Artifacts),
+            Scope::Artifacts => Some(Self::Artifacts),
         }
     }
 }
@@ -215,6 +220,8 @@ pub(crate) enum Purpose {
     /// The number is the highest of the hooks that were there.
     CreateHook(HookPlace, i64),
     EditHook(HookPlace, i64),
+    /// When artifacts expire.
+    EditArtifacts(Vec<i64>),
     /// A token to show the daemon; it is asked for nothing.
     Token,
 }
@@ -235,6 +242,7 @@ impl Purpose {
             Self::CreateBranch(path) => branch_form::ask(path, form),
             Self::CreateHook(place, above) => hook_form::create_ask(place, *above, form)?,
             Self::EditHook(place, id) => hook_form::edit_ask(place, *id, form)?,
+            Self::EditArtifacts(ids) => artifact_form::form_ask(ids, form)?,
             Self::Token => {
                 let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
                 return Ok(Wish::Turn(Turn::With(token)));
@@ -280,7 +288,7 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
         "branches" => titles::<branch_rows::Tip>(),
         "hooks" => titles::<Hook>(),
         "deliveries" => titles::<Delivery>(),
-        "runs" => titles::<artifact_rows::Node>(),
+        "runs" => titles::<artifact_tree::Node>(),
         _ => Vec::new(),
     }
 }

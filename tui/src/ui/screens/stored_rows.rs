@@ -78,7 +78,11 @@ static COLUMNS: [Column<Stored>; 5] = [
         right: true,
         rank: 4,
         cell: |a, clock| {
-            if a.expired { Shown::of(Role::Muted, "expired") } else { Shown::plain(clock.until(&a.expires_at)) }
+            if a.expired {
+                Shown::of(Role::Muted, "expired")
+            } else {
+                Shown::plain(clock.until(words::seconds(&a.expires_at)))
+            }
         },
         order: Some(|a, b| a.expires_at.cmp(&b.expires_at)),
     },

@@ -190,6 +190,27 @@ const REST: &[Scene] = &[
         on_artifacts(story);
         story.keys("jj");
     }),
+    on("artifacts-folded", |story| {
+        on_artifacts(story);
+        story.keys("Ghhhk");
+    }),
+    on("artifacts-filtered", |story| {
+        on_artifacts(story);
+        story.keys("/json\n");
+    }),
+    on("artifacts-of-one", |story| {
+        story.keys("o");
+        story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
+    }),
+    on("expiry", |story| {
+        on_artifacts(story);
+        story.keys("jj  e");
+    }),
+    on("expiry-typed", |story| {
+        on_artifacts(story);
+        story.keys("jjeosoon");
+        story.press(Key::Ctrl('s'));
+    }),
     on("download", |story| {
         on_artifacts(story);
         story.keys("jjd");
@@ -330,7 +351,7 @@ fn counted(story: &mut Story) {
 }
 
 fn on_artifacts(story: &mut Story) {
-    story.keys("o");
+    story.keys("5");
     story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
 }
 

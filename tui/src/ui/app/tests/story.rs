@@ -1,8 +1,9 @@
 //! A person and a daemon, both played.
 
 use farrier_common::api::{
-    Amount, Artifact, ArtifactRun, BackgroundTask, Branch, Delivery, DeliveryAttempt, DeliveryDetail, Health, Hook,
-    HookEvent, Job, Kept, ListenerStatus, PayloadCommit, PayloadUser, Repository, Run, Status, StoreStatus, TaskPhase,
+    Amount, Artifact, ArtifactJob, ArtifactRun, BackgroundTask, Branch, Delivery, DeliveryAttempt, DeliveryDetail,
+    FoundArtifact, FoundJob, FoundRun, Health, Hook, HookEvent, Kept, ListenerStatus, PayloadCommit, PayloadUser,
+    Repository, Status, StoreStatus, TaskPhase,
 };
 use jiff::Timestamp;
 use ratatui::{
@@ -14,8 +15,9 @@ use ratatui::{
 use super::super::*;
 use crate::ui::{
     caps::{Colors, Glyphs, Look},
-    net::{Facts, Kind, Page, Tree},
+    net::{Facts, Kind, Page},
     repo::Slimmer,
+    runs::{self, Part},
     view,
 };
 
@@ -279,9 +281,19 @@ pub(super) fn series() -> Answer {
     }))
 }
 
+/// Two runs of two repositories, with an artifact that expires soon.
 pub(super) fn tree() -> Answer {
-    let run = |id: i64, conclusion: &str| Run {
+    let job = |id: i64, name: &str| FoundJob {
         id,
+        name: name.into(),
+        status: "completed".into(),
+        conclusion: "success".into(),
+        started_at: "2026-11-21T11:58:10Z".into(),
+        completed_at: "2026-11-21T11:58:40Z".into(),
+    };
+    let run = |id: i64, repository: &str, conclusion: &str, jobs: Vec<FoundJob>| FoundRun {
+        id,
+        repository: repository.into(),
         display_title: "ci".into(),
         head_branch: "main".into(),
         head_sha: "a1b2c3d4e5f6".into(),
@@ -289,31 +301,38 @@ pub(super) fn tree() -> Answer {
         conclusion: conclusion.into(),
         started_at: "2026-11-21T11:58:00Z".into(),
         completed_at: "2026-11-21T11:59:00Z".into(),
-        ..Run::default()
+        jobs,
+        ..FoundRun::default()
     };
-    let job = |id: i64, run_id: i64| Job {
-        id,
-        run_id,
-        name: "build-linux".into(),
-        status: "completed".into(),
-        conclusion: "success".into(),
-        started_at: "2026-11-21T11:58:10Z".into(),
-        ..Job::default()
-    };
-    let artifact = |id: i64, run: i64, name: &str| Artifact {
+    let artifact = |id: i64, (run, job): (i64, i64), repository: &str, name: &str, expires_at: &str| FoundArtifact {
         id,
         name: name.into(),
         size_in_bytes: 1_500_000 * id,
         digest: format!("sha256:{}", "3b1f".repeat(16)),
         created_at: "2026-11-21T11:59:00Z".into(),
-        expires_at: "2099-02-19T11:59:00Z".into(),
+        expires_at: expires_at.into(),
         workflow_run: ArtifactRun { id: run, ..ArtifactRun::default() },
-        ..Artifact::default()
+        repository: repository.into(),
+        job: ArtifactJob { id: job, ..ArtifactJob::default() },
+        state: "ready".into(),
+        version: 4,
+        ..FoundArtifact::default()
     };
-    Answer::Runs(Box::new(Tree {
-        runs: vec![run(9, "success"), run(8, "failure")],
-        jobs: vec![job(4, 9), job(3, 8)],
-        artifacts: vec![artifact(21, 9, "dist-linux.zip"), artifact(20, 9, "sbom.json"), artifact(7, 8, "junit.xml")],
+    let mut slimmer = runs::Slimmer::default();
+    let all_runs = [
+        run(9, "infra/gateway", "success", vec![job(4, "build-linux"), job(5, "test")]),
+        run(8, "web/site", "failure", vec![job(3, "build-linux")]),
+    ];
+    let artifacts = [
+        artifact(21, (9, 4), "infra/gateway", "dist-linux.zip", "2027-02-19T11:59:00Z"),
+        artifact(20, (9, 4), "infra/gateway", "sbom.json", "2027-02-19T11:58:00Z"),
+        artifact(7, (8, 3), "web/site", "junit.xml", "2026-11-21T12:41:00Z"),
+    ];
+    Answer::Runs(Box::new(Part {
+        runs: all_runs.into_iter().map(|whole| slimmer.run(whole)).collect(),
+        artifacts: artifacts.iter().map(|whole| slimmer.artifact(whole)).collect(),
+        last: true,
+        cut: false,
     }))
 }
 
@@ -476,6 +495,16 @@ pub(super) fn branches() -> Answer {
 }
 
 pub(super) fn artifacts() -> Answer {
-    let Answer::Runs(tree) = tree() else { unreachable!() };
-    Answer::ArtifactsOf(Page { total: Some(3), items: tree.artifacts, last: true })
+    let artifact = |id: i64, run: i64, name: &str| Artifact {
+        id,
+        name: name.into(),
+        size_in_bytes: 1_500_000 * id,
+        digest: format!("sha256:{}", "3b1f".repeat(16)),
+        created_at: "2026-11-21T11:59:00Z".into(),
+        expires_at: "2099-02-19T11:59:00Z".into(),
+        workflow_run: ArtifactRun { id: run, ..ArtifactRun::default() },
+        ..Artifact::default()
+    };
+    let items = vec![artifact(21, 9, "dist-linux.zip"), artifact(20, 9, "sbom.json"), artifact(7, 8, "junit.xml")];
+    Answer::ArtifactsOf(Page { total: Some(3), items, last: true })
 }

@@ -172,61 +172,6 @@ fn secrets_of_a_migration_are_never_drawn() {
 }
 
 #[test]
-fn artifacts_are_found_downloaded_and_deleted_in_bulk_by_number() {
-    let mut story = Story::settled(120, 40);
-    story.keys("o");
-    story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
-    let text = story.text();
-    assert!(text.contains("dist-linux.zip") && text.contains("job build-linux"), "{text}");
-    story.asked();
-    story.keys("jjd");
-    let asked = story.asked();
-    assert!(matches!(asked.as_slice(), [Ask::Download { id: 21, .. }]), "{asked:?}");
-    let part = Answer::Progress { have: 500, size: Some(1_000) };
-    story.effects.push(Effect::Ask(story.app.tickets, asked[0].clone()));
-    story.answer(|ask| matches!(ask, Ask::Download { .. }), Ok(part));
-    assert!(story.text().contains("50 %"), "{}", story.text());
-    story.press(Key::Ctrl('c'));
-    assert_eq!(story.quits(), None);
-    assert!(story.text().contains("once more quits"));
-    story.press(Key::Ctrl('c'));
-    assert_eq!(story.quits(), Some(0));
-    story.press(Key::Esc);
-    story.asked();
-    story.keys("*D");
-    story.pass(Duration::from_millis(300));
-    story.keys("3\t\n");
-    let asked = story.asked();
-    assert!(matches!(asked.as_slice(), [Ask::DeleteArtifacts(_, ids)] if ids.len() == 3), "{asked:?}");
-    let each = vec![(21, None), (20, Some("no".to_owned())), (7, None)];
-    story.effects.push(Effect::Ask(story.app.tickets, asked[0].clone()));
-    story.answer(|ask| matches!(ask, Ask::DeleteArtifacts(..)), Ok(Answer::Each(each)));
-    assert!(story.text().contains("2 deleted, 1 failed and stay marked: no"), "{}", story.text());
-}
-
-#[test]
-fn one_artifact_is_deleted_by_y_and_kept_by_enter() {
-    let mut story = Story::settled(120, 40);
-    story.keys("o");
-    story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
-    story.asked();
-    story.keys("D");
-    assert!(story.text().contains("no artifact here"), "a run is no artifact: {}", story.text());
-    story.keys("jjD");
-    story.pass(Duration::from_millis(300));
-    story.keys("\n");
-    assert!(story.app.layers.is_empty() && story.asked().is_empty());
-    story.keys("D");
-    story.pass(Duration::from_millis(300));
-    story.keys("y");
-    let asked = story.asked();
-    assert!(matches!(asked.as_slice(), [Ask::DeleteArtifacts(_, ids)] if ids == &[21]), "{asked:?}");
-    story.effects.push(Effect::Ask(story.app.tickets, asked[0].clone()));
-    story.answer(|ask| matches!(ask, Ask::DeleteArtifacts(..)), Ok(Answer::Each(vec![(21, None)])));
-    assert!(story.text().contains("1 deleted"), "{}", story.text());
-}
-
-#[test]
 fn the_palette_goes_to_the_screen_of_the_command() {
     let mut story = Story::settled(80, 24);
     story.keys(":stat\n");

@@ -248,59 +248,6 @@ fn who_may_not_see_figures_sees_the_rest() {
     assert_eq!(story.app.notice(), None);
 }
 
-fn at_artifacts() -> Story {
-    let mut story = Story::settled(120, 40);
-    story.keys("o");
-    story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
-    story.keys("jj");
-    story.asked();
-    story
-}
-
-#[test]
-fn a_signed_address_is_copied_and_shown_once() {
-    let mut story = at_artifacts();
-    story.keys("yu");
-    assert!(matches!(story.asked().as_slice(), [Ask::SignedAddress(_, 21)]));
-    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Signed("/_blob/21/1/a.zip?sig=00ff".into()))));
-    let address = "http://forge01.lan:3000/_blob/21/1/a.zip?sig=00ff";
-    assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Copy(text) if text == address)));
-    assert!(story.text().contains("sig=00ff"), "{}", story.text());
-}
-
-#[test]
-fn a_zip_is_looked_into_without_fetching_it() {
-    let mut story = at_artifacts();
-    story.keys("o");
-    assert!(matches!(story.asked().as_slice(), [Ask::ZipContent { id: 21, .. }]));
-    let lines = vec!["  97.6 KiB  bin/farrier".to_owned()];
-    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Content(lines))));
-    assert!(story.text().contains("Inside of dist-linux.zip") && story.text().contains("bin/farrier"));
-    let mut story = at_artifacts();
-    story.keys("gjo");
-    assert!(story.text().contains("no artifact with bytes here"), "{}", story.text());
-}
-
-#[test]
-fn artifacts_of_a_run_are_sorted_and_runs_keep_their_order() {
-    let mut story = at_artifacts();
-    let places = |story: &Story| {
-        // The detail beside the list names one of them, too.
-        let text: String = story.text().lines().map(|line| line.chars().take(60).collect::<String>() + "\n").collect();
-        ["run 9", "dist-linux.zip", "sbom.json", "run 8"].map(|name| text.find(name).unwrap())
-    };
-    let [run, dist, sbom, next] = places(&story);
-    assert!(run < dist && dist < sbom && sbom < next);
-    story.keys("S");
-    let [run, dist, sbom, next] = places(&story);
-    assert!(run < sbom && sbom < dist && dist < next, "{}", story.text());
-    story.keys("s");
-    story.press(Key::Down);
-    story.keys("\n");
-    let [_, dist, sbom, _] = places(&story);
-    assert!(dist < sbom, "the largest first: {}", story.text());
-}
-
 #[test]
 fn commands_with_a_name_behind_them_lead_there() {
     let mut story = Story::settled(80, 24);

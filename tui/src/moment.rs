@@ -1,0 +1,32 @@
+//! A moment as people write it.
+
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+
+/// Reads a date, which means its beginning in UTC, or a time with an offset, as RFC 3339 in UTC.
+pub(crate) fn read(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let of_date = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|begin| begin.timestamp());
+    let moment = text.parse::<Timestamp>().ok().or_else(of_date);
+    moment
+        .map(|moment| moment.to_string())
+        .ok_or_else(|| format!("'{text}' is no time; write 2026-12-31 or 2026-12-31T18:00:00Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_and_times_are_understood_and_nothing_else() {
+        for (text, moment) in [
+            ("2026-12-31", "2026-12-31T00:00:00Z"),
+            (" 2026-12-31T18:00:00Z ", "2026-12-31T18:00:00Z"),
+            ("2026-12-31T18:00:00+02:00", "2026-12-31T16:00:00Z"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(moment), "{text}");
+        }
+        for text in ["", "soon", "12-31", "2026-13-01", "18:00"] {
+            assert!(read(text).unwrap_err().contains("is no time"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Runs and artifacts: listed, downloaded, looked into, kept for longer or shorter, deleted.
+
+use std::{sync::Arc, time::Duration};
+
+use farrier_common::{
+    api::{Artifact, EditArtifact, FoundArtifact, FoundRun},
+    client::{ArtifactFilter, Client, ClientError, DELETE_MAX, Pages, RepositoryPath},
+};
+use indicatif::ProgressBar;
+
+use super::{Answer, Ask, Existing, archive, fetch::ROWS_MAX, inside};
+use crate::{
+    blocking,
+    exit::Failure,
+    transfer::{
+        fetch::{self, Wanted},
+        names,
+    },
+    ui::{
+        runs::{Part, Run, Slimmer},
+        words,
+    },
+};
+
+/// How often a download says how far it is.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// Answers what is asked about artifacts; `part` hears what comes before the end.
+pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) -> Result<Answer, Failure> {
+    let doing = ask.doing();
+    let failed = || Failure::call(doing.clone());
+    Ok(match ask {
+        Ask::Runs(of) => list(client, of, part).await.map_err(failed())?,
+        Ask::EditArtifacts(wanted) => edit(client, wanted).await.map_err(failed())?,
+        Ask::DeleteArtifacts(ids) => delete(client, &ids).await.map_err(failed())?,
+        Ask::SignedAddress(repo, id) => {
+            Answer::Signed(client.artifact_location(&repo, id).await.map_err(failed())?.target().to_owned())
+        }
+        Ask::ZipContent { repo, id, .. } => {
+            let artifact = client.artifact(&repo, id).await.map_err(failed())?;
+            let size = u64::try_from(artifact.size_in_bytes).unwrap_or_default();
+            let url = client.artifact_location(&repo, id).await.map_err(failed())?;
+            Answer::Content(inside::list(client, &url, size).await?)
+        }
+        Ask::Download { repo, id, existing, .. } => {
+            let artifact = client.artifact(&repo, id).await.map_err(failed())?;
+            download(client, &repo, &artifact, existing, part).await?
+        }
+        _ => Answer::Done,
+    })
+}
+
+/// All runs and all artifacts that the caller may read, or those of one repository. A page of both in
+/// turn, so that what is newest is there first.
+async fn list(client: &Client, of: Option<RepositoryPath>, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
+    let mut slimmer = Slimmer::default();
+    let mut rows = 0;
+    let all = ArtifactFilter { repository: of.clone(), ..ArtifactFilter::default() };
+    let coming = ArtifactFilter { state: "uploading".to_owned(), ..all.clone() };
+    let mut runs = client.all_runs(of.as_ref());
+    let mut lists = [client.all_artifacts(&all), client.all_artifacts(&coming)];
+    loop {
+        let mut some = Part { runs: next_runs(&mut runs, &mut slimmer).await?, ..Part::default() };
+        let mut left = runs.more();
+        for list in &mut lists {
+            if let Some(items) = list.next(|items: Vec<FoundArtifact>| (0, items), |one| one.id).await? {
+                some.artifacts.extend(items.iter().map(|whole| slimmer.artifact(whole)));
+            }
+            left |= list.more();
+        }
+        rows += some.runs.len() + some.artifacts.len();
+        let cut = left && rows >= ROWS_MAX;
+        if !left || cut {
+            return Ok(Answer::Runs(Box::new(Part { last: true, cut, ..some })));
+        }
+        part(Answer::Runs(Box::new(some)));
+    }
+}
+
+async fn next_runs(runs: &mut Pages<'_>, slimmer: &mut Slimmer) -> Result<Vec<Arc<Run>>, ClientError> {
+    let items = runs.next(|items: Vec<FoundRun>| (0, items), |run| run.id).await?;
+    Ok(items.into_iter().flatten().map(|whole| slimmer.run(whole)).collect())
+}
+
+/// One after the other; one that fails does not stop the rest.
+async fn edit(client: &Client, wanted: Vec<(i64, EditArtifact)>) -> Result<Answer, ClientError> {
+    let mut each = Vec::with_capacity(wanted.len());
+    for (id, wanted) in wanted {
+        each.push(match client.edit_artifact(id, &wanted).await {
+            Ok(set) => (id, Ok(words::seconds(&set.expires_at))),
+            Err(error) if error.status().is_none() => return Err(error),
+            Err(error) => (id, Err(error.to_string())),
+        });
+    }
+    Ok(Answer::Expiring(each))
+}
+
+async fn delete(client: &Client, ids: &[i64]) -> Result<Answer, ClientError> {
+    let mut each = Vec::with_capacity(ids.len());
+    for some in ids.chunks(DELETE_MAX) {
+        let done = client.delete_artifacts(some).await?;
+        let why = |error: Option<String>| error.unwrap_or_else(|| "it was not deleted".to_owned());
+        each.extend(done.results.into_iter().map(|one| (one.id, (!one.deleted).then(|| why(one.error)))));
+    }
+    Ok(Answer::Each(each))
+}
+
+async fn download(
+    client: &Client,
+    repo: &RepositoryPath,
+    artifact: &Artifact,
+    existing: Existing,
+    part: &impl Fn(Answer),
+) -> Result<Answer, Failure> {
+    let directory = super::download_directory();
+    let wanted = Wanted {
+        size: u64::try_from(artifact.size_in_bytes).unwrap_or_default(),
+        digest: artifact.digest.clone(),
+        part: directory.join(names::part_name(&artifact.name, artifact.id, &artifact.digest)),
+    };
+    let bar = ProgressBar::hidden();
+    let fetching = fetch::fetch(client, &wanted, async || client.artifact_location(repo, artifact.id).await, &bar);
+    tokio::pin!(fetching);
+    let mut ticks = tokio::time::interval(TELL_EVERY);
+    let fetched = loop {
+        tokio::select! {
+            fetched = &mut fetching => break fetched?,
+            _ = ticks.tick() => part(Answer::Progress { have: bar.position(), size: Some(wanted.size) }),
+        }
+    };
+    let path = directory.join(names::saved_name(&artifact.name, fetched.is_zip));
+    blocking::run(move || archive::finish(fetched.part, &path, existing)).await.map(Answer::Saved)
+}
