@@ -9,10 +9,12 @@ use farrier_common::client::RepositoryPath;
 pub(crate) enum Artifact {
     /// Upload one file as it is, or several files and directories as a zip file
     Upload(Upload),
-    /// List artifacts, newest first
+    /// List artifacts, newest first; outside of jobs and without --repo those of all repositories
     List(List),
     /// Download an artifact; what an interrupted download left is continued
     Download(Download),
+    /// Set when artifacts expire
+    Expire(Expire),
     /// Delete artifacts
     Delete(Delete),
 }
@@ -20,7 +22,7 @@ pub(crate) enum Artifact {
 /// Whose artifacts.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Where {
-    /// Repository [default: inside of a job, the job's run]
+    /// Repository [default: inside of a job, the job's run; else all]
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: Option<RepositoryPath>,
     /// Run [default: the one that this process is part of]
@@ -87,8 +89,23 @@ pub(crate) struct Download {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct Expire {
+    /// Ids; with --repo also names
+    #[arg(required = true, value_name = "ID|NAME")]
+    pub(crate) artifacts: Vec<String>,
+    #[command(flatten)]
+    pub(crate) place: Where,
+    /// So many days from now
+    #[arg(long, value_name = "N", required_unless_present = "at", conflicts_with = "at", value_parser = clap::value_parser!(i64).range(1..))]
+    pub(crate) days: Option<i64>,
+    /// At a time: 2026-12-31, which means its beginning in UTC, or 2026-12-31T18:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at: Option<String>,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct Delete {
-    /// Ids or names
+    /// Ids; with --repo or inside of a job also names
     #[arg(required = true, value_name = "ID|NAME")]
     pub(crate) artifacts: Vec<String>,
     #[command(flatten)]

@@ -19,7 +19,7 @@ use crate::ui::{ColorWish, ScreenId};
 
 pub(crate) use self::{
     accounts::{CreateUser, EditUser, Org, Token, User},
-    artifact::{Artifact, Delete, Download, List, Upload, Where},
+    artifact::{Artifact, Delete, Download, Expire, List, Upload, Where},
     ci::{Ci, Exec, Job},
     delivery::{Delivery, Filter, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
@@ -242,6 +242,7 @@ mod tests {
             "farrier artifact download 7 --repo o/n --run 7 -o d/ --no-extract",
             "farrier artifact download x -o d --extract --force",
             "farrier artifact delete 7 x --yes",
+            "farrier artifact expire x --repo o/n --at 2026-12-31 --json",
             "farrier delivery list --failed --hook 7 --since 1h --json",
             "farrier delivery show x --request --response",
             "farrier delivery show x --body",
@@ -287,6 +288,10 @@ mod tests {
             "farrier artifact upload",
             "farrier artifact upload --concurrency 0 a",
             "farrier artifact delete",
+            "farrier artifact expire 7",
+            "farrier artifact expire --days 3",
+            "farrier artifact expire 7 --days 0",
+            "farrier artifact expire 7 --days 3 --at 2026-12-31",
             "farrier delivery list --failed --status success",
             "farrier delivery redeliver",
             "farrier delivery redeliver x --failed",

@@ -1,6 +1,7 @@
 //! The program against a small daemon in memory, as a script would use it.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod all_artifacts;
 mod artifacts;
 mod basics;
 mod ci;

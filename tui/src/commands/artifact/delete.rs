@@ -4,11 +4,14 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use serde::Serialize;
 
-use super::place::{Found, Place};
+use super::{
+    each::Tally,
+    place::{Found, Place},
+};
 use crate::{
     args::{Delete, Global},
     blocking,
-    exit::{self, Failure},
+    exit::Failure,
     output::{Output, clean_line},
 };
 
@@ -30,9 +33,9 @@ pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Resul
         return Err(Failure::Usage("--yes is needed where nobody can be asked".into()));
     }
     let place = Place::resolve(&args.place, global).await?;
-    let (mut outcomes, mut failures) = (Vec::new(), Vec::new());
+    let (mut outcomes, mut tally) = (Vec::new(), Tally::default());
     for word in args.artifacts {
-        let (id, result) = match one(&place, &word).await {
+        let (id, result) = match place.only(&word).await {
             Ok(found) if args.yes || asked(&found).await? => {
                 let deleted = place.delete(&found).await;
                 (Some(found.artifact.id), deleted.map_err(Failure::call(format!("deleting {word}"))))
@@ -40,20 +43,11 @@ pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Resul
             Ok(found) => (Some(found.artifact.id), Err(Failure::Other(format!("{word} was not deleted")))),
             Err(failure) => (None, Err(failure)),
         };
-        let error = result.as_ref().err().map(Failure::report);
-        outcomes.push(Outcome { artifact: word, id, deleted: result.is_ok(), error });
-        if let Err(failure) = result {
-            let _ = output.error(&failure);
-            failures.push(failure);
-        }
+        let error = tally.count(result, output).err();
+        outcomes.push(Outcome { artifact: word, id, deleted: error.is_none(), error });
     }
-    let done = outcomes.len() - failures.len();
     report(output, outcomes)?;
-    Ok(match failures.first() {
-        None => exit::OK,
-        Some(_) if done > 0 => exit::PARTLY,
-        Some(first) => first.code(),
-    })
+    Ok(tally.code())
 }
 
 fn report(output: &Output, outcomes: Vec<Outcome>) -> Result<(), Failure> {
@@ -68,16 +62,6 @@ fn report(output: &Output, outcomes: Vec<Outcome>) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// Deleting cannot be undone: a name that several have is no answer.
-async fn one(place: &Place, word: &str) -> Result<Found, Failure> {
-    let mut found = place.find(word).await?;
-    if found.len() > 1 {
-        let ids: Vec<String> = found.iter().map(|found| found.artifact.id.to_string()).collect();
-        return Err(Failure::Conflict(format!("several artifacts are named {word}, choose by id: {}", ids.join(", "))));
-    }
-    found.pop().ok_or_else(|| Failure::NotFound(format!("there is no artifact {word}")))
 }
 
 async fn asked(found: &Found) -> Result<bool, Failure> {

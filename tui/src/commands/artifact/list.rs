@@ -1,9 +1,9 @@
 //! `farrier artifact list`
 
-use farrier_common::api::Artifact;
+use farrier_common::api::{Artifact, FoundArtifact};
 use serde::Serialize;
 
-use super::place::Place;
+use super::place::{Found, Place};
 use crate::{
     args::{Global, List},
     exit::{self, Failure},
@@ -11,9 +11,21 @@ use crate::{
 };
 
 #[derive(Serialize)]
-struct Artifacts {
+struct Artifacts<'a> {
     total_count: usize,
-    artifacts: Vec<Artifact>,
+    artifacts: Vec<Shown<'a>>,
+}
+
+/// An artifact, and its repository and job where the daemon told of them.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown<'a> {
+    Alone(&'a Artifact),
+    Whole(&'a FoundArtifact),
+}
+
+fn shown(found: &Found) -> Shown<'_> {
+    found.whole.as_deref().map_or(Shown::Alone(&found.artifact), Shown::Whole)
 }
 
 pub(super) async fn run(args: List, global: &Global, output: &Output) -> Result<u8, Failure> {
@@ -22,37 +34,61 @@ pub(super) async fn run(args: List, global: &Global, output: &Output) -> Result<
     let mut listing = place.list(args.name.as_deref());
     let mut all = Vec::new();
     while let Some(page) = listing.next().await.map_err(Failure::call("listing artifacts"))? {
-        let page = page.into_iter().map(|found| found.artifact);
-        let page = page.filter(|artifact| args.name.as_ref().is_none_or(|name| artifact.name == *name));
+        let named = |found: &Found| args.name.as_ref().is_none_or(|name| found.artifact.name == *name);
+        let page = page.into_iter().filter(named);
         if format.jsonl || format.quiet {
             // As they come, so that a reader who has seen enough can go.
-            for artifact in page {
-                output.object(&artifact, &artifact.id.to_string(), String::new)?;
+            for found in page {
+                output.object(&shown(&found), &found.artifact.id.to_string(), String::new)?;
             }
         } else {
             all.extend(page);
         }
     }
     if format.json {
-        output.object(&Artifacts { total_count: all.len(), artifacts: all }, "", String::new)?;
+        let artifacts = all.iter().map(shown).collect();
+        output.object(&Artifacts { total_count: all.len(), artifacts }, "", String::new)?;
     } else if !format.jsonl && !format.quiet {
-        output.text(&table(&all))?;
+        let all_repositories = matches!(place, Place::All { .. });
+        output.text(&if all_repositories { table_of_all(&all) } else { table(&all) })?;
     }
     Ok(exit::OK)
 }
 
-fn table(artifacts: &[Artifact]) -> String {
+fn table(all: &[Found]) -> String {
     let mut table = Table::new(["ID", "RUN", "SIZE", "CREATED", "EXPIRES", "NAME"]);
-    for artifact in artifacts {
-        let expires = if artifact.expired { "expired".to_owned() } else { artifact.expires_at.clone() };
+    for Found { artifact, .. } in all {
         table.row([
             artifact.id.to_string(),
             artifact.workflow_run.id.to_string(),
             human_bytes(artifact.size_in_bytes),
             artifact.created_at.clone(),
-            expires,
+            expires(artifact),
             artifact.name.clone(),
         ]);
     }
     table.render()
+}
+
+fn table_of_all(all: &[Found]) -> String {
+    let mut table = Table::new(["ID", "RUN", "SIZE", "CREATED", "EXPIRES", "REPOSITORY", "JOB", "NAME"]);
+    for Found { artifact, whole, .. } in all {
+        let (repository, job) =
+            whole.as_ref().map_or_else(Default::default, |whole| (whole.repository.clone(), whole.job.name.clone()));
+        table.row([
+            artifact.id.to_string(),
+            artifact.workflow_run.id.to_string(),
+            human_bytes(artifact.size_in_bytes),
+            artifact.created_at.clone(),
+            expires(artifact),
+            repository,
+            job,
+            artifact.name.clone(),
+        ]);
+    }
+    table.render()
+}
+
+fn expires(artifact: &Artifact) -> String {
+    if artifact.expired { "expired".to_owned() } else { artifact.expires_at.clone() }
 }

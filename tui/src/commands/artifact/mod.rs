@@ -2,6 +2,8 @@
 
 mod delete;
 mod download;
+mod each;
+mod expire;
 mod list;
 mod place;
 mod upload;
@@ -17,6 +19,7 @@ pub(super) async fn run(command: Artifact, global: &Global, output: &Output) -> 
         Artifact::Upload(args) => upload::run(args, global, output).await,
         Artifact::List(args) => list::run(args, global, output).await,
         Artifact::Download(args) => download::run(args, global, output).await,
+        Artifact::Expire(args) => expire::run(args, global, output).await,
         Artifact::Delete(args) => delete::run(args, global, output).await,
     }
 }

@@ -1,13 +1,13 @@
-//! Whose artifacts: a repository's, over the REST API, or those of the run that this process is part
-//! of, over the artifact service.
+//! Whose artifacts: a repository's or all, over the REST API, or those of the run that this process is
+//! part of, over the artifact service.
 //!
-//! Both answer the same questions here, so that the commands need not know which it is.
+//! All answer the same questions here, so that the commands need not know which it is.
 
 use std::ffi::OsString;
 
 use farrier_common::{
-    api::{Artifact, ArtifactRun},
-    client::{Client, ClientError, Pages, RepositoryPath, RunScope, SignedUrl, Token},
+    api::{Artifact, ArtifactRun, FoundArtifact},
+    client::{ArtifactFilter, Client, ClientError, Pages, RepositoryPath, RunScope, SignedUrl, Token},
 };
 use farrier_proto::results::list_artifacts_response::MonolithArtifact;
 use http::StatusCode;
@@ -22,6 +22,7 @@ use crate::{
 /// Where artifacts are looked for.
 #[derive(Debug)]
 pub(super) enum Place {
+    All { client: Client, run: Option<i64> },
     Repository { client: Client, repo: RepositoryPath, run: Option<i64> },
     Run { client: Client, scope: RunScope },
 }
@@ -31,10 +32,13 @@ pub(super) enum Place {
 pub(super) struct Found {
     pub(super) artifact: Artifact,
     scope: Option<RunScope>,
+    /// What the daemon told of it among those of all repositories.
+    pub(super) whole: Option<Box<FoundArtifact>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Choice {
+    All { run: Option<i64> },
     Repository { repo: RepositoryPath, run: Option<i64> },
     Run { scope: RunScope, token: Token },
 }
@@ -70,15 +74,16 @@ fn choose(place: &Where, variable: impl Fn(&str) -> Option<OsString>) -> Result<
     {
         return Ok(Choice::Run { scope, token });
     }
-    match own {
-        Some(repo) => Ok(Choice::Repository { repo, run: place.run.or(own_run) }),
-        None => Err(Failure::Usage("which repository? --repo OWNER/NAME".into())),
-    }
+    Ok(match own {
+        Some(repo) => Choice::Repository { repo, run: place.run.or(own_run) },
+        None => Choice::All { run: place.run },
+    })
 }
 
 impl Place {
     pub(super) async fn resolve(place: &Where, global: &Global) -> Result<Self, Failure> {
         Ok(match choose(place, variable)? {
+            Choice::All { run } => Self::All { client: endpoint::connect(global).await?, run },
             Choice::Repository { repo, run } => {
                 Self::Repository { client: endpoint::connect(global).await?, repo, run }
             }
@@ -88,13 +93,17 @@ impl Place {
 
     pub(super) fn client(&self) -> &Client {
         match self {
-            Self::Repository { client, .. } | Self::Run { client, .. } => client,
+            Self::All { client, .. } | Self::Repository { client, .. } | Self::Run { client, .. } => client,
         }
     }
 
     /// The artifacts, newest first, page by page.
     pub(super) fn list<'p>(&'p self, name: Option<&'p str>) -> Listing<'p> {
         match self {
+            Self::All { client, run } => {
+                let name = name.unwrap_or_default().to_owned();
+                Listing::All(client.all_artifacts(&ArtifactFilter { run: *run, name, ..ArtifactFilter::default() }))
+            }
             Self::Repository { client, repo, run } => Listing::Pages(client.artifacts(repo, *run, name)),
             Self::Run { client, scope } => Listing::Run(Some((client, scope, name))),
         }
@@ -102,11 +111,8 @@ impl Place {
 
     async fn by_id(&self, id: i64) -> Result<Option<Found>, ClientError> {
         match self {
-            Self::Repository { client, repo, .. } => match client.artifact(repo, id).await {
-                Ok(artifact) => Ok(Some(Found { artifact, scope: None })),
-                Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok(None),
-                Err(error) => Err(error),
-            },
+            Self::All { client, .. } => or_none(client.any_artifact(id).await.map(of_all)),
+            Self::Repository { client, repo, .. } => or_none(client.artifact(repo, id).await.map(of_repository)),
             Self::Run { client, scope } => {
                 let found = client.run_artifacts(scope, None, Some(id)).await?;
                 Ok(found.into_iter().find(|artifact| artifact.database_id == id).map(of_run))
@@ -123,6 +129,13 @@ impl Place {
         {
             return Ok(vec![found]);
         }
+        if let Self::All { .. } = self {
+            // The same name stands for other things elsewhere.
+            return Err(match word.parse::<i64>() {
+                Ok(_) => Failure::NotFound(format!("there is no artifact {word}")),
+                Err(_) => Failure::Usage(format!("which repository has {word}? --repo OWNER/NAME, or its id")),
+            });
+        }
         let (mut all, mut listing) = (Vec::new(), self.list(Some(word)));
         while let Some(page) = listing.next().await.map_err(failed())? {
             // A daemon that does not know the filter answers everything.
@@ -131,8 +144,20 @@ impl Place {
         if all.is_empty() { Err(Failure::NotFound(format!("there is no artifact {word}"))) } else { Ok(all) }
     }
 
+    /// The one that `word` means. To change something, a name that several have is no answer.
+    pub(super) async fn only(&self, word: &str) -> Result<Found, Failure> {
+        let mut found = self.find(word).await?;
+        if found.len() > 1 {
+            let ids: Vec<String> = found.iter().map(|found| found.artifact.id.to_string()).collect();
+            let ids = ids.join(", ");
+            return Err(Failure::Conflict(format!("several artifacts are named {word}, choose by id: {ids}")));
+        }
+        found.pop().ok_or_else(|| Failure::NotFound(format!("there is no artifact {word}")))
+    }
+
     pub(super) async fn location(&self, found: &Found) -> Result<SignedUrl, ClientError> {
         match self {
+            Self::All { client, .. } => client.artifact_location(&found.repository()?, found.artifact.id).await,
             Self::Repository { client, repo, .. } => client.artifact_location(repo, found.artifact.id).await,
             Self::Run { client, scope } => {
                 client.run_artifact_location(found.scope.as_ref().unwrap_or(scope), &found.artifact.name).await
@@ -142,6 +167,7 @@ impl Place {
 
     pub(super) async fn delete(&self, found: &Found) -> Result<(), ClientError> {
         match self {
+            Self::All { client, .. } => client.delete_artifact(&found.repository()?, found.artifact.id).await,
             Self::Repository { client, repo, .. } => client.delete_artifact(repo, found.artifact.id).await,
             Self::Run { client, scope } => {
                 let scope = found.scope.as_ref().unwrap_or(scope);
@@ -153,6 +179,7 @@ impl Place {
 
 /// A list that is being read.
 pub(super) enum Listing<'p> {
+    All(Pages<'p>),
     Pages(Pages<'p>),
     Run(Option<(&'p Client, &'p RunScope, Option<&'p str>)>),
 }
@@ -160,9 +187,13 @@ pub(super) enum Listing<'p> {
 impl Listing<'_> {
     pub(super) async fn next(&mut self) -> Result<Option<Vec<Found>>, ClientError> {
         match self {
+            Self::All(pages) => {
+                let page = pages.next(|items: Vec<FoundArtifact>| (0, items), |one| one.id).await?;
+                Ok(page.map(|page| page.into_iter().map(of_all).collect()))
+            }
             Self::Pages(pages) => {
                 let page = pages.next_artifacts().await?;
-                Ok(page.map(|page| page.into_iter().map(|artifact| Found { artifact, scope: None }).collect()))
+                Ok(page.map(|page| page.into_iter().map(of_repository).collect()))
             }
             Self::Run(question) => {
                 let Some((client, scope, name)) = question.take() else { return Ok(None) };
@@ -171,6 +202,42 @@ impl Listing<'_> {
                 Ok(Some(all.into_iter().map(of_run).collect()))
             }
         }
+    }
+}
+
+impl Found {
+    /// The repository of one that was found among all.
+    fn repository(&self) -> Result<RepositoryPath, ClientError> {
+        let path = self.whole.as_ref().and_then(|whole| whole.repository.parse().ok());
+        path.ok_or(ClientError::Answer { what: "it names no repository" })
+    }
+}
+
+fn of_repository(artifact: Artifact) -> Found {
+    Found { artifact, scope: None, whole: None }
+}
+
+fn of_all(whole: FoundArtifact) -> Found {
+    let artifact = Artifact {
+        id: whole.id,
+        name: whole.name.clone(),
+        size_in_bytes: whole.size_in_bytes,
+        expired: whole.expired,
+        digest: whole.digest.clone(),
+        created_at: whole.created_at.clone(),
+        expires_at: whole.expires_at.clone(),
+        workflow_run: whole.workflow_run.clone(),
+        ..Artifact::default()
+    };
+    Found { artifact, scope: None, whole: Some(Box::new(whole)) }
+}
+
+/// What is not there is none.
+fn or_none(found: Result<Found, ClientError>) -> Result<Option<Found>, ClientError> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.status() == Some(StatusCode::NOT_FOUND) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -188,7 +255,7 @@ fn of_run(found: MonolithArtifact) -> Found {
         ..Artifact::default()
     };
     let scope = RunScope { run: found.workflow_run_backend_id, job: found.workflow_job_run_backend_id };
-    Found { artifact, scope: Some(scope) }
+    Found { artifact, scope: Some(scope), whole: None }
 }
 
 #[cfg(test)]
@@ -205,6 +272,7 @@ mod tests {
         let set: Vec<(String, OsString)> = set.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect();
         let variable = |name: &str| set.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
         match choose(&place, variable) {
+            Ok(Choice::All { run }) => Ok(format!("all {run:?}")),
             Ok(Choice::Repository { repo, run }) => Ok(format!("{repo} {run:?}")),
             Ok(Choice::Run { scope, .. }) => Ok(format!("run {} job {}", scope.run, scope.job)),
             Err(failure) => Err(failure.code()),
@@ -222,7 +290,8 @@ mod tests {
             (chosen(None, Some(7), &[TOKEN, REPO]), Ok("run 7 job 9".into())),
             (chosen(None, Some(8), &[TOKEN, REPO, RUN]), Ok("o/r Some(8)".into())),
             (chosen(None, None, &[REPO, RUN]), Ok("o/r Some(7)".into())),
-            (chosen(None, None, &[RUN]), Err(crate::exit::USAGE)),
+            (chosen(None, None, &[RUN]), Ok("all None".into())),
+            (chosen(None, Some(8), &[]), Ok("all Some(8)".into())),
             (chosen(None, None, &[("ACTIONS_RUNTIME_TOKEN", "x")]), Err(crate::exit::USAGE)),
         ];
         for (at, (found, expected)) in cases.into_iter().enumerate() {

@@ -234,7 +234,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 /// The row that the list's cursor is in.
-fn cursor_row(screen: &vt100::Screen) -> Option<String> {
+pub(crate) fn cursor_row(screen: &vt100::Screen) -> Option<String> {
     screen.rows(0, screen.size().1.get()).find(|row| row.starts_with('>'))
 }
 

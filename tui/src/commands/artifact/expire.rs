@@ -1,0 +1,69 @@
+//! `farrier artifact expire`
+
+use farrier_common::api::{EditArtifact, FoundArtifact};
+use serde::Serialize;
+
+use super::{each::Tally, place::Place};
+use crate::{
+    args::{Expire, Global},
+    exit::Failure,
+    moment,
+    output::{Output, clean_line},
+};
+
+#[derive(Serialize)]
+struct Outcome {
+    artifact: String,
+    id: Option<i64>,
+    /// When it expires now.
+    expires_at: Option<String>,
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Outcomes {
+    results: Vec<Outcome>,
+}
+
+pub(super) async fn run(args: Expire, global: &Global, output: &Output) -> Result<u8, Failure> {
+    let expires_at =
+        args.at.as_deref().map(moment::read).transpose().map_err(|why| Failure::Usage(format!("--at: {why}")))?;
+    let wanted = EditArtifact { expires_at, days: args.days };
+    let place = Place::resolve(&args.place, global).await?;
+    if let Place::Run { .. } = place {
+        let text = "a job's token cannot set when artifacts expire: --repo OWNER/NAME asks as yourself";
+        return Err(Failure::Usage(text.into()));
+    }
+    let (mut outcomes, mut tally) = (Vec::new(), Tally::default());
+    for word in args.artifacts {
+        let outcome = match tally.count(one(&place, &word, &wanted).await, output) {
+            Ok(set) => Outcome { artifact: word, id: Some(set.id), expires_at: Some(set.expires_at), error: None },
+            Err(error) => Outcome { artifact: word, id: None, expires_at: None, error: Some(error) },
+        };
+        outcomes.push(outcome);
+    }
+    report(output, outcomes)?;
+    Ok(tally.code())
+}
+
+async fn one(place: &Place, word: &str, wanted: &EditArtifact) -> Result<FoundArtifact, Failure> {
+    let found = place.only(word).await?;
+    let set = place.client().edit_artifact(found.artifact.id, wanted).await;
+    set.map_err(Failure::call(format!("setting when {word} expires")))
+}
+
+fn report(output: &Output, outcomes: Vec<Outcome>) -> Result<(), Failure> {
+    let format = output.format();
+    if format.json {
+        return output.object(&Outcomes { results: outcomes }, "", String::new);
+    }
+    for outcome in outcomes {
+        let id = outcome.id.map(|id| id.to_string()).unwrap_or_default();
+        let expires = outcome.expires_at.clone().unwrap_or_default();
+        if format.jsonl || outcome.error.is_none() {
+            let text = || format!("{} ({id}) expires {expires}", clean_line(&outcome.artifact));
+            output.object(&outcome, &id, text)?;
+        }
+    }
+    Ok(())
+}
