@@ -65,7 +65,8 @@ impl Body {
 
 /// What the daemon shows of a request; its secrets are masked by it.
 pub(super) fn request(detail: &DeliveryDetail, form: Body) -> Lines {
-    let mut lines = vec![(Role::Title, format!("POST {}", detail.url))];
+    let title = if detail.url.is_empty() { "not sent yet".to_owned() } else { format!("POST {}", detail.url) };
+    let mut lines = vec![(Role::Title, title)];
     headers(&mut lines, &detail.request.headers);
     if detail.request.payload.is_null() {
         lines.push((Role::Muted, "the payload is forgotten, or too large to be shown".to_owned()));
@@ -84,7 +85,8 @@ pub(super) fn body(detail: &DeliveryDetail) -> String {
 /// What came back.
 pub(super) fn response(detail: &DeliveryDetail, form: Body) -> Lines {
     if detail.delivery.status_code == 0 {
-        return vec![(Role::Muted, "no answer came".to_owned())];
+        let none = if detail.delivery.attempts == 0 { "not asked yet" } else { "no answer came" };
+        return vec![(Role::Muted, none.to_owned())];
     }
     let code = delivery_rows::code(&detail.delivery);
     let mut lines = vec![(code.role, format!("HTTP {}", code.text))];
@@ -175,6 +177,19 @@ mod tests {
             command,
             "curl -i -X POST 'https://h/x?a=1&b' \\\n  -H 'X-GitHub-Event: push' \\\n  --data-binary '{\"a\":\"it'\\''s\"}'"
         );
+    }
+
+    #[test]
+    fn what_was_not_sent_yet_says_so() {
+        let form = Body { as_hex: false, wraps: true };
+        let mut detail = DeliveryDetail::default();
+        let first = |lines: Lines| lines[0].1.clone();
+        assert_eq!(first(request(&detail, form)), "not sent yet");
+        assert_eq!(first(response(&detail, form)), "not asked yet");
+        detail.delivery.attempts = 1;
+        detail.url = "http://h/".into();
+        assert_eq!(first(request(&detail, form)), "POST http://h/");
+        assert_eq!(first(response(&detail, form)), "no answer came");
     }
 
     #[test]
