@@ -123,12 +123,11 @@ fn banner(world: &World) -> Option<String> {
     if world.is_nowhere() {
         return None;
     }
-    let (before, after) = match problem.kind {
-        Kind::Busy(_) => ("!! ", format!(" asks to wait - retry {tries} in {wait} s  r now")),
-        _ => {
-            let gone = format!("{:02}:{:02}", gone / 60, gone % 60);
-            ("!! No connection to ", format!(" for {gone} - retry {tries} in {wait} s  r now"))
-        }
+    let again = format!("retry {tries} in {wait} s  r now");
+    let (before, after) = if let Kind::Busy(_) = problem.kind {
+        ("!! ", format!(" asks to wait - {again}"))
+    } else {
+        ("!! No connection to ", format!(" for {:02}:{:02} - {again}", gone / 60, gone % 60))
     };
     // Where it was is known; how long it lasts is what is looked for.
     let room = world.size.width.saturating_sub(width(before) + width(&after));
