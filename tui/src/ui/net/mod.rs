@@ -204,8 +204,9 @@ async fn requests(
 
 /// Another program has the terminal, and with it the keys that interrupt: until then, as far as known.
 static ELSEWHERE: Mutex<Option<Instant>> = Mutex::new(None);
-/// A key that ended the other program is heard here a little later.
-const LATE: Duration = Duration::from_millis(200);
+/// A key that ended the other program is heard here later, on a busy machine much later. Nothing is lost
+/// meanwhile: while this program has the terminal, no key is a signal.
+const LATE: Duration = Duration::from_secs(2);
 /// No program is read in for so long.
 const LONG: Duration = Duration::from_secs(100 * 86_400);
 
