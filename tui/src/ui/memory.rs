@@ -23,11 +23,16 @@ pub(crate) struct Memory {
     pub(crate) full_pane: bool,
 }
 
-/// Where it is kept.
-pub(crate) fn path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+/// The directory of all that this program keeps for its user, unasked.
+pub(crate) fn state(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let directory = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = directory("XDG_STATE_HOME").or_else(|| directory("HOME").map(|home| home.join(".local/state")))?;
-    Some(state.join("farrier/ui.json"))
+    Some(state.join("farrier"))
+}
+
+/// Where it is kept.
+pub(crate) fn path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    Some(state(variable)?.join("ui.json"))
 }
 
 impl Memory {

@@ -17,6 +17,7 @@ mod net;
 mod pace;
 mod pager;
 mod repo;
+mod report;
 mod run;
 mod runs;
 mod screens;

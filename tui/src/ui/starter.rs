@@ -12,6 +12,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use super::memory;
+
 const PROGRAM: &str = "farrierd";
 /// A log that is longer when a daemon is started is put aside; one such is kept.
 const LOG_MAX_BYTES: u64 = 4 << 20;
@@ -28,12 +30,11 @@ pub(crate) struct Starter {
 impl Starter {
     /// The daemon beside this program, or in the search path, and the place for its log.
     pub(crate) fn find(variable: impl Fn(&str) -> Option<OsString>, beside: Option<&Path>) -> Option<Self> {
-        let directory = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let state = directory("XDG_STATE_HOME").or_else(|| directory("HOME").map(|home| home.join(".local/state")))?;
+        let state = memory::state(&variable)?;
         let search = variable("PATH").unwrap_or_default();
         let places = beside.map(Path::to_path_buf).into_iter().chain(std::env::split_paths(&search));
         let program = places.map(|place| place.join(PROGRAM)).find(|file| file.is_absolute() && file.is_file())?;
-        Some(Self { program, log: state.join("farrier").join("farrierd.log") })
+        Some(Self { program, log: state.join("farrierd.log") })
     }
 
     /// Starts it. Whether it stays is another question.

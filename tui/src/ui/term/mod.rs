@@ -26,6 +26,9 @@ use crossterm::{
 };
 use ratatui::layout::Size;
 
+use super::report::{self, Report};
+use crate::endpoint::variable;
+
 pub(crate) use self::{
     backend::Wire,
     input::{Bed, Rest, Said, listen, rest},
@@ -48,14 +51,24 @@ static MOUSE_WANTED: AtomicBool = AtomicBool::new(false);
 pub(crate) struct Held(());
 
 impl Held {
-    /// Takes the terminal, and sees to it that a panic gives it back before it speaks.
+    /// Takes the terminal, and sees to it that a panic gives it back before it speaks, and leaves a
+    /// report.
     pub(crate) fn take() -> io::Result<Self> {
         take()?;
+        let kept = report::path(variable);
         let before = std::panic::take_hook();
         let own = std::thread::current().id();
         std::panic::set_hook(Box::new(move |panic| {
             give();
-            before(panic);
+            let report = Report::of(panic);
+            match &kept {
+                Some(path) if report.save(path).is_ok() => {
+                    // Whoever cannot be told finds the report.
+                    let _ = writeln!(io::stderr(), "{}", report.words(path));
+                }
+                // What cannot be kept is said as other programs say it.
+                _ => before(panic),
+            }
             if std::thread::current().id() != own {
                 // Without its network or its input the screen would only look alive.
                 // The thread that could end in order waits for this one.

@@ -37,6 +37,7 @@ fn elsewhere() {
 
 #[expect(clippy::disallowed_methods, reason = "a test starts itself, to panic on a terminal")]
 fn panics(place: &str) {
+    let home = tempfile::tempdir().unwrap();
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
@@ -45,7 +46,7 @@ fn panics(place: &str) {
     let end = || Stdio::from(terminal.try_clone().unwrap());
     let test = "ui::term::tests::a_panic_gives_the_terminal_back_before_it_speaks";
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", test, "--nocapture"]).env(WHERE, place).env("RUST_BACKTRACE", "0");
+    command.args(["--exact", test, "--nocapture"]).env(WHERE, place).env("XDG_STATE_HOME", home.path());
     let status = command.stdin(end()).stdout(end()).stderr(end()).status().unwrap();
     assert_eq!(status.code(), Some(101), "{place}");
     let modes = tcgetattr(&terminal).unwrap().local_modes;
@@ -60,5 +61,17 @@ fn panics(place: &str) {
     }
     let screen = parser.screen();
     assert!(!screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste(), "{place}");
-    assert!(screen.contents().contains("on purpose"), "{place}: {}", screen.contents());
+    // What is longer than a row goes on in the next.
+    let said: String = screen.rows(0, 80).collect();
+    let report = home.path().join("farrier/panic.txt");
+    for part in ["a mistake of its own: on purpose", report.to_str().unwrap()] {
+        assert!(said.contains(part), "{place}, {part}: {said}");
+    }
+    assert!(!said.contains("RUST_BACKTRACE"), "{place}: {said}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&report).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let text = std::fs::read_to_string(&report).unwrap();
+    for part in ["\non purpose\n", "src/ui/term/tests.rs", "rust_begin_unwind"] {
+        assert!(text.contains(part), "{place}, {part}: {text}");
+    }
 }
