@@ -23,6 +23,8 @@ pub(super) const DISK_FULL_PERCENT: i64 = 90;
 const OVERDUE_SECS: i64 = 60;
 /// Rows of a terminal that has some to spare.
 const TALL: u16 = 24;
+/// With fewer rows the last sections have none.
+const SHORT: u16 = 16;
 /// Cells for the names of figures.
 const NAME: u16 = 12;
 
@@ -35,10 +37,23 @@ pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, 
     let wide = area.width >= 110;
     let left = if wide { Rect { width: area.width / 2 - 1, ..area } } else { area };
     let mut y = head(status, area, buf);
+    let short = area.height < SHORT;
+    if short && at >= troubles.len() && at > 0 {
+        // The cursor is always in sight.
+        let place = Rect { y, height: area.bottom().saturating_sub(y), ..area };
+        return events(buf, place, dashboard.events.iter(), &world.clock, at.checked_sub(troubles.len()));
+    }
+    // Where not all has room, what is wrong comes first.
+    let first = short && !troubles.is_empty();
+    if first {
+        y = problems(buf, left, y, &troubles, at);
+    }
     let figures = now(status, dashboard.series.as_ref(), left.width, wide && area.height >= TALL);
     y = section(buf, left, y, "Now (60 s)", &figures);
     y = section(buf, left, y + u16::from(wide), "Storage", &storage(status, left.width));
-    y = problems(buf, left, y + u16::from(wide), &troubles, at);
+    if !first {
+        y = problems(buf, left, y + u16::from(wide), &troubles, at);
+    }
     let going = dashboard.going(world);
     if wide || !going.is_empty() {
         y = task_lines::bars(&going, left, y + u16::from(wide), buf);
@@ -203,15 +218,15 @@ fn events<'a>(
     let rows = usize::from(area.height - 1);
     let top = at.unwrap_or(0).saturating_sub(rows - 1);
     let shown: Vec<(usize, &Event)> = events.enumerate().skip(top).take(rows).collect();
-    let kind = |event: &Event| format!("{} {}", event.kind, event.action).trim_end().to_owned();
     let widest = |of: &dyn Fn(&Event) -> u16| usize::from(shown.iter().map(|(_, event)| of(event)).max().unwrap_or(0));
-    let (kinds, names) = (widest(&|event| width(&kind(event))), widest(&|event| width(&event.repository)));
+    let (kinds, names) = (widest(&|event| width(&event.kind)), widest(&|event| width(&event.repository)));
     for ((place, event), y) in shown.iter().zip(area.y + 1..) {
         let here = at == Some(*place);
         let about = event.r#ref.trim_start_matches("refs/heads/").trim_start_matches("refs/tags/");
-        let what: Vec<&str> = [about, &event.actor].into_iter().filter(|word| !word.is_empty()).collect();
-        let (time, kind) = (clock.time(&event.at), kind(event));
-        let line = format!("{time}  {kind:<kinds$}  {:<names$}  {}", event.repository, what.join(", "));
+        let what: Vec<&str> =
+            [&event.action, about, &event.actor].into_iter().filter(|word| !word.is_empty()).collect();
+        let (time, kind, name, what) = (clock.time(&event.at), &event.kind, &event.repository, what.join(", "));
+        let line = format!("{time}  {kind:<kinds$}  {name:<names$}  {what}");
         row(buf, Rect { y, height: 1, ..area }, here, &line, if here { Role::Selected } else { Role::Text });
     }
 }
