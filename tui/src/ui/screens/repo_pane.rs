@@ -35,7 +35,11 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
         let used = text(buf, at, &label, role) + 1;
         at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
     }
-    fit_left(buf, at, &screen.detail.many(), Role::Muted);
+    let many = screen.detail.many();
+    // Cut off in the middle it would only look broken; the number alone says enough.
+    let number = many.split(' ').next().unwrap_or_default();
+    let whole = [many.as_str(), number].into_iter().find(|word| width(word) <= at.width);
+    fit_left(buf, at, whole.unwrap_or_default(), Role::Muted);
     rule(buf, row(2), "");
     let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
     match screen.detail.part {
