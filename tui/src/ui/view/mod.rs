@@ -141,8 +141,6 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
         let room = area.width.saturating_sub(area.width / 3);
         let shown = fit(notice, room);
         right = area.width - fit_left(buf, area, &shown, role).min(area.width);
-    } else if let Some(text) = app.aside() {
-        right = area.width - fit_left(buf, area, &text, Role::Accent).min(area.width);
     }
     let marks = [(app.world.only_looks(), "RO  "), (app.world.slow, "slow  "), (app.world.paused, "paused  ")];
     let marks: String = marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect();
@@ -155,6 +153,11 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
     };
     let running = app.world.transfers.word().map_or_else(String::new, |word| format!("{word}  "));
     let left = format!(" {marks}{stale}{running}{}", app.screen().standing(&app.world));
+    // What is only worth knowing does not cut off where one is.
+    let aside = app.aside().filter(|aside| app.notice().is_none() && width(&left) + 2 + width(aside) <= area.width);
+    if let Some(aside) = aside {
+        right = area.width - fit_left(buf, area, &aside, Role::Accent);
+    }
     text(buf, Rect { width: right.saturating_sub(1), ..area }, &left, Role::Muted);
 }
 
