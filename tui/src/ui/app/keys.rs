@@ -245,7 +245,8 @@ impl App {
                 off: self.off(binding),
                 pick: Pick::Act(binding.action),
             });
-        let menu = Menu::new(format!("Actions: {}", self.screen().id().name()), own.collect());
+        let about = self.screen().subject().unwrap_or_else(|| self.screen().id().name().to_owned());
+        let menu = Menu::new(format!("Actions: {about}"), own.collect());
         self.layers.push(Layer::Menu(menu));
     }
 

@@ -25,6 +25,15 @@ impl<T: Row> List<T> {
         }
     }
 
+    /// What actions are about, in words: one thing by its name, or how many.
+    pub(crate) fn subject(&self, name: impl Fn(&T) -> String, many: &str) -> Option<String> {
+        match self.targets().as_slice() {
+            [] => None,
+            [one] => Some(name(one)),
+            all => Some(format!("{} {many}", all.len())),
+        }
+    }
+
     pub(crate) fn unmark(&mut self) {
         self.marks_before = Some(self.marks.clone());
         self.marks.clear();

@@ -67,6 +67,15 @@ impl Node {
         }
     }
 
+    /// What it is called where it stands alone.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Run { run, .. } => format!("run {}", run.id),
+            Self::Job { .. } => format!("job {}", self.job().map_or("", |job| &job.name)),
+            Self::Artifact { artifact, .. } => artifact.name().to_owned(),
+        }
+    }
+
     fn shown_state(&self) -> Shown {
         match self {
             Self::Run { run, .. } => outcome(run.outcome),

@@ -258,6 +258,10 @@ impl Screen for Artifacts {
         self.rows.list.click(x, y);
     }
 
+    fn subject(&self) -> Option<String> {
+        self.rows.list.subject(Node::name, "marked")
+    }
+
     fn problem(&self) -> Option<&Problem> {
         if let Load::Failed(problem) = &self.rows.load { Some(problem) } else { None }
     }

@@ -344,6 +344,14 @@ impl Screen for Deliveries {
         self.look(false, env);
     }
 
+    fn subject(&self) -> Option<String> {
+        let name = |one: &Delivery| format!("delivery {}", one.guid.get(..8).unwrap_or(&one.guid));
+        match &self.inspector.detail {
+            Some(detail) if self.reading => Some(name(&detail.delivery)),
+            _ => self.rows.list.subject(name, "deliveries"),
+        }
+    }
+
     fn problem(&self) -> Option<&Problem> {
         match &self.rows.load {
             Load::Failed(problem) => Some(problem),

@@ -341,6 +341,10 @@ impl Screen for Hooks {
         self.feed.list.click(x, y);
     }
 
+    fn subject(&self) -> Option<String> {
+        self.feed.list.subject(|hook| format!("hook {}", hook.id), "hooks")
+    }
+
     fn problem(&self) -> Option<&Problem> {
         match &self.feed.load {
             Load::Failed(problem) => Some(problem),

@@ -180,6 +180,11 @@ pub(crate) trait Screen: Debug {
     /// Takes a click on a cell.
     fn click(&mut self, _x: u16, _y: u16, _env: &mut Env) {}
 
+    /// What its actions are about, when that is something.
+    fn subject(&self) -> Option<String> {
+        None
+    }
+
     /// What went wrong last.
     fn problem(&self) -> Option<&Problem> {
         None

@@ -290,6 +290,13 @@ impl Screen for Repositories {
         self.look(false, env);
     }
 
+    fn subject(&self) -> Option<String> {
+        if self.in_detail {
+            return self.repos.list.current().map(|repo| repo.full_name().to_owned());
+        }
+        self.repos.list.subject(|repo| repo.full_name().to_owned(), "repositories")
+    }
+
     fn problem(&self) -> Option<&Problem> {
         self.detail.problem().or(match &self.repos.load {
             Load::Failed(problem) => Some(problem),
