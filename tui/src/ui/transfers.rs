@@ -242,7 +242,7 @@ mod tests {
     fn a_file_that_is_there_is_a_question_and_no_failure() {
         let mut all = Transfers::default();
         all.begin(&archive(), "b-main.zip".into(), Duration::ZERO);
-        let exists = Problem { kind: Kind::Exists, text: "b-main.zip exists".into() };
+        let exists = Problem::new(Kind::Exists, "b-main.zip exists");
         assert_eq!(all.take(&archive(), &Err(exists), Duration::ZERO), Some(News::Exists));
     }
 }

@@ -176,7 +176,7 @@ impl App {
                     _ => (now, 1),
                 };
                 // Who says how long to wait is believed, within reason.
-                let asked = if let Kind::Busy(seconds) = problem.kind { seconds.min(600) * 1_000 } else { 0 };
+                let asked = if let Kind::Busy(Some(seconds)) = problem.kind { seconds.min(600) * 1_000 } else { 0 };
                 let wait = TRIES[usize::try_from(tries - 1).unwrap_or(0).min(TRIES.len() - 1)];
                 // Programs that lost the daemon together must not come back together.
                 let jitter = u64::from(now.subsec_micros()) % (wait / 5);

@@ -87,8 +87,8 @@ pub(crate) enum Kind {
     /// None of the usual sockets has a daemon behind it.
     Nowhere,
     Unreachable,
-    /// The daemon asks to wait so many seconds.
-    Busy(u64),
+    /// The daemon asks to wait, so many seconds when it says how long.
+    Busy(Option<u64>),
     Unauthorised,
     Forbidden,
     NotFound,
@@ -104,9 +104,16 @@ pub(crate) struct Problem {
     pub(crate) kind: Kind,
     /// One line or several, what may help at the end.
     pub(crate) text: String,
+    /// Finds the request in the daemon's log.
+    pub(crate) request: Option<String>,
 }
 
 impl Problem {
+    /// One that the daemon did not tell of itself.
+    pub(crate) fn new(kind: Kind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into(), request: None }
+    }
+
     /// The first line.
     pub(crate) fn line(&self) -> &str {
         self.text.lines().next().unwrap_or_default()
@@ -126,17 +133,19 @@ impl From<Failure> for Problem {
             Failure::Call { source, .. } => kind(source),
             _ => Kind::Other,
         };
-        Self { kind, text: failure.report() }
+        let request = match &failure {
+            Failure::Call { source: ClientError::Status { request_id, .. }, .. } => request_id.clone(),
+            _ => None,
+        };
+        Self { kind, text: failure.report(), request }
     }
 }
 
 fn kind(error: &ClientError) -> Kind {
     match error {
         ClientError::Unreachable { .. } | ClientError::Lost { .. } | ClientError::Silent { .. } => Kind::Unreachable,
-        ClientError::Status { status, retry_after_secs: Some(seconds), .. } if matches!(status.as_u16(), 429 | 503) => {
-            Kind::Busy(*seconds)
-        }
-        ClientError::Status { status, .. } => match status.as_u16() {
+        ClientError::Status { status, retry_after_secs, .. } => match status.as_u16() {
+            429 | 503 => Kind::Busy(*retry_after_secs),
             401 => Kind::Unauthorised,
             403 => Kind::Forbidden,
             404 => Kind::NotFound,

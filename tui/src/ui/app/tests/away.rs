@@ -11,7 +11,7 @@ fn nowhere() -> Problem {
 }
 
 fn refused() -> Problem {
-    Problem { kind: Kind::Unauthorised, text: "asking for the status: token expired (401)".into() }
+    Problem::new(Kind::Unauthorised, "asking for the status: token expired (401)")
 }
 
 fn starter() -> Starter {
@@ -179,8 +179,10 @@ fn a_long_path_does_not_hide_how_long_it_lasts() {
 fn a_list_that_broke_off_says_how_much_is_shown() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
-    let problem =
-        Problem { kind: Kind::Other, text: "listing repositories: internal error (500, request 7d1e)".into() };
+    let problem = Problem {
+        request: Some("7d1e".into()),
+        ..Problem::new(Kind::Other, "listing repositories: internal error (500, request 7d1e)")
+    };
     story.answer(|ask| *ask == Ask::Repositories, Err(problem));
     let text = story.text();
     assert!(text.contains("! listing repositories: internal error (500, request 7d1e)"), "{text}");
@@ -192,7 +194,7 @@ fn a_list_that_broke_off_says_how_much_is_shown() {
 fn who_is_asked_to_wait_waits_as_long() {
     let mut story = Story::settled(80, 24);
     story.pass(Duration::from_secs(6));
-    let busy = Problem { kind: Kind::Busy(30), text: "listing repositories: too many (503)".into() };
+    let busy = Problem::new(Kind::Busy(Some(30)), "listing repositories: too many (503)");
     story.answer(|ask| *ask == Ask::Repositories, Err(busy));
     assert!(story.text().contains("asks to wait - retry 1 in 30 s"), "{}", story.text());
     story.asked();
@@ -202,4 +204,21 @@ fn who_is_asked_to_wait_waits_as_long() {
     assert_eq!(story.asked(), [Ask::Status]);
     story.tell(Msg::Answer(story.app.tickets, Ok(status())));
     assert_eq!(story.app.world.link, Link::Up);
+}
+
+#[test]
+fn who_is_asked_to_wait_and_not_how_long_waits_a_little_longer_each_time() {
+    let mut story = Story::settled(80, 24);
+    story.pass(Duration::from_secs(6));
+    let busy = Problem::new(Kind::Busy(None), "listing repositories: too many (429)");
+    story.answer(|ask| *ask == Ask::Repositories, Err(busy.clone()));
+    let text = story.text();
+    assert!(text.contains("asks to wait - retry 1 in 0 s") && !text.contains("No connection"), "{text}");
+    for tries in ["retry 2 in 0 s", "retry 3 in 1 s", "retry 4 in 2 s"] {
+        story.asked();
+        story.pass(Duration::from_secs(3));
+        assert_eq!(story.asked(), [Ask::Status]);
+        story.tell(Msg::Answer(story.app.tickets, Err(busy.clone())));
+        assert!(story.text().contains(tries), "{}", story.text());
+    }
 }

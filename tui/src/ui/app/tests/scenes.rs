@@ -258,7 +258,7 @@ const LAYERS: &[Scene] = &[
     on("file-exists", |story| {
         on_artifacts(story);
         story.keys("jjd");
-        let exists = Problem { kind: Kind::Exists, text: "fetching: dist-linux.zip exists".into() };
+        let exists = Problem::new(Kind::Exists, "fetching: dist-linux.zip exists");
         story.answer(|ask| matches!(ask, Ask::Download { .. }), Err(exists));
     }),
 ];
@@ -314,12 +314,12 @@ const STATES: &[Scene] = &[
     on("forbidden", |story| {
         story.keys("3");
         let text = "listing hooks: token needs the scope read:admin; it has read:repository (403)";
-        let problem = Problem { kind: Kind::Forbidden, text: text.into() };
+        let problem = Problem::new(Kind::Forbidden, text);
         story.answer(|ask| matches!(ask, Ask::Hooks(_)), Err(problem));
     }),
     on("busy", |story| {
         story.pass(Duration::from_secs(6));
-        let problem = Problem { kind: Kind::Busy(30), text: "listing repositories: too many requests (429)".into() };
+        let problem = Problem::new(Kind::Busy(Some(30)), "listing repositories: too many requests (429)");
         story.answer(|ask| *ask == Ask::Repositories, Err(problem));
     }),
     on("lost", |story| {
@@ -340,7 +340,7 @@ const STATES: &[Scene] = &[
 
 fn broken() -> Problem {
     let text = "listing repositories: internal error (500), request 7d1e44b0\nthe daemon's log tells more";
-    Problem { kind: Kind::Other, text: text.into() }
+    Problem::new(Kind::Other, text)
 }
 
 /// What belongs to the repository under the cursor: one is asked about after the other.

@@ -433,11 +433,11 @@ pub(super) fn detail(of: Delivery) -> Answer {
 pub(super) fn unreachable() -> Problem {
     let text =
         "no farrier daemon answers; looked at:\n  /run/farrier/farrier.sock: No such file or directory\nstart one";
-    Problem { kind: Kind::Unreachable, text: text.into() }
+    Problem::new(Kind::Unreachable, text)
 }
 
 pub(super) fn refusal(text: &str) -> Problem {
-    Problem { kind: Kind::Invalid, text: text.into() }
+    Problem::new(Kind::Invalid, text)
 }
 
 /// A migration that is on its way, and one that has ended.

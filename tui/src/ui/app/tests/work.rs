@@ -75,14 +75,14 @@ fn who_quits_while_something_is_fetched_waits_stops_or_stays() {
 fn a_file_that_is_there_is_asked_about_and_never_lost() {
     let mut story = Story::settled(80, 24);
     let ask = archive(&mut story);
-    let exists = Problem { kind: Kind::Exists, text: "fetching: lake-main.tar.gz exists".into() };
+    let exists = Problem::new(Kind::Exists, "fetching: lake-main.tar.gz exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
     assert!(story.text().contains("overwrite what is there"), "{}", story.text());
     story.press(Key::Esc);
     assert_eq!(story.asked(), [], "it is skipped");
     let again = archive(&mut story);
     assert_eq!(again, ask);
-    let exists = Problem { kind: Kind::Exists, text: "fetching: lake-main.tar.gz exists".into() };
+    let exists = Problem::new(Kind::Exists, "fetching: lake-main.tar.gz exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
     story.keys("b");
     assert_eq!(story.asked(), [ask.although(Existing::Beside)]);
@@ -241,7 +241,7 @@ fn who_may_not_see_figures_sees_the_rest() {
     let mut story = Story::settled(80, 24);
     story.keys("1");
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
-    let forbidden = Problem { kind: Kind::Forbidden, text: "asking: user should be the site admin (403)".into() };
+    let forbidden = Problem::new(Kind::Forbidden, "asking: user should be the site admin (403)");
     story.answer(|ask| *ask == Ask::Series, Err(forbidden));
     let text = story.text();
     assert!(text.contains("memory 14.0 MiB") && !text.contains("requests"), "{text}");
@@ -280,7 +280,7 @@ fn a_repository_is_deleted_only_after_its_copy_was_saved() {
     story.tell(Msg::Answer(story.app.tickets, Err(refusal("fetching: no room on the disk"))));
     assert!(!deleted(&mut story), "a copy that failed deletes nothing");
     bundle(&mut story);
-    let exists = Problem { kind: Kind::Exists, text: "data-lake.bundle exists".into() };
+    let exists = Problem::new(Kind::Exists, "data-lake.bundle exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
     assert!(!deleted(&mut story));
     story.keys("b");
