@@ -146,6 +146,16 @@ impl<T: Row> Feed<T> {
         self.complete_once
     }
 
+    /// Whether rows come for the first time.
+    pub(crate) fn is_loading(&self) -> bool {
+        self.is_waiting() && !self.has_all()
+    }
+
+    /// What went wrong last.
+    pub(crate) fn problem(&self) -> Option<&Problem> {
+        if let Load::Failed(problem) = &self.load { Some(problem) } else { None }
+    }
+
     /// Whether an answer to `ask` is for this list.
     pub(crate) fn awaits(&self, ask: &Ask) -> bool {
         self.pending.as_ref() == Some(ask)

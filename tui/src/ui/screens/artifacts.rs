@@ -10,14 +10,15 @@ use super::{
     artifact_facts::Facts,
     artifact_pane,
     artifact_tree::{Node, NodeId, Order, Shape},
+    panes,
 };
 use crate::ui::{
     keymap::{Action, Scope},
     layer::{Layer, Reader},
-    list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
+    list::{self, Feed, Filter, List, Place, Row as _},
     net::{Answer, Ask, Page, Problem},
     runs::{Part, Tree},
-    view::{Role, rule, text},
+    view::rule,
     world::{Env, World},
 };
 
@@ -174,7 +175,7 @@ impl Screen for Artifacts {
     }
 
     fn is_loading(&self) -> bool {
-        !self.rows.has_all() && self.rows.is_waiting()
+        self.rows.is_loading()
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -263,7 +264,7 @@ impl Screen for Artifacts {
     }
 
     fn problem(&self) -> Option<&Problem> {
-        if let Load::Failed(problem) = &self.rows.load { Some(problem) } else { None }
+        self.rows.problem()
     }
 
     fn lost(&self, ask: &Ask) -> Option<String> {
@@ -294,12 +295,8 @@ impl Screen for Artifacts {
         let place = Place { what: "runs", empty, focused: true };
         let here = self.rows.list.current();
         if world.split() {
-            let left = Rect { width: area.width * 63 / 100, ..area };
-            let right = Rect { x: left.right() + 2, width: area.width - left.width - 2, ..area };
-            list::draw(&self.rows, place, world, Rect { width: left.width - 1, ..left }, buf);
-            for y in area.y..area.bottom() {
-                text(buf, Rect { x: left.right(), y, width: 1, height: 1 }, "│", Role::Muted);
-            }
+            let (left, right) = panes::beside(area, 63, buf);
+            list::draw(&self.rows, place, world, left, buf);
             artifact_pane::draw(here, &self.facts.next, world, right, buf);
         } else if area.height >= 18 {
             let below = if world.transfers.is_empty() { 5 } else { 8 };

@@ -9,6 +9,7 @@ use super::{
     Screen, ScreenId,
     delivery_text::{body, curl},
     inspector::Inspector,
+    panes,
 };
 use crate::ui::{
     keymap::{Action, Scope},
@@ -16,7 +17,7 @@ use crate::ui::{
         Confirm, Layer, Menu,
         menu::{Item, Pick},
     },
-    list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
+    list::{self, Feed, Filter, List, Place, Row as _},
     net::{Answer, Ask, DELIVERIES_MAX, Problem},
     view::{Role, text},
     world::{Cmd, Env, World},
@@ -196,16 +197,10 @@ impl Deliveries {
     }
 
     fn parts(&self, area: Rect, buf: &mut Buffer) {
-        let mut at = Rect { height: 1, ..area };
-        for (place, (state, _)) in STATES.iter().enumerate() {
-            let active = place == self.state;
-            let label = if active { format!("[{state}]") } else { format!(" {state} ") };
-            let used = text(buf, at, &label, if active { Role::Selected } else { Role::Text }) + 1;
-            at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
-        }
+        let left = panes::tabs(STATES.iter().map(|(state, _)| state), self.state, true, area, buf);
         let hook = self.hook.map_or_else(|| "any".to_owned(), |hook| hook.to_string());
         let event = if self.event.is_empty() { "any" } else { &self.event };
-        text(buf, at, &format!("   hook: {hook}   event: {event}"), Role::Muted);
+        text(buf, left, &format!("   hook: {hook}   event: {event}"), Role::Muted);
     }
 
     fn step(&mut self, action: Action, env: &mut Env) {
@@ -242,7 +237,7 @@ impl Screen for Deliveries {
     }
 
     fn is_loading(&self) -> bool {
-        self.rows.is_waiting() && !self.rows.has_all()
+        self.rows.is_loading()
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -353,10 +348,7 @@ impl Screen for Deliveries {
     }
 
     fn problem(&self) -> Option<&Problem> {
-        match &self.rows.load {
-            Load::Failed(problem) => Some(problem),
-            _ => None,
-        }
+        self.rows.problem()
     }
 
     fn aside(&self, world: &World) -> Option<String> {
@@ -387,12 +379,8 @@ impl Screen for Deliveries {
         if !world.split() {
             return list::draw(&self.rows, place, world, body, buf);
         }
-        let left = Rect { width: body.width * 52 / 100, ..body };
-        let right = Rect { x: left.right() + 2, width: body.width - left.width - 2, ..body };
-        list::draw(&self.rows, place, world, Rect { width: left.width - 1, ..left }, buf);
-        for y in body.y..body.bottom() {
-            text(buf, Rect { x: left.right(), y, width: 1, height: 1 }, "│", Role::Muted);
-        }
+        let (left, right) = panes::beside(body, 52, buf);
+        list::draw(&self.rows, place, world, left, buf);
         self.inspector.draw(self.reading, &world.clock, right, buf);
     }
 }

@@ -8,11 +8,11 @@ use farrier_common::{
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId, hook_form, hook_pane, sortable};
+use super::{Screen, ScreenId, hook_form, hook_pane, panes, sortable};
 use crate::ui::{
     keymap::{Action, Scope},
     layer::Layer,
-    list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
+    list::{self, Feed, Filter, List, Place, Row as _},
     net::{Answer, Ask, Page, Problem},
     view::{Role, rule, text},
     world::{Cmd, Env, World},
@@ -175,17 +175,15 @@ impl Hooks {
     }
 
     fn parts(&self, area: Rect, buf: &mut Buffer) {
-        let mut at = Rect { height: 1, ..area };
         if let HookPlace::Repository(path) = &self.place {
-            text(buf, at, &format!(" hooks of {path}   Esc shows those of the service"), Role::Title);
+            text(buf, area, &format!(" hooks of {path}   Esc shows those of the service"), Role::Title);
             return;
         }
-        for (place, kind) in KINDS.iter().enumerate() {
+        let counted = KINDS.iter().map(|kind| {
             let count = self.all.iter().filter(|hook| *kind == "all" || hook.scope == *kind).count();
-            let label = if place == self.kind { format!("[{kind} {count}]") } else { format!(" {kind} {count} ") };
-            let used = text(buf, at, &label, if place == self.kind { Role::Selected } else { Role::Text }) + 1;
-            at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
-        }
+            format!("{kind} {count}")
+        });
+        panes::tabs(counted, self.kind, true, area, buf);
     }
 }
 
@@ -215,7 +213,7 @@ impl Screen for Hooks {
     }
 
     fn is_loading(&self) -> bool {
-        self.feed.is_waiting() && !self.feed.has_all()
+        self.feed.is_loading()
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -346,10 +344,7 @@ impl Screen for Hooks {
     }
 
     fn problem(&self) -> Option<&Problem> {
-        match &self.feed.load {
-            Load::Failed(problem) => Some(problem),
-            _ => None,
-        }
+        self.feed.problem()
     }
 
     fn lost(&self, ask: &Ask) -> Option<String> {
@@ -379,12 +374,8 @@ impl Screen for Hooks {
         ];
         let place = Place { what: "hooks", empty, focused: true };
         if world.split() {
-            let left = Rect { width: body.width * 58 / 100, ..body };
-            let right = Rect { x: left.right() + 2, width: body.width - left.width - 2, ..body };
-            list::draw(&self.feed, place, world, Rect { width: left.width - 1, ..left }, buf);
-            for y in body.y..body.bottom() {
-                text(buf, Rect { x: left.right(), y, width: 1, height: 1 }, "│", Role::Muted);
-            }
+            let (left, right) = panes::beside(body, 58, buf);
+            list::draw(&self.feed, place, world, left, buf);
             self.detail(world, right, buf);
         } else if world.size.height >= DETAILED {
             let top = Rect { height: body.height - 10, ..body };

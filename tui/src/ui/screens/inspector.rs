@@ -12,6 +12,7 @@ use ratatui::{
 use super::{
     delivery_rows,
     delivery_text::{self, Body, Lines},
+    panes,
 };
 use crate::{
     output::clean_line,
@@ -199,15 +200,9 @@ impl Inspector {
         let whole = title(&delivery.guid);
         let short = || title(delivery.guid.split('-').next().unwrap_or_default());
         text(buf, row(0), &if width(&whole) <= area.width { whole } else { short() }, Role::Title);
-        let mut at = row(1);
-        for (place, part) in PARTS.iter().enumerate() {
-            let active = place == self.part;
-            let label = if active { format!("[{part}]") } else { format!(" {part} ") };
-            let used = text(buf, at, &label, if active && focused { Role::Selected } else { Role::Text }) + 1;
-            at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
-        }
+        let left = panes::tabs(PARTS, self.part, focused, row(1), buf);
         let (answer, role) = outcome(delivery);
-        if at.width > width(&answer) {
+        if left.width > width(&answer) {
             fit_left(buf, row(1), &answer, role);
         }
         rule(buf, row(2), "");

@@ -24,6 +24,7 @@ mod hook_pane;
 mod hook_rows;
 mod hooks;
 mod inspector;
+mod panes;
 mod repo_actions;
 mod repo_answers;
 mod repo_detail;

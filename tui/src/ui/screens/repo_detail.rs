@@ -212,8 +212,8 @@ impl Detail {
         false
     }
 
-    pub(super) fn is_waiting(&self) -> bool {
-        shown!([&] self, feed => feed.is_waiting() && !feed.has_all(), else false)
+    pub(super) fn is_loading(&self) -> bool {
+        shown!([&] self, feed => feed.is_loading(), else false)
     }
 
     pub(super) fn filter(&mut self, text: &str) -> Result<(), String> {
@@ -254,8 +254,7 @@ impl Detail {
 
     /// What went wrong with the list that is shown.
     pub(super) fn problem(&self) -> Option<&Problem> {
-        let load = shown!([&] self, feed => &feed.load, else return None);
-        if let Load::Failed(problem) = load { Some(problem) } else { None }
+        shown!([&] self, feed => feed.problem(), else None)
     }
 
     /// The left half of the status line.

@@ -9,7 +9,7 @@ use farrier_common::{api::BackgroundTask, client::RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    Screen, ScreenId, branch_form,
+    Screen, ScreenId, branch_form, panes,
     repo_detail::{Detail, Part},
     repo_form, repo_pane, repo_rows, sortable,
 };
@@ -19,8 +19,6 @@ use crate::ui::{
     list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
     net::{Answer, Ask, Problem},
     repo::Repo,
-    view::Role,
-    view::text,
     world::{Cmd, Env, World},
 };
 
@@ -193,7 +191,7 @@ impl Screen for Repositories {
     }
 
     fn is_loading(&self) -> bool {
-        !self.repos.has_all() && self.repos.is_waiting() || self.detail.is_waiting()
+        self.repos.is_loading() || self.detail.is_loading()
     }
 
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
@@ -298,10 +296,7 @@ impl Screen for Repositories {
     }
 
     fn problem(&self) -> Option<&Problem> {
-        self.detail.problem().or(match &self.repos.load {
-            Load::Failed(problem) => Some(problem),
-            _ => None,
-        })
+        self.detail.problem().or_else(|| self.repos.problem())
     }
 
     fn lost(&self, ask: &Ask) -> Option<String> {
@@ -336,12 +331,8 @@ impl Screen for Repositories {
             }
             return;
         }
-        let left = Rect { width: area.width * 57 / 100, ..area };
-        let right = Rect { x: left.right() + 2, width: area.width - left.width - 2, ..area };
-        list::draw(&self.repos, place, world, Rect { width: left.width - 1, ..left }, buf);
-        for y in area.y..area.bottom() {
-            text(buf, Rect { x: left.right(), y, width: 1, height: 1 }, "│", Role::Muted);
-        }
+        let (left, right) = panes::beside(area, 57, buf);
+        list::draw(&self.repos, place, world, left, buf);
         repo_pane::draw(self, self.in_detail, world, right, buf);
     }
 }
