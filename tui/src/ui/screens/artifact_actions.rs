@@ -9,11 +9,13 @@ use super::{
     Screen as _, artifact_form, artifact_pane,
     artifact_tree::{Node, NodeId},
     artifacts::Artifacts,
+    named_first,
 };
 use crate::{
     output::human_bytes,
     ui::{
         key::Key,
+        keymap::Action,
         layer::{
             Confirm, Layer, Menu, Reader,
             menu::{Item, Pick},
@@ -23,9 +25,6 @@ use crate::{
         world::{Cmd, Env},
     },
 };
-
-/// Artifacts that a question names one by one.
-const NAMED_MAX: usize = 6;
 
 fn path(run: &Run) -> Option<RepositoryPath> {
     run.repo.parse().ok()
@@ -40,6 +39,24 @@ impl Artifacts {
 
     fn ids(&self) -> Vec<i64> {
         self.targets().iter().map(|(artifact, _)| artifact.id).collect()
+    }
+
+    /// Why an action makes no sense now.
+    pub(super) fn why_off(&self, action: Action) -> Option<String> {
+        let on_artifacts = matches!(action, Action::Download | Action::Delete | Action::Copy | Action::Edit);
+        let needs_bytes = matches!(action, Action::Download | Action::Edit);
+        if on_artifacts && self.targets().is_empty() {
+            return Some("no artifact here".to_owned());
+        }
+        if needs_bytes && self.targets().iter().any(|(artifact, _)| !artifact.is_ready()) {
+            return Some("an artifact that is being uploaded or has expired has no bytes".to_owned());
+        }
+        if action == Action::Delete && self.targets().iter().any(|(artifact, _)| artifact.is_uploading()) {
+            return Some("an artifact that is being uploaded is not there yet".to_owned());
+        }
+        let here = self.rows.list.current().and_then(Node::artifact);
+        (action == Action::Inside && !here.is_some_and(|artifact| artifact.is_ready()))
+            .then(|| "no artifact with bytes here".to_owned())
     }
 
     pub(super) fn download(&mut self, env: &mut Env) {
@@ -57,14 +74,10 @@ impl Artifacts {
 
     pub(super) fn delete(&self, env: &mut Env) {
         let targets = self.targets();
-        let mut lines: Vec<String> = targets
-            .iter()
-            .take(NAMED_MAX)
-            .map(|(one, run)| format!("{}   {}   run {}   {}", one.name(), human_bytes(one.size), run.id, run.repo))
-            .collect();
-        if targets.len() > NAMED_MAX {
-            lines.push(format!("and {} more", targets.len() - NAMED_MAX));
-        }
+        let mut lines =
+            named_first(targets.iter().map(|(one, run)| {
+                format!("{}   {}   run {}   {}", one.name(), human_bytes(one.size), run.id, run.repo)
+            }));
         lines.push("This cannot be undone.".to_owned());
         let ask = Ask::DeleteArtifacts(self.ids());
         let question = match targets.len() {

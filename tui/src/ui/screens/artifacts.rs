@@ -14,10 +14,9 @@ use super::{
 };
 use crate::ui::{
     keymap::{Action, Scope},
-    layer::{Layer, Reader},
     list::{self, Feed, Filter, List, Place, Row as _},
-    net::{Answer, Ask, Page, Problem},
-    runs::{Part, Tree},
+    net::{Answer, Ask, Problem},
+    runs::Tree,
     view::rule,
     world::{Env, World},
 };
@@ -25,11 +24,6 @@ use crate::ui::{
 const PACE: Duration = Duration::from_secs(5);
 /// A long list is many requests: so many rows more make the pace slower once more.
 const ROWS_A_PACE: usize = 500;
-/// While rows come for the first time they are arranged so often.
-const ARRANGE_EVERY: Duration = Duration::from_millis(250);
-/// Runs that are unfolded at first: there may be thousands.
-const OPEN_AT_FIRST: usize = 3;
-
 #[derive(Debug)]
 pub(crate) struct Artifacts {
     /// Only of this repository.
@@ -37,12 +31,12 @@ pub(crate) struct Artifacts {
     pub(super) rows: Feed<Node>,
     pub(super) tree: Tree,
     /// What comes while the tree is there.
-    coming: Tree,
+    pub(super) coming: Tree,
     pub(super) shape: Shape,
-    facts: Facts,
+    pub(super) facts: Facts,
     /// Where the cursor is to go once that is there.
     pub(super) wanted: Option<NodeId>,
-    arranged: Duration,
+    pub(super) arranged: Duration,
 }
 
 impl Default for Artifacts {
@@ -75,7 +69,7 @@ impl Artifacts {
     }
 
     /// Whether rows are left out, so that nothing may be folded away.
-    fn is_narrowed(&self) -> bool {
+    pub(super) fn is_narrowed(&self) -> bool {
         !self.rows.list.filter().text().is_empty() || self.rows.list.only_problems
     }
 
@@ -94,55 +88,6 @@ impl Artifacts {
             self.choose(None, env);
         }
         narrowed
-    }
-
-    /// Shows the tree as it is now.
-    pub(super) fn settle(&mut self) {
-        self.facts = Facts::of(&self.tree, self.facts.cut);
-        self.arrange();
-    }
-
-    fn take(&mut self, part: Part, env: &mut Env) {
-        let (last, cut) = (part.last, part.cut);
-        self.shape.now = env.world.clock.now.as_second();
-        if self.rows.has_all() {
-            self.coming.add(part, &self.tree);
-            if !last {
-                return;
-            }
-            self.tree = std::mem::take(&mut self.coming);
-        } else {
-            self.tree.add(part, &Tree::default());
-            if self.shape.open.is_empty() {
-                self.shape.open = self.tree.entries().take(OPEN_AT_FIRST).map(|entry| entry.run.id).collect();
-            }
-            if !last && env.world.now.saturating_sub(self.arranged) < ARRANGE_EVERY {
-                return;
-            }
-        }
-        self.arranged = env.world.now;
-        self.facts = Facts::of(&self.tree, cut);
-        if last {
-            self.complete(env);
-        } else {
-            self.arrange();
-            self.seek();
-        }
-    }
-
-    fn complete(&mut self, env: &mut Env) {
-        self.shape.flat = self.is_narrowed();
-        let page = Page { total: None, items: self.shape.flatten(&self.tree), last: true };
-        if let Some(Node::Artifact { artifact: gone, .. }) = self.rows.take(page, env.world) {
-            env.tell(format!("{} was removed", gone.name()));
-        }
-        if !self.seek() {
-            match self.wanted.take() {
-                Some(NodeId::Artifact(id)) => env.tell(format!("there is no artifact {id} here")),
-                Some(NodeId::Run(id) | NodeId::Job(id)) => env.tell(format!("there is no run {id} here")),
-                None => {}
-            }
-        }
     }
 }
 
@@ -203,35 +148,11 @@ impl Screen for Artifacts {
     }
 
     fn off(&self, action: Action) -> Option<String> {
-        let on_artifacts = matches!(action, Action::Download | Action::Delete | Action::Copy | Action::Edit);
-        let needs_bytes = matches!(action, Action::Download | Action::Edit);
-        if on_artifacts && self.targets().is_empty() {
-            return Some("no artifact here".to_owned());
-        }
-        if needs_bytes && self.targets().iter().any(|(artifact, _)| !artifact.is_ready()) {
-            return Some("an artifact that is being uploaded or has expired has no bytes".to_owned());
-        }
-        if action == Action::Delete && self.targets().iter().any(|(artifact, _)| artifact.is_uploading()) {
-            return Some("an artifact that is being uploaded is not there yet".to_owned());
-        }
-        let here = self.rows.list.current().and_then(Node::artifact);
-        (action == Action::Inside && !here.is_some_and(|artifact| artifact.is_ready()))
-            .then(|| "no artifact with bytes here".to_owned())
+        self.why_off(action)
     }
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        match (ask, result) {
-            (Ask::SignedAddress(..), Ok(Answer::Signed(target))) => Self::signed(target, env),
-            (Ask::ZipContent { name, .. }, Ok(Answer::Content(lines))) => {
-                let text = if lines.is_empty() { "there is nothing in it".to_owned() } else { lines.join("\n") };
-                env.open(Layer::Reader(Reader::new(format!("Inside of {name}"), text)));
-            }
-            (Ask::DeleteArtifacts(_), Ok(Answer::Each(each))) => self.deleted(each, env),
-            (Ask::EditArtifacts(_), Ok(Answer::Expiring(each))) => self.kept(each, env),
-            (Ask::Runs(_), Ok(Answer::Runs(part))) if self.rows.awaits(ask) => self.take((**part).clone(), env),
-            (ask, Err(problem)) if self.rows.awaits(ask) => self.rows.fail(problem.clone()),
-            _ => {}
-        }
+        self.take(ask, result, env);
     }
 
     fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), String> {

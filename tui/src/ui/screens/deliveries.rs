@@ -5,18 +5,9 @@ use std::{collections::BTreeSet, time::Duration};
 use farrier_common::api::Delivery;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{
-    Screen, ScreenId,
-    delivery_text::{body, curl},
-    inspector::Inspector,
-    panes,
-};
+use super::{Screen, ScreenId, inspector::Inspector, panes};
 use crate::ui::{
     keymap::{Action, Scope},
-    layer::{
-        Confirm, Layer, Menu,
-        menu::{Item, Pick},
-    },
     list::{self, Feed, Filter, List, Place, Row as _},
     net::{Answer, Ask, DELIVERIES_MAX, Problem},
     view::{Role, text},
@@ -26,24 +17,21 @@ use crate::ui::{
 const PACE: Duration = Duration::from_secs(5);
 /// What was just made is on its way, and somebody may be waiting for it.
 const PACE_WAITING: Duration = Duration::from_secs(1);
-/// More than these at once want their number typed.
-const REDELIVER_MAX: usize = 20;
-
 /// What the tabs are called, and what the API calls it.
 const STATES: [(&str, &str); 4] =
     [("all", ""), ("failed", "failure"), ("waiting", "pending"), ("cancelled", "cancelled")];
 
 #[derive(Debug)]
 pub(crate) struct Deliveries {
-    rows: Feed<Delivery>,
+    pub(super) rows: Feed<Delivery>,
     state: usize,
     hook: Option<u64>,
     /// Empty: all.
     event: String,
     /// Hooks and events that were seen, to choose from.
-    hooks: BTreeSet<u64>,
-    events: BTreeSet<String>,
-    inspector: Inspector,
+    pub(super) hooks: BTreeSet<u64>,
+    pub(super) events: BTreeSet<String>,
+    pub(super) inspector: Inspector,
     reading: bool,
     /// The delivery that is asked for.
     pending: Option<String>,
@@ -105,82 +93,6 @@ impl Deliveries {
             self.pending = Some(delivery.guid.clone());
             env.ask(Ask::Delivery(delivery.guid.clone()));
         }
-    }
-
-    fn redeliver(&self, env: &mut Env) {
-        let ids: Vec<String> = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
-        let mut lines: Vec<String> = self
-            .rows
-            .list
-            .targets()
-            .into_iter()
-            .take(6)
-            .map(|one| format!("{}   hook {}   {}", one.guid, one.hook_id, super::delivery_rows::event(one)))
-            .collect();
-        if ids.len() > 6 {
-            lines.push(format!("and {} more", ids.len() - 6));
-        }
-        lines.push("The receiver gets them once more, under the same identifiers.".to_owned());
-        let (title, count) = (format!("Deliver {} again", ids.len()), ids.len());
-        let ask = Ask::Redeliver(ids);
-        let question = if count > REDELIVER_MAX {
-            Confirm::typed(title, lines, "Deliver", count.to_string(), ask, env.world)
-        } else {
-            Confirm::simple(title, lines, "Deliver", ask, env.world)
-        };
-        env.open(Layer::Confirm(question));
-    }
-
-    fn choose_hook(&self, env: &mut Env) {
-        let item = |(title, hook): (String, Option<u64>)| Item {
-            key: None,
-            title,
-            off: None,
-            pick: Pick::Do(Cmd::Deliveries(hook)),
-        };
-        let hooks = self.hooks.iter().map(|id| (format!("hook {id}"), Some(*id)));
-        let items = std::iter::once(("all hooks".to_owned(), None)).chain(hooks).map(item).collect();
-        env.open(Layer::Menu(Menu::new("Deliveries of", items)));
-    }
-
-    fn offer_events(&self, env: &mut Env) {
-        let item = |(title, event): (&str, &str)| Item {
-            key: None,
-            title: title.to_owned(),
-            off: None,
-            pick: Pick::Do(Cmd::DeliveriesOf(event.to_owned())),
-        };
-        let events = self.events.iter().map(|event| (event.as_str(), event.as_str()));
-        let items = std::iter::once(("all events", "")).chain(events).map(item).collect();
-        env.open(Layer::Menu(Menu::new("Deliveries of", items)));
-    }
-
-    fn copy(&self, env: &mut Env) {
-        let ids: Vec<String> = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
-        let shown = self.inspector.detail.as_ref().filter(|detail| ids.first() == Some(&detail.delivery.guid));
-        let texts = vec![
-            ('i', "identifier", ids.join("\n")),
-            ('b', "body", shown.map(body).unwrap_or_default()),
-            ('c', "curl", shown.map(curl).unwrap_or_default()),
-        ];
-        let title = if shown.is_some() { "Copy" } else { "Copy (Enter first: body and curl)" };
-        env.open(Layer::Menu(Menu::copies(title, texts)));
-    }
-
-    fn redelivered(&mut self, each: &[(String, Option<String>)], env: &mut Env) {
-        let failed: Vec<&(String, Option<String>)> = each.iter().filter(|(_, error)| error.is_some()).collect();
-        self.rows.list.mark_only(failed.iter().map(|(id, _)| id.clone()));
-        match failed.first() {
-            None => env.tell(format!("{} in line to be delivered again", each.len())),
-            Some((_, error)) => env.warn(format!(
-                "{} in line, {} refused and stay marked: {}",
-                each.len() - failed.len(),
-                failed.len(),
-                error.as_deref().unwrap_or_default()
-            )),
-        }
-        self.rows.stop(env);
-        self.refresh(env);
     }
 
     fn take(&mut self, result: &Result<Answer, Problem>, env: &mut Env) {

@@ -4,6 +4,7 @@ use farrier_common::api::EditHook;
 
 use super::{hook_rows, hooks::Hooks};
 use crate::ui::{
+    keymap::Action,
     layer::{Confirm, Layer, Menu},
     net::Ask,
     world::Env,
@@ -51,5 +52,37 @@ impl Hooks {
             ('j', "JSON", serde_json::to_string(hook).unwrap_or_default()),
         ];
         env.open(Layer::Menu(Menu::copies("Copy", texts)));
+    }
+
+    /// Why an action makes no sense now.
+    pub(super) fn why_off(&self, action: Action) -> Option<String> {
+        let single = [
+            Action::Edit,
+            Action::Clone,
+            Action::Toggle,
+            Action::Test,
+            Action::Apply,
+            Action::Recover,
+            Action::Delete,
+            Action::Copy,
+        ];
+        if let (true, Err(why)) = (single.contains(&action), self.feed.list.target()) {
+            return Some(why);
+        }
+        let here = self.target();
+        match action {
+            Action::New | Action::Edit | Action::Clone if self.known.is_empty() => {
+                Some("the list of events is not there yet; r asks again".to_owned())
+            }
+            Action::Apply if here.is_some_and(|hook| hook.scope != "default") => {
+                Some("only default hooks are copied".to_owned())
+            }
+            Action::Test | Action::Recover if here.is_some_and(|hook| hook.scope == "default") => {
+                Some("a default hook hears of nothing itself".to_owned())
+            }
+            Action::Open if self.here().is_none() => Some("no hook here".to_owned()),
+            action if single.contains(&action) && here.is_none() => Some("no hook here".to_owned()),
+            _ => None,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use farrier_common::{
-    api::{Delivery, EditHook, Hook, HookEvent},
+    api::{Delivery, Hook, HookEvent},
     client::HookPlace,
 };
 use ratatui::{buffer::Buffer, layout::Rect};
@@ -13,7 +13,7 @@ use crate::ui::{
     keymap::{Action, Scope},
     layer::Layer,
     list::{self, Feed, Filter, List, Place, Row as _},
-    net::{Answer, Ask, Page, Problem},
+    net::{Answer, Ask, Problem},
     view::{Role, rule, text},
     world::{Cmd, Env, World},
 };
@@ -28,15 +28,15 @@ const KINDS: [&str; 3] = ["all", "system", "default"];
 #[derive(Debug)]
 pub(crate) struct Hooks {
     pub(super) place: HookPlace,
-    all: Vec<Hook>,
-    feed: Feed<Hook>,
+    pub(super) all: Vec<Hook>,
+    pub(super) feed: Feed<Hook>,
     kind: usize,
     /// What hooks can hear of.
-    known: Vec<HookEvent>,
+    pub(super) known: Vec<HookEvent>,
     /// What the hook with this number was sent last; shown beside the list.
-    recent: Option<(i64, Vec<Delivery>)>,
+    pub(super) recent: Option<(i64, Vec<Delivery>)>,
     /// The hook that this is asked of.
-    asked: Option<i64>,
+    pub(super) asked: Option<i64>,
 }
 
 impl Default for Hooks {
@@ -82,12 +82,12 @@ impl Hooks {
         self.feed.list.sorted_by().map(|(column, reversed)| ("hooks", column, reversed))
     }
 
-    fn here(&self) -> Option<&Hook> {
+    pub(super) fn here(&self) -> Option<&Hook> {
         self.feed.list.current()
     }
 
     /// Asks what the hook under the cursor was sent, where that is shown; one question at a time.
-    fn look(&mut self, again: bool, env: &mut Env) {
+    pub(super) fn look(&mut self, again: bool, env: &mut Env) {
         let seen = self.place == HookPlace::Admin && (env.world.split() || env.world.size.height >= DETAILED);
         let Some(id) = self.here().map(|hook| hook.id).filter(|_| seen) else { return };
         let known = self.recent.as_ref().is_some_and(|(of, _)| *of == id);
@@ -102,7 +102,7 @@ impl Hooks {
         self.feed.list.target().ok()?
     }
 
-    fn of_kind(&self, hooks: &[Hook]) -> Vec<Hook> {
+    pub(super) fn of_kind(&self, hooks: &[Hook]) -> Vec<Hook> {
         let kind = KINDS[self.kind];
         hooks.iter().filter(|hook| kind == "all" || hook.scope == kind).cloned().collect()
     }
@@ -117,50 +117,6 @@ impl Hooks {
     /// The highest number there is, to tell new ones.
     fn highest(&self) -> i64 {
         self.all.iter().map(|hook| hook.id).max().unwrap_or(0)
-    }
-
-    fn again(&mut self, env: &mut Env) {
-        self.feed.stop(env);
-        self.feed.ask(Ask::Hooks(self.place.clone()), env);
-    }
-
-    fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
-        match (ask, answer) {
-            (Ask::CreateHook(..), Answer::Hook(hook)) => {
-                env.tell(format!("hook {} made", hook.id));
-                self.feed.list.select(hook.id);
-            }
-            (Ask::EditHook(_, id, wanted), _) => match (wanted.active, &wanted.config) {
-                (Some(active), None) => {
-                    env.tell(format!("hook {id} switched {} - z undo", if active { "on" } else { "off" }));
-                    let back = EditHook { active: Some(!active), ..EditHook::default() };
-                    let place = self.place.clone();
-                    env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditHook(place, *id, Box::new(back))))));
-                }
-                _ => env.tell(format!("hook {id} saved")),
-            },
-            (Ask::DeleteHook(_, id), _) => env.tell(format!("hook {id} deleted")),
-            (Ask::CreateHook(_) | Ask::TestHook(..), Answer::Tested { hook, delivery }) => {
-                if let Ask::CreateHook(_) = ask {
-                    self.feed.list.select(*hook);
-                }
-                match delivery {
-                    Ok(delivery) => {
-                        env.tell(format!("hook {hook} is being tested"));
-                        env.want(Cmd::Inspect(u64::try_from(*hook).unwrap_or_default(), delivery.clone()));
-                    }
-                    Err(why) => env.warn(format!("hook {hook} is made, but not tested: {why}")),
-                }
-            }
-            (Ask::ApplyHook(id), Answer::Applied { copied, skipped }) => {
-                env.tell(format!("hook {id}: {copied} copies made, {skipped} repositories skipped"));
-            }
-            (Ask::Recover(id), Answer::Recovered(count)) => {
-                env.tell(format!("hook {id}: {count} deliveries are sent again"));
-            }
-            _ => return,
-        }
-        self.again(env);
     }
 
     fn detail(&self, world: &World, area: Rect, buf: &mut Buffer) {
@@ -264,57 +220,11 @@ impl Screen for Hooks {
     }
 
     fn off(&self, action: Action) -> Option<String> {
-        let single = [
-            Action::Edit,
-            Action::Clone,
-            Action::Toggle,
-            Action::Test,
-            Action::Apply,
-            Action::Recover,
-            Action::Delete,
-            Action::Copy,
-        ];
-        if let (true, Err(why)) = (single.contains(&action), self.feed.list.target()) {
-            return Some(why);
-        }
-        let here = self.target();
-        match action {
-            Action::New | Action::Edit | Action::Clone if self.known.is_empty() => {
-                Some("the list of events is not there yet; r asks again".to_owned())
-            }
-            Action::Apply if here.is_some_and(|hook| hook.scope != "default") => {
-                Some("only default hooks are copied".to_owned())
-            }
-            Action::Test | Action::Recover if here.is_some_and(|hook| hook.scope == "default") => {
-                Some("a default hook hears of nothing itself".to_owned())
-            }
-            Action::Open if self.here().is_none() => Some("no hook here".to_owned()),
-            action if single.contains(&action) && here.is_none() => Some("no hook here".to_owned()),
-            _ => None,
-        }
+        self.why_off(action)
     }
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
-        match (ask, result) {
-            (Ask::HookEvents, Ok(Answer::HookEvents(known))) => self.known.clone_from(known),
-            (Ask::Hooks(_), Ok(Answer::Hooks(all))) if self.feed.awaits(ask) => {
-                self.all.clone_from(all);
-                let page = Page { items: self.of_kind(all), total: None, last: true };
-                if let Some(gone) = self.feed.take(page, env.world) {
-                    env.tell(format!("hook {} was removed", gone.id));
-                }
-                self.look(false, env);
-            }
-            (Ask::LastDeliveries(of), result) => {
-                self.asked = None;
-                let rows = if let Ok(Answer::LastDeliveries(rows)) = result { rows.clone() } else { Vec::new() };
-                self.recent = Some((i64::try_from(*of).unwrap_or_default(), rows));
-                self.look(false, env);
-            }
-            (Ask::Hooks(_), Err(problem)) if self.feed.awaits(ask) => self.feed.fail(problem.clone()),
-            (ask, Ok(answer)) => self.changed(ask, answer, env),
-            _ => {}
-        }
+        self.take(ask, result, env);
     }
 
     fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), String> {

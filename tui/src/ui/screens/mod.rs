@@ -4,6 +4,7 @@
 //! asks by itself; what it wants goes through its [`Env`].
 
 mod artifact_actions;
+mod artifact_answers;
 mod artifact_facts;
 mod artifact_folds;
 mod artifact_form;
@@ -16,9 +17,11 @@ mod branch_rows;
 mod dashboard;
 mod dashboard_parts;
 mod deliveries;
+mod delivery_actions;
 mod delivery_rows;
 mod delivery_text;
 mod hook_actions;
+mod hook_answers;
 mod hook_form;
 mod hook_pane;
 mod hook_rows;
@@ -53,6 +56,9 @@ use super::{
     repo::Repo,
     world::{Env, World},
 };
+
+/// Things that a question names one by one.
+const NAMED_MAX: usize = 6;
 
 /// A screen, by what it shows. Digits never change: fingers remember them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,4 +308,13 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
 /// The columns of a list that have an order.
 pub(super) fn sortable<T: super::list::Row>() -> Vec<(usize, &'static str)> {
     T::columns().iter().enumerate().filter(|(_, column)| column.order.is_some()).map(|(at, c)| (at, c.title)).collect()
+}
+
+/// What a question is about, line by line, and how many more there are where they are many.
+fn named_first(mut lines: impl ExactSizeIterator<Item = String>) -> Vec<String> {
+    let mut named: Vec<String> = lines.by_ref().take(NAMED_MAX).collect();
+    if lines.len() > 0 {
+        named.push(format!("and {} more", lines.len()));
+    }
+    named
 }

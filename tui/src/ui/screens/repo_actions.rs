@@ -2,7 +2,7 @@
 
 use farrier_common::api::Branch;
 
-use super::{repo_rows, repositories::Repositories};
+use super::{branch_form, repo_form, repo_rows, repositories::Repositories};
 use crate::{
     transfer::copy::Content,
     ui::{
@@ -14,14 +14,39 @@ use crate::{
         },
         net::{Ask, Existing},
         repo::Repo,
-        world::{Cmd, Env},
+        world::{Cmd, Env, World},
     },
 };
+
+/// Who makes something: it is offered as the owner.
+fn login(world: &World) -> String {
+    world.status.as_ref().map(|status| status.identity.clone()).unwrap_or_default()
+}
 
 impl Repositories {
     /// The branch under the cursor, where branches are listed.
     fn branch(&self) -> Option<&Branch> {
         self.detail.branches.list.current().filter(|_| self.on_branches()).map(|tip| &tip.branch)
+    }
+
+    pub(super) fn new_repository(&self, env: &mut Env) {
+        env.open(Layer::Form(Box::new(repo_form::create(&login(env.world)))));
+    }
+
+    pub(super) fn migrate(&self, env: &mut Env) {
+        env.open(Layer::Form(Box::new(repo_form::migrate(&login(env.world)))));
+    }
+
+    pub(super) fn edit(&self, env: &mut Env) {
+        let Some((repo, path)) = self.target() else { return };
+        env.open(Layer::Form(Box::new(repo_form::edit(repo, path))));
+    }
+
+    /// Offers a branch that begins where the one under the cursor is, or the default one.
+    pub(super) fn new_branch(&self, env: &mut Env) {
+        let Some((repo, path)) = self.here() else { return };
+        let from = self.branch().map_or(repo.default_branch(), |branch| branch.name.as_str());
+        env.open(Layer::Form(Box::new(branch_form::create(path, from))));
     }
 
     pub(super) fn copy(&self, env: &mut Env) {

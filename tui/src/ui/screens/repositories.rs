@@ -9,13 +9,12 @@ use farrier_common::{api::BackgroundTask, client::RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    Screen, ScreenId, branch_form, panes,
+    Screen, ScreenId, panes,
     repo_detail::{Detail, Part},
-    repo_form, repo_pane, repo_rows, sortable,
+    repo_pane, repo_rows, sortable,
 };
 use crate::ui::{
     keymap::{Action, Scope},
-    layer::Layer,
     list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
     net::{Answer, Ask, Problem},
     repo::Repo,
@@ -150,10 +149,6 @@ impl Repositories {
     pub(super) fn task(&self, repo: &Repo) -> Option<&BackgroundTask> {
         self.tasks.iter().find(|task| task.repository_id == repo.id && task.is_running())
     }
-
-    fn login(world: &World) -> String {
-        world.status.as_ref().map(|status| status.identity.clone()).unwrap_or_default()
-    }
 }
 
 impl Screen for Repositories {
@@ -206,20 +201,10 @@ impl Screen for Repositories {
                 }
                 return self.back(env);
             }
-            Action::New if self.on_branches() => {
-                if let Some((repo, path)) = self.here() {
-                    let tip = self.detail.branches.list.current();
-                    let from = tip.map_or(repo.default_branch(), |tip| tip.branch.name.as_str());
-                    env.open(Layer::Form(Box::new(branch_form::create(path, from))));
-                }
-            }
-            Action::New => env.open(Layer::Form(Box::new(repo_form::create(&Self::login(env.world))))),
-            Action::Migrate => env.open(Layer::Form(Box::new(repo_form::migrate(&Self::login(env.world))))),
-            Action::Edit => {
-                if let Some((repo, path)) = self.target() {
-                    env.open(Layer::Form(Box::new(repo_form::edit(repo, path))));
-                }
-            }
+            Action::New if self.on_branches() => self.new_branch(env),
+            Action::New => self.new_repository(env),
+            Action::Migrate => self.migrate(env),
+            Action::Edit => self.edit(env),
             Action::Delete if self.on_branches() => self.delete_branch(env),
             Action::Delete => self.delete(env),
             Action::Copy => self.copy(env),
