@@ -7,7 +7,7 @@ use crate::ui::{
     form::{Field, Form},
     layer::{Confirm, Layer},
     net::{Ask, Turn},
-    screens::{Artifacts, Dashboard, Deliveries, Hooks, Purpose, Repositories, ScreenId},
+    screens::{Purpose, ScreenId, Screens},
     world::{Cmd, Link, Tone},
 };
 
@@ -40,11 +40,7 @@ impl App {
         self.effects.push(Effect::Turn(turn));
         self.layers.clear();
         (self.world.link, self.world.status, self.world.token) = (Link::Connecting, None, None);
-        self.dashboard = Dashboard::default();
-        self.repositories = Repositories::default();
-        self.hooks = Hooks::default();
-        self.deliveries = Deliveries::default();
-        self.artifacts = Artifacts::default();
+        self.screens = Screens::default();
         self.ask(Ask::Status);
         self.go(self.current);
     }
@@ -60,7 +56,7 @@ impl App {
                 self.carry_out(vec![Cmd::Deliveries(id.parse().ok())]);
             }
             ["repo", "show", name] => {
-                self.repositories.show_named(name);
+                self.screens.repositories.show_named(name);
                 self.go(ScreenId::Repositories);
             }
             ["artifacts"] => self.show_artifacts(None, None),
@@ -68,7 +64,11 @@ impl App {
             [noun @ ("artifact" | "run"), id] if id.parse::<i64>().is_ok() => {
                 self.show_artifacts(None, None);
                 let id = id.parse().unwrap_or_default();
-                if *noun == "run" { self.artifacts.show_run(id) } else { self.artifacts.show_artifact(id) }
+                if *noun == "run" {
+                    self.screens.artifacts.show_run(id)
+                } else {
+                    self.screens.artifacts.show_artifact(id)
+                }
             }
             ["delivery", "list", "--event", event] => {
                 self.carry_out(vec![Cmd::DeliveriesOf((*event).to_owned())]);

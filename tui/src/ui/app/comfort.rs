@@ -26,8 +26,8 @@ impl App {
     pub(crate) fn recall(&mut self, memory: &Memory) {
         (self.world.wide, self.world.full_pane) = (memory.wide, memory.full_pane);
         for (list, (column, reversed)) in &memory.sorts {
-            self.repositories.recall(list, column, *reversed);
-            self.hooks.recall(list, column, *reversed);
+            self.screens.repositories.recall(list, column, *reversed);
+            self.screens.hooks.recall(list, column, *reversed);
         }
         if let Ok(screen) = memory.screen.parse() {
             self.start = self.start.or(Some(screen));
@@ -36,7 +36,7 @@ impl App {
 
     /// What is to be remembered.
     pub(crate) fn memory(&self) -> Memory {
-        let sorts = [self.repositories.sorted(), self.hooks.sorted()].into_iter().flatten();
+        let sorts = [self.screens.repositories.sorted(), self.screens.hooks.sorted()].into_iter().flatten();
         Memory {
             screen: self.current.name().to_lowercase(),
             sorts: sorts.map(|(list, column, reversed)| (list.to_owned(), (column.to_owned(), reversed))).collect(),

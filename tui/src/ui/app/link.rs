@@ -14,7 +14,7 @@ use crate::ui::{
     },
     net::{Answer, Ask, Existing, Kind, Page, Problem, Ticket},
     transfers::News,
-    world::{Cmd, Env, Link, Tone},
+    world::{Cmd, Link, Tone},
 };
 
 /// Waits between tries, milliseconds; the last one repeats.
@@ -71,14 +71,11 @@ impl App {
         if let Some(news) = self.world.transfers.take(&ask, result, self.world.now) {
             self.tell_transfer(&ask, news);
         }
-        let mut env = Env::new(&self.world);
-        let screens: [&mut dyn crate::ui::screens::Screen; 5] =
-            [&mut self.dashboard, &mut self.repositories, &mut self.hooks, &mut self.deliveries, &mut self.artifacts];
-        for screen in screens {
-            screen.answered(&ask, result, &mut env);
-        }
-        let wants = env.wants;
-        self.carry_out(wants);
+        self.with_all(|screens, env| {
+            for screen in screens.each_mut() {
+                screen.answered(&ask, result, env);
+            }
+        });
         self.heard = self.world.now;
         if !more {
             self.drop_question();

@@ -78,7 +78,7 @@ impl App {
                 self.pending.values().filter(|ask| matches!(ask, Ask::Events { .. })).cloned().collect();
             for ask in follows {
                 self.cancel(&ask);
-                self.dashboard.answered(&ask, &Ok(Answer::Done), &mut Env::new(&self.world));
+                self.screens.dashboard.answered(&ask, &Ok(Answer::Done), &mut Env::new(&self.world));
             }
         }
         self.poll_again();

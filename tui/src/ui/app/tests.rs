@@ -8,6 +8,7 @@ mod forms;
 mod lists;
 mod parts;
 mod pictures;
+mod prelude;
 mod questions;
 mod scenes;
 mod sizes;

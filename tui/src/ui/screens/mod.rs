@@ -28,6 +28,7 @@ mod hook_rows;
 mod hooks;
 mod inspector;
 mod panes;
+mod purpose;
 mod repo_actions;
 mod repo_answers;
 mod repo_detail;
@@ -35,24 +36,23 @@ mod repo_form;
 mod repo_pane;
 mod repo_rows;
 mod repositories;
+mod set;
 mod stored_rows;
 mod task_lines;
 
 use std::{fmt::Debug, time::Duration};
 
-use farrier_common::{
-    api::{Delivery, Hook},
-    client::{HookPlace, RepositoryPath, Token},
-};
+use farrier_common::api::{Delivery, Hook};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
-    artifacts::Artifacts, dashboard::Dashboard, deliveries::Deliveries, hooks::Hooks, repositories::Repositories,
+    deliveries::Deliveries,
+    purpose::{Purpose, Wish},
+    set::Screens,
 };
 use super::{
-    form::Form,
     keymap::{Action, Scope},
-    net::{Answer, Ask, Problem, Turn},
+    net::{Answer, Ask, Problem},
     repo::Repo,
     world::{Env, World},
 };
@@ -211,83 +211,6 @@ pub(crate) trait Screen: Debug {
     fn standing(&self, world: &World) -> String;
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer);
-}
-
-/// What a submitted form wants.
-#[derive(Debug)]
-pub(crate) enum Wish {
-    Ask(Ask),
-    /// Only find out whether it would go well.
-    Check(Ask),
-    Turn(Turn),
-}
-
-/// What a form is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    CreateRepository,
-    EditRepository(RepositoryPath),
-    Migrate,
-    CreateBranch(RepositoryPath),
-    /// The number is the highest of the hooks that were there.
-    CreateHook(HookPlace, i64),
-    EditHook(HookPlace, i64),
-    /// When artifacts expire.
-    EditArtifacts(Vec<i64>),
-    /// A token to show the daemon; it is asked for nothing.
-    Token,
-}
-
-impl Purpose {
-    /// What a form wants, or which field is wrong and why.
-    pub(crate) fn wish(&self, form: &Form) -> Result<Wish, (&'static str, String)> {
-        Ok(Wish::Ask(match self {
-            Self::CreateRepository => repo_form::create_ask(form),
-            Self::EditRepository(path) => repo_form::edit_ask(path, form),
-            Self::Migrate => {
-                let wanted = repo_form::migrate_wanted(form)?;
-                if form.pressed() == repo_form::CHECK {
-                    return Ok(Wish::Check(Ask::CheckMigration(wanted)));
-                }
-                Ask::MigrateRepository(wanted)
-            }
-            Self::CreateBranch(path) => branch_form::ask(path, form),
-            Self::CreateHook(place, above) => hook_form::create_ask(place, *above, form)?,
-            Self::EditHook(place, id) => hook_form::edit_ask(place, *id, form)?,
-            Self::EditArtifacts(ids) => artifact_form::form_ask(ids, form)?,
-            Self::Token => {
-                let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
-                return Ok(Wish::Turn(Turn::With(token)));
-            }
-        }))
-    }
-}
-
-impl Purpose {
-    /// Changes other fields because one was changed.
-    pub(crate) fn changed(&self, form: &mut Form, name: &str) {
-        if let Self::CreateHook(..) | Self::EditHook(..) = self {
-            hook_form::changed(form, name);
-        }
-    }
-
-    /// What is to be said of a field at once.
-    pub(crate) fn remark(&self, form: &Form, name: &str) -> Option<String> {
-        match self {
-            Self::CreateHook(..) | Self::EditHook(..) => hook_form::remark(form, name),
-            _ => None,
-        }
-    }
-
-    /// What is to be found out about a field that was left.
-    pub(crate) fn wonder(&self, form: &Form, name: &str) -> Option<Ask> {
-        match self {
-            Self::CreateRepository => repo_form::wonder(form, name, "owner", "name"),
-            Self::Migrate => repo_form::wonder(form, name, "repo_owner", "repo_name"),
-            Self::CreateHook(place, _) | Self::EditHook(place, _) => hook_form::wonder(place, form, name),
-            _ => None,
-        }
-    }
 }
 
 /// The names of the columns of a list, as a configuration names both.

@@ -2,7 +2,7 @@
 
 use farrier_common::api::EditArtifact;
 
-use super::{super::*, story::*};
+use super::prelude::*;
 use crate::ui::{net::Existing, runs::Part};
 
 fn is_list(ask: &Ask) -> bool {

@@ -1,6 +1,6 @@
 //! No daemon, another daemon, another caller.
 
-use super::{super::*, story::*};
+use super::prelude::*;
 use crate::ui::{
     net::{Kind, Turn},
     starter::Starter,

@@ -8,7 +8,7 @@ use std::{
 use farrier_common::api::Repository;
 use ratatui::Terminal;
 
-use super::{super::*, story::*};
+use super::prelude::*;
 use crate::ui::{term::Wire, view};
 
 /// A terminal that counts.

@@ -1,13 +1,14 @@
 //! What makes the screen one's own.
 
-use super::{super::*, story::*};
+use jiff::Timestamp;
+
+use super::prelude::*;
 use crate::{
     config::Config,
     ui::{
+        app::Mouse,
         caps::{Colors, Look},
         memory::Memory,
-        settings::Settings,
-        theme::Theme,
     },
 };
 

@@ -2,7 +2,7 @@
 
 use farrier_common::api::CheckBranchFilter;
 
-use super::{super::*, story::*};
+use super::prelude::*;
 
 fn hook_form(width: u16, height: u16) -> Story {
     let mut story = Story::settled(width, height);

@@ -1,6 +1,6 @@
 //! Lists: what comes above, what the daemon is asked, filters that are remembered, places that are kept.
 
-use super::{super::*, story::*};
+use super::prelude::*;
 
 fn poll(story: &mut Story, answer: Answer) {
     story.pass(Duration::from_secs(6));

@@ -1,6 +1,6 @@
 //! The parts of a repository: what is asked about it, and where they lead.
 
-use super::{super::*, story::*};
+use super::prelude::*;
 
 /// Questions about what belongs to a repository since the last call.
 fn counts(story: &mut Story) -> Vec<String> {

@@ -5,11 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::{
-    super::*,
-    scenes,
-    story::{Stage, Story, repositories, stage},
-};
+use super::{prelude::*, scenes};
 use crate::ui::{
     caps::{Colors, Glyphs, Look},
     view,

@@ -1,6 +1,6 @@
 //! Questions: what is typed ahead, what vanishes, what cannot be answered.
 
-use super::{super::*, story::*};
+use super::prelude::*;
 
 fn asks_to_delete(story: &mut Story) -> bool {
     story.asked().iter().any(|ask| matches!(ask, Ask::DeleteRepository(_)))

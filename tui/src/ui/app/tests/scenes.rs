@@ -5,9 +5,8 @@
 use farrier_common::api::{Event, MigrationProgress};
 
 use super::{
-    super::*,
     away::{alone, unknown},
-    story::*,
+    prelude::*,
 };
 use crate::ui::net::{Kind, Page};
 

@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier};
 
-use super::{super::*, pictures::SIZES, scenes, story::*};
+use super::{pictures::SIZES, prelude::*, scenes};
 use crate::ui::{
     caps::{Colors, Glyphs, Look},
     view,

@@ -12,7 +12,7 @@ use ratatui::{
     style::{Color, Modifier},
 };
 
-use super::super::*;
+use super::prelude::*;
 use crate::ui::{
     caps::{Colors, Glyphs, Look},
     net::{Facts, Kind, Page},

@@ -1,6 +1,6 @@
 use farrier_common::api::MigrationProgress;
 
-use super::{super::*, story::*};
+use super::prelude::*;
 
 #[test]
 fn the_first_thing_asked_is_what_is_shown_first() {

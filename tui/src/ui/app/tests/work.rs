@@ -1,6 +1,6 @@
 //! Work that goes on: archives, downloads, migrations.
 
-use super::{super::*, story::*};
+use super::prelude::*;
 use crate::{
     transfer::copy::Content,
     ui::net::{Existing, Kind},

@@ -1,0 +1,17 @@
+//! What every story speaks of.
+
+pub(super) use std::time::Duration;
+
+pub(super) use farrier_common::client::HookPlace;
+pub(super) use ratatui::layout::Size;
+
+pub(super) use super::story::*;
+pub(super) use crate::ui::{
+    app::{App, Effect, Msg},
+    key::Key,
+    net::{Answer, Ask, Problem},
+    screens::ScreenId,
+    settings::Settings,
+    theme::Theme,
+    world::Link,
+};

@@ -1,0 +1,69 @@
+//! What screens, menus and forms want, carried out: what is asked and cancelled, said, opened, left.
+//!
+//! Decides nothing: who wants something has decided it.
+
+use super::{App, Effect};
+use crate::ui::{
+    net::{Ask, Ticket},
+    screens::ScreenId,
+    world::{Cmd, Tone},
+};
+
+impl App {
+    pub(super) fn carry_out(&mut self, wants: Vec<Cmd>) {
+        for cmd in wants {
+            match cmd {
+                Cmd::Ask(ask) => {
+                    self.ask(ask);
+                }
+                Cmd::After(first, then) => {
+                    self.say(Tone::Plain, format!("{} first", first.doing()));
+                    self.ask(first.clone());
+                    self.afterwards.push((first, then));
+                }
+                Cmd::Cancel(ask) => self.cancel(&ask),
+                Cmd::Tell(tone, text) => self.say(tone, text),
+                Cmd::Open(layer) => self.layers.push(*layer),
+                Cmd::Artifacts(path, at) => self.show_artifacts(Some(path), at),
+                Cmd::Repository(id) => {
+                    self.screens.repositories.show(id);
+                    self.go(ScreenId::Repositories);
+                }
+                Cmd::Hooks(path, at) => self.show_hooks(path, at),
+                Cmd::Deliveries(hook) => self.show_deliveries(|screen, env| screen.choose(hook, env)),
+                Cmd::DeliveriesOf(event) => self.show_deliveries(|screen, env| screen.choose_event(event, env)),
+                Cmd::Undo(cmd) => self.undo = Some((self.world.now, *cmd)),
+                Cmd::Inspect(hook, id) => self.show_deliveries(|screen, env| screen.inspect(hook, id, env)),
+                Cmd::Turn(turn) => self.turn(turn),
+                Cmd::Quit { wait: true } => {
+                    self.quits_later = true;
+                    self.say(Tone::Plain, "it ends when everything is saved; Ctrl-C ends it now".to_owned());
+                }
+                Cmd::Quit { wait: false } => self.effects.push(Effect::Quit(0)),
+                Cmd::Page(text) => self.effects.push(Effect::Page(text)),
+                Cmd::Copy(text, what) => {
+                    self.say(Tone::Plain, format!("{what} copied: {}", text.lines().next().unwrap_or_default()));
+                    self.effects.push(Effect::Copy(text));
+                }
+            }
+        }
+    }
+
+    pub(super) fn ask(&mut self, ask: Ask) -> Ticket {
+        if let Some(name) = ask.file() {
+            self.world.transfers.begin(&ask, name, self.world.now);
+        }
+        self.tickets += 1;
+        self.pending.insert(self.tickets, ask.clone());
+        self.effects.push(Effect::Ask(self.tickets, ask));
+        self.tickets
+    }
+
+    pub(super) fn cancel(&mut self, ask: &Ask) {
+        let tickets: Vec<Ticket> = self.pending.iter().filter(|(_, one)| *one == ask).map(|(at, _)| *at).collect();
+        for ticket in tickets {
+            self.pending.remove(&ticket);
+            self.effects.push(Effect::Cancel(ticket));
+        }
+    }
+}
