@@ -42,6 +42,11 @@ pub fn keys() -> Vec<KeysOfPlace> {
     ui::keys()
 }
 
+/// What can only be typed in the full screen, and what it does, for the manual.
+pub fn typed() -> Vec<(&'static str, &'static str)> {
+    ui::typed()
+}
+
 /// Runs the program with `args`, the first of which is its name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {

@@ -64,6 +64,10 @@ fn keys() -> String {
             let _ = writeln!(page, ".TP\n\\&{keys}\n{} [{}]", plain(what), plain(&action));
         }
     }
+    page.push_str(".SH COMMANDS\nTyped after a colon; others have the words of the shell's.\n");
+    for (words, what) in farrier::typed() {
+        let _ = writeln!(page, ".TP\n\\&:{}\n{}", plain(words), plain(what));
+    }
     page
 }
 
@@ -94,6 +98,7 @@ mod tests {
         assert!(read("man/farrier-ci-exec.1").contains("\\-\\-repo"));
         let keys = read("man/farrier-keys.7");
         assert!(keys.contains(".SH DELIVERIES") && keys.contains("\\&R\ndeliver again [redeliver]"), "{keys}");
+        assert!(keys.contains("\\&:connect\nspeak to another daemon") && keys.contains("\\&:redetect\n"), "{keys}");
         for place in ["bash-completion/farrier", "zsh-completion/_farrier", "fish-completion/farrier.fish"] {
             assert!(read(place).contains("artifact"), "{place}");
         }

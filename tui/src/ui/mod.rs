@@ -60,6 +60,11 @@ pub(crate) fn keys() -> Vec<crate::KeysOfPlace> {
     keymap::manual()
 }
 
+/// Commands that have no key.
+pub(crate) fn typed() -> Vec<(&'static str, &'static str)> {
+    keymap::Keymap::default().only_words().collect()
+}
+
 /// Ends the program at once, with the exit code of a signal, without writing to the terminal.
 fn gone(signal: u8) -> ! {
     term::abandon();

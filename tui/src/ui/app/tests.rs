@@ -4,6 +4,7 @@ mod artifacts;
 mod away;
 mod budgets;
 mod comfort;
+mod commands;
 mod forms;
 mod lists;
 mod parts;

@@ -3,6 +3,7 @@
 //! Dispatch, the hint line, help, the menu of actions and the palette all read it, so that they
 //! cannot say different things. What an action does is the business of whoever carries it out.
 
+pub(crate) mod commands;
 mod settings;
 
 pub(crate) use self::settings::manual;
@@ -272,6 +273,12 @@ impl Default for Keymap {
 impl Keymap {
     pub(crate) fn all(self) -> &'static [Binding] {
         self.0
+    }
+
+    /// What can only be typed: words, and what they do.
+    pub(crate) fn only_words(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let without_key = self.0.iter().filter(|binding| binding.keys.is_empty() && !binding.words.is_empty());
+        without_key.map(|binding| (binding.words, binding.title)).chain(commands::COMMANDS.iter().copied())
     }
 
     /// The bindings of `scopes`, which go from the particular to the general.

@@ -10,12 +10,17 @@ use crate::ui::{
     view::{Role, boxed, text},
 };
 
+/// Headings, in their order.
+const HERE: &str = "Here";
+const EVERYWHERE: &str = "Everywhere";
+const COMMAND: &str = "Commands without a key";
+
 /// Help for one place.
 #[derive(Clone, Debug)]
 pub(crate) struct Help {
     title: String,
-    /// Keys, what they do, and whether it is something of this place.
-    rows: Vec<(String, &'static str, bool)>,
+    /// Keys or words, what they do, and below which heading.
+    rows: Vec<(String, &'static str, &'static str)>,
     search: Line,
     top: usize,
 }
@@ -25,9 +30,10 @@ impl Help {
         let rows = keymap.of(scopes).filter(|binding| !binding.keys.is_empty()).map(|binding| {
             let keys: Vec<String> = binding.keys.iter().map(|key| key.name()).collect();
             let general = matches!(binding.scope, Scope::Everywhere | Scope::List | Scope::Moves);
-            (keys.join(" "), binding.title, !general)
+            (keys.join(" "), binding.title, if general { EVERYWHERE } else { HERE })
         });
-        Self { title: format!("Help: {title}"), rows: rows.collect(), search: Line::default(), top: 0 }
+        let words = keymap.only_words().map(|(words, what)| (format!(": {words}"), what, COMMAND));
+        Self { title: format!("Help: {title}"), rows: rows.chain(words).collect(), search: Line::default(), top: 0 }
     }
 
     pub(super) fn key(&mut self, key: Key) -> Step {
@@ -50,12 +56,12 @@ impl Help {
 
     fn lines(&self) -> Vec<(Role, String, &'static str)> {
         let wanted = self.search.text().to_lowercase();
-        let found = |row: &&(String, &'static str, bool)| {
+        let found = |row: &&(String, &'static str, &'static str)| {
             row.0.to_lowercase().contains(&wanted) || row.1.to_lowercase().contains(&wanted)
         };
         let mut lines = Vec::new();
-        for (here, heading) in [(true, "Here"), (false, "Everywhere")] {
-            let rows: Vec<_> = self.rows.iter().filter(|row| row.2 == here).filter(found).collect();
+        for heading in [HERE, EVERYWHERE, COMMAND] {
+            let rows: Vec<_> = self.rows.iter().filter(|row| row.2 == heading).filter(found).collect();
             if !rows.is_empty() {
                 lines.push((Role::Title, heading.to_owned(), ""));
                 lines.extend(rows.into_iter().map(|row| (Role::Key, row.0.clone(), row.1)));
@@ -80,8 +86,8 @@ impl Help {
                 continue;
             }
             let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
-            text(buf, Rect { width: at(2).width.min(20), ..at(2) }, keys, *role);
-            text(buf, at(23), what, Role::Text);
+            let used = text(buf, at(2), keys, *role);
+            text(buf, at((used + 4).max(23)), what, Role::Text);
         }
         if lines.is_empty() {
             text(buf, inner, "nothing matches", Role::Muted);

@@ -8,7 +8,10 @@ use ratatui::{
 use super::Step;
 use crate::ui::{
     key::Key,
-    keymap::{Action, Keymap},
+    keymap::{
+        Action, Keymap,
+        commands::{self, COMMANDS},
+    },
     line::Line,
     screens::ScreenId,
     view::{Role, boxed, text},
@@ -29,41 +32,18 @@ pub(crate) struct Palette {
 struct Entry {
     words: &'static str,
     title: &'static str,
-    screen: Option<ScreenId>,
-    action: Action,
+    /// What it does, and on which screen; nothing while it wants something behind its words.
+    does: Option<(Option<ScreenId>, Action)>,
 }
 
 fn entries(keymap: Keymap) -> impl Iterator<Item = Entry> {
-    keymap.all().iter().filter(|binding| !binding.words.is_empty()).map(|binding| Entry {
+    let whole = keymap.all().iter().filter(|binding| !binding.words.is_empty()).map(|binding| Entry {
         words: binding.words,
         title: binding.title,
-        screen: ScreenId::of(binding.scope),
-        action: binding.action,
-    })
-}
-
-/// Commands that want something behind their words.
-const WITH_MORE: &[(&str, &str)] = &[
-    ("hook show", "deliveries of a hook: its number"),
-    ("repo show", "a repository: OWNER/NAME"),
-    ("artifacts", "of all repositories, or of one: OWNER/NAME"),
-    ("artifact", "an artifact: its number"),
-    ("run", "a run and its artifacts: its number"),
-    ("delivery list --event", "deliveries of one event"),
-    ("connect", "speak to another daemon: PATH or URL"),
-    ("time", "relative, iso or local: how times are written"),
-    ("theme", "default, mono, high-contrast, light, dark, or one of your own"),
-];
-
-/// Whether a line is such a command with what it wants.
-fn takes_more(line: &str) -> bool {
-    let rest = |known: &str| line.strip_prefix(known)?.strip_prefix(' ').map(str::trim).filter(|rest| !rest.is_empty());
-    WITH_MORE.iter().any(|(known, _)| match *known {
-        "artifacts" => line == "artifacts" || rest(known).is_some(),
-        // Other commands begin with the same word.
-        "artifact" | "run" => rest(known).is_some_and(|rest| rest.parse::<u64>().is_ok()),
-        known => rest(known).is_some(),
-    })
+        does: Some((ScreenId::of(binding.scope), binding.action)),
+    });
+    let more = COMMANDS.iter().map(|&(words, title)| Entry { words, title, does: None });
+    whole.chain(more)
 }
 
 impl Palette {
@@ -75,26 +55,32 @@ impl Palette {
         self.line.text()
     }
 
+    /// The commands that have what was typed; first those that begin with it.
     fn found(&self) -> Vec<Entry> {
-        let wanted: Vec<String> = self.line.text().split_whitespace().map(str::to_lowercase).collect();
-        entries(self.keymap).filter(|entry| wanted.iter().all(|word| entry.words.contains(word.as_str()))).collect()
+        let typed = self.line.text().to_lowercase();
+        let has = |entry: &Entry| typed.split_whitespace().all(|word| entry.words.contains(word));
+        let mut found: Vec<Entry> = entries(self.keymap).filter(has).collect();
+        found.sort_by_key(|entry| !entry.words.starts_with(typed.trim()));
+        found
     }
 
     pub(super) fn key(&mut self, key: Key) -> Step {
         match key {
             Key::Esc => return Step::Close,
             Key::Enter => {
-                let found = self.found();
                 let typed = self.line.text().trim();
-                if takes_more(typed) {
+                if commands::is_whole(typed) {
                     return Step::Run(typed.to_owned());
                 }
-                return found.get(self.at).map_or(Step::Stay, |entry| Step::Act(entry.screen, entry.action));
+                match self.found().get(self.at) {
+                    Some(Entry { does: Some((screen, action)), .. }) => return Step::Act(*screen, *action),
+                    Some(entry) => self.complete(entry),
+                    None => {}
+                }
             }
             Key::Tab => {
                 if let Some(entry) = self.found().get(self.at) {
-                    self.line = Line::new(entry.words);
-                    self.at = 0;
+                    self.complete(entry);
                 }
             }
             Key::Down => self.at = (self.at + 1).min(self.found().len().saturating_sub(1)),
@@ -113,6 +99,12 @@ impl Palette {
             }
         }
         Step::Stay
+    }
+
+    fn complete(&mut self, entry: &Entry) {
+        let blank = if entry.does.is_none() { " " } else { "" };
+        self.line = Line::new(&format!("{}{blank}", entry.words));
+        self.at = 0;
     }
 
     pub(super) fn paste(&mut self, pasted: &str) {
@@ -142,7 +134,7 @@ impl Palette {
         }
         if found.is_empty() && inner.height > 2 {
             let typed = self.line.text().trim_end();
-            match WITH_MORE.iter().find(|(known, _)| known.starts_with(typed) || typed.starts_with(known)) {
+            match COMMANDS.iter().find(|(known, _)| known.starts_with(typed) || typed.starts_with(known)) {
                 Some((known, what)) => text(buf, row(2), &format!("  {known:<22} {what}"), Role::Text),
                 None => text(buf, row(2), "no such command; Esc closes", Role::Warn),
             };

@@ -1,0 +1,37 @@
+//! Commands that are typed, and where they are told of.
+
+use super::{super::*, story::*};
+use crate::ui::{key::Key, net::Turn, times::Times};
+
+#[test]
+fn a_command_that_wants_more_is_completed_carried_out_and_remembered() {
+    let mut story = Story::settled(80, 24);
+    story.keys(":");
+    story.asked();
+    story.keys("conn");
+    assert!(story.text().contains("> connect                speak to another daemon"), "{}", story.text());
+    story.press(Key::Tab);
+    story.keys("/run/other.sock");
+    story.effects.clear();
+    story.press(Key::Enter);
+    let turned = |effect: &Effect| matches!(effect, Effect::Turn(Turn::To(place)) if place == "/run/other.sock");
+    assert!(story.effects.iter().any(turned), "{:?}", story.effects);
+    story.keys(":");
+    story.press(Key::Up);
+    assert!(story.text().contains(": connect /run/other.sock"), "{}", story.text());
+    story.keys("\x1b:ti\niso\n");
+    assert_eq!(story.app.world.clock.style, Times::Iso);
+    story.keys(":messa\n");
+    assert!(story.text().contains("─ Messages "), "{}", story.text());
+}
+
+#[test]
+fn help_has_the_commands_that_no_key_has() {
+    let mut story = Story::settled(80, 24);
+    for (word, what) in [("conn", "speak to another daemon"), ("messa", "what was said"), ("redet", "look at the")] {
+        story.keys("?");
+        story.keys(word);
+        assert!(story.text().contains("Commands without a key") && story.text().contains(what), "{}", story.text());
+        story.keys("\x1b");
+    }
+}
