@@ -10,7 +10,7 @@ use crate::ui::{
         Help, Layer, Menu, Palette, Reader, Search, Step,
         menu::{Item, Pick},
     },
-    net::Turn,
+    net::{Problem, Turn},
     world::{Cmd, Link, Tone},
 };
 
@@ -18,6 +18,9 @@ use crate::ui::{
 const UNKNOWN_EVERY: Duration = Duration::from_secs(1);
 /// How long a second wish to quit needs no answer to the question of the first.
 const SURE: Duration = Duration::from_secs(5);
+
+/// What finds a request in the daemon's log.
+const REQUEST: &str = "request id";
 
 impl App {
     pub(super) fn key(&mut self, key: Key) {
@@ -170,6 +173,10 @@ impl App {
             Action::Mouse => self.toggle_mouse(),
             Action::Messages => self.messages(),
             Action::Details => self.details(),
+            Action::CopyRequest => {
+                let copied = self.problem().and_then(|problem| problem.request.clone());
+                self.carry_out(copied.into_iter().map(|id| Cmd::Copy(id, REQUEST.to_owned())).collect());
+            }
             Action::Redetect => {
                 self.effects.push(Effect::Redetect);
                 self.say(Tone::Plain, "the terminal was looked at anew".to_owned());
@@ -234,7 +241,7 @@ impl App {
         let scopes = self.scopes();
         let keymap = self.world.keymap;
         let own = keymap
-            .of(&scopes)
+            .reachable(&scopes)
             .filter(|binding| {
                 !matches!(binding.scope, Scope::Everywhere | Scope::List | Scope::Moves)
                     || binding.action == Action::Refresh
@@ -271,12 +278,21 @@ impl App {
         self.layers.push(Layer::Reader(Reader::new("Messages", text)));
     }
 
-    fn details(&mut self) {
-        let problem = match &self.world.link {
+    /// What went wrong last.
+    pub(super) fn problem(&self) -> Option<&Problem> {
+        match &self.world.link {
             Link::Down { problem, .. } | Link::Refused { problem } => Some(problem),
             _ => self.screen().problem(),
+        }
+    }
+
+    fn details(&mut self) {
+        let reader = match self.problem() {
+            Some(problem) => {
+                Reader::new("What went wrong", problem.text.clone()).with_copy(problem.request.clone(), REQUEST)
+            }
+            None => Reader::new("What went wrong", "nothing went wrong here"),
         };
-        let text = problem.map_or_else(|| "nothing went wrong here".to_owned(), |problem| problem.text.clone());
-        self.layers.push(Layer::Reader(Reader::new("What went wrong", text)));
+        self.layers.push(Layer::Reader(reader));
     }
 }

@@ -75,6 +75,10 @@ impl App {
     /// Where keys are looked for, the particular first.
     pub(crate) fn scopes(&self) -> Vec<Scope> {
         let mut scopes = self.screen().scopes(&self.world);
+        if self.screen().is_failed() {
+            let known = self.problem().is_some_and(|problem| problem.request.is_some());
+            scopes.splice(0..0, [Scope::Failed].into_iter().chain(known.then_some(Scope::FailedRequest)));
+        }
         match &self.world.link {
             Link::Refused { .. } => scopes = vec![Scope::Refused, Scope::Everywhere],
             _ if self.world.is_nowhere() => scopes = vec![Scope::Nowhere, Scope::Everywhere],

@@ -5,6 +5,7 @@ mod away;
 mod budgets;
 mod comfort;
 mod commands;
+mod failed;
 mod forms;
 mod lists;
 mod parts;

@@ -6,6 +6,8 @@
 pub(crate) mod commands;
 mod settings;
 
+use std::ptr;
+
 pub(crate) use self::settings::manual;
 use super::{key::Key, screens::ScreenId};
 
@@ -41,6 +43,7 @@ pub(crate) enum Action {
     Pause,
     Messages,
     Details,
+    CopyRequest,
     Repaint,
     Redetect,
     Quit,
@@ -93,6 +96,10 @@ pub(crate) enum Scope {
     Away,
     /// Where the daemon refuses to be asked.
     Refused,
+    /// Where the daemon could not tell what was to be shown.
+    Failed,
+    /// Where the daemon's log says more about that.
+    FailedRequest,
     Everywhere,
     List,
     /// Moving in lists and texts.
@@ -154,6 +161,9 @@ pub(crate) static BINDINGS: &[Binding] = &[
     bind(S::Refused, &[C('N')], A::TypeToken, "type another token", "new token"),
     bind(S::Refused, &[C('i')], A::SocketIdentity, "be who the socket sees", "socket identity"),
     bind(S::Refused, &[C('r')], A::Refresh, "try again", "retry"),
+    bind(S::Failed, &[C('r')], A::Refresh, "ask again", "retry"),
+    bind(S::Failed, &[Key::Enter], A::Details, "what went wrong", "details"),
+    bind(S::FailedRequest, &[C('y')], A::CopyRequest, "copy the request id", "copy the request id"),
     bind(S::Repositories, &[Key::Enter, C('l'), Key::Right], A::Open, "open the repository", "open"),
     bind(S::Repositories, &[C('n')], A::New, "new repository", "new").words("repo create").changes(),
     bind(S::Repositories, &[C('M')], A::Migrate, "fetch a repository from elsewhere", "migrate")
@@ -273,6 +283,12 @@ impl Default for Keymap {
 impl Keymap {
     pub(crate) fn all(self) -> &'static [Binding] {
         self.0
+    }
+
+    /// The bindings of `scopes` whose first key no more particular one takes.
+    pub(crate) fn reachable(self, scopes: &[Scope]) -> impl Iterator<Item = &'static Binding> + use<'_> {
+        let own = move |binding: &Binding, key: &Key| self.find(scopes, *key).is_some_and(|one| ptr::eq(one, binding));
+        self.of(scopes).filter(move |binding| binding.keys.first().is_none_or(|key| own(binding, key)))
     }
 
     /// What can only be typed: words, and what they do.

@@ -116,7 +116,7 @@ impl Layer {
             Self::Search(_) => {
                 &[("Enter", "keep"), ("Up", "earlier"), ("!x ^x x$ ~x column:x", "grammar"), ("Esc", "clear")]
             }
-            Self::Reader(_) => &[("arrows", "scroll"), ("Esc", "close")],
+            Self::Reader(layer) => return layer.hints(),
         };
         list.iter().map(|(key, what)| ((*key).to_owned(), (*what).to_owned())).collect()
     }

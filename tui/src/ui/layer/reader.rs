@@ -6,6 +6,7 @@ use super::Step;
 use crate::ui::{
     key::Key,
     view::{Role, boxed, text, wrapped},
+    world::Cmd,
 };
 
 /// A text in a box.
@@ -14,15 +15,32 @@ pub(crate) struct Reader {
     title: String,
     text: String,
     top: usize,
+    /// What `y` copies, and what it is called.
+    copy: Option<(String, &'static str)>,
 }
 
 impl Reader {
     pub(crate) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { title: title.into(), text: text.into(), top: 0 }
+        Self { title: title.into(), text: text.into(), top: 0, copy: None }
+    }
+
+    /// With something that can be copied, if there is any.
+    pub(crate) fn with_copy(mut self, text: Option<String>, what: &'static str) -> Self {
+        self.copy = text.map(|text| (text, what));
+        self
+    }
+
+    pub(super) fn hints(&self) -> Vec<(String, String)> {
+        let copy = self.copy.as_ref().map(|(_, what)| ("y".to_owned(), format!("copy the {what}")));
+        let others = [("arrows", "scroll"), ("Esc", "close")].map(|(key, what)| (key.to_owned(), what.to_owned()));
+        copy.into_iter().chain(others).collect()
     }
 
     pub(super) fn key(&mut self, key: Key) -> Step {
         match key {
+            Key::Char('y') if let Some((text, what)) = &self.copy => {
+                return Step::Then(vec![Cmd::Copy(text.clone(), (*what).to_owned())]);
+            }
             Key::Down | Key::Char('j') => self.top += 1,
             Key::Up | Key::Char('k') => self.top = self.top.saturating_sub(1),
             Key::PageDown => self.top += 10,

@@ -239,7 +239,8 @@ fn nothing<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf:
             lines.push(plain(""));
             lines.extend(wrapped(&problem.text, area.width.saturating_sub(4)).iter().map(|line| plain(line)));
             lines.push(plain(""));
-            lines.push((Role::Muted, "r asks again".to_owned()));
+            let helps = wrapped(problem.helps(), area.width.saturating_sub(4));
+            lines.extend(helps.into_iter().map(|line| (Role::Muted, line)));
         }
         Load::Asked(since) if !filtered => {
             let waited = world.now.saturating_sub(*since);

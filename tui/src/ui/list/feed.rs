@@ -63,6 +63,11 @@ impl<T: Row> Feed<T> {
         }
     }
 
+    /// Whether there is nothing to be seen but what went wrong.
+    pub(crate) fn is_failed(&self) -> bool {
+        matches!(self.load, Load::Failed(_)) && self.list.rows().is_empty()
+    }
+
     /// Forgets all rows.
     pub(crate) fn empty(&mut self) {
         self.list.replace(Vec::new());

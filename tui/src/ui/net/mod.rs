@@ -109,7 +109,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
-    /// One that the daemon did not tell of itself.
+    #[cfg(test)]
     pub(crate) fn new(kind: Kind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), request: None }
     }
@@ -117,6 +117,14 @@ impl Problem {
     /// The first line.
     pub(crate) fn line(&self) -> &str {
         self.text.lines().next().unwrap_or_default()
+    }
+
+    /// What can be done where it stands in place of everything.
+    pub(crate) fn helps(&self) -> &'static str {
+        match self.request {
+            Some(_) => "r asks again   Enter shows details   y copies the request id",
+            None => "r asks again   Enter shows details",
+        }
     }
 
     /// Whether nobody answered.

@@ -188,6 +188,10 @@ impl Screen for Artifacts {
         self.rows.problem()
     }
 
+    fn is_failed(&self) -> bool {
+        self.rows.is_failed()
+    }
+
     fn lost(&self, ask: &Ask) -> Option<String> {
         let Ask::DeleteArtifacts(ids) = ask else { return None };
         let gone = ids.iter().find(|id| self.rows.has_all() && self.tree.find(**id).is_none());

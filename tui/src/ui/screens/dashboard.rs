@@ -192,6 +192,10 @@ impl Screen for Dashboard {
         }
     }
 
+    fn is_failed(&self) -> bool {
+        self.now.is_none() && self.problem().is_some()
+    }
+
     fn standing(&self, world: &World) -> String {
         let state = if world.paused { "stands still" } else { "live" };
         match self.troubles().len() {
@@ -206,7 +210,7 @@ impl Screen for Dashboard {
             return parts::draw(self, self.at, world, area, buf);
         }
         let Load::Failed(problem) = &self.load else { return };
-        let lines = wrapped(&problem.text, area.width.saturating_sub(4));
+        let lines = wrapped(&format!("{}\n\n{}", problem.text, problem.helps()), area.width.saturating_sub(4));
         for ((at, line), y) in lines.iter().enumerate().zip(area.y + 1..area.bottom()) {
             let role = if at == 0 { Role::Error } else { Role::Text };
             text(buf, Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 }, line, role);

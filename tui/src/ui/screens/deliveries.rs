@@ -263,6 +263,10 @@ impl Screen for Deliveries {
         self.rows.problem()
     }
 
+    fn is_failed(&self) -> bool {
+        !self.reading && self.rows.is_failed()
+    }
+
     fn aside(&self, world: &World) -> Option<String> {
         if self.reading { self.inspector.next_try(&world.clock) } else { self.rows.list.news(world) }
     }

@@ -257,6 +257,10 @@ impl Screen for Hooks {
         self.feed.problem()
     }
 
+    fn is_failed(&self) -> bool {
+        self.feed.is_failed()
+    }
+
     fn lost(&self, ask: &Ask) -> Option<String> {
         let (Ask::DeleteHook(_, id) | Ask::ApplyHook(id) | Ask::Recover(id)) = ask else { return None };
         let is_gone = self.feed.has_all() && !self.all.iter().any(|hook| hook.id == *id);

@@ -110,7 +110,14 @@ impl ScreenId {
     /// The screen that a scope belongs to.
     pub(crate) fn of(scope: Scope) -> Option<Self> {
         match scope {
-            Scope::Nowhere | Scope::Away | Scope::Refused | Scope::Everywhere | Scope::List | Scope::Moves => None,
+            Scope::Nowhere
+            | Scope::Away
+            | Scope::Refused
+            | Scope::Failed
+            | Scope::FailedRequest
+            | Scope::Everywhere
+            | Scope::List
+            | Scope::Moves => None,
             Scope::Dashboard => Some(Self::Dashboard),
             Scope::Repositories | Scope::Repository | Scope::Branches | Scope::RepositoryParts => {
                 Some(Self::Repositories)
@@ -195,6 +202,11 @@ pub(crate) trait Screen: Debug {
     /// What went wrong last.
     fn problem(&self) -> Option<&Problem> {
         None
+    }
+
+    /// Whether there is nothing to be seen but that.
+    fn is_failed(&self) -> bool {
+        false
     }
 
     /// What a question is about and is not there any more, as far as this screen knows.

@@ -257,6 +257,11 @@ impl Detail {
         shown!([&] self, feed => feed.problem(), else None)
     }
 
+    /// Whether there is nothing to be seen but that.
+    pub(super) fn is_failed(&self) -> bool {
+        shown!([&] self, feed => feed.is_failed(), else false)
+    }
+
     /// The left half of the status line.
     pub(super) fn standing(&self) -> String {
         shown!([&] self, feed => feed.standing(), else self.of.as_ref().map(ToString::to_string).unwrap_or_default())

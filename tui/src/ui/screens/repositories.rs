@@ -284,6 +284,10 @@ impl Screen for Repositories {
         self.detail.problem().or_else(|| self.repos.problem())
     }
 
+    fn is_failed(&self) -> bool {
+        if self.in_detail { self.detail.is_failed() } else { self.repos.is_failed() }
+    }
+
     fn lost(&self, ask: &Ask) -> Option<String> {
         match ask {
             Ask::DeleteRepository(path) if self.repos.has_all() => {

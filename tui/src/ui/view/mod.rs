@@ -166,7 +166,8 @@ fn hints(app: &App, area: Rect, buf: &mut Buffer) {
         layer.hints()
     } else {
         let scopes = app.scopes();
-        let shown = app.world.keymap.of(&scopes).filter(|binding| !binding.hint.is_empty() && binding.hint != "help");
+        let shown =
+            app.world.keymap.reachable(&scopes).filter(|binding| !binding.hint.is_empty() && binding.hint != "help");
         shown
             .filter_map(|binding| Some((binding.keys.first()?.name(), binding.hint.to_owned())))
             .chain([("?".to_owned(), "help".to_owned())])

@@ -339,7 +339,7 @@ const STATES: &[Scene] = &[
 
 fn broken() -> Problem {
     let text = "listing repositories: internal error (500), request 7d1e44b0\nthe daemon's log tells more";
-    Problem::new(Kind::Other, text)
+    Problem { request: Some("7d1e44b0".into()), ..Problem::new(Kind::Other, text) }
 }
 
 /// What belongs to the repository under the cursor: one is asked about after the other.

@@ -1,0 +1,41 @@
+//! What could not be shown, in place of it.
+
+use super::{super::*, story::*};
+use crate::ui::net::Kind;
+
+#[test]
+fn a_page_that_failed_tells_more_and_gives_the_id_of_its_request() {
+    let mut story = stage(80, 24).started();
+    let text = "listing repositories: internal error (500, request 7d1e)";
+    let copied = |effect: &Effect| matches!(effect, Effect::Copy(text) if text == "7d1e");
+    let problem = Problem { request: Some("7d1e".into()), ..Problem::new(Kind::Other, text) };
+    story.answer(|ask| *ask == Ask::Repositories, Err(problem));
+    let shown = story.text();
+    assert!(shown.contains("Enter shows details   y copies the request id"), "{shown}");
+    assert!(shown.contains(" r retry  Enter details  y copy the request id"), "{shown}");
+    story.keys("y");
+    assert!(story.effects.iter().any(copied), "{:?}", story.effects);
+    assert!(story.text().contains("request id copied: 7d1e"), "{}", story.text());
+    story.effects.clear();
+    story.keys("\n");
+    assert!(story.text().contains("What went wrong") && story.text().contains(" y copy the request id"));
+    story.keys("y");
+    assert!(story.effects.iter().any(copied), "{:?}", story.effects);
+    assert!(!story.text().contains("What went wrong"), "{}", story.text());
+    story.effects.clear();
+    story.keys("r");
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    story.keys("\n");
+    assert!(story.text().contains("[Overview]"), "Enter opens rows again: {}", story.text());
+}
+
+#[test]
+fn a_failure_without_an_id_has_none_to_copy() {
+    let mut story = stage(80, 24).started();
+    let problem = Problem::new(Kind::Other, "listing repositories: internal error (500)");
+    story.answer(|ask| *ask == Ask::Repositories, Err(problem));
+    assert!(!story.text().contains("y copies"), "{}", story.text());
+    assert!(!story.text().contains("request id"), "{}", story.text());
+    story.keys("y");
+    assert!(!story.effects.iter().any(|effect| matches!(effect, Effect::Copy(_))), "{:?}", story.effects);
+}
