@@ -220,37 +220,37 @@ routes! {
 
     /// What hooks were sent, and sending it again, beside each hook.
     deliveries_of_hooks below "/api/v1" {
-        get "/admin/hooks/{id}/deliveries" => deliveries::list::<Admin>;
-        get "/admin/hooks/{id}/deliveries/{delivery}" => deliveries::get::<Admin>;
-        post "/admin/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::<Admin>;
-        post "/admin/hooks/{id}/recover" => deliveries::recover::<Admin>;
-        post "/admin/hooks/{id}/tests" => deliveries::test::<Admin>;
-        post "/admin/hooks/{id}/pings" => deliveries::ping::<Admin>;
-        get "/repos/{owner}/{repo}/hooks/{id}/deliveries" => deliveries::list::<Repo>;
-        get "/repos/{owner}/{repo}/hooks/{id}/deliveries/{delivery}" => deliveries::get::<Repo>;
-        post "/repos/{owner}/{repo}/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::<Repo>;
-        post "/repos/{owner}/{repo}/hooks/{id}/recover" => deliveries::recover::<Repo>;
-        post "/repos/{owner}/{repo}/hooks/{id}/tests" => deliveries::test::<Repo>;
-        post "/repos/{owner}/{repo}/hooks/{id}/pings" => deliveries::ping::<Repo>;
-        get "/orgs/{org}/hooks/{id}/deliveries" => deliveries::list::<Org>;
-        get "/orgs/{org}/hooks/{id}/deliveries/{delivery}" => deliveries::get::<Org>;
-        post "/orgs/{org}/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::<Org>;
-        post "/orgs/{org}/hooks/{id}/recover" => deliveries::recover::<Org>;
-        post "/orgs/{org}/hooks/{id}/tests" => deliveries::test::<Org>;
-        post "/orgs/{org}/hooks/{id}/pings" => deliveries::ping::<Org>;
-        get "/user/hooks/{id}/deliveries" => deliveries::list::<Own>;
-        get "/user/hooks/{id}/deliveries/{delivery}" => deliveries::get::<Own>;
-        post "/user/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::<Own>;
-        post "/user/hooks/{id}/recover" => deliveries::recover::<Own>;
-        post "/user/hooks/{id}/tests" => deliveries::test::<Own>;
-        post "/user/hooks/{id}/pings" => deliveries::ping::<Own>;
+        get "/admin/hooks/{id}/deliveries" => deliveries::history::list::<Admin>;
+        get "/admin/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Admin>;
+        post "/admin/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::again::redeliver::<Admin>;
+        post "/admin/hooks/{id}/recover" => deliveries::again::recover::<Admin>;
+        post "/admin/hooks/{id}/tests" => deliveries::trials::test::<Admin>;
+        post "/admin/hooks/{id}/pings" => deliveries::trials::ping::<Admin>;
+        get "/repos/{owner}/{repo}/hooks/{id}/deliveries" => deliveries::history::list::<Repo>;
+        get "/repos/{owner}/{repo}/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::again::redeliver::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/recover" => deliveries::again::recover::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/tests" => deliveries::trials::test::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/pings" => deliveries::trials::ping::<Repo>;
+        get "/orgs/{org}/hooks/{id}/deliveries" => deliveries::history::list::<Org>;
+        get "/orgs/{org}/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Org>;
+        post "/orgs/{org}/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::again::redeliver::<Org>;
+        post "/orgs/{org}/hooks/{id}/recover" => deliveries::again::recover::<Org>;
+        post "/orgs/{org}/hooks/{id}/tests" => deliveries::trials::test::<Org>;
+        post "/orgs/{org}/hooks/{id}/pings" => deliveries::trials::ping::<Org>;
+        get "/user/hooks/{id}/deliveries" => deliveries::history::list::<Own>;
+        get "/user/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Own>;
+        post "/user/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::again::redeliver::<Own>;
+        post "/user/hooks/{id}/recover" => deliveries::again::recover::<Own>;
+        post "/user/hooks/{id}/tests" => deliveries::trials::test::<Own>;
+        post "/user/hooks/{id}/pings" => deliveries::trials::ping::<Own>;
     }
 
     own below "/api/farrier/v1" {
-        get "/deliveries" => deliveries::list_all;
-        get "/deliveries/{delivery}" => deliveries::get_any;
-        post "/deliveries/{delivery}/attempts" => deliveries::redeliver_any;
-        post "/hooks/{id}/recover" => deliveries::recover_any;
+        get "/deliveries" => deliveries::history::list_all;
+        get "/deliveries/{delivery}" => deliveries::history::get_any;
+        post "/deliveries/{delivery}/attempts" => deliveries::again::redeliver_any;
+        post "/hooks/{id}/recover" => deliveries::again::recover_any;
         get "/status" => farrier::status::get;
         get "/log" => farrier::log::get;
         patch "/log" => farrier::log::set;
