@@ -1,19 +1,25 @@
 //! What happens, as lists of messages; what is seen, as snapshots.
 
+mod answers;
 mod artifacts;
 mod away;
 mod budgets;
 mod comfort;
 mod commands;
 mod failed;
+mod dashboard;
+mod deliveries;
 mod forms;
+mod hooks;
+mod keys;
 mod lists;
 mod parts;
 mod pictures;
 mod prelude;
+mod pulse;
 mod questions;
+mod repositories;
 mod scenes;
 mod sizes;
 mod story;
-mod updates;
-mod work;
+mod transfers;

@@ -12,8 +12,7 @@ fn is_list(ask: &Ask) -> bool {
 /// The cursor is on the first artifact.
 fn at_artifacts() -> Story {
     let mut story = Story::settled(120, 40);
-    story.keys("5");
-    story.answer(is_list, Ok(tree()));
+    on_artifacts(&mut story);
     story.keys("jj");
     story.asked();
     story

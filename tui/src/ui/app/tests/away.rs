@@ -6,14 +6,6 @@ use crate::ui::{
     starter::Starter,
 };
 
-fn nowhere() -> Problem {
-    Problem { kind: Kind::Nowhere, ..unreachable() }
-}
-
-fn refused() -> Problem {
-    Problem::new(Kind::Unauthorised, "asking for the status: token expired (401)")
-}
-
 fn starter() -> Starter {
     Starter { program: "/usr/bin/farrierd".into(), log: "/home/ops/.local/state/farrier/farrierd.log".into() }
 }
@@ -221,4 +213,35 @@ fn who_is_asked_to_wait_and_not_how_long_waits_a_little_longer_each_time() {
         story.tell(Msg::Answer(story.app.tickets, Err(busy.clone())));
         assert!(story.text().contains(tries), "{}", story.text());
     }
+}
+
+#[test]
+fn a_daemon_that_went_away_is_said_and_tried_again_and_rows_stay() {
+    let mut story = Story::settled(80, 24);
+    story.pass(Duration::from_secs(5));
+    story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    let text = story.text();
+    assert!(text.contains("!! No connection to") && text.contains("infra/gateway"), "{text}");
+    story.asked();
+    story.keys("D");
+    assert!(story.app.layers.is_empty(), "changes are off");
+    assert!(story.text().contains("off until the daemon answers"), "{}", story.text());
+    story.pass(Duration::from_millis(400));
+    assert_eq!(story.asked(), [Ask::Status]);
+    story.pass(Duration::from_secs(20));
+    assert_eq!(story.asked(), [], "one try at a time");
+    story.keys("jk/x");
+    assert!(story.text().contains("nothing matches x"), "{}", story.text());
+}
+
+#[test]
+fn a_daemon_that_came_back_is_asked_again() {
+    let mut story = Story::new(80, 24);
+    story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    assert!(story.text().contains("looked at"), "{}", story.text());
+    story.pass(Duration::from_secs(1));
+    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    assert_eq!(story.app.world.link, Link::Up);
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    assert!(story.text().contains("data/lake"));
 }

@@ -152,3 +152,48 @@ fn a_migration_is_checked_before_anything_is_made() {
     story.press(Key::Ctrl('s'));
     assert!(matches!(story.asked().as_slice(), [.., Ask::MigrateRepository(wanted)] if wanted.repo_name == "lake2"));
 }
+
+#[test]
+fn a_form_keeps_what_was_typed_when_the_daemon_refuses() {
+    let mut story = Story::settled(80, 24);
+    story.asked();
+    story.keys("n\t\n");
+    story.press(Key::Ctrl('s'));
+    assert_eq!(story.asked(), []);
+    assert!(story.text().contains("! needed"), "{}", story.text());
+    story.keys("tool");
+    story.press(Key::Ctrl('s'));
+    let asked = story.asked();
+    let [Ask::CreateRepository { owner, wanted }] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!((owner.as_str(), wanted.name.as_str(), wanted.private), ("admin", "tool", true));
+    story.press(Key::Ctrl('s'));
+    assert_eq!(story.asked(), [], "once is enough");
+    let ticket = story.app.layers[0].ticket().unwrap();
+    story.tell(Msg::Answer(ticket, Err(refusal("making admin/tool: [Name]: it is taken (409)"))));
+    let text = story.text();
+    assert!(text.contains("[tool") && text.contains("it is taken"), "{text}");
+    story.press(Key::Esc);
+    assert!(story.text().contains("discard what was typed?"));
+    story.keys("ny");
+    assert_eq!(story.app.layers.len(), 1);
+    story.press(Key::Esc);
+    story.keys("y");
+    assert!(story.app.layers.is_empty());
+}
+
+#[test]
+fn secrets_of_a_migration_are_never_drawn() {
+    let mut story = Story::settled(80, 24);
+    story.keys("M");
+    story.tell(Msg::Paste("https://h/a.git\n".into()));
+    story.keys("\t\tlake\t\t\t  \t");
+    story.press(Key::Up);
+    story.press(Key::Right);
+    for _ in 0..2 {
+        story.press(Key::Tab);
+    }
+    story.keys("s3cret");
+    let text = story.text();
+    assert!(!text.contains("s3cret") && text.contains("********"), "{text}");
+    assert!(!format!("{:?}", story.effects).contains("s3cret"));
+}

@@ -116,3 +116,62 @@ fn what_is_looked_for_is_underlined_where_it_is() {
     story.keys("state:ok\n");
     assert_eq!(underlined(&story), 2 * (names(&story).len() - 1), "but for the row under the cursor");
 }
+
+#[test]
+fn the_cursor_is_on_a_repository_and_not_on_a_row() {
+    let mut story = Story::settled(80, 24);
+    story.keys("jj");
+    let under = |story: &Story| story.text().lines().find(|line| line.starts_with('>')).unwrap().to_owned();
+    assert!(under(&story).contains("infra/gateway"));
+    story.pass(Duration::from_secs(6));
+    let names = ["infra/gateway", "a/first", "a/second", "b/third"];
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&names)));
+    assert!(under(&story).contains("infra/gateway"));
+    story.pass(Duration::from_secs(6));
+    let rest = listed(None, vec![repository(2, "a/first"), repository(4, "b/third")]);
+    story.answer(|ask| *ask == Ask::Repositories, Ok(rest));
+    assert!(story.text().contains("infra/gateway was removed"), "{}", story.text());
+    assert!(under(&story).contains("b/third"));
+}
+
+#[test]
+fn an_action_is_about_the_mark_and_never_about_a_row_beside_it() {
+    let mut story = Story::settled(80, 24);
+    story.keys(" D");
+    assert!(story.text().contains("Delete repository data/lake"), "{}", story.text());
+    story.press(Key::Esc);
+    story.pass(Duration::from_millis(300));
+    story.press(Key::Esc);
+    story.keys("  D");
+    assert!(story.app.layers.is_empty());
+    assert!(story.text().contains("3 are marked"), "{}", story.text());
+    on_hooks(&mut story);
+    story.asked();
+    story.keys(" t");
+    assert!(matches!(story.asked().as_slice(), [Ask::EditHook(_, 3, _)]));
+    story.keys(" t");
+    assert_eq!(story.asked(), []);
+}
+
+#[test]
+fn what_takes_a_while_is_announced_and_what_comes_at_once_is_not() {
+    let mut story = Story::new(80, 24);
+    assert!(!story.text().contains("loading") && !story.text().contains("──"), "{}", story.text());
+    story.pass(Duration::from_millis(200));
+    assert!(story.text().contains("loading repositories") && story.text().contains("──"), "{}", story.text());
+    story.pass(Duration::from_secs(1));
+    assert!(story.text().contains("1.2 s"), "{}", story.text());
+    story.pass(Duration::from_secs(10));
+    assert!(story.text().contains("slow, Esc stops"), "{}", story.text());
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    assert!(!story.text().contains("──"), "{}", story.text());
+}
+
+#[test]
+fn old_rows_say_how_old_they_are() {
+    let mut story = Story::settled(80, 24);
+    story.pass(Duration::from_secs(6));
+    story.answer(|ask| *ask == Ask::Repositories, Err(unreachable()));
+    story.pass(Duration::from_secs(23));
+    assert!(story.text().contains("stale 23 s"), "{}", story.text());
+}

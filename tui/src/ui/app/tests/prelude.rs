@@ -5,7 +5,7 @@ pub(super) use std::time::Duration;
 pub(super) use farrier_common::client::HookPlace;
 pub(super) use ratatui::layout::Size;
 
-pub(super) use super::story::*;
+pub(super) use super::{answers::*, story::*};
 pub(super) use crate::ui::{
     app::{App, Effect, Msg},
     key::Key,

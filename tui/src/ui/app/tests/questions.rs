@@ -65,3 +65,22 @@ fn no_question_is_answered_while_nobody_would_hear_it() {
     story.keys("\n");
     assert!(asks_to_delete(&mut story), "it was kept as it was");
 }
+
+#[test]
+fn nothing_is_deleted_by_enter_and_nothing_by_what_was_typed_ahead() {
+    let mut story = Story::settled(80, 24);
+    story.asked();
+    // Typed before the question could be read.
+    story.keys("Ddata/lake\n\t\n");
+    assert_eq!(story.asked(), []);
+    assert_eq!(story.app.layers.len(), 1);
+    story.pass(Duration::from_millis(300));
+    story.keys("data/lak\n\t\n");
+    assert_eq!(story.asked(), [], "the name is not complete");
+    story.tell(Msg::Paste("e".into()));
+    story.keys("\n");
+    assert_eq!(story.asked(), [], "a paste answers no question");
+    story.keys("\te\t\n");
+    assert_eq!(story.asked(), [Ask::DeleteRepository("data/lake".parse().unwrap())]);
+    assert!(story.app.layers.is_empty());
+}

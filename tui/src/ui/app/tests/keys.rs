@@ -1,0 +1,74 @@
+//! What keys, pastes and typed commands lead to, and what they leave alone.
+
+use super::prelude::*;
+
+#[test]
+fn the_palette_goes_to_the_screen_of_the_command() {
+    let mut story = Story::settled(80, 24);
+    story.keys(":stat\n");
+    assert_eq!(story.app.current, ScreenId::Dashboard);
+    story.keys(":repo cr\n");
+    assert_eq!((story.app.current, story.app.layers.len()), (ScreenId::Repositories, 1));
+    assert!(story.text().contains("New repository"));
+    story.keys("\x1b-");
+    assert_eq!(story.app.current, ScreenId::Dashboard);
+}
+
+#[test]
+fn commands_with_a_name_behind_them_lead_there() {
+    let mut story = Story::settled(80, 24);
+    story.keys(":hook show 12\n");
+    assert_eq!(story.app.current, ScreenId::Deliveries);
+    assert!(story.asked().iter().any(|ask| matches!(ask, Ask::Deliveries { hook: Some(12), .. })));
+    story.keys(":repo show web/site\n");
+    assert!(story.text().lines().any(|line| line.starts_with('>') && line.contains("web/site")), "{}", story.text());
+    story.keys(":hook sh");
+    assert!(story.text().contains("deliveries of a hook: its number"), "{}", story.text());
+}
+
+#[test]
+fn read_only_changes_nothing_and_says_why() {
+    let mut story = Story::settled(80, 24);
+    story.app.world.read_only = true;
+    story.asked();
+    story.keys("Dn");
+    assert!(story.app.layers.is_empty() && story.asked().is_empty());
+    assert!(story.text().contains("--read-only was given"));
+    story.keys("x");
+    assert!(story.text().contains("off: --read-only"), "{}", story.text());
+}
+
+#[test]
+fn a_key_that_means_nothing_is_spoken_of_once_a_second() {
+    let mut story = Story::settled(80, 24);
+    let before = story.app.messages.len();
+    story.keys(&"Q".repeat(50));
+    assert!(story.text().contains("no action on 'Q' here, ? help"), "{}", story.text());
+    assert_eq!(story.app.messages.len(), before + 1);
+    story.pass(Duration::from_secs(1));
+    story.keys("QQE");
+    assert_eq!(story.app.messages.len(), before + 3, "again, and about another key at once");
+}
+
+#[test]
+fn a_paste_where_nothing_is_typed_does_nothing() {
+    let mut story = Story::settled(80, 24);
+    story.asked();
+    story.tell(Msg::Paste("D\nq\n".into()));
+    assert!(story.app.layers.is_empty() && story.asked().is_empty() && story.quits().is_none());
+    story.keys("/");
+    story.tell(Msg::Paste("data\n".into()));
+    assert!(story.text().contains("data/lake") && !story.text().contains("web/site"));
+}
+
+#[test]
+fn leaving_goes_back_before_it_quits() {
+    let mut story = Story::settled(80, 24);
+    story.keys("/data\n\nqq");
+    assert_eq!(story.quits(), None, "detail and filter went first: {}", story.text());
+    story.keys("q");
+    assert_eq!(story.quits(), Some(0));
+    let mut story = Story::settled(80, 24);
+    story.tell(Msg::Signal(15));
+    assert_eq!(story.quits(), Some(143));
+}

@@ -1,0 +1,75 @@
+//! What is asked without a key, how often, and when nothing is.
+
+use super::prelude::*;
+
+#[test]
+fn the_first_thing_asked_is_what_is_shown_first() {
+    let mut story = Story::new(80, 24);
+    assert_eq!(story.asked(), [Ask::Repositories, Ask::Status]);
+    assert_eq!(story.app.server(), "farrier");
+    let story = Story::settled(80, 24);
+    assert_eq!((story.app.server(), &story.app.world.link), ("forge01.lan", &Link::Up));
+}
+
+#[test]
+fn nothing_wakes_the_program_when_nothing_is_live() {
+    let mut story = Story::settled(80, 24);
+    assert!(story.app.wake_at().is_some());
+    let rests = |story: &Story| story.effects.iter().filter(|effect| matches!(effect, Effect::Rest)).count();
+    story.keys("p");
+    assert_eq!(rests(&story), 1, "no connection is kept");
+    story.keys("j");
+    assert_eq!(rests(&story), 1);
+    assert_eq!(story.app.wake_at(), None);
+    story.keys("Q");
+    assert_eq!(story.app.wake_at(), Some(Duration::from_secs(4)), "only the notice");
+    story.pass(Duration::from_secs(4));
+    assert_eq!(story.app.wake_at(), None);
+}
+
+#[test]
+fn over_a_slow_line_figures_come_more_seldom() {
+    let mut story = Story::settled(80, 24);
+    let comes = |story: &mut Story| {
+        story.keys("2");
+        story.asked();
+        story.keys("1");
+        for _ in 0..2 {
+            story.answer(|ask| *ask == Ask::Status, Ok(status()));
+            story.answer(|ask| *ask == Ask::Series, Ok(series()));
+        }
+        story.asked();
+        story.pass(Duration::from_secs(3));
+        story.asked().contains(&Ask::Series)
+    };
+    assert!(comes(&mut story));
+    story.tell(Msg::Slow(true));
+    assert!(story.text().contains(" slow  "), "{}", story.text());
+    assert!(!comes(&mut story));
+    story.pass(Duration::from_secs(2));
+    assert!(story.asked().contains(&Ask::Series));
+    story.tell(Msg::Slow(false));
+    assert!(!story.text().contains(" slow  "), "{}", story.text());
+}
+
+#[test]
+fn a_long_list_is_not_asked_for_all_the_time() {
+    let mut story = Story::new(80, 24);
+    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    let items = (0..20_000).map(|id| repository(id % 20 + id * 20, &format!("infra/service-{id:05}"))).collect();
+    story.answer(|ask| *ask == Ask::Repositories, Ok(listed(Some(20_000), items)));
+    story.asked();
+    for _ in 0..9 {
+        assert!(story.app.wake_at().is_some_and(|at| at <= story.now + Duration::from_secs(6)));
+        story.pass(Duration::from_secs(9));
+        // But whether the daemon is there is to be known.
+        story.answer(|ask| *ask == Ask::Status, Ok(status()));
+        assert_eq!(story.asked(), [Ask::Status]);
+    }
+    // Whoever wants to know can know.
+    story.keys("r");
+    story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    story.asked();
+    story.pass(Duration::from_secs(6));
+    assert_eq!(story.asked(), [Ask::Repositories], "what became short is asked for often, and needs no other question");
+}

@@ -1,0 +1,75 @@
+//! Repositories: what is made, fetched, copied.
+
+use farrier_common::api::MigrationProgress;
+
+use super::prelude::*;
+
+#[test]
+fn a_made_repository_is_under_the_cursor() {
+    let mut story = Story::settled(80, 24);
+    story.keys("n\ttool");
+    story.press(Key::Ctrl('s'));
+    let made = repository(77, "admin/tool");
+    story.answer(|ask| matches!(ask, Ask::CreateRepository { .. }), Ok(Answer::Repository(Box::new(made.clone()))));
+    assert!(story.app.layers.is_empty());
+    let items = vec![repository(1, "infra/gateway"), made, repository(2, "data/lake")];
+    story.answer(|ask| *ask == Ask::Repositories, Ok(listed(None, items)));
+    let text = story.text();
+    assert!(text.lines().any(|line| line.starts_with('>') && line.contains("admin/tool")), "{text}");
+}
+
+#[test]
+fn a_migration_is_followed_closely_until_it_ends() {
+    let mut story = Story::settled(80, 24);
+    let going = migrating(MigrationProgress {
+        phase: "receiving objects".into(),
+        objects_received: 412_204,
+        ..MigrationProgress::default()
+    });
+    story.pass(Duration::from_secs(6));
+    story.answer(|ask| *ask == Ask::Repositories, Ok(going));
+    story.keys("\n");
+    let text = story.text();
+    assert!(text.contains("receiving objects") && text.contains("X cancels it"), "{text}");
+    story.answer(|ask| *ask == Ask::Tasks, Ok(tasks()));
+    let text = story.text();
+    for line in [
+        "connecting            done      0.4 s",
+        "[█████·····] 56 %",
+        "412 204 of 733 120   38.2 MiB   18.2 MiB/s   ETA 00:01",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    for seconds in [1, 1] {
+        story.asked();
+        story.pass(Duration::from_secs(seconds));
+        story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
+    }
+    story.asked();
+    story.pass(Duration::from_secs(4));
+    assert_eq!(story.asked(), [], "nothing is fetched any more, so there is time");
+}
+
+#[test]
+fn a_migration_is_cancelled_after_a_question_and_nothing_else_is() {
+    let mut story = Story::settled(80, 24);
+    story.pass(Duration::from_secs(6));
+    story.answer(|ask| *ask == Ask::Repositories, Ok(migrating(MigrationProgress::default())));
+    story.keys("X");
+    assert!(story.text().contains("Cancel the migration of data/lake2"), "{}", story.text());
+    story.pass(Duration::from_millis(300));
+    story.asked();
+    story.keys("y");
+    assert_eq!(story.asked(), [Ask::CancelTask(9)]);
+}
+
+#[test]
+fn all_that_is_known_of_a_repository_is_asked_for_when_it_is_copied() {
+    let mut story = Story::settled(80, 24);
+    story.keys("yj");
+    let asked = Ask::Repository("data/lake".parse().unwrap());
+    let whole = repository(2, "data/lake");
+    let text = serde_json::to_string(&whole).unwrap();
+    story.answer(|ask| *ask == asked, Ok(Answer::Repository(Box::new(whole))));
+    assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Copy(copied) if *copied == text)));
+}

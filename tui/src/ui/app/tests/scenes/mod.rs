@@ -1,0 +1,57 @@
+//! Every screen, every state of one, and everything that lies over one: what tests of pictures look at.
+//!
+//! A scene is what a person does and what a daemon answers; nothing is put in place by hand.
+
+mod layers;
+mod screens;
+mod states;
+
+pub(super) use self::screens::REPOSITORIES;
+use self::{
+    layers::LAYERS,
+    screens::{ARTIFACTS, DASHBOARD, DELIVERIES, HOOKS},
+    states::STATES,
+};
+use super::prelude::*;
+
+/// How it begins, and what happens then.
+#[derive(Clone, Copy)]
+pub(super) struct Scene {
+    pub(super) name: &'static str,
+    begin: fn(Stage) -> Story,
+    play: fn(&mut Story),
+}
+
+impl Scene {
+    const fn new(name: &'static str, begin: fn(Stage) -> Story, play: fn(&mut Story)) -> Self {
+        Self { name, begin, play }
+    }
+
+    pub(super) fn played(&self, stage: Stage) -> Story {
+        let mut story = (self.begin)(stage);
+        (self.play)(&mut story);
+        story
+    }
+
+    /// The same on a terminal whose size changes before every message; only scenes with rows begin so.
+    pub(super) fn played_restlessly(&self, stage: Stage) -> Option<Story> {
+        let with_rows = std::ptr::fn_addr_eq(self.begin, Stage::settled as fn(Stage) -> Story);
+        with_rows.then(|| Self { begin: Stage::restless, ..*self }.played(stage))
+    }
+}
+
+/// A scene that begins with repositories.
+const fn on(name: &'static str, play: fn(&mut Story)) -> Scene {
+    Scene::new(name, Stage::settled, play)
+}
+
+pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
+    [REPOSITORIES, HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, LAYERS, STATES].into_iter().flatten()
+}
+
+/// What belongs to the repository under the cursor: one is asked about after the other.
+fn counted(story: &mut Story) {
+    for _ in 0..2 {
+        story.answer(|ask| matches!(ask, Ask::Facts(_)), Ok(facts()));
+    }
+}

@@ -1,0 +1,120 @@
+//! Archives and downloads: counted, stopped, waited for, and never over a file that is wanted.
+
+use super::prelude::*;
+use crate::{
+    transfer::copy::Content,
+    ui::net::{Existing, Kind},
+};
+
+fn archive(story: &mut Story) -> Ask {
+    story.asked();
+    story.keys("a");
+    assert!(story.text().contains("lake-main.tar.gz"), "{}", story.text());
+    story.keys("g");
+    let asked = story.asked();
+    assert!(
+        matches!(
+            asked.as_slice(),
+            [Ask::Archive { content: Content::Of { format: "tar.gz", .. }, existing: Existing::Keep, .. }]
+        ),
+        "{asked:?}"
+    );
+    asked.into_iter().next().unwrap()
+}
+
+#[test]
+fn an_archive_is_fetched_counted_and_stopped() {
+    let mut story = Story::settled(80, 24);
+    archive(&mut story);
+    let ticket = story.app.tickets;
+    story.tell(Msg::Answer(ticket, Ok(Answer::Progress { have: 3 << 20, size: None })));
+    assert!(story.text().contains("lake-main.tar.gz 3.0 MiB"), "{}", story.text());
+    story.press(Key::Ctrl('c'));
+    assert!(story.quits().is_none() && story.text().contains("once more quits"));
+    story.press(Key::Esc);
+    story.keys("X");
+    assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Cancel(stopped) if *stopped == ticket)));
+    assert!(!story.text().contains("3.0 MiB"), "{}", story.text());
+    story.keys("X");
+    assert!(story.text().contains("nothing is being fetched here"), "{}", story.text());
+}
+
+#[test]
+fn who_quits_while_something_is_fetched_waits_stops_or_stays() {
+    let saved = || Ok(Answer::Saved("/tmp/lake-main.tar.gz".into()));
+    let mut story = Story::settled(80, 24);
+    archive(&mut story);
+    let ticket = story.app.tickets;
+    story.keys("q");
+    let text = story.text();
+    assert!(
+        text.contains("1 download is running; Ctrl-C once more quits") && text.contains("s  stop and quit"),
+        "{text}"
+    );
+    story.press(Key::Esc);
+    assert_eq!(story.quits(), None, "it was taken back");
+    story.pass(Duration::from_secs(6));
+    story.keys("qw");
+    assert!(story.quits().is_none() && story.text().contains("it ends when everything is saved"), "{}", story.text());
+    story.tell(Msg::Answer(ticket, saved()));
+    assert_eq!(story.quits(), Some(0));
+    // What fails is to be seen before the end.
+    let mut story = Story::settled(80, 24);
+    archive(&mut story);
+    let ticket = story.app.tickets;
+    story.keys("qw");
+    story.tell(Msg::Answer(ticket, Err(refusal("fetching: no room on the disk"))));
+    assert!(story.quits().is_none() && story.text().contains("no room on the disk"), "{}", story.text());
+    archive(&mut story);
+    story.pass(Duration::from_secs(6));
+    story.keys("qs");
+    assert_eq!(story.quits(), Some(0));
+}
+
+#[test]
+fn a_file_that_is_there_is_asked_about_and_never_lost() {
+    let mut story = Story::settled(80, 24);
+    let ask = archive(&mut story);
+    let exists = Problem::new(Kind::Exists, "fetching: lake-main.tar.gz exists");
+    story.tell(Msg::Answer(story.app.tickets, Err(exists)));
+    assert!(story.text().contains("overwrite what is there"), "{}", story.text());
+    story.press(Key::Esc);
+    assert_eq!(story.asked(), [], "it is skipped");
+    let again = archive(&mut story);
+    assert_eq!(again, ask);
+    let exists = Problem::new(Kind::Exists, "fetching: lake-main.tar.gz exists");
+    story.tell(Msg::Answer(story.app.tickets, Err(exists)));
+    story.keys("b");
+    assert_eq!(story.asked(), [ask.although(Existing::Beside)]);
+    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Saved("/tmp/lake-main.tar-2.gz".into()))));
+    assert!(story.text().contains("saved: /tmp/lake-main.tar-2.gz"), "{}", story.text());
+}
+
+#[test]
+fn a_repository_is_deleted_only_after_its_copy_was_saved() {
+    let bundle = |story: &mut Story| {
+        story.keys("D");
+        story.pass(Duration::from_millis(300));
+        story.press(Key::Down);
+        story.keys(" ");
+        assert!(story.text().contains("[x] write data-lake.bundle first"), "{}", story.text());
+        story.press(Key::Up);
+        story.asked();
+        story.keys("data/lake\t\n");
+        let asked = story.asked();
+        assert!(matches!(asked.as_slice(), [Ask::Archive { content: Content::All, .. }]), "{asked:?}");
+    };
+    let deleted = |story: &mut Story| story.asked().iter().any(|ask| matches!(ask, Ask::DeleteRepository(_)));
+    let mut story = Story::settled(80, 24);
+    bundle(&mut story);
+    story.tell(Msg::Answer(story.app.tickets, Err(refusal("fetching: no room on the disk"))));
+    assert!(!deleted(&mut story), "a copy that failed deletes nothing");
+    bundle(&mut story);
+    let exists = Problem::new(Kind::Exists, "data-lake.bundle exists");
+    story.tell(Msg::Answer(story.app.tickets, Err(exists)));
+    assert!(!deleted(&mut story));
+    story.keys("b");
+    assert!(!deleted(&mut story));
+    story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Saved("/tmp/data-lake-2.bundle".into()))));
+    assert!(deleted(&mut story));
+}
