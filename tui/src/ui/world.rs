@@ -76,6 +76,8 @@ pub(crate) struct World {
     pub(crate) transfers: Transfers,
     /// Whether live data stand still.
     pub(crate) paused: bool,
+    /// The cursor is on its way until then: nobody asks about what it only passes.
+    pub(crate) moving_until: Option<Duration>,
     /// Whether rows must keep their places, since something that is about them lies over them.
     pub(crate) still: bool,
     /// Whether the focused pane takes the whole width.

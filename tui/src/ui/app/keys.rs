@@ -16,6 +16,8 @@ use crate::ui::{
 
 /// A key that means nothing is spoken of at most so often.
 const UNKNOWN_EVERY: Duration = Duration::from_secs(1);
+/// How long the cursor stands still before anything is asked about what is under it.
+const REST: Duration = Duration::from_millis(120);
 /// How long a second wish to quit needs no answer to the question of the first.
 const SURE: Duration = Duration::from_secs(5);
 
@@ -123,6 +125,7 @@ impl App {
 
     fn filter(&mut self, text: &str) {
         let outcome = self.with(|screen, env| screen.filter(text, env));
+        self.world.moving_until = Some(self.world.now + REST);
         if let Some(Layer::Search(search)) = self.layers.last_mut() {
             search.error = outcome.err();
         }
@@ -201,7 +204,10 @@ impl App {
             Action::TypeToken => self.ask_token(),
             Action::SocketIdentity => self.turn(Turn::Bare),
             action => {
+                // The first step is answered at once, those that follow it when the last one was made.
+                self.world.moving_until = self.world.moving_until.filter(|_| action.moves());
                 self.with(|screen, env| screen.act(action, env));
+                self.world.moving_until = action.moves().then(|| self.world.now + REST);
             }
         }
     }

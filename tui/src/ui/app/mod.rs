@@ -98,6 +98,7 @@ impl App {
                 mouse: settings.mouse,
                 transfers: Transfers::default(),
                 paused: false,
+                moving_until: None,
                 still: false,
                 full_pane: false,
             },

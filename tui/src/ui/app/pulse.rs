@@ -35,6 +35,9 @@ impl App {
         {
             self.notice = None;
         }
+        if self.world.moving_until.take_if(|until| now >= *until).is_some() {
+            self.with(|screen, env| screen.rested(env));
+        }
         self.try_link();
         let live = self.world.link == Link::Up && !self.world.paused;
         if live && self.poll_at.is_some_and(|at| now >= at) {
@@ -58,7 +61,7 @@ impl App {
             Link::Up if !self.world.paused => (self.knock_at(), self.poll_at),
             _ => (None, None),
         };
-        [notice, counting, link, poll].into_iter().flatten().min()
+        [notice, counting, link, poll, self.world.moving_until].into_iter().flatten().min()
     }
 
     /// Lets the network rest while live data stand still and nothing is on its way.

@@ -87,6 +87,14 @@ pub(crate) enum Action {
     SocketIdentity,
 }
 
+impl Action {
+    /// Whether it moves a cursor and does nothing else.
+    pub(crate) fn moves(self) -> bool {
+        use Action::{Down, First, HalfDown, HalfUp, Last, PageDown, PageUp, Up};
+        matches!(self, Up | Down | First | Last | PageUp | PageDown | HalfUp | HalfDown)
+    }
+}
+
 /// Where a binding holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {

@@ -87,6 +87,9 @@ impl Deliveries {
 
     /// Asks for the delivery under the cursor when it is looked at; one question at a time.
     fn look(&mut self, again: bool, env: &mut Env) {
+        if env.world.moving_until.is_some() {
+            return;
+        }
         let Some(delivery) = self.rows.list.current().filter(|_| self.reading || env.world.split()) else { return };
         let known = self.inspector.detail.as_ref().is_some_and(|old| old.delivery == *delivery);
         if self.pending.is_none() && (again || !known) {
@@ -141,6 +144,10 @@ impl Screen for Deliveries {
     fn refresh(&mut self, env: &mut Env) {
         let ask = self.ask();
         self.rows.ask(ask, env);
+    }
+
+    fn rested(&mut self, env: &mut Env) {
+        self.look(false, env);
     }
 
     fn pace(&self) -> Option<Duration> {
@@ -297,6 +304,13 @@ impl Screen for Deliveries {
         }
         let (left, right) = panes::beside(body, 52, buf);
         list::draw(&self.rows, place, world, left, buf);
-        self.inspector.draw(self.reading, &world.clock, right, buf);
+        let read = self.inspector.detail.as_ref().map(|detail| &detail.delivery.guid);
+        // What was read before is not shown beside another one.
+        match self.rows.list.current().filter(|one| !self.reading && read != Some(&one.guid)) {
+            Some(one) => {
+                text(buf, Rect { height: 1, ..right }, &format!("{} …", one.guid), Role::Muted);
+            }
+            None => self.inspector.draw(self.reading, &world.clock, right, buf),
+        }
     }
 }

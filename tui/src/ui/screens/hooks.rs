@@ -88,6 +88,9 @@ impl Hooks {
 
     /// Asks what the hook under the cursor was sent, where that is shown; one question at a time.
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
+        if env.world.moving_until.is_some() {
+            return;
+        }
         let seen = self.place == HookPlace::Admin && (env.world.split() || env.world.size.height >= DETAILED);
         let Some(id) = self.here().map(|hook| hook.id).filter(|_| seen) else { return };
         let known = self.recent.as_ref().is_some_and(|(of, _)| *of == id);
@@ -162,6 +165,10 @@ impl Screen for Hooks {
     fn refresh(&mut self, env: &mut Env) {
         self.feed.ask(Ask::Hooks(self.place.clone()), env);
         self.look(true, env);
+    }
+
+    fn rested(&mut self, env: &mut Env) {
+        self.look(false, env);
     }
 
     fn pace(&self) -> Option<Duration> {

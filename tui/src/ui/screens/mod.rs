@@ -154,6 +154,9 @@ pub(crate) trait Screen: Debug {
     /// Asks for everything again.
     fn refresh(&mut self, env: &mut Env);
 
+    /// The cursor stands still again: asks about what is under it.
+    fn rested(&mut self, _env: &mut Env) {}
+
     /// How often it wants to be refreshed while it is visible.
     fn pace(&self) -> Option<Duration> {
         None

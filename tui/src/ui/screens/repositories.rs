@@ -112,7 +112,7 @@ impl Repositories {
 
     /// The parts of a repository are asked for when they are looked at.
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
-        if !(self.in_detail || env.world.split()) {
+        if env.world.moving_until.is_some() || !(self.in_detail || env.world.split()) {
             return;
         }
         let Some(repo) = self.repos.list.current().cloned() else { return };
@@ -175,6 +175,10 @@ impl Screen for Repositories {
     fn refresh(&mut self, env: &mut Env) {
         self.repos.ask_all(Ask::Repositories, env);
         self.look(self.in_detail, env);
+    }
+
+    fn rested(&mut self, env: &mut Env) {
+        self.look(false, env);
     }
 
     fn pace(&self) -> Option<Duration> {

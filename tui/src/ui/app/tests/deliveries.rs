@@ -39,6 +39,9 @@ fn only_one_delivery_is_asked_for_at_a_time_however_fast_the_cursor_moves() {
     assert_eq!(story.asked(), []);
     story.effects.push(Effect::Ask(story.app.tickets, Ask::Delivery(String::new())));
     story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
+    let passed = story.asked();
+    assert!(!passed.iter().any(|ask| matches!(ask, Ask::Delivery(id) if id.ends_with("12"))), "{passed:?}");
+    story.rest();
     let asked = story.asked();
     assert!(matches!(asked.last(), Some(Ask::Delivery(id)) if id.ends_with("12")), "{asked:?}");
 }

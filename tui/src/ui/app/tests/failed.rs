@@ -1,6 +1,6 @@
 //! What could not be shown, in place of it.
 
-use super::{super::*, story::*};
+use super::prelude::*;
 use crate::ui::net::Kind;
 
 #[test]

@@ -104,6 +104,7 @@ fn beside_a_hook_stands_what_it_was_sent_last() {
     let asked = story.effects.iter().filter(|e| matches!(e, Effect::Ask(_, ask) if last(ask))).count();
     assert_eq!(asked, 1, "one question at a time, however fast the cursor moves");
     story.answer(last, Ok(Answer::LastDeliveries(vec![delivery(13, "success", 200)])));
+    story.rest();
     story.answer(|ask| *ask == Ask::LastDeliveries(15), Ok(Answer::LastDeliveries(vec![delivery(12, "failed", 500)])));
     let text = story.text();
     assert!(text.contains("Last deliveries") && text.contains("11:58:12  push"), "{text}");

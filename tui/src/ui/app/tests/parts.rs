@@ -25,6 +25,8 @@ fn who_moves_through_the_list_asks_about_one_repository_at_a_time() {
     story.keys("jjj");
     assert_eq!(counts(&mut story), [""; 0], "the first answer is not there yet");
     story.tell(Msg::Answer(first, Ok(facts())));
+    assert_eq!(counts(&mut story), [""; 0], "the cursor may go on");
+    story.rest();
     assert_eq!(counts(&mut story), ["ops/日本語"], "those in between are passed over");
     story.tell(Msg::Answer(story.app.tickets, Ok(facts())));
     assert!(story.text().contains("3 own + 2 system"), "{}", story.text());

@@ -115,5 +115,6 @@ fn beside_a_row_that_a_filter_left_stands_nothing_of_another() {
     story.keys("\n");
     story.press(Key::Esc);
     story.keys("/lake");
+    story.rest();
     assert!(story.asked().contains(&Ask::Branches("data/lake".parse().unwrap())));
 }

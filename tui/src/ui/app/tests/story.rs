@@ -110,6 +110,11 @@ impl Story {
         self.tell(Msg::Tick);
     }
 
+    /// The cursor stands still for long enough.
+    pub(super) fn rest(&mut self) {
+        self.pass(Duration::from_millis(120));
+    }
+
     pub(super) fn keys(&mut self, keys: &str) {
         for key in keys.chars() {
             self.press(match key {

@@ -163,5 +163,5 @@ pub(super) fn refused() -> Problem {
 
 pub(super) fn broken() -> Problem {
     let text = "listing repositories: internal error (500), request 7d1e44b0\nthe daemon's log tells more";
-    Problem::new(Kind::Other, text)
+    Problem { request: Some("7d1e44b0".into()), ..Problem::new(Kind::Other, text) }
 }

@@ -61,6 +61,7 @@ pub(super) const HOOKS: &[Scene] = &[
         let last = |ask: &Ask| matches!(ask, Ask::LastDeliveries(_));
         // First what the hook was sent on which the cursor stood before; on small screens nothing is asked.
         for _ in 0..2 {
+            story.rest();
             if story.effects.iter().any(|effect| matches!(effect, Effect::Ask(_, ask) if last(ask))) {
                 let Answer::Deliveries(page) = deliveries() else { return };
                 story.answer(last, Ok(Answer::LastDeliveries(page.items)));
