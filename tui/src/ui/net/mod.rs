@@ -109,6 +109,7 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
+    /// One that the daemon did not tell of itself.
     #[cfg(test)]
     pub(crate) fn new(kind: Kind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into(), request: None }
