@@ -65,9 +65,9 @@ impl App {
                 self.show_artifacts(None, None);
                 let id = id.parse().unwrap_or_default();
                 if *noun == "run" {
-                    self.screens.artifacts.show_run(id)
+                    self.screens.artifacts.show_run(id);
                 } else {
-                    self.screens.artifacts.show_artifact(id)
+                    self.screens.artifacts.show_artifact(id);
                 }
             }
             ["delivery", "list", "--event", event] => {

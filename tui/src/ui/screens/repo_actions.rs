@@ -29,11 +29,11 @@ impl Repositories {
         self.detail.branches.list.current().filter(|_| self.on_branches()).map(|tip| &tip.branch)
     }
 
-    pub(super) fn new_repository(&self, env: &mut Env) {
+    pub(super) fn new_repository(env: &mut Env) {
         env.open(Layer::Form(Box::new(repo_form::create(&login(env.world)))));
     }
 
-    pub(super) fn migrate(&self, env: &mut Env) {
+    pub(super) fn migrate(env: &mut Env) {
         env.open(Layer::Form(Box::new(repo_form::migrate(&login(env.world)))));
     }
 

@@ -206,8 +206,8 @@ impl Screen for Repositories {
                 return self.back(env);
             }
             Action::New if self.on_branches() => self.new_branch(env),
-            Action::New => self.new_repository(env),
-            Action::Migrate => self.migrate(env),
+            Action::New => Self::new_repository(env),
+            Action::Migrate => Self::migrate(env),
             Action::Edit => self.edit(env),
             Action::Delete if self.on_branches() => self.delete_branch(env),
             Action::Delete => self.delete(env),
