@@ -16,7 +16,7 @@ use crate::ui::{
     line::Line,
     net::{Answer, Ask, Problem},
     times::Clock,
-    view::{Role, boxed, text, width, wrapped},
+    view::{NARROW, Role, boxed, text, width, wrapped},
     world::{Cmd, World},
 };
 
@@ -219,7 +219,8 @@ impl Confirm {
         y += 1;
         let cancel = if self.on_verb { "[ Cancel ]" } else { "[>Cancel<]" };
         let verb = if self.on_verb { format!("[>{}<]", self.verb) } else { format!("[ {} ]", self.verb) };
-        let used = text(buf, row(y), &format!("      {cancel}"), if self.on_verb { Role::Text } else { Role::Key });
+        let indent = if inner.width < NARROW { "" } else { "      " };
+        let used = text(buf, row(y), &format!("{indent}{cancel}"), if self.on_verb { Role::Text } else { Role::Key });
         let rest = Rect { x: inner.x + used, width: inner.width.saturating_sub(used), ..row(y) };
         let note = match (self.off(world), self.ready(), &self.typed) {
             (Some(why), ..) => format!("  ({why})"),

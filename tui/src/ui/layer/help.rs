@@ -7,7 +7,7 @@ use crate::ui::{
     key::Key,
     keymap::{Keymap, Scope},
     line::Line,
-    view::{Role, boxed, text},
+    view::{NARROW, Role, boxed, text},
 };
 
 /// Headings, in their order.
@@ -77,6 +77,8 @@ impl Help {
             format!("{}   search: {}", self.title, self.search.text())
         };
         let inner = boxed(buf, body, 66, body.height, &title);
+        // Where titles would be cut off, they begin where the keys end.
+        let column = if inner.width < NARROW { 8 } else { 23 };
         let lines = self.lines();
         let top = self.top.min(lines.len().saturating_sub(usize::from(inner.height)));
         for ((role, keys, what), y) in lines.iter().skip(top).zip(inner.y..inner.bottom()) {
@@ -87,7 +89,7 @@ impl Help {
             }
             let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
             let used = text(buf, at(2), keys, *role);
-            text(buf, at((used + 4).max(23)), what, Role::Text);
+            text(buf, at((used + 4).max(column)), what, Role::Text);
         }
         if lines.is_empty() {
             text(buf, inner, "nothing matches", Role::Muted);

@@ -14,7 +14,7 @@ use crate::ui::{
     },
     line::Line,
     screens::ScreenId,
-    view::{Role, boxed, text},
+    view::{NARROW, Role, boxed, text},
 };
 
 /// Commands being chosen from.
@@ -129,8 +129,9 @@ impl Palette {
             }
             text(buf, line, if here { ">" } else { " " }, role);
             let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
-            text(buf, Rect { width: at(2).width.min(22), ..at(2) }, entry.words, role);
-            text(buf, at(25), entry.title, if here { role } else { Role::Muted });
+            let used = text(buf, at(2), entry.words, role);
+            let column = if inner.width < NARROW { 14 } else { 25 };
+            text(buf, at((used + 4).max(column)), entry.title, if here { role } else { Role::Muted });
         }
         if found.is_empty() && inner.height > 2 {
             let typed = self.line.text().trim_end();

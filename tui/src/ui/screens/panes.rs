@@ -4,7 +4,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use crate::ui::view::{Role, text};
+use crate::ui::view::{Role, text, width};
 
 /// A list with so many hundredths of the cells and, beyond a line, what is under its cursor.
 pub(super) fn beside(area: Rect, hundredths: u16, buf: &mut Buffer) -> (Rect, Rect) {
@@ -16,8 +16,8 @@ pub(super) fn beside(area: Rect, hundredths: u16, buf: &mut Buffer) -> (Rect, Re
     (list, Rect { x: area.x + left + 2, width: area.width - left - 2, ..area })
 }
 
-/// The names of the parts, the one that is shown in brackets; `focused` where keys go to it. Answers the
-/// cells that are left of the row.
+/// The names of the parts, the one that is shown in brackets; `focused` where keys go to it. Where not all
+/// have room, those before it give way. Answers the cells that are left of the row.
 pub(super) fn tabs<T: AsRef<str>>(
     names: impl IntoIterator<Item = T>,
     shown: usize,
@@ -25,12 +25,41 @@ pub(super) fn tabs<T: AsRef<str>>(
     row: Rect,
     buf: &mut Buffer,
 ) -> Rect {
-    let mut left = Rect { height: 1, ..row };
-    for (at, name) in names.into_iter().enumerate() {
+    let label = |(at, name): (usize, T)| {
         let name = name.as_ref();
-        let label = if at == shown { format!("[{name}]") } else { format!(" {name} ") };
-        let used = text(buf, left, &label, if at == shown && focused { Role::Selected } else { Role::Text }) + 1;
+        if at == shown { format!("[{name}]") } else { format!(" {name} ") }
+    };
+    let labels: Vec<String> = names.into_iter().enumerate().map(label).collect();
+    let cells = |labels: &[String]| labels.iter().map(|label| width(label)).sum::<u16>();
+    let gaps = u16::try_from(labels.len()).unwrap_or(u16::MAX).saturating_sub(1);
+    let gap = u16::from(cells(&labels) + gaps <= row.width);
+    let ends = labels.len().min(shown + 1);
+    let first = (0..shown).find(|first| cells(&labels[*first..ends]) <= row.width).unwrap_or(shown);
+    let mut left = Rect { height: 1, ..row };
+    for (at, label) in labels.iter().enumerate().skip(first) {
+        let used = text(buf, left, label, if at == shown && focused { Role::Selected } else { Role::Text }) + gap;
         left = Rect { x: left.x + used.min(left.width), width: left.width.saturating_sub(used), ..left };
     }
     left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(room: u16, shown: usize) -> String {
+        let mut buf = Buffer::empty(Rect::new(0, 0, room, 1));
+        tabs(["all", "failed", "waiting"], shown, true, buf.area, &mut buf);
+        buf.content.iter().map(|cell| cell.symbol()).collect()
+    }
+
+    #[test]
+    fn the_part_that_is_shown_is_named_in_any_room() {
+        assert_eq!(row(24, 0), "[all]  failed   waiting ");
+        assert_eq!(row(22, 0), "[all] failed  waiting ");
+        assert_eq!(row(22, 2), " all  failed [waiting]");
+        assert_eq!(row(20, 2), " failed [waiting]   ");
+        assert_eq!(row(9, 2), "[waiting]");
+        assert_eq!(row(8, 1), "[failed]");
+    }
 }

@@ -26,6 +26,8 @@ const WIDTH_MIN: u16 = 40;
 const HEIGHT_MIN: u16 = 10;
 /// So much of a place is always shown.
 const PLACE_MIN: u16 = 10;
+/// With fewer cells two things beside each other are both cut off.
+pub(crate) const NARROW: u16 = 50;
 
 /// Draws everything. Answers where the cursor is, if somebody types.
 pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
@@ -138,7 +140,8 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
     let mut right = area.width;
     if let Some((tone, notice)) = app.notice() {
         let role = if tone == Tone::Error { Role::Error } else { Role::Accent };
-        let room = area.width.saturating_sub(area.width / 3);
+        // On few cells what was just said comes before where one is.
+        let room = if area.width < NARROW { area.width } else { area.width - area.width / 3 };
         let shown = fit(notice, room);
         right = area.width - fit_left(buf, area, &shown, role).min(area.width);
     }
