@@ -50,7 +50,7 @@ mod tests {
     fn row(room: u16, shown: usize) -> String {
         let mut buf = Buffer::empty(Rect::new(0, 0, room, 1));
         tabs(["all", "failed", "waiting"], shown, true, buf.area, &mut buf);
-        buf.content.iter().map(|cell| cell.symbol()).collect()
+        buf.content.iter().map(ratatui::buffer::Cell::symbol).collect()
     }
 
     #[test]
