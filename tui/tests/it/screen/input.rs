@@ -73,7 +73,7 @@ fn a_paste_commands_nothing_whatever_lies_over_the_screen() {
     let places = [
         ("", "[2 Repos]", false),
         ("?", "Help: Repositories", false),
-        ("x", "Actions: Repositories", false),
+        ("x", "Actions: octo/tool", false),
         ("y", "Copy", false),
         ("s", "Sort by", false),
         ("D", "Delete repository", false),
