@@ -258,7 +258,12 @@ fn nothing<T: Row>(feed: &Feed<T>, place: Place, world: &World, area: Rect, buf:
             lines.push(plain(&format!("nothing matches {} - Esc clears", feed.list.filter().text())));
         }
         _ if feed.list.only_problems => lines.push(plain("no problems - Esc shows all")),
-        _ => lines.extend(place.empty.iter().map(|line| plain(line))),
+        _ => {
+            let broken = |line: &&str| {
+                if width(line) > area.width { wrapped(line, area.width) } else { vec![(*line).to_owned()] }
+            };
+            lines.extend(place.empty.iter().flat_map(broken).map(|line| plain(&line)));
+        }
     }
     let top = area.y + area.height.saturating_sub(u16::try_from(lines.len()).unwrap_or(u16::MAX)) / 3;
     let longest = lines.iter().map(|(_, line)| width(line)).max().unwrap_or(0);

@@ -3,7 +3,7 @@
 use farrier_common::api::{BackgroundTask, MigrationProgress};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{repo_detail::Part, repo_rows, repositories::Repositories, task_lines};
+use super::{panes, repo_detail::Part, repo_rows, repositories::Repositories, task_lines};
 use crate::{
     output::human_bytes,
     ui::{
@@ -27,14 +27,8 @@ pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Re
     // The overview has a line of its own for that.
     let about = if screen.detail.part == Part::Overview { "" } else { repo.description() };
     text(buf, rest, &format!("   id {}   {visibility}   {about}", repo.id), Role::Muted);
-    let mut at = row(1);
-    for part in Part::ALL {
-        let (active, word) = (part == screen.detail.part, part.word());
-        let label = if active { format!("[{word}]") } else { format!(" {word} ") };
-        let role = if active && focused { Role::Selected } else { Role::Text };
-        let used = text(buf, at, &label, role) + 1;
-        at = Rect { x: at.x + used.min(at.width), width: at.width.saturating_sub(used), ..at };
-    }
+    let shown = Part::ALL.iter().position(|part| *part == screen.detail.part).unwrap_or(0);
+    let at = panes::tabs(Part::ALL.map(Part::word), shown, focused, row(1), buf);
     let many = screen.detail.many();
     // Cut off in the middle it would only look broken; the number alone says enough.
     let number = many.split(' ').next().unwrap_or_default();
