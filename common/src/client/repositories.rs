@@ -22,6 +22,11 @@ impl Client {
         )
     }
 
+    /// Lists the repositories that the caller sees, what changed last before the others.
+    pub fn changed_repositories(&self) -> Pages<'_> {
+        Pages::new(self, "/api/v1/repos/search?sort=updated&order=desc".to_owned())
+    }
+
     /// Lists the repositories that the caller sees and whose names hold `text`.
     pub fn find_repositories(&self, text: &str) -> Pages<'_> {
         Pages::new(self, format!("/api/v1/repos/search?sort=alpha&q={}", segment(text)))

@@ -41,7 +41,8 @@ impl App {
         self.try_link();
         let live = self.world.link == Link::Up && !self.world.paused;
         if live && self.poll_at.is_some_and(|at| now >= at) {
-            self.refresh();
+            self.with(|screen, env| screen.poll(env));
+            self.poll_again();
         }
         if live && self.knock_at().is_some_and(|at| now >= at) {
             self.ask(Ask::Status);

@@ -204,6 +204,15 @@ impl<T: Row> Feed<T> {
         }
     }
 
+    /// Takes those rows that have changed last, between two looks at all of them.
+    pub(crate) fn renew(&mut self, page: Page<T>, world: &World) {
+        // What was found stands behind all others, and what is on its way is newer.
+        if self.complete_once && self.pending.is_none() && self.found == 0 {
+            self.total = page.total.or(self.total);
+            self.list.renew(page.items, world.still);
+        }
+    }
+
     pub(crate) fn fail(&mut self, problem: Problem) {
         self.pending = None;
         self.coming = Coming::default();

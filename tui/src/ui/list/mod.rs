@@ -120,6 +120,29 @@ impl<T: Row> List<T> {
         gone
     }
 
+    /// Puts rows in the place of what they were before, and new ones behind all; what is to be seen stays
+    /// where it is, and with `hold` nothing changes its place at all.
+    pub(crate) fn renew(&mut self, rows: Vec<T>, hold: bool) {
+        let mut newer: HashMap<T::Id, T> = rows.into_iter().map(|row| (row.id(), row)).collect();
+        let before = self.stand();
+        let mut changed = false;
+        for row in &mut self.rows {
+            if let Some(new) = newer.remove(&row.id()).filter(|new| new != row) {
+                *row = new;
+                changed = true;
+            }
+        }
+        changed |= !newer.is_empty();
+        let old = self.rows.len();
+        self.rows.extend(newer.into_values());
+        if changed && hold {
+            self.unsettled = true;
+        } else if changed {
+            self.arrange();
+            self.stand_still(&before, &self.rows[..old]);
+        }
+    }
+
     /// Decides about the order that was held.
     pub(crate) fn settle(&mut self) {
         if self.unsettled {

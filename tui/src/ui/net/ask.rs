@@ -36,6 +36,8 @@ pub(crate) enum Ask {
     Repositories,
     /// Those of them whose names hold a text, for a list that is too long to be kept.
     FindRepositories(String),
+    /// Those that changed last.
+    ChangedRepositories,
     /// All that the daemon says of one.
     Repository(RepositoryPath),
     CreateRepository {
@@ -153,6 +155,7 @@ impl Ask {
             Self::Series => "asking for the last minute".to_owned(),
             Self::StartDaemon(starter) => format!("starting {}", starter.program.display()),
             Self::Repositories => "listing repositories".to_owned(),
+            Self::ChangedRepositories => "looking for changed repositories".to_owned(),
             Self::FindRepositories(text) => format!("looking for repositories with {text}"),
             Self::Repository(path) => format!("asking for {path}"),
             Self::CreateRepository { owner, wanted } => format!("making {owner}/{}", wanted.name),

@@ -38,7 +38,8 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
                 .await
                 .map_err(failed())?
         }
-        Ask::FindRepositories(text) => find(client, &text).await.map_err(failed())?,
+        Ask::FindRepositories(text) => some(client.find_repositories(&text), FOUND_MAX).await.map_err(failed())?,
+        Ask::ChangedRepositories => some(client.changed_repositories(), 1).await.map_err(failed())?,
         Ask::Repository(path) => Answer::Repository(Box::new(client.repository(&path).await.map_err(failed())?)),
         Ask::CreateRepository { owner, wanted } => {
             Answer::Repository(Box::new(client.create_repository(&owner, &wanted).await.map_err(failed())?))
@@ -116,24 +117,23 @@ async fn pages<B: DeserializeOwned, T, K: Hash>(
     Ok(wrap(Page { items: Vec::new(), total: pages.total(), last: true }))
 }
 
-/// The first of those whose names hold `text`.
-async fn find(client: &Client, text: &str) -> Result<Answer, ClientError> {
+/// The first repositories: as many as there are on the pages that `least` of them need.
+async fn some(mut pages: Pages<'_>, least: usize) -> Result<Answer, ClientError> {
     let mut slimmer = Slimmer::default();
-    let mut pages = client.find_repositories(text);
     let mut items: Vec<Repo> = Vec::new();
     while let Some(found) = pages.next(|found: RepositorySearch| (0, found.data), |repo| repo.id).await? {
         items.extend(found.into_iter().map(|repo| slimmer.slim(repo)));
-        if items.len() >= FOUND_MAX {
+        if items.len() >= least {
             break;
         }
     }
     Ok(Answer::Repositories(Page { items, total: pages.total(), last: true }))
 }
 
-/// Tells what happens until the daemon ends the stream, which it does after a while.
 /// Events that a stream begins with: what happened before somebody looked.
 const EVENTS_SEEN: u32 = 50;
 
+/// Tells what happens until the daemon ends the stream, which it does after a while.
 async fn follow(client: &Client, after: Option<i64>, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
     let filter = EventFilter { after, last: Some(EVENTS_SEEN), ..EventFilter::default() };
     let mut stream = client.follow(&filter).await?;

@@ -154,6 +154,11 @@ pub(crate) trait Screen: Debug {
     /// Asks for everything again.
     fn refresh(&mut self, env: &mut Env);
 
+    /// It has been visible for a while: asks for what may have changed.
+    fn poll(&mut self, env: &mut Env) {
+        self.refresh(env);
+    }
+
     /// The cursor stands still again: asks about what is under it.
     fn rested(&mut self, _env: &mut Env) {}
 

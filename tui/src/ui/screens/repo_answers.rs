@@ -19,6 +19,10 @@ impl Repositories {
             {
                 self.took_repositories(page, env);
             }
+            (Ask::ChangedRepositories, Ok(Answer::Repositories(page))) => {
+                self.repos.renew(page.clone(), env.world);
+                self.look(false, env);
+            }
             (_, Err(problem)) if self.repos.awaits(ask) => self.repos.fail(problem.clone()),
             (Ask::Tasks, Ok(Answer::Tasks(tasks))) => self.tasks.clone_from(tasks),
             (Ask::Repository(_), Ok(Answer::Repository(repo))) => {

@@ -110,6 +110,13 @@ impl Repositories {
         self.in_detail && self.detail.part != Part::Overview
     }
 
+    /// Whether all rows are to be asked for, not only those that changed last. A long list is many requests:
+    /// to ask for it all the time would be the daemon's main work.
+    fn is_due(&self, now: Duration) -> bool {
+        let thousands = u32::try_from(self.repos.list.rows().len() / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
+        !matches!(self.repos.load, Load::Done(at) if now < at + PACE.saturating_mul(thousands))
+    }
+
     /// The parts of a repository are asked for when they are looked at.
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
         if env.world.moving_until.is_some() || !(self.in_detail || env.world.split()) {
@@ -181,12 +188,16 @@ impl Screen for Repositories {
         self.look(false, env);
     }
 
+    fn poll(&mut self, env: &mut Env) {
+        if self.repos.is_waiting() || self.is_due(env.world.now) {
+            return self.refresh(env);
+        }
+        env.ask(Ask::ChangedRepositories);
+        self.look(self.in_detail, env);
+    }
+
     fn pace(&self) -> Option<Duration> {
-        let rows = self.repos.list.rows();
-        let pace = if self.is_migrating() { PACE_MIGRATING } else { PACE };
-        // A long list is many requests; to ask for it all the time would be the daemon's main work.
-        let thousands = u32::try_from(rows.len() / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
-        Some(pace.saturating_mul(thousands + 1))
+        Some(if self.is_migrating() { PACE_MIGRATING } else { PACE })
     }
 
     fn is_loading(&self) -> bool {

@@ -175,3 +175,27 @@ fn old_rows_say_how_old_they_are() {
     story.pass(Duration::from_secs(23));
     assert!(story.text().contains("stale 23 s"), "{}", story.text());
 }
+
+#[test]
+fn of_a_long_list_only_what_changed_last_is_asked_for_often() {
+    let long: Vec<_> = (1..=2_500).map(|id| repository(if id > 20 { 1_000 + id } else { id }, "x/y")).collect();
+    let named = |(at, whole): (usize, farrier_common::api::Repository)| farrier_common::api::Repository {
+        full_name: format!("many/r{at:04}"),
+        ..whole
+    };
+    let long: Vec<_> = long.into_iter().enumerate().map(named).collect();
+    let mut story = Story::settled(80, 24);
+    poll(&mut story, listed(Some(2_500), long));
+    story.asked();
+    assert!(story.text().contains("many/r0002") && !story.text().contains("many/r0002-now"));
+    story.pass(Duration::from_secs(6));
+    assert_eq!(story.asked(), [Ask::ChangedRepositories]);
+    let changed = vec![repository(3, "many/r0002-now"), repository(9_999, "many/r0001-new")];
+    let ticket = story.app.tickets;
+    story.tell(Msg::Answer(ticket, Ok(listed(Some(2_501), changed))));
+    let text = story.text();
+    assert!(text.contains("many/r0002-now") && text.contains("many/r0001-new"), "{text}");
+    assert!(status_row(&story).contains("501"), "{text}");
+    story.pass(Duration::from_secs(6));
+    assert_eq!(story.asked(), [Ask::Repositories], "all of them more seldom");
+}
