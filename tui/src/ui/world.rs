@@ -167,6 +167,8 @@ pub(crate) enum Cmd {
     Quit { wait: bool },
     /// Speak to another daemon, or as somebody else.
     Turn(Turn),
+    /// Tell the screen when the cursor stands still.
+    WhenRested,
     /// Show a text in the user's pager.
     Page(String),
     /// Put a text where it can be pasted from; the second says what it is.
@@ -191,6 +193,16 @@ impl<'a> Env<'a> {
 
     pub(crate) fn ask(&mut self, ask: Ask) {
         self.want(Cmd::Ask(ask));
+    }
+
+    /// Whether the cursor only passes what is under it. Then nothing is asked now: the screen hears when it
+    /// stands still.
+    pub(crate) fn is_passing(&mut self) -> bool {
+        let passing = self.world.moving_until.is_some_and(|until| self.world.now < until);
+        if passing {
+            self.want(Cmd::WhenRested);
+        }
+        passing
     }
 
     pub(crate) fn tell(&mut self, text: impl Into<String>) {

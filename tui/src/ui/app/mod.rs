@@ -62,6 +62,8 @@ pub(crate) struct App {
     refused: usize,
     /// Until when a second wish to quit needs no reason.
     sure_until: Duration,
+    /// Whether the visible screen waits for the cursor to stand still.
+    awaits_rest: bool,
     /// Whether nothing is asked soon, and the network was told.
     rests: bool,
     /// Whether it ends once nothing is fetched any more.
@@ -116,6 +118,7 @@ impl App {
             heard: Duration::ZERO,
             refused: 0,
             sure_until: Duration::ZERO,
+            awaits_rest: false,
             rests: false,
             quits_later: false,
             afterwards: Vec::new(),

@@ -35,7 +35,8 @@ impl App {
         {
             self.notice = None;
         }
-        if self.world.moving_until.take_if(|until| now >= *until).is_some() {
+        if self.awaits_rest && self.world.moving_until.is_none_or(|until| now >= until) {
+            self.awaits_rest = false;
             self.with(|screen, env| screen.rested(env));
         }
         self.try_link();
@@ -62,7 +63,9 @@ impl App {
             Link::Up if !self.world.paused => (self.knock_at(), self.poll_at),
             _ => (None, None),
         };
-        [notice, counting, link, poll, self.world.moving_until].into_iter().flatten().min()
+        // Where nobody waits for it, a picture would show nothing new.
+        let rest = self.world.moving_until.filter(|_| self.awaits_rest);
+        [notice, counting, link, poll, rest].into_iter().flatten().min()
     }
 
     /// Lets the network rest while live data stand still and nothing is on its way.

@@ -22,6 +22,7 @@ impl App {
                     self.afterwards.push((first, then));
                 }
                 Cmd::Cancel(ask) => self.cancel(&ask),
+                Cmd::WhenRested => self.awaits_rest = true,
                 Cmd::Tell(tone, text) => self.say(tone, text),
                 Cmd::Open(layer) => self.layers.push(*layer),
                 Cmd::Artifacts(path, at) => self.show_artifacts(Some(path), at),

@@ -87,12 +87,9 @@ impl Deliveries {
 
     /// Asks for the delivery under the cursor when it is looked at; one question at a time.
     fn look(&mut self, again: bool, env: &mut Env) {
-        if env.world.moving_until.is_some() {
-            return;
-        }
         let Some(delivery) = self.rows.list.current().filter(|_| self.reading || env.world.split()) else { return };
         let known = self.inspector.detail.as_ref().is_some_and(|old| old.delivery == *delivery);
-        if self.pending.is_none() && (again || !known) {
+        if self.pending.is_none() && (again || !known) && !env.is_passing() {
             self.pending = Some(delivery.guid.clone());
             env.ask(Ask::Delivery(delivery.guid.clone()));
         }

@@ -88,13 +88,10 @@ impl Hooks {
 
     /// Asks what the hook under the cursor was sent, where that is shown; one question at a time.
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
-        if env.world.moving_until.is_some() {
-            return;
-        }
         let seen = self.place == HookPlace::Admin && (env.world.split() || env.world.size.height >= DETAILED);
         let Some(id) = self.here().map(|hook| hook.id).filter(|_| seen) else { return };
         let known = self.recent.as_ref().is_some_and(|(of, _)| *of == id);
-        if self.asked.is_none() && (again || !known) {
+        if self.asked.is_none() && (again || !known) && !env.is_passing() {
             self.asked = Some(id);
             env.ask(Ask::LastDeliveries(u64::try_from(id).unwrap_or_default()));
         }

@@ -119,7 +119,7 @@ impl Repositories {
 
     /// The parts of a repository are asked for when they are looked at.
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
-        if env.world.moving_until.is_some() || !(self.in_detail || env.world.split()) {
+        if !(self.in_detail || env.world.split()) || env.is_passing() {
             return;
         }
         let Some(repo) = self.repos.list.current().cloned() else { return };

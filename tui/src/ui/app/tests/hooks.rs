@@ -104,6 +104,8 @@ fn beside_a_hook_stands_what_it_was_sent_last() {
     let asked = story.effects.iter().filter(|e| matches!(e, Effect::Ask(_, ask) if last(ask))).count();
     assert_eq!(asked, 1, "one question at a time, however fast the cursor moves");
     story.answer(last, Ok(Answer::LastDeliveries(vec![delivery(13, "success", 200)])));
+    let passed = story.effects.iter().any(|e| matches!(e, Effect::Ask(_, Ask::LastDeliveries(15))));
+    assert!(!passed, "nor about one that the cursor may only pass");
     story.rest();
     story.answer(|ask| *ask == Ask::LastDeliveries(15), Ok(Answer::LastDeliveries(vec![delivery(12, "failed", 500)])));
     let text = story.text();
