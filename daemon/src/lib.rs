@@ -19,6 +19,7 @@ pub mod model;
 pub mod reload;
 pub mod serve;
 pub mod service;
+pub mod set_aside;
 mod show;
 mod start;
 pub mod store;

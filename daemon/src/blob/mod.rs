@@ -11,13 +11,14 @@ mod error;
 pub mod local;
 mod reader;
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{fmt, ops::Range, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 
 pub use self::{error::BlobError, local::LocalBlobs, reader::BlockReader};
+use crate::set_aside::SetAside;
 
 /// Where the blocks of one upload are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -91,6 +92,10 @@ pub trait BlobStore: Send + Sync + 'static {
     /// Removes all blocks of a place, named by rows or not, and answers how many bytes they held.
     /// That it is gone already is fine.
     async fn remove_place(&self, place: Place) -> Result<u64, BlobError>;
+
+    /// Moves all blocks of a place to `set-aside/<date>/artifacts/<artifact>/<generation>` and returns
+    /// their new path; `None` if there is no such place. Nothing is deleted.
+    async fn set_aside(&self, place: Place, aside: &SetAside) -> Result<Option<PathBuf>, BlobError>;
 
     /// Every place that has something stored, in no order, holding few at a time: what the sweep
     /// compares with the rows.

@@ -7,7 +7,7 @@ use futures_util::TryStreamExt as _;
 
 use super::{Check, CheckError, Class};
 use crate::{
-    blob::{BlobStore as _, Place},
+    blob::{BlobStore as _, BlockRef, Place},
     store::{Store, StoreError, Tx, artifacts as rows},
 };
 
@@ -28,8 +28,10 @@ pub(super) async fn check(check: &mut Check) -> Result<u64, CheckError> {
             break;
         }
     }
+    // Bytes first: what drops the rows of a place drops its bytes, too.
+    let highest = places(check).await?;
     lists(check).await?;
-    places(check).await
+    Ok(highest)
 }
 
 async fn one(check: &mut Check, row: &Artifact) -> Result<(), CheckError> {
@@ -37,7 +39,8 @@ async fn one(check: &mut Check, row: &Artifact) -> Result<(), CheckError> {
         let place = Place { artifact: row.id, generation: content.generation };
         let list = rows::list(&check.store.read().await?, place.artifact, place.generation).await?;
         let size: u64 = list.iter().map(|block| block.size).sum();
-        if list.len() as u64 != u64::from(content.blocks) || size != content.size {
+        let whole = list.len() as u64 == u64::from(content.blocks) && size == content.size;
+        if !whole {
             let message = format!(
                 "its list has {} blocks with {size} bytes, its row {} with {}",
                 list.len(),
@@ -46,7 +49,7 @@ async fn one(check: &mut Check, row: &Artifact) -> Result<(), CheckError> {
             );
             check.tell(Class::Damage, subject(row), message);
         }
-        files(check, row, place, &list).await?;
+        files(check, row, place, &list, whole).await?;
     }
     if let Some(upload) = &row.upload {
         let place = Place { artifact: row.id, generation: upload.generation };
@@ -55,7 +58,7 @@ async fn one(check: &mut Check, row: &Artifact) -> Result<(), CheckError> {
         let uploaded = rows::all_blocks(&snapshot, place.artifact, place.generation, usize::MAX).await?;
         drop(snapshot);
         list.extend(uploaded.into_iter().map(|(_, block)| block));
-        files(check, row, place, &list).await?;
+        files(check, row, place, &list, true).await?;
     }
     Ok(())
 }
@@ -64,8 +67,9 @@ fn subject(row: &Artifact) -> String {
     format!("artifact {} ({})", row.id, row.name)
 }
 
-/// Every block that is named has its file, of the right size, and no other file is there.
-async fn files(check: &mut Check, row: &Artifact, place: Place, list: &[Block]) -> Result<(), CheckError> {
+/// Every block that is named has its file, of the right size, and no other file is there. Files that no
+/// list names are dropped only if the list is `whole`: else a client's bytes may be among them.
+async fn files(check: &mut Check, row: &Artifact, place: Place, list: &[Block], whole: bool) -> Result<(), CheckError> {
     let mut found: BTreeMap<u64, u64> =
         check.blobs.files(place).map_ok(|block| (block.file, block.size)).try_collect().await?;
     let named: BTreeMap<u64, u64> = list.iter().map(|block| (block.file, block.size)).collect();
@@ -85,6 +89,8 @@ async fn files(check: &mut Check, row: &Artifact, place: Place, list: &[Block]) 
     let uploading = row.upload.as_ref().is_some_and(|upload| upload.generation == place.generation);
     if uploading || rows::is_trimmed(&check.store.read().await?, place.artifact, place.generation).await? {
         check.tell(Class::Unfinished, subject(row), message);
+    } else if !whole {
+        check.tell(Class::Waste, subject(row), message);
     } else {
         let store = check.store.clone();
         check.mend((Class::Waste, subject(row), message), trim(&store, place)).await;
@@ -102,7 +108,7 @@ async fn trim(store: &Store, place: Place) -> Result<(), StoreError> {
         .await
 }
 
-/// Has the daemon reclaim a place.
+/// Has the daemon drop the rows of a place that holds no bytes.
 async fn reclaim(store: &Store, place: Place) -> Result<(), StoreError> {
     store
         .write(async |tx: Tx| {
@@ -120,7 +126,7 @@ async fn lists(check: &mut Check) -> Result<(), CheckError> {
             let next = rows::next_place(&check.store.read().await?, kind, after).await?;
             let Some((artifact, generation)) = next else { break };
             after = next;
-            unknown(check, Place { artifact, generation }, "rows of blocks that no artifact knows").await?;
+            orphan_rows(check, Place { artifact, generation }).await?;
         }
     }
     Ok(())
@@ -133,21 +139,44 @@ async fn places(check: &mut Check) -> Result<u64, CheckError> {
     for place in places {
         let files: Vec<u64> = check.blobs.files(place).map_ok(|block| block.file).try_collect().await?;
         highest = files.into_iter().fold(highest, u64::max);
-        unknown(check, place, "bytes that no artifact knows").await?;
+        orphan_bytes(check, place).await?;
     }
     Ok(highest)
 }
 
-/// Reports a place that no artifact has and that does not wait to be reclaimed.
-async fn unknown(check: &mut Check, place: Place, message: &str) -> Result<(), CheckError> {
+/// Reports rows of blocks without an artifact. `--repair` has the daemon drop them with everything in
+/// their place, so this requires that no bytes are left there.
+async fn orphan_rows(check: &mut Check, place: Place) -> Result<(), CheckError> {
+    if is_known(check, place).await? {
+        return Ok(());
+    }
+    let bytes: Vec<BlockRef> = check.blobs.files(place).try_collect().await?;
+    let (subject, message) = (place.to_string(), "rows of blocks that no artifact knows".to_owned());
+    if check.options.repair && !bytes.is_empty() {
+        check.tell(Class::Waste, subject, message);
+        return Ok(());
+    }
+    let store = check.store.clone();
+    check.mend((Class::Waste, subject, message), reclaim(&store, place)).await;
+    Ok(())
+}
+
+/// Reports bytes of a place that no artifact has. `--repair` sets them aside: a missing row is no
+/// proof that a client did not upload them.
+async fn orphan_bytes(check: &mut Check, place: Place) -> Result<(), CheckError> {
+    if is_known(check, place).await? {
+        return Ok(());
+    }
+    let message = "bytes that no artifact knows; --repair moves them to set-aside".to_owned();
+    let (blobs, aside) = (check.blobs.clone(), check.aside.clone());
+    check.mend((Class::Waste, place.to_string(), message), blobs.set_aside(place, &aside)).await;
+    Ok(())
+}
+
+/// Whether an artifact has the place, or the place waits to be reclaimed.
+async fn is_known(check: &Check, place: Place) -> Result<bool, CheckError> {
     let snapshot = check.store.read().await?;
     let row = rows::get(&snapshot, place.artifact).await?;
     let live = row.is_some_and(|row| rows::live_generations(&row).any(|kept| kept == place.generation));
-    let waits = rows::is_garbage(&snapshot, place.artifact, place.generation).await?;
-    drop(snapshot);
-    if !live && !waits {
-        let store = check.store.clone();
-        check.mend((Class::Waste, place.to_string(), message.to_owned()), reclaim(&store, place)).await;
-    }
-    Ok(())
+    Ok(live || rows::is_garbage(&snapshot, place.artifact, place.generation).await?)
 }

@@ -14,8 +14,10 @@ use std::path::PathBuf;
 pub use self::report::{Class, Finding, Mending, Report};
 use crate::{
     blob::{BlobError, LocalBlobs},
+    clock::Clock,
     config::Config,
     git::Git,
+    set_aside::SetAside,
     store::{Store, StoreError},
 };
 
@@ -59,7 +61,8 @@ pub async fn run(config: &Config, options: Options) -> Result<Report, CheckError
     let store = crate::start::open_store(config).await?;
     let blobs = LocalBlobs::open(config.data_dir.join("artifacts")).await?;
     let git = Git::open_as_left(&config.data_dir, &config.git).map_err(CheckError::Repositories)?;
-    let mut check = Check { store, blobs, git, options, report: Report::default() };
+    let aside = SetAside::new(&config.data_dir, Clock::system());
+    let mut check = Check { store, blobs, git, aside, options, report: Report::default() };
     indexes::check(&mut check).await?;
     indexes::check_history(&mut check).await?;
     repositories::check(&mut check).await?;
@@ -73,6 +76,7 @@ struct Check {
     store: Store,
     blobs: LocalBlobs,
     git: Git,
+    aside: SetAside,
     options: Options,
     report: Report,
 }
@@ -85,14 +89,14 @@ impl Check {
 
     /// Reports something that `mend` mends, and does so if that is wanted. An error of `mend` only
     /// means that it is not mended.
-    async fn mend<E: std::error::Error>(
+    async fn mend<T, E: std::error::Error>(
         &mut self,
         (class, subject, message): (Class, String, String),
-        mend: impl Future<Output = Result<(), E>>,
+        mend: impl Future<Output = Result<T, E>>,
     ) {
         let (mending, message) = if self.options.repair {
             match mend.await {
-                Ok(()) => (Mending::Done, message),
+                Ok(_) => (Mending::Done, message),
                 Err(error) => (Mending::None, format!("{message}; it could not be mended: {error}")),
             }
         } else {

@@ -29,8 +29,8 @@ pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
     }
     for id in unknown {
         let about = (Class::Waste, directory(id), "no row knows it; --repair moves it to set-aside".to_owned());
-        let git = check.git.clone();
-        check.mend(about, git.set_aside(id)).await;
+        let (git, aside) = (check.git.clone(), check.aside.clone());
+        check.mend(about, git.set_aside(id, &aside)).await;
     }
     match check.git.partial().await {
         Ok(names) => {
@@ -64,8 +64,8 @@ async fn one(check: &mut Check, row: &Repository, on_disk: bool, marked: bool) -
         }
         Some(MigrationState::Failed) if on_disk => {
             let about = (Class::Waste, directory(row.id), "it is of a migration that has failed".to_owned());
-            let git = check.git.clone();
-            check.mend(about, git.set_aside(row.id)).await;
+            let (git, aside) = (check.git.clone(), check.aside.clone());
+            check.mend(about, git.set_aside(row.id, &aside)).await;
             return Ok(());
         }
         Some(MigrationState::Failed) => return Ok(()),

@@ -1,9 +1,9 @@
 //! Looking at repositories that no daemon serves, and mending what is safe to mend.
 
-use std::{fs, io, time::Duration};
+use std::{fs, path::PathBuf, time::Duration};
 
 use super::{Git, GitError, ref_name::is_valid, repository};
-use crate::tasks;
+use crate::{set_aside::SetAside, tasks};
 
 /// Checking all objects of a large repository takes its time.
 const FSCK_TIMEOUT: Duration = Duration::from_secs(6 * 3_600);
@@ -37,19 +37,12 @@ impl Git {
         self.call(repository, ["update-ref"]).operands([name, object_id, ""]).run().await.map(drop)
     }
 
-    /// Moves a repository that nothing knows out of the way, to `set-aside` beside the repositories.
-    pub async fn set_aside(&self, repository: u64) -> Result<(), GitError> {
-        let from = self.directory(repository);
-        let to = self.0.root.with_file_name("set-aside");
-        let moved = tasks::blocking(move || {
-            repository::make_dir(&to)?;
-            let target = to.join(from.file_name().unwrap_or_default());
-            if target.try_exists()? {
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "something of that number is there"));
-            }
-            fs::rename(&from, target)
-        });
-        moved.await.map_err(GitError::io("setting a repository aside"))
+    /// Moves the directory of a repository to `set-aside/<date>/repositories/<id>.git` and returns its
+    /// new path; `None` if there is no such directory. Nothing is deleted.
+    pub async fn set_aside(&self, repository: u64, aside: &SetAside) -> Result<Option<PathBuf>, GitError> {
+        let target = PathBuf::from(format!("repositories/{repository}.git"));
+        let moved = aside.take(self.directory(repository), target).await;
+        moved.map_err(GitError::io("setting a repository aside"))
     }
 
     /// Has git check all objects; gives what it says is wrong, the first words of it.

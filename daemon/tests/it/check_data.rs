@@ -8,7 +8,9 @@ use std::{path::Path, sync::Arc};
 use farrier_proto::store::{Collaborator, PushMark, Reference, Sequence};
 use farrierd::{
     check::{self, Class, Finding, Mending, Options, Report},
+    clock::Clock,
     config::Config,
+    set_aside::SetAside,
     store::{
         Store, StoreError, Tx,
         engine::{RedbEngine, RedbOptions},
@@ -165,7 +167,7 @@ async fn repositories_are_held_against_their_directories() {
             // A directory that no row knows is kept, elsewhere.
             std::fs::create_dir(root.join("77.git")).expect("made");
             goes(config, Class::Waste, "repositories/77.git", "no row knows it").await;
-            assert!(config.data_dir.join("set-aside/77.git").is_dir() && !root.join("77.git").exists());
+            assert!(set_aside_today(config).join("repositories/77.git").is_dir() && !root.join("77.git").exists());
             // What the daemon itself brings to an end.
             std::fs::create_dir(root.join("new-9-aa")).expect("made");
             spoil(config, |tx| farrierd::store::refs::mark(tx, 1, 5, &PushMark::default())).await;
@@ -212,6 +214,12 @@ async fn git_is_asked_about_objects_on_request() {
         .await;
 }
 
+/// The directory that takes what is set aside now.
+fn set_aside_today(config: &Config) -> std::path::PathBuf {
+    let aside = SetAside::new(&config.data_dir, Clock::system());
+    aside.root().join(aside.today())
+}
+
 /// Every file below `root`.
 fn files(root: &Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(root).expect("a directory").map(|entry| entry.expect("an entry").path());
@@ -248,6 +256,7 @@ async fn artifacts_are_held_against_their_files() {
             std::fs::create_dir_all(root.join("50/1")).expect("made");
             std::fs::write(root.join("50/1/61"), b"stray").expect("written");
             goes(config, Class::Waste, "artifact 1 (log)", "1 files are in no list").await;
+            assert_eq!(std::fs::read(set_aside_today(config).join("artifacts/50/1/61")).expect("kept"), b"stray");
             assert_eq!(look(config, LOOK).await.waste, 0);
             // A number that would be given again.
             std::fs::write(log.with_file_name("900"), b"").expect("written");

@@ -1,6 +1,6 @@
 //! Digests of what a map in memory keeps.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{collections::BTreeMap, ops::Range, path::PathBuf};
 
 use async_trait::async_trait;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -9,7 +9,10 @@ use futures_util::stream::{self, BoxStream};
 use proptest::prelude::*;
 
 use super::{memory::WEIGHT_MAX, *};
-use crate::blob::{BlockReader, BlockWriter, Space, Wanted};
+use crate::{
+    blob::{BlockReader, BlockWriter, Space, Wanted},
+    set_aside::SetAside,
+};
 
 const PLACE: Place = Place { artifact: 7, generation: 2 };
 
@@ -42,6 +45,10 @@ impl BlobStore for Map {
 
     async fn remove_place(&self, _: Place) -> Result<u64, BlobError> {
         unreachable!("digests remove nothing")
+    }
+
+    async fn set_aside(&self, _: Place, _: &SetAside) -> Result<Option<PathBuf>, BlobError> {
+        unreachable!("digests set nothing aside")
     }
 
     fn places(&self) -> BoxStream<'static, Result<Place, BlobError>> {

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 
 use super::{BlobError, BlobStore, BlockReader, BlockRef, BlockWriter, Place, Space, Wanted, digest::Claim};
-use crate::tasks;
+use crate::{set_aside::SetAside, tasks};
 
 /// Blocks on a local disk. Clones share it.
 #[derive(Clone)]
@@ -79,6 +79,16 @@ impl BlobStore for LocalBlobs {
     async fn remove_place(&self, place: Place) -> Result<u64, BlobError> {
         let disk = self.disk.clone();
         tasks::blocking(move || walk::remove_place(&disk, place)).await
+    }
+
+    async fn set_aside(&self, place: Place, aside: &SetAside) -> Result<Option<PathBuf>, BlobError> {
+        let target = PathBuf::from(format!("artifacts/{}/{}", place.artifact, place.generation));
+        let moved = aside.take(self.disk.place(place), target).await.map_err(BlobError::io("setting aside", place))?;
+        self.disk.syncs.forget(place);
+        let emptied = self.disk.artifact(place.artifact);
+        // It stays if another generation is in it.
+        tasks::blocking(move || _ = std::fs::remove_dir(emptied)).await;
+        Ok(moved)
     }
 
     fn places(&self) -> BoxStream<'static, Result<Place, BlobError>> {
