@@ -31,6 +31,11 @@ impl HookPlace {
             Self::User => "/api/v1/user/hooks".to_owned(),
         }
     }
+
+    /// Where the API has the hook with number `id`.
+    pub(super) fn hook(&self, id: i64) -> String {
+        format!("{}/{id}", self.api())
+    }
 }
 
 /// Which events are wanted; what is empty or absent restricts nothing.
@@ -66,7 +71,7 @@ impl Client {
 
     /// Shows a hook.
     pub async fn hook(&self, place: &HookPlace, id: i64) -> Result<Hook, ClientError> {
-        self.get(&format!("{}/{id}", place.api())).await
+        self.get(&place.hook(id)).await
     }
 
     /// Makes a hook.
@@ -76,12 +81,12 @@ impl Client {
 
     /// Changes what `wanted` names.
     pub async fn edit_hook(&self, place: &HookPlace, id: i64, wanted: &EditHook) -> Result<Hook, ClientError> {
-        self.patch(&format!("{}/{id}", place.api()), wanted).await
+        self.patch(&place.hook(id), wanted).await
     }
 
     /// Deletes a hook.
     pub async fn delete_hook(&self, place: &HookPlace, id: i64) -> Result<(), ClientError> {
-        self.delete(&format!("{}/{id}", place.api())).await
+        self.delete(&place.hook(id)).await
     }
 
     /// What hooks can hear of.

@@ -23,6 +23,7 @@ mod repositories;
 mod results;
 mod runs;
 mod signed;
+mod tagged;
 mod tasks;
 mod token;
 mod transport;
@@ -45,6 +46,7 @@ pub use self::{
     path::RepositoryPath,
     results::RunScope,
     signed::{ContentRange, Download, SignedUrl},
+    tagged::{EntityTag, Tagged},
     token::{Token, TokenError},
 };
 

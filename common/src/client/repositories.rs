@@ -43,11 +43,7 @@ impl Client {
         path: &RepositoryPath,
         wanted: &EditRepository,
     ) -> Result<Repository, ClientError> {
-        let text = serde_json::to_vec(wanted).map_err(|source| ClientError::Encode { source })?;
-        let call = Call::new(Method::PATCH, path.api())
-            .header(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .body(full(text));
-        answer::json(self.send(call).await?).await
+        self.patch(&path.api(), wanted).await
     }
 
     /// The bytes of an archive: `zip`, `tar.gz` or `bundle` of a branch, a tag or a commit.

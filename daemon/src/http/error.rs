@@ -140,7 +140,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::Archived => StatusCode::LOCKED,
         Error::Forbidden { .. } | Error::Quota { .. } => StatusCode::FORBIDDEN,
         Error::Unauthenticated { .. } => StatusCode::UNAUTHORIZED,
-        Error::Precondition { .. } => StatusCode::PRECONDITION_FAILED,
+        Error::Precondition { .. } | Error::Changed { .. } => StatusCode::PRECONDITION_FAILED,
         Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Error::Body { .. } => StatusCode::BAD_REQUEST,
         // Stopped: told to end while it hashed. The next daemon goes on from the same blocks.
@@ -162,6 +162,7 @@ fn code_of(error: &Error) -> Option<&'static str> {
         Error::Taken { field: "name", .. } => Some("repo_exists"),
         Error::Taken { .. } => Some("user_exists"),
         Error::Exists { .. } => Some("exists"),
+        Error::Changed { .. } => Some("changed"),
         Error::Quota { .. } => Some("quota"),
         Error::NoSpace => Some("disk_full"),
         Error::Busy => Some("busy"),

@@ -11,7 +11,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
-use super::extract::JSON;
+use super::{extract::JSON, if_match::HasRevision};
 
 /// The tag of a JSON body; lists have none: they are pages of what changes all the time.
 ///
@@ -35,8 +35,10 @@ pub(super) fn apply(mut response: Response, method: &Method, known: Option<&Head
         return response;
     }
     if !reads {
-        // What has been changed is not what this address shows.
-        response.headers_mut().remove(header::ETAG);
+        // What has been changed is not what this address shows. A revision holds all the same.
+        if response.extensions().get::<HasRevision>().is_none() {
+            response.headers_mut().remove(header::ETAG);
+        }
         return response;
     }
     let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()).unwrap_or_default();

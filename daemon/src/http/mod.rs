@@ -11,6 +11,7 @@ mod extract;
 mod farrier;
 mod git;
 mod handle;
+mod if_match;
 mod metrics;
 mod openapi;
 mod origin;

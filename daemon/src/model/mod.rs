@@ -8,6 +8,7 @@ pub mod hook_event;
 pub mod identity;
 pub mod mime;
 pub mod retry;
+pub mod revision;
 pub mod runtime_token;
 pub mod scope;
 pub mod secret;

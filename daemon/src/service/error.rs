@@ -89,6 +89,12 @@ pub enum Error {
         /// Which step is missing.
         reason: String,
     },
+    /// It was changed after the caller read it.
+    #[error("{what} was changed after you read it; read it again and repeat your change")]
+    Changed {
+        /// What was to be changed.
+        what: &'static str,
+    },
     /// A limit on kept bytes would be passed.
     #[error("insufficient usage: {reason}")]
     Quota {

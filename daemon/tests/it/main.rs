@@ -6,6 +6,7 @@ mod access_matrix;
 mod accounts;
 mod artifacts;
 mod check_data;
+mod conditional;
 mod deliveries;
 mod git;
 mod gitapi;

@@ -80,7 +80,7 @@ impl From<Error> for TwirpError {
             Error::Exists { .. } | Error::Taken { .. } => Self::new(status, "already_exists", msg),
             Error::Forbidden { .. } | Error::Quota { .. } => Self::permission_denied(msg),
             Error::Unauthenticated { .. } => Self::new(status, "unauthenticated", msg),
-            Error::Precondition { .. } | Error::Conflict { .. } | Error::Archived => {
+            Error::Precondition { .. } | Error::Changed { .. } | Error::Conflict { .. } | Error::Archived => {
                 Self::new(StatusCode::PRECONDITION_FAILED, "failed_precondition", msg)
             }
             Error::Busy | Error::NoSpace => Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", msg),

@@ -47,6 +47,7 @@ const REFUSALS: &[(&str, &str, &str)] = &[
     ("401", "unauthorized", "The credentials are wrong, or somebody must sign in."),
     ("403", "forbidden", "The caller may not, the token lacks a scope, or the account is closed."),
     ("404", "notFound", "It does not exist, or the caller may not know that it does."),
+    ("412", "changed", "The object was changed since the client read it with the tag in `If-Match`."),
     ("413", "tooLarge", "The body is larger than the daemon takes."),
     ("422", "invalid", "The body is no JSON object, or a field cannot be used; `field` says which."),
     ("429", "throttled", "Too many wrong credentials came from there; see `Retry-After`."),
@@ -108,11 +109,14 @@ fn parameters(path: &str, operation: &Map<String, Value>) -> Vec<Value> {
 /// Adds the refusals that follow from the path, the body and the credentials.
 fn add_refusals(operation: &mut Map<String, Value>, path: &str, closed: bool) {
     let has_body = operation.contains_key("requestBody");
+    let parameters = operation.get("parameters").and_then(Value::as_array);
+    let is_conditional = parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == "If-Match"));
     let names_owner = ["{owner}", "{org}", "{name}"].iter().any(|capture| path.contains(capture));
     let responses = operation.entry("responses").or_insert_with(|| json!({}));
     for (status, name, _) in REFUSALS {
         let applies = match *status {
             "307" => names_owner,
+            "412" => is_conditional,
             "413" | "422" => has_body,
             _ => closed,
         };

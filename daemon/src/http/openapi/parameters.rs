@@ -348,6 +348,15 @@ queries! {
     }
 }
 
+/// The state in which an object is changed.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+pub(in crate::http) struct IfMatchHeader {
+    /// Entity tags as `ETag` gave them: 412 if the object was edited since.
+    #[param(rename = "If-Match")]
+    if_match: Option<String>,
+}
+
 /// When a migration answers.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]

@@ -14,11 +14,12 @@ use crate::{
         auth::{Caller, OfAdmin, OfOrganization, OfOrganizationRepository, OfRepository, OfUserRepository},
         error::ApiError,
         extract::{Input, Output, created, ok},
-        openapi::parameters::Paging,
+        if_match::{Editable, IfMatch},
+        openapi::parameters::{IfMatchHeader, Paging},
         page::Page,
         show,
     },
-    model::identity::Identity,
+    model::{identity::Identity, revision::Revision},
     service::{
         Error,
         access::{self, Action},
@@ -28,6 +29,11 @@ use crate::{
 };
 
 type Shown = Result<Output<api::Repository>, ApiError>;
+type ShownEditable = Result<Editable<api::Repository>, ApiError>;
+
+fn editable(app: &App, identity: &Identity, found: &Found) -> Editable<api::Repository> {
+    Editable(ok(show::repository(app, identity, found)), Revision::of_repository(&found.repository))
+}
 
 /// A repository.
 #[utoipa::path(
@@ -39,10 +45,10 @@ pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfRepository>,
     Path((owner, name)): Path<(String, String)>,
-) -> Shown {
+) -> ShownEditable {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
-    Ok(ok(show::repository(&app, &caller.identity, &found)))
+    Ok(editable(&app, &caller.identity, &found))
 }
 
 /// A repository by its number.
@@ -56,10 +62,10 @@ pub(in crate::http) async fn get_by_id(
     State(app): State<App>,
     caller: Caller<OfRepository>,
     Path(id): Path<String>,
-) -> Shown {
+) -> ShownEditable {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = repositories::find_by_id(&snapshot, &caller.identity, id.parse().unwrap_or(0)).await?;
-    Ok(ok(show::repository(&app, &caller.identity, &found)))
+    Ok(editable(&app, &caller.identity, &found))
 }
 
 /// Makes a repository of the caller.
@@ -135,6 +141,7 @@ async fn create(app: &App, identity: &Identity, owner: For<'_>, input: api::Crea
 #[utoipa::path(
     patch, path = "/repos/{owner}/{repo}",
     operation_id = "repoEdit", tag = "repository",
+    params(IfMatchHeader),
     request_body = api::EditRepository,
     responses((status = 200, body = api::Repository)),
 )]
@@ -142,24 +149,27 @@ pub(in crate::http) async fn edit(
     State(app): State<App>,
     caller: Caller<OfRepository>,
     Path((owner, name)): Path<(String, String)>,
+    IfMatch(expected): IfMatch,
     Input(input): Input<api::EditRepository>,
-) -> Shown {
-    let changed = repositories::edit(&app, &caller.identity, &owner, &name, &input).await?;
-    Ok(ok(show::repository(&app, &caller.identity, &changed)))
+) -> ShownEditable {
+    let changed = repositories::edit(&app, &caller.identity, &owner, &name, &input, &expected).await?;
+    Ok(editable(&app, &caller.identity, &changed))
 }
 
 /// Deletes a repository with all that it holds.
 #[utoipa::path(
     delete, path = "/repos/{owner}/{repo}",
     operation_id = "repoDelete", tag = "repository",
+    params(IfMatchHeader),
     responses((status = 204)),
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Caller<OfRepository>,
     Path((owner, name)): Path<(String, String)>,
+    IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    repositories::delete(&app, &caller.identity, &owner, &name).await?;
+    repositories::delete(&app, &caller.identity, &owner, &name, &expected).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

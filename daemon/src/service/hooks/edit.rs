@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 use farrier_common::api::EditHook;
 use farrier_proto::store::{Hook, HookScope, HookState};
 
-use super::{Found, Place, Saved, check, create::room, in_place};
+use super::{Found, Place, Saved, check, create::room, in_place, require};
 use crate::{
     app::App,
     clock::Millis,
-    model::hook_config::{self, Checked, HookType},
+    model::{
+        hook_config::{self, Checked, HookType},
+        revision::Expected,
+    },
     service::Error,
     store::{Tx, hooks},
 };
@@ -18,13 +21,14 @@ use crate::{
 /// How long a replaced secret signs beside the new one.
 const ROTATION_MS: Millis = 24 * 3_600 * 1_000;
 
-/// Changes the hook with number `id` at `place`.
-pub async fn edit(app: &App, place: Place, id: u64, input: &EditHook) -> Result<Saved, Error> {
+/// Changes the hook with number `id` at `place`, if it is in an expected state.
+pub async fn edit(app: &App, place: Place, id: u64, input: &EditHook, expected: &Expected) -> Result<Saved, Error> {
     let now = app.now_ms();
     let saved = app
         .store
         .write(async |tx: Tx| {
             let before = in_place(&tx, place, id).await?;
+            require(expected, &before)?;
             let (row, ignored) = changed(&before, input, now)?;
             if row.scope != before.scope {
                 room(&tx, row.scope(), row.target_id).await?;
@@ -46,7 +50,7 @@ pub async fn edit(app: &App, place: Place, id: u64, input: &EditHook) -> Result<
 
 /// The row as `input` wants it, and names of events that mean nothing.
 fn changed(before: &Hook, input: &EditHook, now: Millis) -> Result<(Hook, Vec<String>), Error> {
-    let mut row = Hook { updated_ms: now, ..before.clone() };
+    let mut row = before.clone();
     let mut ignored = Vec::new();
     if let Some(filter) = &input.branch_filter {
         check::branch_filter(filter)?;
@@ -82,6 +86,10 @@ fn changed(before: &Hook, input: &EditHook, now: Millis) -> Result<(Hook, Vec<St
             "authorization_header" => row.authorization.clear(),
             _ => return Err(Error::invalid("clear", "only secret and authorization_header can be cleared")),
         }
+    }
+    // An edit that changes nothing leaves the revision as it is.
+    if row != *before {
+        row.updated_ms = now;
     }
     Ok((row, ignored))
 }

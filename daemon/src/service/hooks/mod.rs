@@ -25,6 +25,7 @@ pub use self::{
 use super::Error;
 use crate::{
     app::App,
+    model::revision::{Expected, Revision},
     store::{Read, StoreError, Tx, hooks},
 };
 
@@ -68,11 +69,12 @@ pub async fn list(read: &impl Read, scopes: &[HookScope], target: u64) -> Result
     Ok(found)
 }
 
-/// Removes a hook. What waits for it is not sent any more.
-pub async fn delete(app: &App, place: Place, id: u64) -> Result<(), Error> {
+/// Removes a hook, if it is in an expected state. What waits for it is not sent any more.
+pub async fn delete(app: &App, place: Place, id: u64, expected: &Expected) -> Result<(), Error> {
     app.store
         .write(async |tx: Tx| {
             let row = in_place(&tx, place, id).await?;
+            require(expected, &row)?;
             hooks::delete(&tx, &row);
             Ok::<_, Error>(())
         })
@@ -87,6 +89,11 @@ pub async fn delete_of_owner(tx: &Tx, owner: u64) -> Result<(), StoreError> {
         hooks::delete(tx, &row);
     }
     Ok(())
+}
+
+/// Refuses a change by a client that has read another state of the hook.
+fn require(expected: &Expected, row: &Hook) -> Result<(), Error> {
+    if expected.allows(Revision::of_hook(row)) { Ok(()) } else { Err(Error::Changed { what: "the hook" }) }
 }
 
 async fn in_place(read: &impl Read, place: Place, id: u64) -> Result<Hook, Error> {

@@ -5,7 +5,7 @@ use farrier_proto::store::Repository;
 use super::{Found, find};
 use crate::{
     app::App,
-    model::identity::Identity,
+    model::{identity::Identity, revision::Expected},
     service::{
         Error,
         access::Action,
@@ -19,29 +19,30 @@ use crate::{
 /// Deleted repositories whose files one pass of the sweep removes.
 const SWEEP_MAX: usize = 16;
 
-/// Deletes the repository `owner`/`name`. A migration of it ends.
-pub async fn delete(app: &App, identity: &Identity, owner: &str, name: &str) -> Result<(), Error> {
+/// Deletes the repository `owner`/`name`, if it is in an expected state. A migration of it ends.
+pub async fn delete(app: &App, identity: &Identity, owner: &str, name: &str, expected: &Expected) -> Result<(), Error> {
     let snapshot = app.store.read().await?;
     let found = find(&snapshot, identity, owner, name, Action::Own).await?;
     drop(snapshot);
-    remove(app, identity, &found).await
+    remove(app, identity, &found, expected).await
 }
 
 /// Deletes all repositories of an owner; gives how many there were.
 pub async fn delete_all(app: &App, identity: &Identity, owner: &Owner) -> Result<usize, Error> {
     let all = super::list::owned(&app.store.read().await?, identity, owner).await?;
     for found in &all {
-        remove(app, identity, found).await?;
+        remove(app, identity, found, &Expected::Any).await?;
     }
     Ok(all.len())
 }
 
-async fn remove(app: &App, identity: &Identity, found: &Found) -> Result<(), Error> {
+async fn remove(app: &App, identity: &Identity, found: &Found, expected: &Expected) -> Result<(), Error> {
     let id = found.repository.id;
     let (telling, actor) = (&Telling::of(app, 1).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
+            super::require(expected, &row)?;
             let subject = Subject { repository: &row, owner: &found.owner, actor };
             telling.tell(&tx, subject, &[News::Repository { action: "deleted", before: Vec::new() }]).await?;
             repositories::discard(&tx, &row).await?;

@@ -6,7 +6,7 @@ use farrier_proto::store::Repository;
 use super::{Found, find, rules};
 use crate::{
     app::App,
-    model::identity::Identity,
+    model::{identity::Identity, revision::Expected},
     service::{
         Error,
         access::Action,
@@ -16,13 +16,14 @@ use crate::{
     store::{Tx, owners, repositories},
 };
 
-/// Changes the repository `owner`/`name`.
+/// Changes the repository `owner`/`name`, if it is in an expected state.
 pub async fn edit(
     app: &App,
     identity: &Identity,
     owner: &str,
     name: &str,
     input: &EditRepository,
+    expected: &Expected,
 ) -> Result<Found, Error> {
     let snapshot = app.store.read().await?;
     let found = find(&snapshot, identity, owner, name, Action::Administer).await?;
@@ -30,6 +31,7 @@ pub async fn edit(
     check(input)?;
     let actions = actions(input, &found.repository);
     if actions.is_empty() {
+        super::require(expected, &found.repository)?;
         return Ok(found);
     }
     if let Some(branch) = input.default_branch.as_deref().filter(|branch| *branch != found.repository.default_branch) {
@@ -43,6 +45,7 @@ pub async fn edit(
         .write(async |tx: Tx| {
             // As it is now: a push or another change may have come in between.
             let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
+            super::require(expected, &before)?;
             let mut row = apply(input, before.clone(), now);
             let owner = owners::owner(&tx, row.owner_kind(), row.owner_id).await?.ok_or(super::MISSING)?;
             row.listed = repositories::class(owner.visibility(), row.private).into();

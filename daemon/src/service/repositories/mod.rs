@@ -25,7 +25,10 @@ use super::{
     access::{self, Action, Standing},
 };
 use crate::{
-    model::identity::Identity,
+    model::{
+        identity::Identity,
+        revision::{Expected, Revision},
+    },
     store::{
         Read, StoreError,
         owners::{self, Owner},
@@ -52,6 +55,11 @@ impl Found {
 }
 
 const MISSING: Error = Error::NotFound { what: "the repository" };
+
+/// Refuses a change by a client that has read another state of the repository.
+fn require(expected: &Expected, row: &Repository) -> Result<(), Error> {
+    if expected.allows(Revision::of_repository(row)) { Ok(()) } else { Err(Error::Changed { what: "the repository" }) }
+}
 
 /// The repository `owner`/`name`, if `identity` may do `action` with it. One that was renamed says
 /// where it is to those who may see it.

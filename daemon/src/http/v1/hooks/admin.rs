@@ -14,7 +14,8 @@ use crate::{
         auth::{Caller, OfAdmin},
         error::ApiError,
         extract::{Input, Output, ok},
-        openapi::parameters::{Paging, WhichHooks},
+        if_match::{Editable, IfMatch},
+        openapi::parameters::{IfMatchHeader, Paging, WhichHooks},
         query, show,
     },
     service::{
@@ -75,7 +76,7 @@ pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
     Path(id): Path<String>,
-) -> Result<Output<api::Hook>, ApiError> {
+) -> Result<Editable<api::Hook>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     super::get(&app, &snapshot, Place::of_admin(&caller.identity)?, &id).await
 }
@@ -84,6 +85,7 @@ pub(in crate::http) async fn get(
 #[utoipa::path(
     patch, path = "/admin/hooks/{id}",
     operation_id = "adminEditHook", tag = "admin",
+    params(IfMatchHeader),
     request_body = api::EditHook,
     responses(
         (status = 200, body = api::Hook),
@@ -95,23 +97,26 @@ pub(in crate::http) async fn edit(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
     Path(id): Path<String>,
+    IfMatch(expected): IfMatch,
     Input(input): Input<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    super::edit(&app, Place::of_admin(&caller.identity)?, &id, &input).await
+    super::edit(&app, Place::of_admin(&caller.identity)?, &id, &input, &expected).await
 }
 
 /// Removes a hook of administrators.
 #[utoipa::path(
     delete, path = "/admin/hooks/{id}",
     operation_id = "adminDeleteHook", tag = "admin",
+    params(IfMatchHeader),
     responses((status = 204)),
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Caller<OfAdmin>,
     Path(id): Path<String>,
+    IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    super::delete(&app, Place::of_admin(&caller.identity)?, &id).await
+    super::delete(&app, Place::of_admin(&caller.identity)?, &id, &expected).await
 }
 
 /// Copies a default hook into repositories that were there before it.

@@ -15,10 +15,12 @@ use crate::{
     app::App,
     http::{
         error::ApiError,
-        extract::{Output, created, ok},
+        extract::{created, ok},
+        if_match::Editable,
         page::Page,
         show,
     },
+    model::revision::{Expected, Revision},
     service::{
         Error,
         hooks::{self, Place, Saved},
@@ -50,19 +52,30 @@ async fn list(
     Ok(page.answer(app, path, query, total, shown))
 }
 
-async fn get(app: &App, read: &impl Read, place: Place, id: &str) -> Result<Output<api::Hook>, ApiError> {
-    Ok(ok(show::hook(app, &hooks::get(read, place, number(id)).await?)))
+async fn get(app: &App, read: &impl Read, place: Place, id: &str) -> Result<Editable<api::Hook>, ApiError> {
+    let found = hooks::get(read, place, number(id)).await?;
+    Ok(editable(show::hook(app, &found), &found))
 }
 
 async fn create(app: &App, place: Place, input: api::CreateHook) -> Result<Response, ApiError> {
     let saved = hooks::create(app, place, input).await?;
-    Ok(answer(created(shown(app, &saved).await), &saved))
+    Ok(answer(created(shown(app, &saved).await).into_response(), &saved))
 }
 
-async fn edit(app: &App, place: Place, id: &str, input: &api::EditHook) -> Result<Response, ApiError> {
-    let saved = hooks::edit(app, place, number(id), input).await?;
+async fn edit(
+    app: &App,
+    place: Place,
+    id: &str,
+    input: &api::EditHook,
+    expected: &Expected,
+) -> Result<Response, ApiError> {
+    let saved = hooks::edit(app, place, number(id), input, expected).await?;
     let shown = if input.config.is_some() { shown(app, &saved).await } else { show::hook(app, &saved.found) };
-    Ok(answer(ok(shown), &saved))
+    Ok(answer(editable(shown, &saved.found).into_response(), &saved))
+}
+
+fn editable(shown: api::Hook, found: &hooks::Found) -> Editable<api::Hook> {
+    Editable(ok(shown), Revision::of_hook(&found.hook))
 }
 
 /// A hook as who saved it sees it: what its name leads to now is part of that.
@@ -71,14 +84,13 @@ async fn shown(app: &App, saved: &Saved) -> api::Hook {
     api::Hook { warning: app.client.refusal_by_name(&hook.url).await, ..show::hook(app, &saved.found) }
 }
 
-async fn delete(app: &App, place: Place, id: &str) -> Result<StatusCode, ApiError> {
-    hooks::delete(app, place, number(id)).await?;
+async fn delete(app: &App, place: Place, id: &str, expected: &Expected) -> Result<StatusCode, ApiError> {
+    hooks::delete(app, place, number(id), expected).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Says in a header which names were ignored, as far as a header can hold them.
-fn answer(output: Output<api::Hook>, saved: &Saved) -> Response {
-    let mut response = output.into_response();
+fn answer(mut response: Response, saved: &Saved) -> Response {
     let plain = |c: char| if c.is_ascii_graphic() && c != ',' { c } else { '?' };
     let names: Vec<String> = saved.ignored.iter().map(|name| name.chars().map(plain).collect()).collect();
     let text = names.join(", ");

@@ -12,8 +12,9 @@ use crate::{
     http::{
         auth::{Caller, OfRepository, SignedIn},
         error::ApiError,
-        extract::{Input, Output},
-        openapi::parameters::Paging,
+        extract::Input,
+        if_match::{Editable, IfMatch},
+        openapi::parameters::{IfMatchHeader, Paging},
     },
     service::{Error, hooks::Place},
     store::Snapshot,
@@ -79,7 +80,7 @@ pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Who,
     Path((owner, name, id)): Path<(String, String, String)>,
-) -> Result<Output<api::Hook>, ApiError> {
+) -> Result<Editable<api::Hook>, ApiError> {
     let (snapshot, place) = scene(&app, &caller, &owner, &name).await?;
     super::get(&app, &snapshot, place, &id).await
 }
@@ -88,6 +89,7 @@ pub(in crate::http) async fn get(
 #[utoipa::path(
     patch, path = "/repos/{owner}/{repo}/hooks/{id}",
     operation_id = "repoEditHook", tag = "repository",
+    params(IfMatchHeader),
     request_body = api::EditHook,
     responses(
         (status = 200, body = api::Hook),
@@ -98,23 +100,26 @@ pub(in crate::http) async fn edit(
     State(app): State<App>,
     caller: Who,
     Path((owner, name, id)): Path<(String, String, String)>,
+    IfMatch(expected): IfMatch,
     Input(input): Input<api::EditHook>,
 ) -> Result<Response, ApiError> {
     let (_, place) = scene(&app, &caller, &owner, &name).await?;
-    super::edit(&app, place, &id, &input).await
+    super::edit(&app, place, &id, &input, &expected).await
 }
 
 /// Removes a hook of a repository.
 #[utoipa::path(
     delete, path = "/repos/{owner}/{repo}/hooks/{id}",
     operation_id = "repoDeleteHook", tag = "repository",
+    params(IfMatchHeader),
     responses((status = 204)),
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Who,
     Path((owner, name, id)): Path<(String, String, String)>,
+    IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
     let (_, place) = scene(&app, &caller, &owner, &name).await?;
-    super::delete(&app, place, &id).await
+    super::delete(&app, place, &id, &expected).await
 }

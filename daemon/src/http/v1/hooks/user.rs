@@ -12,8 +12,9 @@ use crate::{
     http::{
         auth::{Caller, OfUser, SignedIn},
         error::ApiError,
-        extract::{Input, Output},
-        openapi::parameters::Paging,
+        extract::Input,
+        if_match::{Editable, IfMatch},
+        openapi::parameters::{IfMatchHeader, Paging},
     },
     service::{Error, hooks::Place},
 };
@@ -68,7 +69,7 @@ pub(in crate::http) async fn get(
     State(app): State<App>,
     caller: Who,
     Path(id): Path<String>,
-) -> Result<Output<api::Hook>, ApiError> {
+) -> Result<Editable<api::Hook>, ApiError> {
     let place = Place::of_caller(&app, &caller.identity)?;
     let snapshot = app.store.read().await.map_err(Error::from)?;
     super::get(&app, &snapshot, place, &id).await
@@ -78,6 +79,7 @@ pub(in crate::http) async fn get(
 #[utoipa::path(
     patch, path = "/user/hooks/{id}",
     operation_id = "userEditHook", tag = "user",
+    params(IfMatchHeader),
     request_body = api::EditHook,
     responses(
         (status = 200, body = api::Hook),
@@ -88,21 +90,24 @@ pub(in crate::http) async fn edit(
     State(app): State<App>,
     caller: Who,
     Path(id): Path<String>,
+    IfMatch(expected): IfMatch,
     Input(input): Input<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    super::edit(&app, Place::of_caller(&app, &caller.identity)?, &id, &input).await
+    super::edit(&app, Place::of_caller(&app, &caller.identity)?, &id, &input, &expected).await
 }
 
 /// Removes a hook of the caller.
 #[utoipa::path(
     delete, path = "/user/hooks/{id}",
     operation_id = "userDeleteHook", tag = "user",
+    params(IfMatchHeader),
     responses((status = 204)),
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
     caller: Who,
     Path(id): Path<String>,
+    IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    super::delete(&app, Place::of_caller(&app, &caller.identity)?, &id).await
+    super::delete(&app, Place::of_caller(&app, &caller.identity)?, &id, &expected).await
 }
