@@ -30,6 +30,11 @@ pub struct BeginRun {
     /// Name of the workflow.
     #[serde(deserialize_with = "null_as_default")]
     pub workflow: String,
+    /// Seconds from 10 to 3600: the job is cancelled when its lease ends and is not renewed for as long
+    /// again. Absent: the job may run for `ci.job_timeout_secs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 10, maximum = 3600)]
+    pub lease_secs: Option<u32>,
 }
 
 /// A job that has begun.
@@ -50,6 +55,17 @@ impl std::fmt::Debug for BegunJob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("BegunJob").field("run_id", &self.run_id).field("job_id", &self.job_id).finish_non_exhaustive()
     }
+}
+
+/// Answer to `POST /api/farrier/v1/jobs/{id}/renew`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct JobLease {
+    /// The job.
+    pub job_id: i64,
+    /// When the lease ends, or the time limit of a job without a lease.
+    #[schema(format = DateTime)]
+    pub expires_at: String,
 }
 
 /// `POST /api/farrier/v1/jobs/{id}/end`.

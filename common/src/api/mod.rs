@@ -37,7 +37,7 @@ pub use self::{
     blob::Blob,
     branch::{Branch, CreateBranch, RenameBranch},
     check::{CheckBranchFilter, CheckedBranch, CheckedBranchFilter, CheckedMigration},
-    ci::{BeginRun, BegunJob, Conclusion, EndJob},
+    ci::{BeginRun, BegunJob, Conclusion, EndJob, JobLease},
     commit::{
         Commit, CommitDetails, CommitFile, CommitMeta, CommitStats, Compare, Note, PayloadCommit, PayloadUser,
         Signature, Verification,

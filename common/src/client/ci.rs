@@ -1,12 +1,17 @@
 //! Jobs begun and ended by an agent.
 
 use super::{Client, ClientError, answer};
-use crate::api::{BeginRun, BegunJob, Conclusion, EndJob};
+use crate::api::{BeginRun, BegunJob, Conclusion, EndJob, JobLease};
 
 impl Client {
     /// Begins a job, in a new run or in a live one.
     pub async fn begin_job(&self, wanted: &BeginRun) -> Result<BegunJob, ClientError> {
         self.post("/api/farrier/v1/jobs", wanted).await
+    }
+
+    /// Renews the lease of a job.
+    pub async fn renew_job(&self, job: i64) -> Result<JobLease, ClientError> {
+        self.post(&format!("/api/farrier/v1/jobs/{job}/renew"), &serde_json::json!({})).await
     }
 
     /// Ends a job; its token dies with it.

@@ -1,12 +1,23 @@
 //! Workflow runs and their jobs.
 
-use super::{Client, Pages, RepositoryPath, path::segment};
+use super::{Client, ClientError, Pages, RepositoryPath, path::segment};
+use crate::api::FoundRun;
 
 impl Client {
     /// The runs of all repositories that the caller may read, or of one, newest first, with their jobs.
     pub fn all_runs(&self, repository: Option<&RepositoryPath>) -> Pages<'_> {
         let filter = repository.map_or_else(String::new, |path| format!("?repository={}", segment(&path.to_string())));
         Pages::new(self, format!("/api/farrier/v1/runs{filter}"))
+    }
+
+    /// One run of any repository, with its jobs.
+    pub async fn run(&self, id: i64) -> Result<FoundRun, ClientError> {
+        self.get(&format!("/api/farrier/v1/runs/{id}")).await
+    }
+
+    /// Cancels the live jobs of a run and returns the run.
+    pub async fn cancel_run(&self, id: i64) -> Result<FoundRun, ClientError> {
+        self.post(&format!("/api/farrier/v1/runs/{id}/cancel"), &serde_json::json!({})).await
     }
 
     /// The runs of a repository, newest first.

@@ -261,6 +261,7 @@ routes! {
         get "/hooks/types" => farrier::hooks::types;
         get "/hooks/events" => farrier::hooks::events;
         get "/runs" => farrier::runs::list;
+        get "/runs/{run}" => farrier::runs::get;
         get "/artifacts" => farrier::artifacts::list;
         post "/artifacts/deletions" => farrier::artifacts::delete;
         get "/artifacts/{id}" => farrier::artifacts::get;
@@ -271,6 +272,8 @@ routes! {
         post "/tasks/{task}/cancel" => farrier::tasks::cancel;
         post "/jobs" => farrier::ci::begin;
         post "/jobs/{job}/end" => farrier::ci::end;
+        post "/jobs/{job}/renew" => farrier::ci::renew;
+        post "/runs/{run}/cancel" => farrier::runs::cancel;
     }
 
     figures below "" speaking prometheus {

@@ -63,6 +63,13 @@ pub fn update_job(tx: &Tx, row: &Job) {
     tx.put(keys::job(row.run_id, row.id), row);
 }
 
+/// Writes a live job whose deadline was `before_ms` until now.
+pub fn move_deadline(tx: &Tx, row: &Job, before_ms: i64) {
+    tx.delete(keys::job_deadline(before_ms, row.id));
+    tx.put(keys::job_deadline(row.deadline_ms, row.id), &Reference { id: row.run_id });
+    tx.put(keys::job(row.run_id, row.id), row);
+}
+
 /// Forgets a run and its at most `jobs_max` jobs. Its artifacts must be gone.
 pub async fn forget(tx: &Tx, run: &Run, jobs_max: usize) -> Result<(), StoreError> {
     for job in jobs_of_run(tx, run.id, jobs_max).await? {

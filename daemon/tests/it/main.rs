@@ -17,6 +17,7 @@ mod openapi;
 mod parsers;
 mod recorded;
 mod repos;
+mod runs;
 mod service;
 mod serving;
 mod support;

@@ -39,6 +39,22 @@ pub(in crate::http) async fn begin(
     }))
 }
 
+/// Renews the lease of a job. Agents that began a job with `lease_secs` call this several times per lease.
+#[utoipa::path(
+    post, path = "/jobs/{job}/renew",
+    operation_id = "farrierRenewJob", tag = "farrier",
+    responses((status = 200, body = api::JobLease), (status = 409, description = "The job has already ended.")),
+)]
+pub(in crate::http) async fn renew(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path(id): Path<String>,
+) -> Result<Output<api::JobLease>, ApiError> {
+    let id = id.parse().map_err(|_| Error::NotFound { what: "the job" })?;
+    let job = ci::renew(&app, &caller.identity, id).await?;
+    Ok(ok(api::JobLease { job_id: show::number(job.id), expires_at: show::time(job.deadline_ms) }))
+}
+
 /// Ends a job; again with the same conclusion changes nothing.
 #[utoipa::path(
     post, path = "/jobs/{job}/end",

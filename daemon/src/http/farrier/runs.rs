@@ -1,17 +1,18 @@
 //! Runs of all repositories.
 
 use axum::{
-    extract::{RawQuery, State},
+    extract::{Path, RawQuery, State},
     response::{IntoResponse as _, Response},
 };
 use farrier_common::api;
+use farrier_proto::store::RunStatus;
 
 use crate::{
     app::App,
     http::{
         auth::{Caller, OfRepository, SignedIn},
         error::ApiError,
-        extract::ok,
+        extract::{Output, ok},
         openapi::parameters::WhichRuns,
         page::{self, Page},
         query, show,
@@ -19,7 +20,10 @@ use crate::{
     service::{
         Error,
         access::Action,
-        ci::across::{self, Wanted},
+        ci::{
+            self,
+            across::{self, Wanted},
+        },
     },
 };
 
@@ -41,10 +45,54 @@ pub(in crate::http) async fn list(
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let repository = super::repository(&snapshot, &caller.identity, query, Action::ReadActions).await?;
     let before = query::number(query, "cursor")?;
-    let wanted = Wanted { repository, before, limit: Page::of_actions(query).limit };
+    let words = [RunStatus::InProgress, RunStatus::Completed].map(|status| (ci::status_word(status), status));
+    let status = query::one_of(query, "status", &words)?;
+    let wanted = Wanted { repository, status, before, limit: Page::of_actions(query).limit };
     let (entries, next) = across::page(&snapshot, &caller.identity, &wanted).await?;
     let next = next.map(|next| next.to_string());
     let headers = page::by_cursor(&app, uri.path(), query, next.as_deref(), wanted.limit);
     let shown: Vec<_> = entries.iter().map(|entry| show::found_run(&app, entry)).collect();
     Ok((headers, ok(shown)).into_response())
+}
+
+/// One run with its jobs.
+#[utoipa::path(
+    get, path = "/runs/{run}",
+    operation_id = "farrierGetRun", tag = "farrier",
+    security(("account" = [])),
+    responses((status = 200, body = api::FoundRun)),
+)]
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    caller: Caller<SignedIn<OfRepository>>,
+    Path(id): Path<String>,
+) -> Result<Output<api::FoundRun>, ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let entry = across::find(&snapshot, &caller.identity, number(&id)?).await?;
+    Ok(ok(show::found_run(&app, &entry)))
+}
+
+/// Cancels a run: its live jobs end with the conclusion `cancelled`, and their tokens stop working.
+#[utoipa::path(
+    post, path = "/runs/{run}/cancel",
+    operation_id = "farrierCancelRun", tag = "farrier",
+    responses(
+        (status = 200, body = api::FoundRun),
+        (status = 409, description = "The run has already completed."),
+    ),
+)]
+pub(in crate::http) async fn cancel(
+    State(app): State<App>,
+    caller: Caller<OfRepository>,
+    Path(id): Path<String>,
+) -> Result<Output<api::FoundRun>, ApiError> {
+    let id = number(&id)?;
+    ci::cancel_run(&app, &caller.identity, id).await?;
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let entry = across::find(&snapshot, &caller.identity, id).await?;
+    Ok(ok(show::found_run(&app, &entry)))
+}
+
+fn number(id: &str) -> Result<u64, Error> {
+    id.parse().map_err(|_| Error::NotFound { what: "the run" })
 }

@@ -195,6 +195,9 @@ queries! {
         /// Only of the repository `OWNER/NAME`.
         #[param(pattern = "^[^/]+/.+$")]
         repository: String,
+        /// Only runs with this status.
+        #[param(pattern = "^(in_progress|completed)$")]
+        status: String,
         /// The run behind which the page begins, as `Link` has it.
         #[param(minimum = 1)]
         cursor: u64,

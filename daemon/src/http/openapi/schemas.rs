@@ -24,7 +24,7 @@ pub(super) fn settle(schemas: &mut Map<String, Value>, bodies: &BTreeSet<String>
         AttachmentSettings BackgroundTask BackgroundTasks BegunJob Blob Branch CheckedBranch CheckedBranchFilter CheckedMigration CollaboratorPermission Commit CommitDetails CommitFile
         CommitMeta CommitStats Compare Contents ContentsLinks CurrentToken DeletedArtifact DeletedArtifacts Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse
         DiskStatus ErrorBody Event Events FoundArtifact FoundJob FoundRun FoundUsers
-        GitObject GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType Job Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
+        GitObject GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
         MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions RecoveredDeliveries Repository
         RepositorySearch RepositorySettings Run Runs Signature Status Step StoreStatus Tag Task TaskList TaskPhase Team
         TokenRepository TokenUser Tree TreeEntry UiSettings User Verification

@@ -1,6 +1,6 @@
 //! Runs across repositories: what the caller may read of all that there are, newest first.
 
-use farrier_proto::store::{Job, Run};
+use farrier_proto::store::{Job, Run, RunStatus};
 
 use super::JOBS_MAX;
 use crate::{
@@ -19,6 +19,8 @@ const PASSED_MAX: usize = 4_096;
 pub struct Wanted {
     /// Of this repository, which the caller may read.
     pub repository: Option<u64>,
+    /// With this status.
+    pub status: Option<RunStatus>,
     /// Behind this one.
     pub before: Option<u64>,
     /// Most items.
@@ -36,6 +38,16 @@ pub struct Entry {
     pub path: String,
 }
 
+/// The run with number `id`, if the caller may read it.
+pub async fn find(read: &impl Read, identity: &Identity, id: u64) -> Result<Entry, Error> {
+    let missing = || Error::NotFound { what: "the run" };
+    let run = runs::run(read, id).await?.ok_or_else(missing)?;
+    let mut judged = Judged::new(identity, Action::ReadActions);
+    let path = judged.path(read, run.repository_id).await?.ok_or_else(missing)?;
+    let jobs = runs::jobs_of_run(read, id, JOBS_MAX).await?;
+    Ok(Entry { run, jobs, path })
+}
+
 /// A page of what is wanted, as far as the caller may read it, and behind which run the next one
 /// begins.
 pub async fn page(read: &impl Read, identity: &Identity, wanted: &Wanted) -> Result<(Vec<Entry>, Option<u64>), Error> {
@@ -49,6 +61,10 @@ pub async fn page(read: &impl Read, identity: &Identity, wanted: &Wanted) -> Res
                 return Ok((entries, before));
             }
             before = Some(run.id);
+            if wanted.status.is_some_and(|status| status != run.status()) {
+                passed += 1;
+                continue;
+            }
             let Some(path) = judged.path(read, run.repository_id).await? else {
                 passed += 1;
                 continue;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use farrier_common::api;
 use farrier_proto::store::{Job, Run, RunStatus};
 
-use super::JOBS_MAX;
+use super::{JOBS_MAX, lease};
 use crate::{
     app::App,
     clock::Millis,
@@ -48,6 +48,7 @@ pub async fn begin(app: &App, identity: &Identity, input: api::BeginRun) -> Resu
             return Err(Error::invalid(field, format!("must be at most {TEXT_MAX_CHARS} plain characters")));
         }
     }
+    lease::requested(&input)?;
     let (owner, name) = input.repo.split_once('/').ok_or_else(|| Error::invalid("repo", "must be OWNER/NAME"))?;
     let snapshot = app.store.read().await?;
     let found = repositories::find(&snapshot, identity, owner, name, Action::WriteActions).await?;
@@ -151,21 +152,26 @@ async fn join_run(
 
 async fn new_job(app: &App, run: &Run, input: &api::BeginRun, now: Millis) -> Result<Job, Error> {
     let timeout = i64::try_from(app.config.ci.job_timeout.as_millis()).unwrap_or(i64::MAX);
-    Ok(Job {
+    let limit_ms = now.saturating_add(timeout);
+    let job = Job {
         id: app.store.next_id(Kind::Job).await?,
         run_id: run.id,
         repository_id: run.repository_id,
         name: if input.job.is_empty() { JOB_DEFAULT_NAME.into() } else { input.job.clone() },
         status: RunStatus::InProgress.into(),
         started_ms: now,
-        deadline_ms: now.saturating_add(timeout),
+        deadline_ms: limit_ms,
         ..Job::default()
-    })
+    };
+    match lease::requested(input)? {
+        0 => Ok(job),
+        lease_ms => Ok(lease::renewed(&Job { lease_ms, limit_ms, ..job }, now)),
+    }
 }
 
-/// The token lives as long as its job may.
+/// The token lives as long as its job may, not only as long as its lease.
 fn mint(app: &App, job: &Job, now: Millis) -> String {
-    let expires_secs = job.deadline_ms.div_euclid(1_000) + 1;
+    let expires_secs = job.deadline_ms.max(job.limit_ms).div_euclid(1_000) + 1;
     let jti = uuid::Uuid::new_v4().to_string();
     Claims::new(job.run_id, job.id, now, expires_secs, jti).sign(&app.keys.runtime_token)
 }

@@ -1,7 +1,7 @@
-//! Ending a job, by its agent or because its time is over, and its run with the last of them.
+//! Ends a job for its agent, and the run with its last job.
 
 use farrier_common::api;
-use farrier_proto::store::{Conclusion, Job, Run, RunStatus};
+use farrier_proto::store::{Conclusion, Job, Repository, Run, RunStatus};
 
 use super::{JOBS_MAX, conclusion_word};
 use crate::{
@@ -36,13 +36,7 @@ pub async fn end(app: &App, identity: &Identity, job: i64, conclusion: api::Conc
     app.store
         .write(async |tx: Tx| {
             let row = runs::job_by_id(&tx, id).await?.ok_or_else(missing)?;
-            let repository = repository_rows::get(&tx, row.repository_id).await?.ok_or_else(missing)?;
-            let owner = owners::owner(&tx, repository.owner_kind(), repository.owner_id).await?.ok_or_else(missing)?;
-            let standing = access::standing(&tx, identity, &owner, &repository).await?;
-            match access::require(identity, standing, Action::WriteActions) {
-                Err(Error::NotFound { .. }) => return Err(missing()),
-                other => other?,
-            }
+            let (repository, owner) = require_write(&tx, identity, &row).await?;
             if row.status() == RunStatus::Completed {
                 return if row.conclusion() == conclusion { Ok(row) } else { Err(ended(&row)) };
             }
@@ -54,8 +48,8 @@ pub async fn end(app: &App, identity: &Identity, job: i64, conclusion: api::Conc
         .await
 }
 
-/// What is told when `job` has ended.
-fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<News<'a>> {
+/// The events that follow from the end of `job`.
+pub(super) fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<News<'a>> {
     let mut news = vec![News::Job { action: ENDED, job, run }];
     if run.status() == RunStatus::Completed {
         news.push(News::Run { action: ENDED, run });
@@ -63,44 +57,30 @@ fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<News<'a>> {
     news
 }
 
-fn ended(job: &Job) -> Error {
+/// The refusal to change a job that has ended.
+pub(super) fn ended(job: &Job) -> Error {
     let word = conclusion_word(job.conclusion());
-    Error::Exists { message: format!("the job has ended already, with conclusion {word}") }
+    Error::Exists { message: format!("job {} has already ended with conclusion {word}", job.id) }
 }
 
-/// Cancels jobs whose deadline has passed, at most `limit`; says how many.
-pub async fn cancel_overdue(app: &App, limit: usize) -> Result<usize, Error> {
-    let now = app.now_ms();
-    let overdue = runs::overdue(&app.store.read().await?, now, limit).await?;
-    for id in &overdue {
-        let telling = &Telling::of(app, 2).await?;
-        app.store.write(async |tx: Tx| cancel(&tx, telling, *id, now).await).await?;
+/// The repository of `job` and its owner, if the caller may change its runs.
+pub(super) async fn require_write(
+    tx: &Tx,
+    identity: &Identity,
+    job: &Job,
+) -> Result<(Repository, owners::Owner), Error> {
+    let missing = || Error::NotFound { what: "the job" };
+    let repository = repository_rows::get(tx, job.repository_id).await?.ok_or_else(missing)?;
+    let owner = owners::owner(tx, repository.owner_kind(), repository.owner_id).await?.ok_or_else(missing)?;
+    let standing = access::standing(tx, identity, &owner, &repository).await?;
+    match access::require(identity, standing, Action::WriteActions) {
+        Err(Error::NotFound { .. }) => Err(missing()),
+        other => other.map(|()| (repository, owner)),
     }
-    Ok(overdue.len())
-}
-
-/// Ends a job that did not end itself, if it is still live. The one who began the run is named.
-async fn cancel(tx: &Tx, telling: &Telling<'_>, id: u64, now: Millis) -> Result<(), Error> {
-    let job = runs::job_by_id(tx, id).await?.filter(|job| job.status() == RunStatus::InProgress);
-    let Some(job) = job else { return Ok(()) };
-    let (job, run) = finish(tx, job, Conclusion::Cancelled, now).await?;
-    let repository = repository_rows::get(tx, job.repository_id).await?.filter(|row| !row.deleted);
-    let Some(repository) = repository else { return Ok(()) };
-    if let Some(owner) = owners::owner(tx, repository.owner_kind(), repository.owner_id).await? {
-        let actor = Actor::find(tx, run.actor_id).await?;
-        let subject = Subject { repository: &repository, owner: &owner, actor: &actor };
-        telling.tell(tx, subject, &ending(&job, &run)).await?;
-    }
-    Ok(())
-}
-
-/// When the next live job is overdue.
-pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
-    Ok(runs::first_deadline_ms(&app.store.read().await?).await?)
 }
 
 /// Ends a live job, and its run when it was the last.
-async fn finish(tx: &Tx, mut job: Job, conclusion: Conclusion, now: Millis) -> Result<(Job, Run), Error> {
+pub(super) async fn finish(tx: &Tx, mut job: Job, conclusion: Conclusion, now: Millis) -> Result<(Job, Run), Error> {
     job.set_status(RunStatus::Completed);
     job.set_conclusion(conclusion);
     job.completed_ms = now;

@@ -1,19 +1,24 @@
 //! Jobs that an agent begins and ends, and their runtime tokens.
 //!
-//! A run is begun with its first job and completes with its last. A job that has not ended by its
-//! deadline is cancelled. A token works while its job is live.
+//! A run begins with its first job and completes with its last. A job that has not ended by its
+//! deadline is cancelled. An agent may ask for a lease and renew it: then the job of an agent that was
+//! killed is cancelled soon. A token works while its job is live.
 
 pub mod across;
 mod begin;
+mod cancel;
 mod end;
 mod forget;
+mod lease;
 
 use farrier_proto::store::{Conclusion, Run, RunStatus};
 
 pub use self::{
     begin::{Begun, begin},
-    end::{cancel_overdue, end, next_due_ms},
+    cancel::{cancel_overdue, cancel_run, next_due_ms},
+    end::end,
     forget::delete_of_repository,
+    lease::renew,
 };
 use super::Error;
 use crate::store::{Read, runs};

@@ -34,7 +34,7 @@ const TRICKS: [&str; 18] = [
 ];
 
 /// Every route with a parameter.
-const ROUTES: [&str; 16] = [
+const ROUTES: [&str; 19] = [
     "/_blob/{}/{}/{}?op=w&exp=99999999999&sig=00&comp=block&blockid={}",
     "/api/v1/repos/{}/{}",
     "/api/v1/users/{}/tokens",
@@ -49,6 +49,9 @@ const ROUTES: [&str; 16] = [
     "/api/v1/repos/admin/tool/actions/runs/{}/attempts/{}/jobs",
     "/api/v1/repos/admin/tool/actions/jobs/{}",
     "/api/farrier/v1/jobs/{}/end",
+    "/api/farrier/v1/jobs/{}/renew",
+    "/api/farrier/v1/runs/{}",
+    "/api/farrier/v1/runs/{}/cancel",
     "/twirp/{}/{}",
     "/twirp/github.actions.results.api.v1.ArtifactService/{}",
 ];

@@ -1,0 +1,140 @@
+//! Cancels runs on request, and jobs that have not ended in time.
+
+use farrier_proto::store::{Conclusion, Job, Run, RunStatus};
+
+use super::{
+    JOBS_MAX, conclusion_word,
+    end::{ending, finish},
+    lease,
+};
+use crate::{
+    app::App,
+    clock::Millis,
+    model::identity::Identity,
+    service::{
+        Error,
+        access::{self, Action},
+        events::{Actor, News, Subject, Telling},
+    },
+    store::{Tx, owners, repositories, runs},
+};
+
+/// Jobs that one transaction cancels: bounds the events and deliveries that it writes.
+const JOBS_PER_STEP: usize = 16;
+
+/// Cancels the live jobs of run `id`, which completes the run. The tokens of these jobs stop working.
+///
+/// A run that has completed is refused with [`Error::Exists`].
+pub async fn cancel_run(app: &App, identity: &Identity, id: u64) -> Result<(), Error> {
+    if matches!(identity, Identity::Anonymous) {
+        return Err(Error::Unauthenticated { reason: "token is required".into() });
+    }
+    let actor = &Actor::of(identity);
+    let mut is_first = true;
+    // Each step ends at least one of at most `JOBS_MAX` jobs.
+    loop {
+        let now = app.now_ms();
+        let telling = &Telling::of(app, JOBS_PER_STEP + 1).await?;
+        let run = app.store.write(async |tx: Tx| cancel_some(&tx, telling, identity, actor, id, now).await).await?;
+        match run {
+            Step::Completed(run) if is_first => {
+                let word = conclusion_word(run.conclusion());
+                return Err(Error::Exists {
+                    message: format!("run {id} has already completed with conclusion {word}"),
+                });
+            }
+            Step::Completed(_) => return Ok(()),
+            Step::Cancelled(run) if run.status() == RunStatus::Completed => return Ok(()),
+            Step::Cancelled(_) => is_first = false,
+        }
+    }
+}
+
+/// Result of one transaction of [`cancel_run`].
+enum Step {
+    /// The run had completed before.
+    Completed(Run),
+    /// Jobs were cancelled; the run as it is now.
+    Cancelled(Run),
+}
+
+async fn cancel_some(
+    tx: &Tx,
+    telling: &Telling<'_>,
+    identity: &Identity,
+    actor: &Actor,
+    id: u64,
+    now: Millis,
+) -> Result<Step, Error> {
+    let missing = || Error::NotFound { what: "the run" };
+    let mut run = runs::run(tx, id).await?.ok_or_else(missing)?;
+    let repository = repositories::get(tx, run.repository_id).await?.ok_or_else(missing)?;
+    let owner = owners::owner(tx, repository.owner_kind(), repository.owner_id).await?.ok_or_else(missing)?;
+    let standing = access::standing(tx, identity, &owner, &repository).await?;
+    match access::require(identity, standing, Action::WriteActions) {
+        Err(Error::NotFound { .. }) => return Err(missing()),
+        other => other?,
+    }
+    if run.status() == RunStatus::Completed {
+        return Ok(Step::Completed(run));
+    }
+    let mut live = runs::jobs_of_run(tx, id, JOBS_MAX).await?;
+    live.retain(|job| job.status() == RunStatus::InProgress);
+    live.truncate(JOBS_PER_STEP);
+    let mut ended: Vec<(Job, Run)> = Vec::new();
+    for job in live {
+        let (job, after) = finish(tx, job, Conclusion::Cancelled, now).await?;
+        run = after.clone();
+        ended.push((job, after));
+    }
+    if ended.is_empty() {
+        // Not possible by the rules of this module; without this the caller would try for ever.
+        run.set_status(RunStatus::Completed);
+        run.set_conclusion(Conclusion::Cancelled);
+        run.completed_ms = now;
+        runs::update_run(tx, &run);
+    }
+    let news: Vec<News<'_>> = ended.iter().flat_map(|(job, run)| ending(job, run)).collect();
+    telling.tell(tx, Subject { repository: &repository, owner: &owner, actor }, &news).await?;
+    Ok(Step::Cancelled(run))
+}
+
+/// Cancels jobs whose deadline has passed, at most `limit`. Returns how many were looked at.
+pub async fn cancel_overdue(app: &App, limit: usize) -> Result<usize, Error> {
+    let now = app.now_ms();
+    let overdue = runs::overdue(&app.store.read().await?, now, limit).await?;
+    for id in &overdue {
+        let telling = &Telling::of(app, 2).await?;
+        app.store.write(async |tx: Tx| cancel_job(&tx, telling, *id, now).await).await?;
+    }
+    Ok(overdue.len())
+}
+
+/// Cancels a job that is overdue at `now`. The events name the account that began the run.
+async fn cancel_job(tx: &Tx, telling: &Telling<'_>, id: u64, now: Millis) -> Result<(), Error> {
+    let job = runs::job_by_id(tx, id).await?.filter(|job| job.status() == RunStatus::InProgress);
+    let Some(job) = job else { return Ok(()) };
+    match lease::at_deadline(&job, now) {
+        lease::Overdue::NotYet => return Ok(()),
+        lease::Overdue::Lapse { deadline_ms } => {
+            let lapsed = Job { lapsed: true, deadline_ms, ..job.clone() };
+            runs::move_deadline(tx, &lapsed, job.deadline_ms);
+            return Ok(());
+        }
+        lease::Overdue::Cancel => {}
+    }
+    let (job, run) = finish(tx, job, Conclusion::Cancelled, now).await?;
+    let repository = repositories::get(tx, job.repository_id).await?.filter(|row| !row.deleted);
+    let Some(repository) = repository else { return Ok(()) };
+    if let Some(owner) = owners::owner(tx, repository.owner_kind(), repository.owner_id).await? {
+        let actor = Actor::find(tx, run.actor_id).await?;
+        let subject = Subject { repository: &repository, owner: &owner, actor: &actor };
+        telling.tell(tx, subject, &ending(&job, &run)).await?;
+    }
+    Ok(())
+}
+
+/// When the next live job is overdue.
+pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
+    Ok(runs::first_deadline_ms(&app.store.read().await?).await?)
+}

@@ -1,0 +1,188 @@
+//! Cancelling runs, and leases of jobs.
+
+use farrierd::clock::Clock;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Job, TestDaemon, eventually, send};
+
+const NOW: i64 = 1_764_000_000_000;
+const SECOND_MS: i64 = 1_000;
+
+async fn farrier() -> TestDaemon {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |_| {}).await;
+    farrier.repository("r").await;
+    farrier
+}
+
+async fn begin(farrier: &TestDaemon, run: Option<i64>, lease_secs: Option<i64>) -> Job {
+    let body = json!({ "repo": "admin/r", "run_id": run, "lease_secs": lease_secs });
+    let begun = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
+    assert_eq!(begun.status, 201, "{begun:?}");
+    let json = begun.json();
+    Job {
+        run_id: json["run_id"].as_i64().expect("an integer"),
+        job_id: json["job_id"].as_i64().expect("an integer"),
+        token: json["token"].as_str().expect("text").to_owned(),
+        env: Vec::new(),
+    }
+}
+
+async fn run(farrier: &TestDaemon, job: &Job) -> Value {
+    farrier.admin(Method::GET, &format!("/api/farrier/v1/runs/{}", job.run_id), Value::Null).await.json()
+}
+
+async fn cancel(farrier: &TestDaemon, job: &Job) -> Answer {
+    farrier.admin(Method::POST, &format!("/api/farrier/v1/runs/{}/cancel", job.run_id), json!({})).await
+}
+
+async fn renew(farrier: &TestDaemon, job: &Job) -> Answer {
+    farrier.admin(Method::POST, &format!("/api/farrier/v1/jobs/{}/renew", job.job_id), json!({})).await
+}
+
+/// Whether the artifact service accepts the job's token.
+async fn token_works(farrier: &TestDaemon, job: &Job) -> bool {
+    farrier.call(job, "ListArtifacts", json!({})).await.status == 200
+}
+
+/// Waits until the sweep has looked at everything that is due at the time of the clock.
+async fn conclusion_becomes(farrier: &TestDaemon, job: &Job, conclusion: &str) {
+    let what = format!("the conclusion is {conclusion}");
+    eventually(&what, async || run(farrier, job).await["conclusion"] == conclusion).await;
+}
+
+#[tokio::test]
+async fn cancelling_a_run_ends_its_live_jobs_and_their_tokens_and_is_an_event() {
+    let farrier = farrier().await;
+    let first = begin(&farrier, None, None).await;
+    farrier.end(&first).await;
+    let first = begin(&farrier, None, None).await;
+    let ended = begin(&farrier, Some(first.run_id), None).await;
+    farrier.end(&ended).await;
+    let mut others = Vec::new();
+    // More than one transaction cancels.
+    for _ in 0..20 {
+        others.push(begin(&farrier, Some(first.run_id), None).await);
+    }
+    assert!(token_works(&farrier, &first).await);
+
+    let cancelled = cancel(&farrier, &first).await;
+    assert_eq!(cancelled.status, 200, "{cancelled:?}");
+    let shown = cancelled.json();
+    assert_eq!((&shown["status"], &shown["conclusion"]), (&json!("completed"), &json!("cancelled")), "{shown}");
+    for job in shown["jobs"].as_array().expect("jobs") {
+        let expected = if job["id"] == ended.job_id { "success" } else { "cancelled" };
+        assert_eq!(job["conclusion"], expected, "{job}");
+    }
+    assert!(!token_works(&farrier, &first).await);
+
+    // Without `accept` the answer is a stream that does not end.
+    let headers = [("accept", "application/json")];
+    let events = send(&farrier.unix(), Method::GET, "/api/farrier/v1/events?limit=500", &headers, "").await.json();
+    let events = events["events"].as_array().expect("events").clone();
+    let of = |kind: &str| {
+        let wanted = |event: &&Value| {
+            event["kind"] == kind && event["run_id"] == first.run_id && event["conclusion"] == "cancelled"
+        };
+        events.iter().filter(wanted).count()
+    };
+    assert_eq!((of("workflow_job"), of("workflow_run")), (21, 1));
+}
+
+#[tokio::test]
+async fn a_run_that_has_completed_cannot_be_cancelled() {
+    let farrier = farrier().await;
+    let job = begin(&farrier, None, None).await;
+    farrier.end(&job).await;
+    let refused = cancel(&farrier, &job).await;
+    assert_eq!(refused.status, 409);
+    let message = refused.json()["message"].as_str().expect("text").to_owned();
+    assert!(message.contains("already completed with conclusion success"), "{message}");
+    assert_eq!(run(&farrier, &job).await["conclusion"], "success");
+    let missing = farrier.admin(Method::POST, "/api/farrier/v1/runs/999/cancel", json!({})).await;
+    assert_eq!(missing.status, 404);
+}
+
+#[tokio::test]
+async fn runs_are_listed_by_status() {
+    let farrier = farrier().await;
+    let done = begin(&farrier, None, None).await;
+    farrier.end(&done).await;
+    let live = begin(&farrier, None, None).await;
+    for (status, expected) in [("in_progress", live.run_id), ("completed", done.run_id)] {
+        let path = format!("/api/farrier/v1/runs?status={status}");
+        let listed = farrier.admin(Method::GET, &path, Value::Null).await.json();
+        let ids: Vec<_> = listed.as_array().expect("runs").iter().map(|run| run["id"].clone()).collect();
+        assert_eq!(ids, [json!(expected)], "{status}");
+    }
+    let refused = farrier.admin(Method::GET, "/api/farrier/v1/runs?status=odd", Value::Null).await;
+    assert_eq!(refused.status, 422);
+}
+
+#[tokio::test]
+async fn a_job_whose_lease_is_not_renewed_is_cancelled() {
+    let farrier = farrier().await;
+    let job = begin(&farrier, None, Some(60)).await;
+    let without = begin(&farrier, None, None).await;
+    farrier.clock.advance_ms(61 * SECOND_MS);
+    // The end of the lease moves the deadline, once.
+    eventually("the lease has lapsed", async || {
+        let renewable = renew(&farrier, &without).await.status == 200;
+        renewable && run(&farrier, &job).await["status"] == "in_progress"
+    })
+    .await;
+    assert!(token_works(&farrier, &job).await);
+    for _ in 0..3 {
+        farrier.clock.advance_ms(61 * SECOND_MS);
+        tokio::task::yield_now().await;
+    }
+    conclusion_becomes(&farrier, &job, "cancelled").await;
+    assert!(!token_works(&farrier, &job).await);
+    assert_eq!(renew(&farrier, &job).await.status, 409);
+    assert_eq!(run(&farrier, &without).await["status"], "in_progress");
+}
+
+#[tokio::test]
+async fn a_renewed_lease_keeps_the_job_until_its_time_limit() {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| {
+        config.ci.job_timeout = std::time::Duration::from_secs(300);
+    })
+    .await;
+    farrier.repository("r").await;
+    let job = begin(&farrier, None, Some(60)).await;
+    for _ in 0..9 {
+        farrier.clock.advance_ms(30 * SECOND_MS);
+        let renewed = renew(&farrier, &job).await;
+        assert_eq!(renewed.status, 200, "{renewed:?}");
+        assert!(token_works(&farrier, &job).await);
+    }
+    farrier.clock.advance_ms(31 * SECOND_MS);
+    conclusion_becomes(&farrier, &job, "cancelled").await;
+}
+
+#[tokio::test]
+async fn a_daemon_that_was_away_for_longer_than_a_lease_gives_the_agent_time_to_renew() {
+    let mut farrier = farrier().await;
+    let job = begin(&farrier, None, Some(60)).await;
+    farrier.stop().await;
+    farrier.clock.advance_ms(3_600 * SECOND_MS);
+    farrier.restart().await;
+    let renewed = renew(&farrier, &job).await;
+    assert_eq!(renewed.status, 200, "{renewed:?}");
+    assert_eq!(run(&farrier, &job).await["status"], "in_progress");
+    assert!(token_works(&farrier, &job).await);
+}
+
+#[tokio::test]
+async fn a_lease_that_is_too_short_or_too_long_is_refused() {
+    let farrier = farrier().await;
+    for seconds in [0, 9, 3_601] {
+        let body = json!({ "repo": "admin/r", "lease_secs": seconds });
+        let refused = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
+        assert_eq!(refused.status, 422, "{seconds}");
+        let message = refused.json()["message"].as_str().expect("text").to_owned();
+        assert!(message.contains("expected 10 to 3600"), "{message}");
+    }
+    let anonymous = send(&farrier.tcp(), Method::POST, "/api/farrier/v1/runs/1/cancel", &[], "").await;
+    assert_eq!(anonymous.status, 401);
+}
