@@ -82,6 +82,7 @@ pub(crate) fn user(app: &App, viewer: &Identity, row: &User) -> api::User {
         description: row.description.clone(),
         visibility: accounts::visibility_word(row.visibility()).into(),
         username: row.name.clone(),
+        must_change_password: inside && row.must_change_password,
         ..api::User::default()
     }
 }

@@ -51,7 +51,7 @@ pub use self::{
     event::{Event, Events},
     hook::{AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType},
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
-    owner::{CreateUser, EditUser, FoundUsers, RenameUser, User},
+    owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},
     reference::{GitObject, GitReference},
     repository::{
         AddCollaborator, CollaboratorPermission, MigrationProgress, Permissions, Repository, RepositorySearch,

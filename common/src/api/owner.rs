@@ -59,6 +59,31 @@ pub struct User {
     pub starred_repos_count: i64,
     /// The same as `login`.
     pub username: String,
+    /// Whether the account can do nothing before it changes its password; shown to itself and to
+    /// administrators, absent when false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub must_change_password: bool,
+}
+
+/// `PUT /api/farrier/v1/user/password`.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct ChangePassword {
+    /// Required, except for the operator on the Unix socket.
+    #[serde(deserialize_with = "null_as_default")]
+    #[schema(max_length = 255)]
+    pub old_password: String,
+    /// Required: at least 8, at most 255 characters.
+    #[serde(deserialize_with = "null_as_default")]
+    #[schema(required = true, min_length = 8, max_length = 255)]
+    pub new_password: String,
+}
+
+/// Passwords stay out of logs.
+impl std::fmt::Debug for ChangePassword {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChangePassword").finish_non_exhaustive()
+    }
 }
 
 /// `POST /admin/users`. `null` is the same as absent.

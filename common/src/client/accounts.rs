@@ -4,8 +4,8 @@ use http::Method;
 
 use super::{Call, Client, ClientError, Pages, answer, path::segment};
 use crate::api::{
-    AccessToken, CreateToken, CreateUser, EditUser, Health, LogFilter, MetricsSeries, RenameUser, SetLogFilter, Status,
-    User, Version,
+    AccessToken, ChangePassword, CreateToken, CreateUser, EditUser, Health, LogFilter, MetricsSeries, RenameUser,
+    SetLogFilter, Status, User, Version,
 };
 
 impl Client {
@@ -42,6 +42,11 @@ impl Client {
     /// The account that the caller acts under.
     pub async fn current_user(&self) -> Result<User, ClientError> {
         self.get("/api/v1/user").await
+    }
+
+    /// Changes the caller's own password. An account that must change its password can do this only.
+    pub async fn change_password(&self, wanted: &ChangePassword) -> Result<(), ClientError> {
+        answer::drain(self.send_json(Method::PUT, "/api/farrier/v1/user/password", wanted).await?).await
     }
 
     /// Shows an account.

@@ -35,6 +35,8 @@ pub(super) trait Needs {
     const CATEGORIES: &'static [Category];
     /// Whether an account is needed to read, too. To write, somebody must always have signed in.
     const SIGNED_IN: bool = false;
+    /// Whether an account that must change its password may use the route.
+    const PASSWORD_MAY_BE_DUE: bool = false;
 }
 
 /// Adds to `N` that an account is needed.
@@ -43,6 +45,15 @@ pub(super) struct SignedIn<N>(PhantomData<N>);
 impl<N: Needs> Needs for SignedIn<N> {
     const CATEGORIES: &'static [Category] = N::CATEGORIES;
     const SIGNED_IN: bool = true;
+}
+
+/// Admits, beside the callers of `N`, accounts that must change their password.
+pub(super) struct PasswordMayBeDue<N>(PhantomData<N>);
+
+impl<N: Needs> Needs for PasswordMayBeDue<N> {
+    const CATEGORIES: &'static [Category] = N::CATEGORIES;
+    const SIGNED_IN: bool = N::SIGNED_IN;
+    const PASSWORD_MAY_BE_DUE: bool = true;
 }
 
 macro_rules! needs {
@@ -85,7 +96,7 @@ impl<N: Needs> FromRequestParts<App> for Caller<N> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let identity = identify(app, parts).await?;
+        let identity = identify_for(app, parts, N::PASSWORD_MAY_BE_DUE).await?;
         let level = if matches!(parts.method, Method::GET | Method::HEAD) { Level::Read } else { Level::Write };
         match check::<N>(&identity, level) {
             Ok(()) => Ok(Self { identity, needs: PhantomData }),
@@ -109,14 +120,29 @@ impl FromRequestParts<App> for Anyone {
     }
 }
 
+/// Where a request comes from, as far as guessing credentials is concerned.
+pub(super) struct Source(pub(super) String);
+
+impl FromRequestParts<App> for Source {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        Ok(Self(credentials::source(app, &parts.headers, parts.extensions.get::<Peer>())))
+    }
+}
+
 /// Who makes the request: what every protocol asks first.
 pub(super) async fn identify(app: &App, parts: &Parts) -> Result<Identity, ApiError> {
+    identify_for(app, parts, false).await
+}
+
+async fn identify_for(app: &App, parts: &Parts, password_may_be_due: bool) -> Result<Identity, ApiError> {
     let (headers, query) = (&parts.headers, parts.uri.query());
     let peer = parts.extensions.get::<Peer>();
     let identity = match credentials::of(headers, query, app.config.auth.query_tokens)? {
         Some(shown) => {
             let source = credentials::source(app, headers, peer);
-            authentication::authenticate(app, shown, &source).await?
+            authentication::authenticate(app, shown, &source, password_may_be_due).await?
         }
         None => peers::identity(app, peer).await?,
     };

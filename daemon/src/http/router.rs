@@ -252,6 +252,7 @@ routes! {
         post "/deliveries/{delivery}/attempts" => deliveries::again::redeliver_any;
         post "/hooks/{id}/recover" => deliveries::again::recover_any;
         get "/status" => farrier::status::get;
+        put "/user/password" => farrier::password::change;
         get "/log" => farrier::log::get;
         patch "/log" => farrier::log::set;
         get "/metrics/series" => farrier::series::get;

@@ -2,6 +2,7 @@
 
 mod change;
 mod list;
+mod password;
 mod remove;
 
 use farrier_common::{api::CreateUser, names};
@@ -10,6 +11,7 @@ use farrier_proto::store::{User, Visibility};
 pub use self::{
     change::{edit, rename},
     list::{Filter, Order, list},
+    password::change_password,
     remove::delete,
 };
 use super::{Error, access, sign_in, viewer};
@@ -58,7 +60,7 @@ pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result
     let visibility = visibility(&input.visibility)?;
     let password_hash = match input.password.filter(|password| !password.is_empty()) {
         Some(password) => {
-            check_password(&password)?;
+            check_password("password", &password)?;
             sign_in::hash_password(app, password).await?
         }
         None => String::new(),
@@ -150,13 +152,13 @@ pub(super) fn check_email(email: &str) -> Result<(), Error> {
     }
 }
 
-fn check_password(password: &str) -> Result<(), Error> {
+fn check_password(field: &'static str, password: &str) -> Result<(), Error> {
     if password.chars().count() < PASSWORD_MIN_CHARS {
-        return Err(Error::invalid("password", format!("is shorter than {PASSWORD_MIN_CHARS} characters")));
+        return Err(Error::invalid(field, format!("is shorter than {PASSWORD_MIN_CHARS} characters")));
     }
     if password.len() > sign_in::PASSWORD_MAX_BYTES {
         let max = sign_in::PASSWORD_MAX_BYTES;
-        return Err(Error::invalid("password", format!("is longer than {max} bytes")));
+        return Err(Error::invalid(field, format!("is longer than {max} bytes")));
     }
     Ok(())
 }
@@ -174,7 +176,9 @@ mod tests {
         for bad in ["", "a", "@b", "a@", "a@b@c", "a b@c", "-f@x", "a@b\n", "<a@b>", &long] {
             assert!(check_email(bad).is_err(), "{bad}");
         }
-        assert!(check_password("12345678").is_ok());
-        assert!(check_password("1234567").is_err() && check_password(&"x".repeat(256)).is_err());
+        assert!(check_password("password", "12345678").is_ok());
+        assert!(
+            check_password("password", "1234567").is_err() && check_password("password", &"x".repeat(256)).is_err()
+        );
     }
 }

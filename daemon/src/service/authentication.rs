@@ -53,8 +53,14 @@ pub async fn built_in_administrator(app: &App) -> Result<Identity, Error> {
 /// The identity behind `credentials`; wrong ones are refused, never taken for none.
 ///
 /// `source` names where the request comes from. Who has shown many wrong credentials is not heard
-/// for a while; a token that is right always is.
-pub async fn authenticate(app: &App, credentials: Credentials, source: &str) -> Result<Identity, Error> {
+/// for a while; a token that is right always is. `password_may_be_due`: also an account that must
+/// change its password is admitted.
+pub async fn authenticate(
+    app: &App,
+    credentials: Credentials,
+    source: &str,
+    password_may_be_due: bool,
+) -> Result<Identity, Error> {
     let account = match credentials {
         Credentials::Token(token) => by_token(app, &token, false).await?,
         Credentials::Basic { name, password } => {
@@ -70,7 +76,7 @@ pub async fn authenticate(app: &App, credentials: Credentials, source: &str) -> 
         app.sign_in.note(source, None, app.now_ms());
         return Err(wrong());
     };
-    check_state(&account.user)?;
+    check_state(&account.user, password_may_be_due)?;
     Ok(Identity::Account(Box::new(account)))
 }
 
@@ -91,11 +97,14 @@ pub async fn act_as(app: &App, identity: Identity, name: &str) -> Result<Identit
     }
 }
 
-fn check_state(user: &User) -> Result<(), Error> {
+fn check_state(user: &User, password_may_be_due: bool) -> Result<(), Error> {
     let closed = [
         (user.inactive, "this account is not activated"),
         (user.prohibit_login, "this account is prohibited from signing in"),
-        (user.must_change_password, "the password of this account must be changed first"),
+        (
+            user.must_change_password && !password_may_be_due,
+            "the password of this account must be changed first: use `farrier passwd` or PUT /api/farrier/v1/user/password",
+        ),
     ];
     match closed.into_iter().find(|(is, _)| *is) {
         Some((_, reason)) => Err(Error::Forbidden { reason: reason.into() }),

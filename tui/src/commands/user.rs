@@ -70,6 +70,7 @@ fn state(user: &Account) -> String {
         (user.restricted, "restricted"),
         (user.prohibit_login, "may not sign in"),
         (!user.active, "not active"),
+        (user.must_change_password, "must change password"),
     ];
     words.into_iter().filter_map(|(is, word)| is.then_some(word)).collect::<Vec<_>>().join(", ")
 }

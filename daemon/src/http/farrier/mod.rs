@@ -6,6 +6,7 @@ pub(super) mod ci;
 pub(super) mod events;
 pub(super) mod hooks;
 pub(super) mod log;
+pub(super) mod password;
 pub(super) mod runs;
 pub(super) mod series;
 pub(super) mod status;

@@ -20,7 +20,7 @@ pub async fn edit(app: &App, identity: &Identity, name: &str, input: EditUser) -
     check(&input)?;
     let password_hash = match input.password.clone().filter(|password| !password.is_empty()) {
         Some(password) => {
-            check_password(&password)?;
+            check_password("password", &password)?;
             Some(sign_in::hash_password(app, password).await?)
         }
         None => None,

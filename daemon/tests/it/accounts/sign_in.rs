@@ -131,3 +131,69 @@ async fn what_is_not_there_comes_before_rights_and_rights_before_the_body() {
     assert_eq!(broken(&all, "/admin/users").await, 403);
     assert_eq!(broken(&all, "/orgs").await, 422);
 }
+
+/// A change of the caller's own password; its status and, where there is one, its message.
+async fn change_password(world: &World, who: &str, old: &str, new: &str) -> (u16, String) {
+    let body = json!({ "old_password": old, "new_password": new }).to_string();
+    let mut headers = vec![("content-type", "application/json")];
+    headers.extend((!who.is_empty()).then_some(("authorization", who)));
+    let over = if who.is_empty() { world.farrier.unix() } else { world.farrier.tcp() };
+    let answer = send(&over, Method::PUT, "/api/farrier/v1/user/password", &headers, body).await;
+    let message = if answer.body.is_empty() { String::new() } else { answer.json()["message"].to_string() };
+    (answer.status, message)
+}
+
+#[tokio::test]
+async fn an_account_that_must_change_its_password_changes_it() {
+    let world = World::new().await;
+    world.user_with("octo", json!({ "must_change_password": true })).await;
+    let who = basic("octo", PASSWORD);
+    let (status, refused) = world.get(&who, "/user").await;
+    assert!(status == 403 && refused["message"].to_string().contains("farrier passwd"), "{refused}");
+    assert_eq!(world.admin("get", "/users/octo", Value::Null, 200).await["must_change_password"], true);
+
+    assert_eq!(change_password(&world, &who, PASSWORD, PASSWORD).await.0, 422, "not a change");
+    assert_eq!(change_password(&world, &who, PASSWORD, "short").await.0, 422);
+    assert_eq!(world.get(&who, "/user").await.0, 403);
+    assert_eq!(change_password(&world, &who, PASSWORD, "a new password").await, (204, String::new()));
+    assert_eq!(world.get(&who, "/user").await.0, 401);
+    let (status, user) = world.get(&basic("octo", "a new password"), "/user").await;
+    assert!(status == 200 && user.get("must_change_password").is_none(), "{user}");
+
+    world
+        .admin("patch", "/admin/users/octo", json!({ "must_change_password": true, "prohibit_login": true }), 200)
+        .await;
+    let closed = change_password(&world, &basic("octo", "a new password"), "a new password", "another one").await;
+    assert_eq!(closed.0, 403, "{closed:?}");
+}
+
+#[tokio::test]
+async fn a_password_is_changed_only_by_who_knows_the_old_one() {
+    let world = World::new().await;
+    world.user("octo").await;
+    let token = format!("token {}", world.token("octo", &["write:user"]).await);
+    let (status, message) = change_password(&world, &token, "wrong", "a new password").await;
+    assert!(status == 422 && message.contains("[OldPassword]: is wrong"), "{message}");
+    assert_eq!(change_password(&world, &token, PASSWORD, "a new password").await.0, 204);
+    assert_eq!(world.get(&basic("octo", "a new password"), "/user").await.0, 200);
+    // Guesses through this route count like any others.
+    let mut statuses = Vec::new();
+    for _ in 0..12 {
+        statuses.push(change_password(&world, &token, "wrong", "another one").await.0);
+    }
+    assert_eq!((statuses[0], statuses[11]), (422, 429));
+
+    world
+        .admin(
+            "post",
+            "/admin/users",
+            json!({ "username": "bare", "email": "b@x", "must_change_password": false }),
+            201,
+        )
+        .await;
+    let bare = format!("token {}", world.token("bare", &["all"]).await);
+    assert_eq!(change_password(&world, &bare, "", "a new password").await.0, 409, "there is no old password");
+    // The operator may set any password and is not asked for an old one.
+    assert_eq!(change_password(&world, "", "", "a new password").await.0, 204);
+    assert_eq!(world.get(&basic("admin", "a new password"), "/user").await.0, 200);
+}

@@ -1,0 +1,66 @@
+//! Changing one's own password.
+
+use farrier_common::api::ChangePassword;
+use farrier_proto::store::User;
+
+use super::check_password;
+use crate::{
+    app::App,
+    model::identity::{Identity, Proof},
+    service::{Error, access, sign_in},
+    store::{Tx, owners},
+};
+
+/// Changes the password of the calling account. `source` is where the request comes from, for the
+/// limit on guesses.
+///
+/// The old password is required even from a caller with a token, so that a stolen token cannot take
+/// the account over. Only the operator on this machine, who could set any password, is not asked.
+pub async fn change_password(app: &App, identity: &Identity, input: ChangePassword, source: &str) -> Result<(), Error> {
+    let account = access::require_account(identity)?;
+    access::require_more_than_public(identity)?;
+    if identity.token().is_some_and(|token| !token.repositories.is_empty()) {
+        return Err(Error::Forbidden {
+            reason: "a token that is limited to repositories cannot change the account".into(),
+        });
+    }
+    check_password("new_password", &input.new_password)?;
+    let hash_before = match account.proof {
+        Proof::Peer => account.user.password_hash.clone(),
+        Proof::Password | Proof::Token(_) => verified(app, &account.user, &input, source).await?,
+    };
+    let hash = &sign_in::hash_password(app, input.new_password).await?;
+    let (id, hash_before, now) = (account.user.id, &hash_before, app.now_ms());
+    app.store
+        .write(async |tx: Tx| {
+            let before = owners::user(&tx, id).await?.ok_or(Error::NotFound { what: "the account" })?;
+            if before.password_hash != *hash_before {
+                return Err(Error::Conflict { reason: "the password was changed by someone else meanwhile".into() });
+            }
+            let row =
+                User { password_hash: hash.clone(), must_change_password: false, updated_ms: now, ..before.clone() };
+            // Neither the name nor the address changes, so neither can be taken.
+            owners::update_user(&tx, &before, &row).await?;
+            Ok(())
+        })
+        .await
+}
+
+/// Checks the old password; gives the hash that it was compared with.
+async fn verified(app: &App, user: &User, input: &ChangePassword, source: &str) -> Result<String, Error> {
+    if user.password_hash.is_empty() {
+        let reason = format!(
+            "the account has no password; an administrator sets the first one with PATCH /api/v1/admin/users/{}",
+            user.name
+        );
+        return Err(Error::Conflict { reason });
+    }
+    if input.old_password == input.new_password {
+        return Err(Error::invalid("new_password", "is the same as the old password"));
+    }
+    match sign_in::by_password(app, &user.name, input.old_password.clone(), source).await {
+        Ok(account) if account.user.id == user.id => Ok(account.user.password_hash),
+        Ok(_) | Err(Error::Unauthenticated { .. }) => Err(Error::invalid("old_password", "is wrong")),
+        Err(error) => Err(error),
+    }
+}
