@@ -60,6 +60,24 @@ pub struct Hook {
     pub last_delivery_at: Option<String>,
     /// Attempts that failed since the last success.
     pub failures: i64,
+    /// `ok`, `failing`, `unused` (nothing was sent yet), `off` (switched off by a person) or `disabled` (switched off
+    /// by the daemon).
+    #[schema(pattern = "^(ok|failing|unused|off|disabled)$")]
+    pub state: String,
+    /// Since when deliveries fail; absent: the last one succeeded, or none was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    pub failing_since: Option<String>,
+    /// Why the last attempt failed; absent: it succeeded, or none was made.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub last_error: String,
+    /// The user or organisation that the hook or its repository belongs to. Only in lists of all places and where a
+    /// hook is found by its number alone; absent for administrators' hooks.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub owner: String,
+    /// The repository, `owner/name`. Only where `owner` is, and only for hooks of repositories.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub repository: String,
     /// Why the service has switched the hook off; empty: it has not.
     pub disabled_reason: String,
     /// Why deliveries will not arrive, as far as the configuration says so.

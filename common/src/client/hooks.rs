@@ -9,6 +9,9 @@ use crate::api::{AppliedHook, ApplyHook, CreateHook, EditHook, Event, Events, Ho
 /// Longest line of a stream of events; a daemon that sends more is none.
 const LINE_MAX_BYTES: usize = 1 << 20;
 
+/// Hooks of all places.
+const MANAGED: &str = "/api/farrier/v1/hooks";
+
 /// Where hooks belong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookPlace {
@@ -20,6 +23,9 @@ pub enum HookPlace {
     Org(String),
     /// The caller's own.
     User,
+    /// Every place whose hooks the caller may manage: hooks are found by their number alone. Nothing can be created
+    /// here.
+    Any,
 }
 
 impl HookPlace {
@@ -29,12 +35,52 @@ impl HookPlace {
             Self::Repository(path) => format!("{}/hooks", path.api()),
             Self::Org(name) => format!("/api/v1/orgs/{}/hooks", segment(name)),
             Self::User => "/api/v1/user/hooks".to_owned(),
+            Self::Any => MANAGED.to_owned(),
         }
     }
 
     /// Where the API has the hook with number `id`.
     pub(super) fn hook(&self, id: i64) -> String {
         format!("{}/{id}", self.api())
+    }
+}
+
+/// Which hooks of all places are wanted, and in which order. What is empty or absent restricts nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HookQuery {
+    /// Of this repository.
+    pub repository: Option<RepositoryPath>,
+    /// Of this user or organisation and of its repositories.
+    pub owner: String,
+    /// Of these kinds: `system`, `default`, `repository`, `organization`, `user`.
+    pub scopes: Vec<String>,
+    /// Only active or only inactive ones.
+    pub active: Option<bool>,
+    /// In these states: `ok`, `failing`, `unused`, `off`, `disabled`.
+    pub states: Vec<String>,
+    /// Whose name, address, owner or repository contains this.
+    pub text: String,
+    /// `id`, `name`, `url`, `last_delivery`, `failures` or `failing_since`; empty: `id`.
+    pub sort: String,
+    /// From the last to the first.
+    pub descending: bool,
+}
+
+impl HookQuery {
+    fn query(&self) -> String {
+        let pairs = [
+            ("repository", self.repository.as_ref().map(ToString::to_string).unwrap_or_default()),
+            ("owner", self.owner.clone()),
+            ("scope", self.scopes.join(",")),
+            ("active", self.active.map(|active| active.to_string()).unwrap_or_default()),
+            ("state", self.states.join(",")),
+            ("q", self.text.clone()),
+            ("sort", self.sort.clone()),
+            ("order", if self.descending { "desc".to_owned() } else { String::new() }),
+        ];
+        let given = pairs.iter().filter(|(_, value)| !value.is_empty());
+        let query: Vec<String> = given.map(|(name, value)| format!("{name}={}", segment(value))).collect();
+        if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) }
     }
 }
 
@@ -67,6 +113,12 @@ impl Client {
     pub fn hooks(&self, place: &HookPlace, kind: &str) -> Pages<'_> {
         let query = if *place == HookPlace::Admin { format!("?type={}", segment(kind)) } else { String::new() };
         Pages::new(self, format!("{}{query}", place.api()))
+    }
+
+    /// Lists the hooks of all places that the caller may manage. The first page announces the total, unless there are
+    /// more hooks than the daemon counts.
+    pub fn managed_hooks(&self, query: &HookQuery) -> Pages<'_> {
+        Pages::new(self, format!("{MANAGED}{}", query.query()))
     }
 
     /// Shows a hook.
@@ -191,5 +243,9 @@ mod tests {
         assert_eq!(filter.query(&[]), "?repository=octo%2Ftool&kind=push&after=7");
         assert_eq!(EventFilter { last: Some(20), ..EventFilter::default() }.query(&[]), "?last=20");
         assert_eq!(EventFilter::default().query(&[]), "");
+        let failing = vec!["failing".into(), "disabled".into()];
+        let query = HookQuery { states: failing, text: "a b".into(), descending: true, ..HookQuery::default() };
+        assert_eq!(query.query(), "?state=failing%2Cdisabled&q=a%20b&order=desc");
+        assert_eq!(HookQuery::default().query(), "");
     }
 }

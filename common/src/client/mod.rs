@@ -41,7 +41,7 @@ pub use self::{
     deliveries::DeliveryFilter,
     endpoint::{Endpoint, EndpointError},
     error::ClientError,
-    hooks::{EventFilter, EventStream, Followed, HookPlace},
+    hooks::{EventFilter, EventStream, Followed, HookPlace, HookQuery},
     page::{PAGE_ITEMS, Pages},
     path::RepositoryPath,
     results::RunScope,

@@ -97,12 +97,17 @@ impl<N: Needs> FromRequestParts<App> for Caller<N> {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let identity = identify_for(app, parts, N::PASSWORD_MAY_BE_DUE).await?;
-        let level = if matches!(parts.method, Method::GET | Method::HEAD) { Level::Read } else { Level::Write };
+        let level = level(&parts.method);
         match check::<N>(&identity, level) {
             Ok(()) => Ok(Self { identity, needs: PhantomData }),
             Err(refusal) => Err(missing(app, parts, &identity).await.unwrap_or_else(|| refusal.into())),
         }
     }
+}
+
+/// What a request with this method does.
+pub(super) fn level(method: &Method) -> Level {
+    if matches!(*method, Method::GET | Method::HEAD) { Level::Read } else { Level::Write }
 }
 
 /// Only checks credentials that were shown; for routes that are the same for everybody.
@@ -154,13 +159,8 @@ async fn identify_for(app: &App, parts: &Parts, password_may_be_due: bool) -> Re
 
 /// Refuses who lacks a scope, has not signed in, or is no administrator where that is needed.
 fn check<N: Needs>(identity: &Identity, level: Level) -> Result<(), Error> {
-    if let Some(category) = N::CATEGORIES.iter().find(|category| !identity.in_scope(**category, level)) {
-        let present = identity.token().map(|token| token.scopes.words().join(", ")).unwrap_or_default();
-        return Err(Error::Forbidden {
-            reason: format!(
-                "token does not have at least one of required scope(s), required={level}:{category}, token scope={present}"
-            ),
-        });
+    for category in N::CATEGORIES {
+        access::require_scope(identity, *category, level)?;
     }
     if level == Level::Write && matches!(identity, Identity::Anonymous) {
         return Err(Error::Unauthenticated { reason: "token is required".into() });

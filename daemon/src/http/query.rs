@@ -3,6 +3,9 @@
 use super::error::ApiError;
 use crate::{clock::Millis, service::Error};
 
+/// Characters of an unknown word that its refusal repeats.
+const GIVEN_MAX_CHARS: usize = 50;
+
 /// The value of `name`; an empty one counts as absent.
 pub(super) fn value(query: Option<&str>, name: &str) -> Option<String> {
     let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
@@ -23,8 +26,25 @@ pub(super) fn one_of<T: Copy>(query: Option<&str>, name: &str, words: &[(&str, T
     if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == given) {
         return Ok(Some(*meaning));
     }
+    Err(unknown(name, &given, words))
+}
+
+/// Some of a few words, separated by commas; the parameter may be there several times. Other words are refused.
+pub(super) fn several_of<T: Copy>(query: Option<&str>, name: &str, words: &[(&str, T)]) -> Result<Vec<T>, ApiError> {
+    let mut meanings = Vec::new();
+    for (_, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).filter(|(key, _)| key == name) {
+        for given in value.split(',').map(str::trim).filter(|given| !given.is_empty()) {
+            let meaning = words.iter().find(|(word, _)| *word == given);
+            meanings.push(meaning.ok_or_else(|| unknown(name, given, words))?.1);
+        }
+    }
+    Ok(meanings)
+}
+
+fn unknown<T>(name: &str, given: &str, words: &[(&str, T)]) -> ApiError {
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    Err(ApiError::unprocessable(name, format!("[{name}]: is none of {}", known.join(", "))))
+    let given: String = given.chars().take(GIVEN_MAX_CHARS).collect();
+    ApiError::unprocessable(name, format!("[{name}]: {given:?} is not one of {}", known.join(", ")))
 }
 
 /// A whole number.
@@ -56,6 +76,9 @@ mod tests {
         assert_eq!((value(query, "x"), flag(query, "none")), (None, None));
         assert_eq!((flag(query, "yes"), flag(query, "no")), (Some(true), Some(false)));
         assert_eq!(one_of(query, "sort", &[("up", 1)]).expect("known"), Some(1));
-        assert_eq!(one_of(query, "sort", &[("down", 1)]).expect_err("unknown").message(), "[sort]: is none of down");
+        assert_eq!(
+            one_of(query, "sort", &[("down", 1)]).expect_err("unknown").message(),
+            "[sort]: \"up\" is not one of down"
+        );
     }
 }

@@ -16,7 +16,7 @@ use super::{
     openapi::{self, Described},
     v1::{
         admin, artifacts, browse, collaborators,
-        deliveries::{self, Admin, Org, Own, Repo},
+        deliveries::{self, Admin, Any, Org, Own, Repo},
         hooks, members, migrations, orgs, repositories, repository_lists, runs, service, settings, tokens, users,
     },
 };
@@ -250,7 +250,6 @@ routes! {
         get "/deliveries" => deliveries::history::list_all;
         get "/deliveries/{delivery}" => deliveries::history::get_any;
         post "/deliveries/{delivery}/attempts" => deliveries::again::redeliver_any;
-        post "/hooks/{id}/recover" => deliveries::again::recover_any;
         get "/status" => farrier::status::get;
         put "/user/password" => farrier::password::change;
         get "/log" => farrier::log::get;
@@ -259,8 +258,18 @@ routes! {
         get "/events" => farrier::events::get;
         post "/checks/branch-filter" => farrier::checks::branch_filter;
         post "/checks/migration" => farrier::checks::migration;
+        get "/hooks" => farrier::hooks::list;
         get "/hooks/types" => farrier::hooks::types;
         get "/hooks/events" => farrier::hooks::events;
+        get "/hooks/{id}" => farrier::hooks::get;
+        patch "/hooks/{id}" => farrier::hooks::edit;
+        delete "/hooks/{id}" => farrier::hooks::delete;
+        get "/hooks/{id}/deliveries" => deliveries::history::list::<Any>;
+        get "/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Any>;
+        post "/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::again::redeliver::<Any>;
+        post "/hooks/{id}/recover" => deliveries::again::recover::<Any>;
+        post "/hooks/{id}/tests" => deliveries::trials::test::<Any>;
+        post "/hooks/{id}/pings" => deliveries::trials::ping::<Any>;
         get "/runs" => farrier::runs::list;
         get "/runs/{run}" => farrier::runs::get;
         get "/artifacts" => farrier::artifacts::list;

@@ -4,7 +4,10 @@ use farrier_proto::store::{OrgRole, Permission, Repository, Visibility};
 
 use super::Error;
 use crate::{
-    model::identity::{Account, Identity},
+    model::{
+        identity::{Account, Identity},
+        scope::{Category, Level},
+    },
     store::{Read, StoreError, owners, owners::Owner, repositories},
 };
 
@@ -172,6 +175,19 @@ pub fn require_more_than_public(identity: &Identity) -> Result<(), Error> {
         return Err(Error::Forbidden { reason: "token scope is limited to public things".into() });
     }
     Ok(())
+}
+
+/// Refuses tokens that lack the scope for a request of `level` in `category`.
+pub fn require_scope(identity: &Identity, category: Category, level: Level) -> Result<(), Error> {
+    if identity.in_scope(category, level) {
+        return Ok(());
+    }
+    let present = identity.token().map(|token| token.scopes.words().join(", ")).unwrap_or_default();
+    Err(Error::Forbidden {
+        reason: format!(
+            "token does not have at least one of required scope(s), required={level}:{category}, token scope={present}"
+        ),
+    })
 }
 
 /// Refuses all but site administrators.

@@ -10,13 +10,14 @@ use crate::{
         hook_config::{self, COMMON_KEYS, ConfigKey},
         hook_event::{self, HookEvent},
     },
-    service::hooks::Found,
+    service::hooks::{Found, Health, Home, Managed},
 };
 
 /// A hook as those see it who manage it.
 pub(crate) fn hook(app: &App, found: &Found) -> api::Hook {
     let (row, state) = (&found.hook, &found.state);
     let content_type = if row.form { "form" } else { "json" };
+    let health = Health::of(row, state);
     api::Hook {
         id: number(row.id),
         name: row.name.clone(),
@@ -37,10 +38,19 @@ pub(crate) fn hook(app: &App, found: &Found) -> api::Hook {
         last_status: state.last_status.into(),
         last_delivery_at: (state.last_delivery_ms != 0).then(|| time(state.last_delivery_ms)),
         failures: number(state.failures),
+        state: health.word().into(),
+        failing_since: (state.failures > 0 && state.failing_since_ms != 0).then(|| time(state.failing_since_ms)),
+        last_error: if state.failures > 0 { state.last_error.clone() } else { String::new() },
         disabled_reason: row.disabled_reason.clone(),
         warning: app.client.refusal(&row.url),
         ..api::Hook::default()
     }
+}
+
+/// A hook in a list of all places: also whose it is.
+pub(crate) fn managed_hook(app: &App, managed: &Managed) -> api::Hook {
+    let Home { owner, repository } = managed.home.clone();
+    api::Hook { owner, repository, ..hook(app, &managed.found) }
 }
 
 fn config(row: &Hook, content_type: &str) -> std::collections::BTreeMap<String, String> {

@@ -122,6 +122,8 @@ impl Stage {
             };
             hooks.push((place, made["id"].to_string()));
         }
+        // Found by its number alone: the repository's.
+        hooks.push(("/farrier/v1/hooks/", hooks[1].1.clone()));
         let mut tokens = Vec::new();
         for (n, (_, user, scopes)) in WHO.iter().enumerate() {
             let expires = if n == EXPIRED { json!("2026-01-02T03:05:05Z") } else { Value::Null };

@@ -1,17 +1,181 @@
-//! What hooks can be told and asked for: for those who offer a choice.
+//! Hooks of all places: the list of those that the caller may manage, one of them by its number alone, and the types
+//! and events that hooks can have.
 
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::{IntoResponse as _, Response},
+};
 use farrier_common::api;
+use farrier_proto::store::HookScope;
+use http::{HeaderName, StatusCode};
 
 use crate::{
+    app::App,
     http::{
-        auth::Anyone,
-        extract::{Output, ok},
-        show,
+        auth::{Anyone, Caller, Nothing, SignedIn},
+        error::ApiError,
+        extract::{Input, Output, ok},
+        if_match::{Editable, IfMatch},
+        openapi::parameters::{IfMatchHeader, ManagedHookQuery},
+        page::{self, Page},
+        query, show,
+        v1::hooks as v1,
     },
-    model::{hook_config::TYPES, hook_event::EVENTS},
+    model::{hook_config::TYPES, hook_event::EVENTS, identity::Identity, revision::Revision, scope::Level},
+    service::{
+        Error,
+        access::Action,
+        hooks::{self, Cursor, Filter, Health, ListQuery, Managed, Place, Reach, Sort},
+        viewer,
+    },
+    store::Snapshot,
 };
 
-/// What hooks can be told.
+type Who = Caller<SignedIn<Nothing>>;
+
+/// Lists the hooks of all places that the caller may manage. `Link` leads to the next page.
+#[utoipa::path(
+    get, path = "/hooks",
+    operation_id = "farrierListHooks", tag = "farrier",
+    params(ManagedHookQuery),
+    security(("account" = [])),
+    responses((status = 200, body = Vec<api::Hook>), (status = 422, description = "A filter or an order is not known.")),
+)]
+pub(in crate::http) async fn list(
+    State(app): State<App>,
+    caller: Who,
+    uri: http::Uri,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = query.as_deref();
+    let wanted = list_query(query)?;
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let reach = reach(&app, &snapshot, &caller.identity, query).await?;
+    let page = hooks::page(&snapshot, &reach, &wanted).await?;
+    let shown: Vec<_> = page.hooks.iter().map(|managed| show::managed_hook(&app, managed)).collect();
+    let next = page.next.map(|next| format!("{}-{}", hex::encode(next.key), next.id));
+    let mut response = ok(shown).into_response();
+    let headers = response.headers_mut();
+    if let Some(total) = page.total {
+        headers.insert(HeaderName::from_static("x-total-count"), total.into());
+    }
+    headers.extend(page::by_cursor(&app, uri.path(), query, next.as_deref(), wanted.limit));
+    Ok(response)
+}
+
+/// The hooks that the caller may manage, narrowed to the repository or the owner that the query names.
+async fn reach(app: &App, snapshot: &Snapshot, identity: &Identity, query: Option<&str>) -> Result<Reach, ApiError> {
+    let mut reach = Reach::of(app, snapshot, identity).await?;
+    if let Some(repository) = super::repository(snapshot, identity, query, Action::Read).await? {
+        reach.only_repository(repository);
+    }
+    if let Some(owner) = query::value(query, "owner") {
+        let owner = viewer::find(snapshot, identity, &owner).await?;
+        reach.only_owner(snapshot, &owner).await?;
+    }
+    Ok(reach)
+}
+
+fn list_query(query: Option<&str>) -> Result<ListQuery, ApiError> {
+    let scopes = [HookScope::System, HookScope::Default, HookScope::Repository, HookScope::Org, HookScope::User];
+    let scopes = scopes.map(|scope| (show::scope(scope), scope));
+    let health = Health::ALL.map(|health| (health.word(), health));
+    let sorts = [
+        ("id", Sort::Id),
+        ("name", Sort::Name),
+        ("url", Sort::Url),
+        ("last_delivery", Sort::LastDelivery),
+        ("failures", Sort::Failures),
+        ("failing_since", Sort::FailingSince),
+    ];
+    Ok(ListQuery {
+        filter: Filter {
+            scopes: query::several_of(query, "scope", &scopes)?,
+            active: query::one_of(query, "active", &[("true", true), ("false", false)])?,
+            health: query::several_of(query, "state", &health)?,
+            text: query::value(query, "q").unwrap_or_default().trim().to_lowercase(),
+        },
+        sort: query::one_of(query, "sort", &sorts)?.unwrap_or_default(),
+        descending: query::one_of(query, "order", &[("asc", false), ("desc", true)])?.unwrap_or_default(),
+        after: query::value(query, "cursor").map(|text| cursor(&text)).transpose()?,
+        limit: Page::of_actions(query).limit,
+    })
+}
+
+fn cursor(text: &str) -> Result<Cursor, ApiError> {
+    let parts =
+        text.split_once('-').and_then(|(key, id)| Some(Cursor { key: hex::decode(key).ok()?, id: id.parse().ok()? }));
+    parts
+        .ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not a cursor of this list; take it from `Link`"))
+}
+
+/// The place of the hook with the number `id`, and the snapshot that says so.
+async fn find(app: &App, identity: &Identity, level: Level, id: &str) -> Result<(Snapshot, Place), ApiError> {
+    let snapshot = app.store.read().await.map_err(Error::from)?;
+    let place = Place::of_hook(app, &snapshot, identity, level, v1::number(id)).await?;
+    Ok((snapshot, place))
+}
+
+/// Shows a hook of any place.
+#[utoipa::path(
+    get, path = "/hooks/{id}",
+    operation_id = "farrierGetHook", tag = "farrier",
+    security(("account" = [])),
+    responses((status = 200, body = api::Hook)),
+)]
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    caller: Who,
+    Path(id): Path<String>,
+) -> Result<Editable<api::Hook>, ApiError> {
+    let (snapshot, place) = find(&app, &caller.identity, Level::Read, &id).await?;
+    let found = hooks::get(&snapshot, place, v1::number(&id)).await?;
+    let home = hooks::home(&snapshot, &found.hook).await?;
+    let revision = Revision::of_hook(&found.hook);
+    Ok(Editable(ok(show::managed_hook(&app, &Managed { found, home })), revision))
+}
+
+/// Changes a hook of any place.
+#[utoipa::path(
+    patch, path = "/hooks/{id}",
+    operation_id = "farrierEditHook", tag = "farrier",
+    params(IfMatchHeader),
+    request_body = api::EditHook,
+    responses(
+        (status = 200, body = api::Hook),
+        (status = 409, description = "There are as many hooks of this kind as there can be."),
+        (status = 400, description = "A chat channel cannot have this name."),
+    ),
+)]
+pub(in crate::http) async fn edit(
+    State(app): State<App>,
+    caller: Who,
+    Path(id): Path<String>,
+    IfMatch(expected): IfMatch,
+    Input(input): Input<api::EditHook>,
+) -> Result<Response, ApiError> {
+    let (_, place) = find(&app, &caller.identity, Level::Write, &id).await?;
+    v1::edit(&app, place, &id, &input, &expected).await
+}
+
+/// Deletes a hook of any place.
+#[utoipa::path(
+    delete, path = "/hooks/{id}",
+    operation_id = "farrierDeleteHook", tag = "farrier",
+    params(IfMatchHeader),
+    responses((status = 204)),
+)]
+pub(in crate::http) async fn delete(
+    State(app): State<App>,
+    caller: Who,
+    Path(id): Path<String>,
+    IfMatch(expected): IfMatch,
+) -> Result<StatusCode, ApiError> {
+    let (_, place) = find(&app, &caller.identity, Level::Write, &id).await?;
+    v1::delete(&app, place, &id, &expected).await
+}
+
+/// Lists the types of hooks.
 #[utoipa::path(
     get, path = "/hooks/types",
     operation_id = "farrierListHookTypes", tag = "farrier",
@@ -21,7 +185,7 @@ pub(in crate::http) async fn types(_anyone: Anyone) -> Output<Vec<api::HookType>
     ok(TYPES.iter().map(show::hook_type).collect())
 }
 
-/// What hooks can ask for.
+/// Lists the events that hooks can ask for.
 #[utoipa::path(
     get, path = "/hooks/events",
     operation_id = "farrierListHookEvents", tag = "farrier",

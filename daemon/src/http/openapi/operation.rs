@@ -37,6 +37,12 @@ const ALIASES: &[(&str, &str, &str, &str)] = &[
     ("post", "/api/v1/repos/{owner}/{repo}/hooks/{id}/pings", "repoPingHook", "repository"),
     ("post", "/api/v1/orgs/{org}/hooks/{id}/pings", "orgPingHook", "organization"),
     ("post", "/api/v1/user/hooks/{id}/pings", "userPingHook", "user"),
+    ("get", "/api/farrier/v1/hooks/{id}/deliveries", "farrierListHookDeliveries", "farrier"),
+    ("get", "/api/farrier/v1/hooks/{id}/deliveries/{delivery}", "farrierGetHookDelivery", "farrier"),
+    ("post", "/api/farrier/v1/hooks/{id}/deliveries/{delivery}/attempts", "farrierRedeliverHook", "farrier"),
+    ("post", "/api/farrier/v1/hooks/{id}/recover", "farrierRecoverHook", "farrier"),
+    ("post", "/api/farrier/v1/hooks/{id}/tests", "farrierTestHook", "farrier"),
+    ("post", "/api/farrier/v1/hooks/{id}/pings", "farrierPingHook", "farrier"),
 ];
 /// Older spellings of other routes.
 const OLD: &[&str] = &["/api/v1/org/{name}/repos"];

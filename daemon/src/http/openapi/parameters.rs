@@ -280,6 +280,34 @@ queries! {
         r#type: String,
     }
 
+    /// Which hooks of all places.
+    ManagedHookQuery {
+        /// Only hooks of the repository `OWNER/NAME`.
+        #[param(pattern = "^[^/]+/.+$")]
+        repository: String,
+        /// Only hooks of this user or organisation and of its repositories.
+        owner: String,
+        /// Only of these kinds, separated by commas: `system`, `default`, `repository`, `organization`, `user`.
+        scope: String,
+        /// Only active or only inactive hooks.
+        active: bool,
+        /// Only hooks in these states, separated by commas: `ok`, `failing`, `unused`, `off`, `disabled`.
+        state: String,
+        /// Only hooks whose name, address, owner or repository contains this text, in upper or lower case.
+        q: String,
+        /// What the list is sorted by. Other orders than `id` are refused for more than 50,000 hooks.
+        #[param(pattern = "^(id|name|url|last_delivery|failures|failing_since)$", default = "id")]
+        sort: String,
+        /// Ascending or descending.
+        #[param(pattern = "^(asc|desc)$", default = "asc")]
+        order: String,
+        /// Where the page begins, as `Link` has it.
+        cursor: String,
+        /// Items of a page; more than 100 are 100.
+        #[param(minimum = 1, maximum = 100, default = 30)]
+        limit: u64,
+    }
+
     /// Which events.
     WhichEvents {
         /// Only of the repository `OWNER/NAME`.

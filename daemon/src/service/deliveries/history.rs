@@ -36,12 +36,6 @@ impl Of {
         Ok(Self::Hook(hooks::get(read, place, id).await?.hook.id))
     }
 
-    /// Those of the hook with number `id`, wherever it belongs: for administrators.
-    pub async fn any_hook(read: &impl Read, id: u64) -> Result<Self, Error> {
-        let row = crate::store::hooks::get(read, id).await?.filter(|row| row.retired_ms == 0);
-        row.map(|row| Self::Hook(row.id)).ok_or(Error::NotFound { what: "the hook" })
-    }
-
     fn holds(self, row: &Delivery) -> bool {
         match self {
             Self::All => true,

@@ -38,7 +38,7 @@ pub async fn edit(app: &App, place: Place, id: u64, input: &EditHook, expected: 
             let elsewhere = row.url != before.url || row.settings != before.settings;
             if row.active && (!before.active || elsewhere) {
                 // It begins anew, or its first failure would switch it off again.
-                state = HookState { failures: 0, failing_since_ms: 0, ..state };
+                state = HookState { failures: 0, failing_since_ms: 0, last_error: String::new(), ..state };
                 hooks::put_state(&tx, id, &state);
             }
             Ok::<_, Error>(Saved { found: Found { hook: row, state }, ignored })

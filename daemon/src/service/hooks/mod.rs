@@ -2,23 +2,29 @@
 //!
 //! Nothing is sent here. A hook that changes is announced to the sender, which looks at it again.
 
+mod across;
 mod apply;
 mod check;
 mod copies;
 mod create;
 mod edit;
+mod health;
 mod place;
+mod reach;
 mod sweep;
 mod try_filter;
 
 use farrier_proto::store::{Hook, HookScope, HookState};
 
 pub use self::{
+    across::{Cursor, Filter, HookPage, ListQuery, Managed, Sort, page},
     apply::{Applied, apply},
     copies::Copies,
     create::create,
     edit::edit,
+    health::Health,
     place::Place,
+    reach::{Home, Reach, home},
     sweep::{next_due_ms, sweep},
     try_filter::try_filter,
 };

@@ -2,9 +2,10 @@
 
 use farrier_proto::store::{Hook, HookScope};
 
+use super::reach;
 use crate::{
     app::App,
-    model::identity::Identity,
+    model::{identity::Identity, scope::Level},
     service::{
         Error,
         access::{self, Action},
@@ -73,6 +74,25 @@ impl Place {
         Ok(Self { scope: HookScope::User, target: account.user.id })
     }
 
+    /// The place of the hook with number `id`, if the caller may manage it. Callers who may not hear that the hook
+    /// does not exist, and those whose token lacks the scope which one it is.
+    pub async fn of_hook(
+        app: &App,
+        read: &impl Read,
+        identity: &Identity,
+        level: Level,
+        id: u64,
+    ) -> Result<Self, Error> {
+        access::require_account(identity)?;
+        let row = reach::managed(read, identity, id).await?;
+        access::require_scope(identity, reach::category(row.scope()), level)?;
+        if matches!(row.scope(), HookScope::System | HookScope::Default) {
+            return Self::of_admin(identity);
+        }
+        enabled(app)?;
+        Ok(Self { scope: row.scope(), target: row.target_id })
+    }
+
     /// Whether these are hooks of administrators.
     pub fn is_admin(self) -> bool {
         self.scope == HookScope::System
@@ -97,8 +117,8 @@ impl Place {
     }
 }
 
-/// Only administrators manage hooks while none are sent.
-fn enabled(app: &App) -> Result<(), Error> {
+/// Refuses everybody but administrators while no deliveries are sent.
+pub(super) fn enabled(app: &App) -> Result<(), Error> {
     if app.config.webhook.enabled {
         return Ok(());
     }

@@ -6,7 +6,11 @@ use farrier_proto::store::{OrgRole, Repository, Visibility};
 use super::{Found, with_standing};
 use crate::{
     model::identity::Identity,
-    service::{Error, access, viewer::Viewer},
+    service::{
+        Error,
+        access::{self, Action},
+        viewer::Viewer,
+    },
     store::{
         Read, StoreError,
         engine::{Range, Scan},
@@ -133,10 +137,42 @@ pub async fn reachable(
 
 /// All repositories of an owner.
 pub(super) async fn owned(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<Vec<Found>, StoreError> {
-    let range = Range::prefix(keys::owner_repositories(owner.id()));
-    let pairs = read.scan_bytes(&Scan::of(range, usize::MAX)).await?;
-    let ids: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect();
+    let ids = numbers_of(read, owner.id()).await?;
     with_standing(read, identity, repositories::many(read, &ids).await?).await
+}
+
+/// Numbers of the repositories of an owner.
+pub async fn numbers_of(read: &impl Read, owner: u64) -> Result<Vec<u64>, StoreError> {
+    let range = Range::prefix(keys::owner_repositories(owner));
+    let pairs = read.scan_bytes(&Scan::of(range, usize::MAX)).await?;
+    Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
+}
+
+/// Numbers of the repositories whose settings the caller may change: owned alone or with an organisation, worked on as
+/// an administrator, and of these only what the caller's token allows. What site administrators may do besides is left
+/// out.
+pub async fn administered(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
+    let account = access::require_account(identity).map(|account| account.user.id).unwrap_or_default();
+    let narrow = is_limited(identity) || access::is_public_only(identity);
+    let mut owned = Vec::new();
+    let mut rows;
+    if is_limited(identity) {
+        rows = named_by_token(read, identity).await?;
+    } else {
+        for owner in own_owners(read, identity).await? {
+            owned.append(&mut numbers_of(read, owner).await?);
+        }
+        rows = repositories::collaborations(read, account).await?;
+        if narrow {
+            rows.append(&mut repositories::many(read, &std::mem::take(&mut owned)).await?);
+        }
+    }
+    rows.retain(|row| !row.deleted);
+    let found = with_standing(read, identity, rows).await?.into_iter();
+    owned.extend(found.filter(|found| found.standing.allows(Action::Administer)).map(|found| found.repository.id));
+    owned.sort_unstable();
+    owned.dedup();
+    Ok(owned)
 }
 
 /// Whether the caller may know of an owner.
@@ -186,7 +222,7 @@ async fn given(read: &impl Read, identity: &Identity, owner: u64) -> Result<Want
 }
 
 /// Owners whose repositories are all the caller's to see.
-async fn own_owners(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
+pub async fn own_owners(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
     let Some(account) = identity.account() else { return Ok(Vec::new()) };
     let range = Range::prefix(keys::user_orgs(account.user.id));
     let member = read.scan::<farrier_proto::store::Membership>(&Scan::of(range, usize::MAX)).await?;

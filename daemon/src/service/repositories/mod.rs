@@ -18,7 +18,7 @@ pub use self::{
     delete::{delete, delete_all, sweep},
     edit::edit,
     judged::Judged,
-    list::{Mode, Query, list, of_owner, reachable},
+    list::{Mode, Query, administered, list, numbers_of, of_owner, own_owners, reachable},
 };
 use super::{
     Error,

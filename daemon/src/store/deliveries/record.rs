@@ -10,6 +10,9 @@ use crate::{
     store::{Read as _, StoreError, Tx, engine::Key, keys},
 };
 
+/// Characters of an error that the state of a hook keeps; the attempt has all of it.
+const LAST_ERROR_MAX_CHARS: usize = 300;
+
 /// What came of one delivery in the hands of the sender.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -123,12 +126,14 @@ fn note_state(state: &mut HookState, attempt: &Attempt, now_ms: Millis) {
         state.last_success_ms = state.last_delivery_ms;
         state.failures = 0;
         state.failing_since_ms = 0;
+        state.last_error.clear();
         return;
     }
     if state.failures == 0 {
         state.failing_since_ms = attempt.started_ms;
     }
     state.failures += 1;
+    state.last_error = attempt.error.chars().take(LAST_ERROR_MAX_CHARS).collect();
 }
 
 fn reason_to_disable(

@@ -94,7 +94,7 @@ async fn results_move_deliveries_from_line_to_line() {
     let states = [row(&store, 1).await.state(), row(&store, 2).await.state(), row(&store, 3).await.state()];
     assert_eq!(states, [DeliveryState::Success, DeliveryState::Pending, DeliveryState::Failed]);
     let state = crate::store::hooks::state(&read, HOOK).await.expect("a state");
-    assert_eq!(state, HookState { failures: 2, failing_since_ms: 5, last_delivery_ms: 1_000, ..state });
+    assert_eq!(state.clone(), HookState { failures: 2, failing_since_ms: 5, last_delivery_ms: 1_000, ..state });
 
     let due = due(&read, 70, 9).await.expect("due");
     store.write(async |tx: Tx| line_up(&tx, &due).await).await.expect("written");

@@ -40,6 +40,11 @@ pub fn hook(id: u64) -> Key {
     Builder::new("h").id(id).done()
 }
 
+/// All of `h/`: hooks by number, those whose repository is gone included.
+pub fn hooks() -> Key {
+    Builder::new("h").done()
+}
+
 /// `hx/<hid>`: how the deliveries of a hook go.
 pub fn hook_state(id: u64) -> Key {
     Builder::new("hx").id(id).done()

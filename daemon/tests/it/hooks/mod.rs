@@ -6,6 +6,7 @@ mod copies;
 mod edit;
 mod fanout;
 mod hostile;
+mod managed;
 mod payloads;
 mod stream;
 

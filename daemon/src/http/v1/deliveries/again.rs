@@ -14,10 +14,7 @@ use crate::{
         extract::{Input, Output},
         query, show,
     },
-    service::{
-        Error,
-        deliveries::history::{self, Of},
-    },
+    service::deliveries::history::{self, Of},
 };
 
 /// Sends a delivery again, under the same identifier.
@@ -46,17 +43,9 @@ pub(in crate::http) async fn recover<A: At>(
     at: AtHook<A>,
     Input(input): Input<api::RecoverDeliveries>,
 ) -> Result<Output<api::RecoveredDeliveries>, ApiError> {
-    recover_of(&app, at.of, &input).await
-}
-
-async fn recover_of(
-    app: &App,
-    of: Of,
-    input: &api::RecoverDeliveries,
-) -> Result<Output<api::RecoveredDeliveries>, ApiError> {
     let since = input.since.as_deref().filter(|text| !text.is_empty());
     let since_ms = since.map(|text| query::time("since", text)).transpose()?.unwrap_or(Millis::MIN);
-    let count = show::number(history::recover(app, of, since_ms).await?);
+    let count = show::number(history::recover(&app, at.of, since_ms).await?);
     Ok(Output(StatusCode::ACCEPTED, api::RecoveredDeliveries { count }))
 }
 
@@ -73,23 +62,4 @@ pub(in crate::http) async fn redeliver_any(
 ) -> Result<Output<api::Delivery>, ApiError> {
     let row = history::redeliver(&app, Of::All, &delivery).await?;
     Ok(Output(StatusCode::ACCEPTED, show::delivery(&app, &row)))
-}
-
-/// Sends what a hook of any place has missed again.
-#[utoipa::path(
-    post, path = "/hooks/{id}/recover",
-    operation_id = "farrierRecoverHook", tag = "farrier",
-    request_body = api::RecoverDeliveries,
-    responses((status = 202, body = api::RecoveredDeliveries)),
-)]
-pub(in crate::http) async fn recover_any(
-    State(app): State<App>,
-    _caller: Caller<OfAdmin>,
-    Path(hook): Path<String>,
-    Input(input): Input<api::RecoverDeliveries>,
-) -> Result<Output<api::RecoveredDeliveries>, ApiError> {
-    let snapshot = app.store.read().await.map_err(Error::from)?;
-    let of = Of::any_hook(&snapshot, hook.parse().unwrap_or(0)).await?;
-    drop(snapshot);
-    recover_of(&app, of, &input).await
 }

@@ -12,10 +12,10 @@ use http::request::Parts;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, Needs, OfAdmin, OfOrganization, OfRepository, OfUser, SignedIn},
+        auth::{self, Caller, Needs, Nothing, OfAdmin, OfOrganization, OfRepository, OfUser, SignedIn},
         error::ApiError,
     },
-    model::identity::Identity,
+    model::{identity::Identity, scope::Level},
     service::{Error, deliveries::history::Of, hooks::Place},
     store::Snapshot,
 };
@@ -31,6 +31,7 @@ pub(in crate::http) trait At: Sized {
         read: &Snapshot,
         identity: &Identity,
         path: &Captures,
+        level: Level,
     ) -> impl Future<Output = Result<Place, Error>> + Send;
 }
 
@@ -44,14 +45,20 @@ impl Captures {
 }
 
 macro_rules! places {
-    ($($(#[$doc:meta])* $name:ident needs $needs:ty, ($app:ident, $read:ident, $who:ident, $path:ident) => $place:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident needs $needs:ty, ($app:ident, $read:ident, $who:ident, $path:ident, $level:ident) => $place:expr;)*) => {$(
         $(#[$doc])*
         pub(in crate::http) struct $name;
 
         impl At for $name {
             type Needs = $needs;
 
-            async fn place($app: &App, $read: &Snapshot, $who: &Identity, $path: &Captures) -> Result<Place, Error> {
+            async fn place(
+                $app: &App,
+                $read: &Snapshot,
+                $who: &Identity,
+                $path: &Captures,
+                $level: Level,
+            ) -> Result<Place, Error> {
                 $place
             }
         }
@@ -60,14 +67,17 @@ macro_rules! places {
 
 places! {
     /// `/admin/hooks`
-    Admin needs OfAdmin, (_app, _read, who, _path) => Place::of_admin(who);
+    Admin needs OfAdmin, (_app, _read, who, _path, _level) => Place::of_admin(who);
     /// `/repos/{owner}/{repo}/hooks`
-    Repo needs SignedIn<OfRepository>, (app, read, who, path) =>
+    Repo needs SignedIn<OfRepository>, (app, read, who, path, _level) =>
         Place::of_repository(app, read, who, path.get("owner"), path.get("repo")).await;
     /// `/orgs/{org}/hooks`
-    Org needs SignedIn<OfOrganization>, (app, read, who, path) => Place::of_org(app, read, who, path.get("org")).await;
+    Org needs SignedIn<OfOrganization>, (app, read, who, path, _level) => Place::of_org(app, read, who, path.get("org")).await;
+    /// `/api/farrier/v1/hooks`: a hook of any place, found by its number.
+    Any needs SignedIn<Nothing>, (app, read, who, path, level) =>
+        Place::of_hook(app, read, who, level, path.get("id").parse().unwrap_or(0)).await;
     /// `/user/hooks`
-    Own needs SignedIn<OfUser>, (app, _read, who, _path) => Place::of_caller(app, who);
+    Own needs SignedIn<OfUser>, (app, _read, who, _path, _level) => Place::of_caller(app, who);
 }
 
 /// A hook that is there and that the caller may manage.
@@ -89,7 +99,7 @@ impl<A: At> FromRequestParts<App> for AtHook<A> {
         let path = RawPathParams::from_request_parts(parts, app).await.map_err(|_| ApiError::no_route())?;
         let path = Captures(path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
         let snapshot = app.store.read().await.map_err(Error::from)?;
-        let place = A::place(app, &snapshot, &identity, &path).await?;
+        let place = A::place(app, &snapshot, &identity, &path, auth::level(&parts.method)).await?;
         let hook = path.get("id").parse().unwrap_or(0);
         let of = Of::hook(&snapshot, place, hook).await?;
         Ok(Self { identity, place, hook, of, path, kind: std::marker::PhantomData })

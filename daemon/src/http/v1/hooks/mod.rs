@@ -34,7 +34,7 @@ const IGNORED: HeaderName = HeaderName::from_static("x-farrier-ignored-events");
 const IGNORED_MAX_BYTES: usize = 512;
 
 /// The number in a path; one that is none names no hook.
-fn number(text: &str) -> u64 {
+pub(in crate::http) fn number(text: &str) -> u64 {
     text.parse().unwrap_or(0)
 }
 
@@ -62,7 +62,7 @@ async fn create(app: &App, place: Place, input: api::CreateHook) -> Result<Respo
     Ok(answer(created(shown(app, &saved).await).into_response(), &saved))
 }
 
-async fn edit(
+pub(in crate::http) async fn edit(
     app: &App,
     place: Place,
     id: &str,
@@ -84,7 +84,12 @@ async fn shown(app: &App, saved: &Saved) -> api::Hook {
     api::Hook { warning: app.client.refusal_by_name(&hook.url).await, ..show::hook(app, &saved.found) }
 }
 
-async fn delete(app: &App, place: Place, id: &str, expected: &Expected) -> Result<StatusCode, ApiError> {
+pub(in crate::http) async fn delete(
+    app: &App,
+    place: Place,
+    id: &str,
+    expected: &Expected,
+) -> Result<StatusCode, ApiError> {
     hooks::delete(app, place, number(id), expected).await?;
     Ok(StatusCode::NO_CONTENT)
 }

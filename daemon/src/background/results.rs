@@ -1,0 +1,81 @@
+//! Who waits for the result of which delivery.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::Notify;
+
+/// Callers that wait for results. The recorder wakes them after a result is durable.
+#[derive(Debug, Default)]
+pub struct Results(Mutex<HashMap<u64, Arc<Notify>>>);
+
+/// A caller that waits for the next result of one delivery.
+#[derive(Debug)]
+pub struct Waiting<'a> {
+    results: &'a Results,
+    delivery: u64,
+    signal: Arc<Notify>,
+}
+
+impl Results {
+    /// Begins to wait for the next result of `delivery`.
+    pub fn of(&self, delivery: u64) -> Waiting<'_> {
+        let signal = Arc::clone(self.lock().entry(delivery).or_default());
+        Waiting { results: self, delivery, signal }
+    }
+
+    /// A result of `delivery` is durable.
+    pub fn recorded(&self, delivery: u64) {
+        if let Some(signal) = self.lock().remove(&delivery) {
+            // Stays for a caller that has begun to wait and not yet asked; callers that wait share the signal.
+            signal.notify_waiters();
+            signal.notify_one();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<Notify>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting<'_> {
+    /// Waits for the result.
+    pub async fn wait(self) {
+        self.signal.notified().await;
+        // Callers that began to wait together and have not asked yet.
+        self.signal.notify_one();
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.results.lock();
+        // The map and this one: nobody else waits. After a result another caller may have put a new signal there.
+        if waiting.get(&self.delivery).is_some_and(|signal| Arc::ptr_eq(signal, &self.signal))
+            && Arc::strong_count(&self.signal) <= 2
+        {
+            waiting.remove(&self.delivery);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn everybody_who_waits_for_a_delivery_is_woken_and_nobody_is_forgotten() {
+        let results = Results::default();
+        let (one, two, other) = (results.of(7), results.of(7), results.of(8));
+        results.recorded(7);
+        results.recorded(9);
+        tokio::join!(one.wait(), two.wait());
+        assert!(tokio::time::timeout(Duration::from_secs(1), other.wait()).await.is_err(), "nothing was recorded of it");
+        drop(results.of(5));
+        assert!(results.lock().is_empty());
+    }
+}
