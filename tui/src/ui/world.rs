@@ -18,6 +18,9 @@ use super::{
     transfers::Transfers,
 };
 
+/// Without an answer for this long, the screen says so.
+const SILENT_AFTER: Duration = Duration::from_secs(3);
+
 /// The link to the daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
@@ -76,6 +79,8 @@ pub(crate) struct World {
     pub(crate) transfers: Transfers,
     /// Whether live data stand still.
     pub(crate) paused: bool,
+    /// Since when an answer is due that has not come.
+    pub(crate) waits_since: Option<Duration>,
     /// The cursor is on its way until then: nobody asks about what it only passes.
     pub(crate) moving_until: Option<Duration>,
     /// Whether rows must keep their places, since something that is about them lies over them.
@@ -93,6 +98,16 @@ impl World {
     /// When something was, counted from the start, by the clock.
     pub(crate) fn clock_at(&self, then: Duration) -> String {
         self.clock.time(&(self.clock.now - self.now.saturating_sub(then)).to_string())
+    }
+
+    /// How long no answer has come, once that is long enough to be reported.
+    pub(crate) fn silence(&self) -> Option<Duration> {
+        self.waits_since.map(|since| self.now.saturating_sub(since)).filter(|age| *age >= SILENT_AFTER)
+    }
+
+    /// Whether the rows on the screen may be out of date because the daemon does not answer.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.silence().is_some() || (matches!(self.link, Link::Down { .. }) && !self.is_nowhere())
     }
 
     /// Whether list and detail stand side by side.

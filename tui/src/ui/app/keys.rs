@@ -36,6 +36,9 @@ impl App {
         if matches!(key, Key::Ctrl('l' | 'z')) {
             return self.act(if key == Key::Ctrl('l') { Action::Repaint } else { Action::Suspend });
         }
+        if key == Key::Esc && self.cancel_waiting() {
+            return;
+        }
         if let Some(layer) = self.layers.last_mut() {
             let step = layer.key(key, &self.world);
             return self.step(step);
@@ -109,7 +112,7 @@ impl App {
             Step::Submit(ask) => {
                 let ticket = self.ask(ask);
                 if let Some(Layer::Form(form)) = self.layers.last_mut() {
-                    form.ticket = Some(ticket);
+                    form.waits_for(ticket, self.world.now);
                 }
             }
         }

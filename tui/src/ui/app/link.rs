@@ -20,8 +20,6 @@ use crate::ui::{
 /// Waits between tries, milliseconds; the last one repeats.
 const TRIES: [u64; 7] = [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000];
 
-/// After so long without a word the daemon is asked whether it is there.
-const SILENCE: Duration = Duration::from_secs(6);
 /// Only lists that are too long to be asked for often have such a pace.
 const LONG: Duration = Duration::from_secs(10);
 
@@ -43,8 +41,12 @@ impl App {
     pub(super) fn answer(&mut self, ticket: Ticket, result: &Result<Answer, Problem>) {
         let more = matches!(result, Ok(answer) if is_part(answer));
         // An answer to what was cancelled comes too late.
-        let ask = if more { self.pending.get(&ticket).cloned() } else { self.pending.remove(&ticket) };
-        let Some(ask) = ask else { return };
+        let one = if more { self.pending.get(&ticket).cloned() } else { self.pending.remove(&ticket) };
+        let Some(ask) = one.map(|one| one.ask) else { return };
+        self.heard = self.world.now;
+        if std::mem::take(&mut self.was_silent) && !matches!(result, Err(problem) if problem.is_away()) {
+            self.say(Tone::Plain, "the daemon answers again".to_owned());
+        }
         self.judge_link(result);
         match result {
             Ok(Answer::Status(now)) => self.world.status = Some(now.0.clone()),
@@ -64,7 +66,7 @@ impl App {
         self.hold_rows();
         if let Err(problem) = result
             && !formed
-            && changes(&ask)
+            && ask.changes()
         {
             self.say(Tone::Error, problem.line().to_owned());
         }
@@ -76,7 +78,6 @@ impl App {
                 screen.answered(&ask, result, env);
             }
         });
-        self.heard = self.world.now;
         if !more {
             self.drop_question();
             // What came may want to be followed more closely, and a long list less closely.
@@ -194,18 +195,11 @@ impl App {
         }
     }
 
-    /// When it is asked whether somebody is there, because nothing else is asked soon: what is shown must
-    /// not look alive for minutes after the daemon has gone.
-    pub(super) fn knock_at(&self) -> Option<Duration> {
-        let knock = self.heard + SILENCE;
-        self.poll_at.filter(|at| self.pending.is_empty() && *at > knock).map(|_| knock)
-    }
-
     /// Asks again whether somebody is there, when it is time.
     pub(super) fn try_link(&mut self) {
         let Link::Down { again_at, .. } = &self.world.link else { return };
-        let busy = self.pending.values().any(|ask| matches!(ask, Ask::Status | Ask::StartDaemon(_)));
-        if self.world.now >= *again_at && !busy {
+        if self.world.now >= *again_at && !self.is_asking_for_life() {
+            self.cancel(&Ask::Status);
             self.ask(Ask::Status);
         }
     }
@@ -217,31 +211,4 @@ impl App {
         }
         self.try_link();
     }
-}
-
-/// Whether a failure is to be said aloud: who only looks sees it where the answer would be.
-fn changes(ask: &Ask) -> bool {
-    !matches!(
-        ask,
-        Ask::Status
-            | Ask::Series
-            | Ask::Repositories
-            | Ask::FindRepositories(_)
-            | Ask::Hooks(_)
-            | Ask::HookEvents
-            | Ask::Events { .. }
-            | Ask::CheckName(_)
-            | Ask::CheckBranchFilter(_)
-            | Ask::CheckMigration(_)
-            | Ask::Deliveries { .. }
-            | Ask::LastDeliveries(_)
-            | Ask::Delivery(_)
-            | Ask::Branches(_)
-            | Ask::Facts(_)
-            | Ask::ArtifactsOf(_)
-            | Ask::Tasks
-            | Ask::Runs(_)
-            | Ask::Download { .. }
-            | Ask::Archive { .. }
-    )
 }

@@ -11,6 +11,7 @@ mod message;
 mod notices;
 mod places;
 mod pulse;
+mod waiting;
 mod wants;
 
 use std::{collections::HashMap, time::Duration};
@@ -18,6 +19,7 @@ use std::{collections::HashMap, time::Duration};
 use jiff::Timestamp;
 use ratatui::layout::Size;
 
+use self::waiting::Pending;
 pub(crate) use self::{
     comfort::Mouse,
     message::{Effect, Msg},
@@ -47,7 +49,7 @@ pub(crate) struct App {
     last: ScreenId,
     pub(crate) layers: Vec<Layer>,
     screens: Screens,
-    pending: HashMap<Ticket, Ask>,
+    pending: HashMap<Ticket, Pending>,
     tickets: Ticket,
     notice: Option<(Tone, String, Duration)>,
     messages: Vec<(Timestamp, String)>,
@@ -56,8 +58,10 @@ pub(crate) struct App {
     filters: Vec<String>,
     /// When the visible screen is asked for again.
     poll_at: Option<Duration>,
-    /// When the daemon was last heard of.
+    /// When the daemon last answered.
     heard: Duration,
+    /// Whether the screen said that no answer comes.
+    was_silent: bool,
     /// Changes that were refused since the daemon went away.
     refused: usize,
     /// Until when a second wish to quit needs no reason.
@@ -100,6 +104,7 @@ impl App {
                 mouse: settings.mouse,
                 transfers: Transfers::default(),
                 paused: false,
+                waits_since: None,
                 moving_until: None,
                 still: false,
                 full_pane: false,
@@ -116,6 +121,7 @@ impl App {
             filters: Vec::new(),
             poll_at: None,
             heard: Duration::ZERO,
+            was_silent: false,
             refused: 0,
             sure_until: Duration::ZERO,
             awaits_rest: false,
@@ -167,6 +173,7 @@ impl App {
             Msg::Tick => self.tick(),
         }
         self.rest();
+        self.world.waits_since = self.waits_since();
         std::mem::take(&mut self.effects)
     }
 

@@ -40,14 +40,14 @@ impl App {
             self.with(|screen, env| screen.rested(env));
         }
         self.try_link();
-        let live = self.world.link == Link::Up && !self.world.paused;
+        self.world.waits_since = self.waits_since();
+        self.was_silent |= self.world.silence().is_some();
+        let live = self.world.link == Link::Up && !self.world.paused && !self.is_in_doubt();
         if live && self.poll_at.is_some_and(|at| now >= at) {
             self.with(|screen, env| screen.poll(env));
             self.poll_again();
         }
-        if live && self.knock_at().is_some_and(|at| now >= at) {
-            self.ask(Ask::Status);
-        }
+        self.beat();
     }
 
     /// When time must have passed for something to change by itself.
@@ -60,12 +60,13 @@ impl App {
                 let second = Duration::from_secs(self.world.now.as_secs() + 1);
                 (Some(second.min((*again_at).max(self.world.now))), None)
             }
-            Link::Up if !self.world.paused => (self.knock_at(), self.poll_at),
-            _ => (None, None),
+            Link::Up if self.is_in_doubt() => (self.heartbeat_at(), None),
+            Link::Up if !self.world.paused => (self.heartbeat_at(), self.poll_at),
+            _ => (self.heartbeat_at(), None),
         };
         // Where nobody waits for it, a picture would show nothing new.
         let rest = self.world.moving_until.filter(|_| self.awaits_rest);
-        [notice, counting, link, poll, rest].into_iter().flatten().min()
+        [notice, counting, link, poll, rest, self.count_at()].into_iter().flatten().min()
     }
 
     /// Lets the network rest while live data stand still and nothing is on its way.
@@ -81,8 +82,12 @@ impl App {
     pub(super) fn pause(&mut self) {
         self.world.paused = !self.world.paused;
         if self.world.paused {
-            let follows: Vec<Ask> =
-                self.pending.values().filter(|ask| matches!(ask, Ask::Events { .. })).cloned().collect();
+            let follows: Vec<Ask> = self
+                .pending
+                .values()
+                .map(|one| one.ask.clone())
+                .filter(|ask| matches!(ask, Ask::Events { .. }))
+                .collect();
             for ask in follows {
                 self.cancel(&ask);
                 self.screens.dashboard.answered(&ask, &Ok(Answer::Done), &mut Env::new(&self.world));

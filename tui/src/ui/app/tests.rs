@@ -20,6 +20,7 @@ mod pulse;
 mod questions;
 mod repositories;
 mod scenes;
+mod silence;
 mod sizes;
 mod story;
 mod transfers;

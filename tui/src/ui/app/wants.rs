@@ -2,7 +2,7 @@
 //!
 //! Decides nothing: who wants something has decided it.
 
-use super::{App, Effect};
+use super::{App, Effect, Pending};
 use crate::ui::{
     net::{Ask, Ticket},
     screens::ScreenId,
@@ -55,16 +55,20 @@ impl App {
             self.world.transfers.begin(&ask, name, self.world.now);
         }
         self.tickets += 1;
-        self.pending.insert(self.tickets, ask.clone());
+        self.pending.insert(self.tickets, Pending { ask: ask.clone(), since: self.world.now });
         self.effects.push(Effect::Ask(self.tickets, ask));
         self.tickets
     }
 
     pub(super) fn cancel(&mut self, ask: &Ask) {
-        let tickets: Vec<Ticket> = self.pending.iter().filter(|(_, one)| *one == ask).map(|(at, _)| *at).collect();
+        let tickets: Vec<Ticket> = self.pending.iter().filter(|(_, one)| one.ask == *ask).map(|(at, _)| *at).collect();
         for ticket in tickets {
-            self.pending.remove(&ticket);
-            self.effects.push(Effect::Cancel(ticket));
+            self.cancel_ticket(ticket);
         }
+    }
+
+    pub(super) fn cancel_ticket(&mut self, ticket: Ticket) {
+        self.pending.remove(&ticket);
+        self.effects.push(Effect::Cancel(ticket));
     }
 }

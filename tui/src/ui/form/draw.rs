@@ -137,7 +137,9 @@ impl Form {
         let note = if self.discarding {
             "discard what was typed? y/N".to_owned()
         } else if self.ticket.is_some() {
-            "asking the daemon …".to_owned()
+            let age = world.now.saturating_sub(self.waits_since).as_secs();
+            let age = if age > 0 { format!(" {age} s, Esc cancels") } else { String::new() };
+            format!("waiting for the daemon …{age}")
         } else if let Some(why) = world.no_changes() {
             why
         } else {

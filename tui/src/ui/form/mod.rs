@@ -8,6 +8,8 @@ mod field;
 mod many;
 mod notes;
 
+use std::time::Duration;
+
 pub(crate) use self::field::{Field, Kind};
 use self::notes::Note;
 use super::{
@@ -37,6 +39,8 @@ pub(crate) struct Form {
     refusal: Option<String>,
     /// The request that it waits for.
     pub(crate) ticket: Option<Ticket>,
+    /// When that was sent.
+    waits_since: Duration,
     changed: bool,
     /// Whether closing is being asked about.
     discarding: bool,
@@ -55,6 +59,7 @@ impl Form {
             lost: false,
             refusal: None,
             ticket: None,
+            waits_since: Duration::ZERO,
             changed: false,
             discarding: false,
         }
@@ -193,6 +198,20 @@ impl Form {
         }
     }
 
+    /// A request was sent whose answer closes the form.
+    pub(crate) fn waits_for(&mut self, ticket: Ticket, now: Duration) {
+        (self.ticket, self.waits_since) = (Some(ticket), now);
+    }
+
+    /// The user does not wait for the answer any longer. What was asked for may have been done.
+    pub(crate) fn cancelled(&mut self) {
+        self.ticket = None;
+        self.lost = true;
+        self.refusal = Some(
+            "Cancelled while waiting. The daemon may have carried it out: check before you submit again.".to_owned(),
+        );
+    }
+
     /// The daemon refused: beside the field that it names, or on top.
     pub(crate) fn refused(&mut self, problem: &Problem) {
         self.ticket = None;
@@ -212,6 +231,9 @@ impl Form {
     }
 
     pub(crate) fn hints(&self) -> &'static [(&'static str, &'static str)] {
+        if self.ticket.is_some() {
+            return &[("Esc", "stop waiting")];
+        }
         if self.discarding {
             return &[("y", "discard what was typed"), ("any other key", "go on")];
         }

@@ -123,18 +123,24 @@ impl<T: Row> List<T> {
     /// Puts rows in the place of what they were before, and new ones behind all; what is to be seen stays
     /// where it is, and with `hold` nothing changes its place at all.
     pub(crate) fn renew(&mut self, rows: Vec<T>, hold: bool) {
-        let mut newer: HashMap<T::Id, T> = rows.into_iter().map(|row| (row.id(), row)).collect();
+        let mut newer: HashMap<T::Id, usize> = rows.iter().map(Row::id).zip(0..).collect();
+        let mut rows: Vec<Option<T>> = rows.into_iter().map(Some).collect();
         let before = self.stand();
         let mut changed = false;
         for row in &mut self.rows {
-            if let Some(new) = newer.remove(&row.id()).filter(|new| new != row) {
+            let new = newer.remove(&row.id()).and_then(|at| rows[at].take());
+            if let Some(new) = new.filter(|new| new != row) {
                 *row = new;
                 changed = true;
             }
         }
-        changed |= !newer.is_empty();
         let old = self.rows.len();
-        self.rows.extend(newer.into_values());
+        // In the order in which the daemon listed them.
+        self.rows.extend(rows.into_iter().enumerate().filter_map(|(at, row)| {
+            let row = row?;
+            (newer.get(&row.id()) == Some(&at)).then_some(row)
+        }));
+        changed |= self.rows.len() > old;
         if changed && hold {
             self.unsettled = true;
         } else if changed {

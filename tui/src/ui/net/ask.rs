@@ -148,6 +148,34 @@ impl Ask {
         other
     }
 
+    /// Whether it changes something on the daemon. Such a failure is always reported; others are shown where
+    /// the answer would be.
+    pub(crate) fn changes(&self) -> bool {
+        !matches!(
+            self,
+            Self::Status
+                | Self::Series
+                | Self::Repositories
+                | Self::FindRepositories(_)
+                | Self::Hooks(_)
+                | Self::HookEvents
+                | Self::Events { .. }
+                | Self::CheckName(_)
+                | Self::CheckBranchFilter(_)
+                | Self::CheckMigration(_)
+                | Self::Deliveries { .. }
+                | Self::LastDeliveries(_)
+                | Self::Delivery(_)
+                | Self::Branches(_)
+                | Self::Facts(_)
+                | Self::ArtifactsOf(_)
+                | Self::Tasks
+                | Self::Runs(_)
+                | Self::Download { .. }
+                | Self::Archive { .. }
+        )
+    }
+
     /// What it is, to follow "while" or "could not".
     pub(crate) fn doing(&self) -> String {
         match self {

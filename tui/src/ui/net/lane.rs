@@ -5,11 +5,12 @@
 
 use std::{
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use farrier_common::client::{Client, Token};
+use tokio::sync::OnceCell;
 
 use super::{Answer, Ask, Problem, Ticket, Told, Turn, fetch};
 use crate::{args::Global, endpoint, exit::Failure, ui::starter::Starter};
@@ -27,59 +28,54 @@ enum Shown {
     Nothing,
 }
 
-/// Who is spoken to.
-#[derive(Debug)]
-pub(super) struct Lane {
-    wanted: Mutex<(Global, Shown)>,
-    client: tokio::sync::Mutex<Option<Client>>,
+/// A daemon, the caller's credentials, and the client once it is connected.
+#[derive(Clone, Debug)]
+struct Route {
+    global: Global,
+    token: Shown,
+    /// All requests of one route wait for one connection attempt. Another route has another cell.
+    client: Arc<OnceCell<Client>>,
 }
+
+/// The route that requests take.
+///
+/// The lock is never held across an `await`: changing the route must not wait for a request that connects,
+/// because the task that changes the route is also the one that polls all requests.
+#[derive(Debug)]
+pub(super) struct Lane(Mutex<Route>);
 
 impl Lane {
     pub(super) fn new(global: &Global) -> Self {
-        Self { wanted: Mutex::new((global.clone(), Shown::Usual)), client: tokio::sync::Mutex::new(None) }
+        Self(Mutex::new(Route { global: global.clone(), token: Shown::Usual, client: Arc::default() }))
     }
 
-    /// Speaks to somebody else, or as somebody else, from now on.
-    pub(super) async fn turn(&self, turn: Turn) {
-        {
-            let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-            match turn {
-                Turn::To(place) if place.contains("://") => (wanted.0.url, wanted.0.socket) = (Some(place), None),
-                Turn::To(place) => (wanted.0.url, wanted.0.socket) = (None, Some(place.into())),
-                Turn::With(token) => wanted.1 = Shown::Typed(token),
-                Turn::Bare => wanted.1 = Shown::Nothing,
-            }
+    /// Uses another daemon or other credentials from now on.
+    pub(super) fn turn(&self, turn: Turn) {
+        let mut route = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match turn {
+            Turn::To(place) if place.contains("://") => (route.global.url, route.global.socket) = (Some(place), None),
+            Turn::To(place) => (route.global.url, route.global.socket) = (None, Some(place.into())),
+            Turn::With(token) => route.token = Shown::Typed(token),
+            Turn::Bare => route.token = Shown::Nothing,
         }
-        *self.client.lock().await = None;
+        route.client = Arc::default();
     }
 
-    /// Closes what is not used, so that nothing wakes this thread until something is asked.
-    pub(super) async fn rest(&self) {
-        *self.client.lock().await = None;
+    /// Drops the client and with it its idle connections, so that no timer wakes this thread.
+    pub(super) fn rest(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).client = Arc::default();
     }
 
-    fn wanted(&self) -> (Global, Shown) {
-        self.wanted.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    async fn client(&self, tell: &impl Fn(Told) -> bool) -> Result<Client, Failure> {
-        let mut known = self.client.lock().await;
-        if let Some(client) = &*known {
-            return Ok(client.clone());
+    /// Drops the client of `route`, unless another one has taken its place.
+    fn forget(&self, route: &Route) {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if Arc::ptr_eq(&current.client, &route.client) {
+            current.client = Arc::default();
         }
-        let (global, shown) = self.wanted();
-        let usual = endpoint::connect(&global).await?;
-        let (client, words) = match shown {
-            Shown::Usual => (usual, global.token_file.as_deref().and_then(from_file)),
-            Shown::Typed(token) => {
-                let words = format!("typed{}", ending(&token));
-                (usual.with_token(Some(token)), Some(words))
-            }
-            Shown::Nothing => (usual.with_token(None), None),
-        };
-        tell(Told::Place(client.endpoint().to_string(), words));
-        *known = Some(client.clone());
-        Ok(client)
+    }
+
+    fn route(&self) -> Route {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Answers `ask`; parts of the answer are told on the way.
@@ -92,7 +88,8 @@ impl Lane {
         if let Ask::StartDaemon(starter) = ask {
             return Ok(self.start(&starter).await?);
         }
-        let client = self.client(tell).await?;
+        let route = self.route();
+        let client = route.client(tell, endpoint::connect(&route.global)).await?;
         let part = |answer: Answer| {
             tell(Told::Answer(ticket, Ok(answer)));
         };
@@ -101,8 +98,8 @@ impl Lane {
             Err(failure) => {
                 let problem = Problem::from(failure);
                 if problem.is_away() {
-                    // It may come back somewhere else.
-                    *self.client.lock().await = None;
+                    // The daemon may come back on another socket.
+                    self.forget(&route);
                 }
                 Err(problem)
             }
@@ -113,7 +110,7 @@ impl Lane {
     async fn start(&self, starter: &Starter) -> Result<Answer, Failure> {
         let doing = || format!("starting {}", starter.program.display());
         let mut child = starter.start().map_err(|source| Failure::io(doing(), source))?;
-        let (global, _) = self.wanted();
+        let global = self.route().global;
         let begun = tokio::time::Instant::now();
         loop {
             let Err(waiting) = endpoint::connect(&global).await else {
@@ -131,6 +128,27 @@ impl Lane {
     }
 }
 
+impl Route {
+    /// The client of this route; the first request connects, the others wait for it.
+    async fn client(
+        &self,
+        tell: &impl Fn(Told) -> bool,
+        connect: impl Future<Output = Result<Client, Failure>>,
+    ) -> Result<Client, Failure> {
+        let connected = async {
+            let usual = connect.await?;
+            let (client, words) = match &self.token {
+                Shown::Usual => (usual, self.global.token_file.as_deref().and_then(from_file)),
+                Shown::Typed(token) => (usual.with_token(Some(token.clone())), Some(format!("typed{}", ending(token)))),
+                Shown::Nothing => (usual.with_token(None), None),
+            };
+            tell(Told::Place(client.endpoint().to_string(), words));
+            Ok(client)
+        };
+        self.client.get_or_try_init(|| connected).await.cloned()
+    }
+}
+
 /// Where a token is from and how it ends, without showing it.
 fn from_file(path: &Path) -> Option<String> {
     let token = Token::new(&std::fs::read_to_string(path).ok()?).ok();
@@ -139,4 +157,47 @@ fn from_file(path: &Path) -> Option<String> {
 
 fn ending(token: &Token) -> String {
     token.ending().map_or_else(String::new, |ending| format!("  (ends with ...{ending})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use farrier_common::client::Endpoint;
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    fn client() -> Client {
+        Client::new(Endpoint::Unix("/nonexistent/s".into()), None).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_connection_attempt_that_hangs_holds_up_no_other_route() {
+        let lane = Lane::new(&Global::default());
+        let tell = |_| true;
+        let first = lane.route();
+        let mut hanging = std::pin::pin!(first.client(&tell, std::future::pending()));
+        assert!(hanging.as_mut().now_or_never().is_none(), "it still connects");
+        // The attempt is not polled any more. Neither call may wait for it.
+        lane.rest();
+        lane.turn(Turn::To("/other/socket".into()));
+        let other = lane.route();
+        let connected = other.client(&tell, std::future::ready(Ok(client()))).now_or_never();
+        assert!(connected.is_some_and(|result| result.is_ok()));
+    }
+
+    #[tokio::test]
+    async fn requests_of_one_route_share_one_connection_attempt() {
+        let lane = Lane::new(&Global::default());
+        let tell = |_| true;
+        lane.route().client(&tell, std::future::ready(Ok(client()))).await.unwrap();
+        let again = lane.route();
+        assert!(again.client(&tell, std::future::pending()).now_or_never().is_some(), "it is connected");
+        // A late failure of an earlier route does not close the connection of the present one.
+        lane.turn(Turn::Bare);
+        lane.route().client(&tell, std::future::ready(Ok(client()))).await.unwrap();
+        lane.forget(&again);
+        assert!(lane.route().client.initialized());
+        lane.forget(&lane.route());
+        assert!(!lane.route().client.initialized());
+    }
 }

@@ -198,8 +198,8 @@ async fn requests(
                         handle.abort();
                     }
                 }
-                Some(Order::Turn(turn)) => lane.turn(turn).await,
-                Some(Order::Rest) => lane.rest().await,
+                Some(Order::Turn(turn)) => lane.turn(turn),
+                Some(Order::Rest) => lane.rest(),
                 Some(Order::Ask(ticket, ask)) => {
                     let (handle, registration) = AbortHandle::new_pair();
                     handles.insert(ticket, handle);

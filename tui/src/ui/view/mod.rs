@@ -55,8 +55,8 @@ fn whole(app: &App, area: Rect, buf: &mut Buffer) -> Option<Position> {
     } else {
         app.screen().draw(&app.world, body, buf);
     }
-    if matches!(app.world.link, Link::Down { .. }) && !app.world.is_nowhere() {
-        // Old rows are not to be taken for new ones.
+    if app.world.is_stale() {
+        // Old rows must not look like current ones.
         buf.set_style(body, Role::Muted.style());
     }
     let status = row(area.bottom() - 2);
@@ -84,8 +84,12 @@ fn too_small(area: Rect, buf: &mut Buffer) {
 }
 
 fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
-    let name = format!("{} {}", app.server(), app.world.link.mark());
-    let role = if app.world.link == Link::Up { Role::Ok } else { Role::Error };
+    let (name, role) = match app.world.silence() {
+        Some(age) if area.width < 80 => (format!("no answer for {} s", age.as_secs()), Role::Error),
+        Some(age) => (format!("{} no answer for {} s", app.server(), age.as_secs()), Role::Error),
+        None if app.world.link == Link::Up => (format!("{} ok", app.server()), Role::Ok),
+        None => (format!("{} {}", app.server(), app.world.link.mark()), Role::Error),
+    };
     let room = fit_left(buf, area, &name, role);
     let mut left = Rect { width: area.width.saturating_sub(room + 1), ..area };
     for (id, label) in labels(app, area.width) {
@@ -138,7 +142,13 @@ fn banner(world: &World) -> Option<String> {
 
 fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
     let mut right = area.width;
-    if let Some((tone, notice)) = app.notice() {
+    let waiting = app.waiting();
+    // An error stays until it was read; other notices make room for what waits.
+    let notice = match (app.notice(), &waiting) {
+        (Some((Tone::Plain, _)) | None, Some(waiting)) => Some((Tone::Error, waiting.as_str())),
+        (notice, _) => notice,
+    };
+    if let Some((tone, notice)) = notice {
         let role = if tone == Tone::Error { Role::Error } else { Role::Accent };
         // On few cells what was just said comes before where one is.
         let room = if area.width < NARROW { area.width } else { area.width - area.width / 3 };
@@ -147,17 +157,18 @@ fn status_line(app: &App, area: Rect, buf: &mut Buffer) {
     }
     let marks = [(app.world.only_looks(), "RO  "), (app.world.slow, "slow  "), (app.world.paused, "paused  ")];
     let marks: String = marks.into_iter().filter_map(|(is, mark)| is.then_some(mark)).collect();
-    // Whoever looks at old rows is told how old they are.
-    let stale = match &app.world.link {
-        Link::Down { since, .. } if !app.world.is_nowhere() => {
-            format!("stale {} s  ", app.world.now.saturating_sub(*since).as_secs())
-        }
-        _ => String::new(),
+    let since = match &app.world.link {
+        Link::Down { since, .. } => Some(*since),
+        _ => app.world.waits_since,
+    };
+    let stale = match since.filter(|_| app.world.is_stale()) {
+        Some(since) => format!("stale {} s  ", app.world.now.saturating_sub(since).as_secs()),
+        None => String::new(),
     };
     let running = app.world.transfers.word().map_or_else(String::new, |word| format!("{word}  "));
     let left = format!(" {marks}{stale}{running}{}", app.screen().standing(&app.world));
     // What is only worth knowing does not cut off where one is.
-    let aside = app.aside().filter(|aside| app.notice().is_none() && width(&left) + 2 + width(aside) <= area.width);
+    let aside = app.aside().filter(|aside| notice.is_none() && width(&left) + 2 + width(aside) <= area.width);
     if let Some(aside) = aside {
         right = area.width - fit_left(buf, area, &aside, Role::Accent);
     }

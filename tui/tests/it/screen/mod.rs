@@ -10,6 +10,7 @@ mod life;
 mod pager;
 mod parts;
 mod pictures;
+mod silence;
 mod terminal;
 
 use std::{

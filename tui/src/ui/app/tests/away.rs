@@ -228,7 +228,7 @@ fn a_daemon_that_went_away_is_said_and_tried_again_and_rows_stay() {
     assert!(story.text().contains("off until the daemon answers"), "{}", story.text());
     story.pass(Duration::from_millis(400));
     assert_eq!(story.asked(), [Ask::Status]);
-    story.pass(Duration::from_secs(20));
+    story.pass(Duration::from_secs(9));
     assert_eq!(story.asked(), [], "one try at a time");
     story.keys("jk/x");
     assert!(story.text().contains("nothing matches x"), "{}", story.text());

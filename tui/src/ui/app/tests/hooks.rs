@@ -69,7 +69,7 @@ fn a_hook_is_switched_with_one_key_and_deleted_only_by_its_number() {
 fn a_switch_is_taken_back_for_half_a_minute_and_marks_for_longer() {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
-    story.keys("jt");
+    story.keys("j");
     let switched = |story: &mut Story| {
         let asked = story.asked();
         let [Ask::EditHook(_, 12, wanted)] = asked.as_slice() else { panic!("{asked:?}") };

@@ -20,6 +20,8 @@ pub(super) struct Story {
     pub(super) effects: Vec<Effect>,
     /// Sizes that the terminal has for a moment before each message.
     restless: Option<Box<dyn Iterator<Item = Size>>>,
+    /// Whether the daemon answers only what a test answers. Otherwise each heartbeat is answered at once.
+    pub(super) hangs: bool,
 }
 
 pub(super) fn rich() -> Look {
@@ -79,7 +81,7 @@ impl Story {
     pub(super) fn with(settings: Settings, width: u16, height: u16) -> Self {
         let mut app = App::new(Size::new(width, height), settings, wall(Duration::ZERO));
         let effects = app.begin();
-        Self { app, now: Duration::ZERO, effects, restless: None }
+        Self { app, now: Duration::ZERO, effects, restless: None, hangs: false }
     }
 
     /// With rows and a status.
@@ -107,6 +109,9 @@ impl Story {
 
     pub(super) fn pass(&mut self, time: Duration) {
         self.now += time;
+        if !self.hangs {
+            self.app.heard = self.now;
+        }
         self.tell(Msg::Tick);
     }
 
