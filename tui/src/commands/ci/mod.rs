@@ -61,6 +61,7 @@ pub(super) fn wanted(repo: &RepositoryPath, job: &Job) -> BeginRun {
         sha: job.sha.clone(),
         branch: job.branch.clone(),
         workflow: job.workflow.clone(),
+        ..BeginRun::default()
     }
 }
 

@@ -42,6 +42,7 @@ const MESSAGES_MAX: usize = 200;
 const UNDO: Duration = Duration::from_secs(30);
 
 /// Everything.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, in any combination with the others")]
 #[derive(Debug)]
 pub(crate) struct App {
     pub(crate) world: World,
