@@ -11,6 +11,7 @@ pub mod check;
 pub mod clock;
 pub mod config;
 pub mod control;
+pub mod data_dir;
 pub mod fuzzing;
 pub mod git;
 pub mod http;

@@ -4,7 +4,7 @@ use std::{error::Error as StdError, io::Write as _, path::Path, process::ExitCod
 
 use clap::Parser as _;
 use farrierd::{
-    Started,
+    RunError, Started,
     args::{self, Args, ArgsError, Command},
     check::{self, Options},
     clock::Clock,
@@ -12,6 +12,7 @@ use farrierd::{
     manager,
     reload::{self, ReloadError},
     serve::{self, Listener},
+    store::engine::hide_guarded_panics,
     telemetry::{self, Logs},
 };
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -25,11 +26,14 @@ use tokio_util::sync::CancellationToken;
 const FAILED: u8 = 1;
 /// The data is damaged.
 const DAMAGED: u8 = 3;
+/// The store is damaged or does not belong to the data beside it; starting again does not help.
+const BAD_DATA: u8 = 4;
 /// The configuration cannot be used; starting again does not help.
 const BAD_CONFIG: u8 = 78;
 
 fn main() -> ExitCode {
     bound_arenas();
+    hide_guarded_panics();
     raise_descriptors();
     let args = Args::parse();
     let config = match args::configuration(&args, places()) {
@@ -55,9 +59,19 @@ fn main() -> ExitCode {
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => match runtime.block_on(daemon(&args, config, &logs)) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => failed(error.as_ref()),
+            Err(error) => {
+                complain(error.as_ref());
+                ExitCode::from(error.downcast_ref().map_or(FAILED, exit_code))
+            }
         },
         Err(error) => failed(&error),
+    }
+}
+
+fn exit_code(error: &RunError) -> u8 {
+    match error {
+        RunError::Mismatch(_) | RunError::Damaged { .. } => BAD_DATA,
+        _ => FAILED,
     }
 }
 

@@ -21,6 +21,7 @@ use crate::{
     clock::{Clock, Millis},
     config::{Config, Live},
     control::Control,
+    data_dir::{self, Mismatch, PairError, STORE_FILE},
     git::Git,
     http::{self, Front, PeerRules},
     model::secret::{self, SigningKey},
@@ -67,6 +68,42 @@ pub enum RunError {
     InUse {
         /// The directory.
         path: PathBuf,
+    },
+    /// The store and the data beside it do not belong together.
+    #[error(transparent)]
+    Mismatch(Box<Mismatch>),
+    /// The store's file is damaged.
+    #[error(
+        "the store {path} is damaged; nothing was changed. Run farrierd check-data, and put a copy back with \
+         farrierd restore STORE_FILE"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        #[source]
+        source: StoreError,
+    },
+    /// No room for what a start has to write.
+    #[error("the file system of {path} is full; no data was lost. Make room for at least 1 MiB, then start again")]
+    Full {
+        /// The data directory.
+        path: PathBuf,
+        /// What could not be written.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The data may not be written.
+    #[error(
+        "{path} cannot be written; no data was lost. Mount its file system for writing and give the directory to \
+         the user of the daemon, then start again"
+    )]
+    ReadOnly {
+        /// The data directory.
+        path: PathBuf,
+        /// What could not be written.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The store cannot be opened.
     #[error("the store in {path} cannot be opened")]
@@ -175,28 +212,69 @@ pub async fn run_with_store(
         control: Control::new(&app),
         log_filter: app.log_filter.subscribe(),
     };
+    // Ready means that the store works: what the start has read so far may be damaged.
+    app.store.health().await.map_err(|source| store_failed(&app.config, source))?;
     drop(app);
     let _ = started.send(about);
     Ok(tasks.supervise(grace).await?)
 }
 
-/// Name of the embedded store's file in the data directory.
-pub(crate) const STORE_FILE: &str = "farrier.redb";
-
-/// Opens the store, which this process then has for itself.
+/// Opens the store, which this process then has for itself. A missing one is made, unless there is
+/// data beside it. Writes nothing into one that exists.
 pub(crate) async fn open_store(config: &Config) -> Result<Store, RunError> {
-    make_dir(&config.data_dir)?;
     let file = config.data_dir.join(STORE_FILE);
+    let missing = file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    if missing {
+        data_dir::check_missing_store(&config.data_dir).map_err(|error| pair_failed(config, error))?;
+    }
+    make_dir(&config.data_dir).map_err(|error| failed_in(config, error))?;
+    open_engine(config).await.map_err(|source| failed_in(config, store_failed(config, source)))
+}
+
+async fn open_engine(config: &Config) -> Result<Store, StoreError> {
     let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: config.store.quick_repair };
-    let failed = |source| store_failed(config, source);
-    let engine = RedbEngine::open(&file, options).map_err(|error| failed(error.into()))?;
-    Store::open(Arc::new(engine)).await.map_err(failed)
+    let engine = RedbEngine::open(&config.data_dir.join(STORE_FILE), options)?;
+    Store::open_as_is(Arc::new(engine)).await
 }
 
 fn store_failed(config: &Config, source: StoreError) -> RunError {
+    let path = config.data_dir.join(STORE_FILE);
     match source {
         StoreError::Engine(EngineError::InUse) => RunError::InUse { path: config.data_dir.clone() },
-        source => RunError::Store { path: config.data_dir.join(STORE_FILE), source },
+        source @ (StoreError::Engine(EngineError::Damaged { .. })
+        | StoreError::Unknown(EngineError::Damaged { .. })
+        | StoreError::Corrupt { .. }) => RunError::Damaged { path, source },
+        source => RunError::Store { path, source },
+    }
+}
+
+fn pair_failed(config: &Config, error: PairError) -> RunError {
+    match error {
+        PairError::Mismatch(mismatch) => RunError::Mismatch(mismatch),
+        PairError::Store(source) => failed_in(config, store_failed(config, source)),
+        PairError::Io { path, source } => failed_in(config, RunError::DataDir { path, source }),
+    }
+}
+
+/// Tells a full and a read-only file system from other failures.
+fn failed_in(config: &Config, error: RunError) -> RunError {
+    let path = config.data_dir.clone();
+    match io_kind(&error) {
+        Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+            RunError::Full { path, source: error.into() }
+        }
+        Some(io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) => {
+            RunError::ReadOnly { path, source: error.into() }
+        }
+        _ => error,
+    }
+}
+
+/// The kind of the I/O error that caused `error`.
+fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<io::ErrorKind> {
+    match error.downcast_ref::<io::Error>() {
+        Some(error) => Some(error.kind()),
+        None => io_kind(error.source()?),
     }
 }
 
@@ -208,8 +286,10 @@ async fn build(
     tasks: Tasks,
 ) -> Result<App, RunError> {
     make_dir(&config.data_dir)?;
+    // Before anything is created or changed beside the store.
+    data_dir::pair(&store, &config.data_dir, &clock).await.map_err(|error| pair_failed(&config, error))?;
     let now = clock.now_ms();
-    let failed = |source| store_failed(&config, source);
+    let failed = |source| failed_in(&config, store_failed(&config, source));
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
     let events = Ledger::open(&store).await.map_err(failed)?;

@@ -1,7 +1,7 @@
 //! The store against itself: index entries against rows, ids against sequences.
 
 use super::{Check, CheckError, Class, Finding, Mending};
-use crate::store::check as store;
+use crate::store::{check as store, ids::Kind};
 
 /// Walks every table of the store.
 pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
@@ -48,7 +48,9 @@ pub(super) async fn check_history(check: &mut Check) -> Result<(), CheckError> {
 
 /// Looks for ids that would be given twice.
 pub(super) async fn check_sequences(check: &mut Check, highest_file: u64) -> Result<(), CheckError> {
-    let behind = store::behind(&check.store.read().await?, highest_file).await?;
+    let outside =
+        |kind| if kind == Kind::BlockFile { check.reserved(kind).max(highest_file) } else { check.reserved(kind) };
+    let behind = store::behind(&check.store.read().await?, outside).await?;
     for behind in behind {
         let subject = format!("ids of kind {}", behind.kind.word());
         let message = format!("the next one would be below {}, which is in use", behind.used);

@@ -16,9 +16,11 @@ use crate::{
     blob::{BlobError, LocalBlobs},
     clock::Clock,
     config::Config,
+    data_dir::{self, Look},
     git::Git,
     set_aside::SetAside,
-    store::{Store, StoreError},
+    store::{Store, StoreError, ids::Kind},
+    tasks,
 };
 
 /// What is asked for.
@@ -55,14 +57,16 @@ pub enum CheckError {
 
 /// Checks the data of `config`, which no daemon may be using.
 pub async fn run(config: &Config, options: Options) -> Result<Report, CheckError> {
-    if !config.data_dir.join(crate::start::STORE_FILE).is_file() {
+    if !config.data_dir.join(data_dir::STORE_FILE).is_file() {
         return Err(CheckError::NoStore { path: config.data_dir.clone() });
     }
     let store = crate::start::open_store(config).await?;
     let blobs = LocalBlobs::open(config.data_dir.join("artifacts")).await?;
     let git = Git::open_as_left(&config.data_dir, &config.git).map_err(CheckError::Repositories)?;
     let aside = SetAside::new(&config.data_dir, Clock::system());
-    let mut check = Check { store, blobs, git, aside, options, report: Report::default() };
+    let dir = config.data_dir.clone();
+    let beside = tasks::blocking(move || data_dir::look(&dir)).await.map_err(CheckError::Repositories)?;
+    let mut check = Check { store, blobs, git, aside, beside, options, report: Report::default() };
     indexes::check(&mut check).await?;
     indexes::check_history(&mut check).await?;
     repositories::check(&mut check).await?;
@@ -77,11 +81,17 @@ struct Check {
     blobs: LocalBlobs,
     git: Git,
     aside: SetAside,
+    beside: Look,
     options: Options,
     report: Report,
 }
 
 impl Check {
+    /// The highest id of `kind` that an identity file says was reserved.
+    fn reserved(&self, kind: Kind) -> u64 {
+        self.beside.sides.iter().map(|side| side.next_id(kind)).max().unwrap_or(1) - 1
+    }
+
     /// Reports something that nothing here can mend, or that mends itself.
     fn tell(&mut self, class: Class, subject: impl Into<String>, message: impl Into<String>) {
         self.report.add(Finding { class, subject: subject.into(), message: message.into(), mending: Mending::None });

@@ -147,9 +147,10 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::Busy | Error::Blob { source: BlobError::Stopped { .. }, .. } => StatusCode::SERVICE_UNAVAILABLE,
         Error::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
         Error::Store { source, .. } => match source {
-            StoreError::Unknown(_) | StoreError::Contended { .. } | StoreError::Engine(EngineError::Unavailable) => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            StoreError::Unknown(_)
+            | StoreError::Contended { .. }
+            | StoreError::Marks(_)
+            | StoreError::Engine(EngineError::Unavailable) => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         },
         Error::Blob { .. } | Error::Git { .. } => StatusCode::INTERNAL_SERVER_ERROR,

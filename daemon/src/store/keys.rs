@@ -111,6 +111,11 @@ pub fn format() -> Key {
     Builder::new("m").raw(b"format").done()
 }
 
+/// `m/identity`
+pub fn identity() -> Key {
+    Builder::new("m").raw(b"identity").done()
+}
+
 /// `m/key/<kid>`: the secret with number `kid`.
 pub fn signing_key(kid: u64) -> Key {
     Builder::new("m").raw(b"key\0").id(kid).done()

@@ -10,6 +10,7 @@ pub mod deliveries;
 pub mod engine;
 pub mod events;
 pub mod hooks;
+pub mod identity;
 pub mod ids;
 pub mod keys;
 pub mod listings;
@@ -32,6 +33,7 @@ use std::sync::{
 };
 
 use bytes::Bytes;
+use farrier_proto::store::Format;
 use prost::Message;
 
 use self::engine::{Engine, EngineError, EngineInfo, Key, Piece, Range, Scan, Sieve};
@@ -61,6 +63,9 @@ pub enum StoreError {
         #[source]
         source: value::ValueError,
     },
+    /// The identity files beside the data cannot be written, so ids that they do not cover cannot be used.
+    #[error("the identity files in the data directory cannot be written")]
+    Marks(#[source] std::io::Error),
     /// The data was written by a newer farrierd.
     #[error("the data has format level {found}, this farrierd reads up to {known}")]
     Newer {
@@ -147,9 +152,32 @@ pub struct Store {
 impl Store {
     /// A store on `engine`, whose format level is checked and, on fresh data, written.
     pub async fn open(engine: Arc<dyn Engine>) -> Result<Self, StoreError> {
-        let store = Self { engine, ids: Arc::default(), commits: Arc::default() };
-        store.check_format().await?;
+        let store = Self::open_as_is(engine).await?;
+        store.write_format().await?;
         Ok(store)
+    }
+
+    /// A store on `engine` into which nothing is written. The format level is checked if there is one.
+    pub async fn open_as_is(engine: Arc<dyn Engine>) -> Result<Self, StoreError> {
+        let store = Self { engine, ids: Arc::default(), commits: Arc::default() };
+        match store.read().await?.get::<Format>(&keys::format()).await? {
+            Some(format) if format.level > value::FORMAT_LEVEL => {
+                Err(StoreError::Newer { found: format.level, known: value::FORMAT_LEVEL })
+            }
+            _ => Ok(store),
+        }
+    }
+
+    /// Writes the format level into fresh data.
+    pub async fn write_format(&self) -> Result<(), StoreError> {
+        self.write(async |tx: Tx| {
+            let key = keys::format();
+            if tx.get::<Format>(&key).await?.is_none() {
+                tx.put(key, &Format { level: value::FORMAT_LEVEL });
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// A consistent state to read from.
@@ -184,24 +212,15 @@ impl Store {
         self.ids.next(self, kind).await
     }
 
+    /// Has `files` written whenever ids of repositories, artifacts or block files are reserved from here
+    /// on. They hold the mark `written` by now.
+    pub async fn keep_marks(&self, files: Arc<dyn identity::MarkFiles>, written: u64) {
+        self.ids.keep_marks(files, written).await;
+    }
+
     /// Figures of the engine; an error means that the store cannot be used.
     pub async fn health(&self) -> Result<EngineInfo, StoreError> {
         Ok(self.engine.health().await?)
-    }
-
-    async fn check_format(&self) -> Result<(), StoreError> {
-        self.write(async |tx: Tx| {
-            let key = keys::format();
-            match tx.get::<farrier_proto::store::Format>(&key).await? {
-                None => tx.put(key, &farrier_proto::store::Format { level: value::FORMAT_LEVEL }),
-                Some(format) if format.level > value::FORMAT_LEVEL => {
-                    return Err(StoreError::Newer { found: format.level, known: value::FORMAT_LEVEL });
-                }
-                Some(_) => {}
-            }
-            Ok(())
-        })
-        .await
     }
 }
 

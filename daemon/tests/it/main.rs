@@ -7,6 +7,7 @@ mod accounts;
 mod artifacts;
 mod check_data;
 mod conditional;
+mod data_dir;
 mod deliveries;
 mod git;
 mod gitapi;

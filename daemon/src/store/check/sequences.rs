@@ -21,8 +21,9 @@ pub struct Behind {
     pub used: u64,
 }
 
-/// The sequences that are behind, but for that of block files, which `files` says the highest of.
-pub async fn behind(read: &impl Read, files: u64) -> Result<Vec<Behind>, StoreError> {
+/// The sequences that are behind. `outside` gives the highest id of a kind that is in use outside of the
+/// store, or that an identity file says was reserved.
+pub async fn behind(read: &impl Read, outside: impl Fn(Kind) -> u64 + Send + Sync) -> Result<Vec<Behind>, StoreError> {
     let owners = last_id(read, "u").await?.max(last_id(read, "o").await?);
     let used = [
         (Kind::Owner, owners),
@@ -33,10 +34,11 @@ pub async fn behind(read: &impl Read, files: u64) -> Result<Vec<Behind>, StoreEr
         (Kind::Artifact, last_id(read, "a").await?),
         (Kind::Event, last_id(read, "e").await?.max(last_told(read).await?)),
         (Kind::Hook, last_id(read, "h").await?),
-        (Kind::BlockFile, files),
+        (Kind::BlockFile, 0),
     ];
     let mut found = Vec::new();
     for (kind, used) in used {
+        let used = used.max(outside(kind));
         let next = read.get::<Sequence>(&keys::sequence(kind)).await?.map_or(1, |sequence| sequence.next);
         if used >= next {
             found.push(Behind { kind, used });

@@ -20,7 +20,7 @@ use bytes::Bytes;
 pub use self::{
     memory::{Faults, Lost, MemoryEngine},
     outline::{Piece, Sieve},
-    redb::{RedbEngine, RedbOptions},
+    redb::{RedbEngine, RedbOptions, hide_guarded_panics},
 };
 
 /// Longest key, bytes: what every engine can index.
@@ -49,6 +49,12 @@ pub enum EngineError {
         bytes: usize,
         /// The limit that it exceeds.
         max_bytes: usize,
+    },
+    /// The stored data is not what the engine wrote. Trying again does not help.
+    #[error("the store is damaged: {reason}")]
+    Damaged {
+        /// What the engine found.
+        reason: String,
     },
     /// The storage below failed.
     #[error("the storage engine failed")]

@@ -5,6 +5,7 @@
 //! the file, so the database is then given up and opened again. Nothing outside this room knows
 //! redb; this room knows no keys.
 
+mod failure;
 mod outlines;
 mod view;
 mod writer;
@@ -24,7 +25,7 @@ use std::{
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc, OnceLock, PoisonError, RwLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc,
     },
@@ -39,7 +40,9 @@ use rustix::{
 };
 use tokio::sync::Semaphore;
 
+pub use self::failure::hide_guarded_panics;
 use self::{
+    failure::{failed_io, failure, guarded},
     outlines::Outlines,
     view::{RedbTransaction, RedbView},
     writer::{QUEUE_MAX_BYTES, Request, Writer},
@@ -82,7 +85,7 @@ impl RedbEngine {
     /// Opens the file at `path`; a new one is readable by its owner only. This blocks, and reads
     /// the whole file if it was not closed and `quick_repair` was off.
     pub fn open(path: &Path, options: RedbOptions) -> Result<Self, EngineError> {
-        if !path.try_exists().map_err(storage)? {
+        if !path.try_exists().map_err(failed_io)? {
             make_file(path)?;
         }
         let file = path.to_owned();
@@ -93,25 +96,30 @@ impl RedbEngine {
             }
             builder.open(&file)
         };
-        let mut engine = Self::with_connect(Box::new(connect), options)?;
+        let mut engine = Self::with_connector(Connector { connect: Box::new(connect), options, is_new: false })?;
         engine.path = Some(path.to_owned());
         Ok(engine)
     }
 
-    /// An engine on whatever `connect` opens.
+    /// An engine on whatever `connect` opens, which may be new.
+    #[cfg(test)]
     fn with_connect(connect: Connect, options: RedbOptions) -> Result<Self, EngineError> {
-        let connector = Connector { connect, options };
+        Self::with_connector(Connector { connect, options, is_new: true })
+    }
+
+    fn with_connector(connector: Connector) -> Result<Self, EngineError> {
         let database = connector.open()?;
         let (requests, inbox) = mpsc::channel();
         let shared = Arc::new(Shared {
             open: RwLock::new(Some(Open::new(database, 0))),
             committed: AtomicU64::new(0),
             outlines: Outlines::default(),
+            damage: OnceLock::new(),
             requests,
             room: Arc::new(Semaphore::new(QUEUE_MAX_BYTES)),
         });
         let writer = Writer::new(Arc::clone(&shared), inbox, connector);
-        let writer = tasks::thread("store-writer", move || writer.run()).map_err(storage)?;
+        let writer = tasks::thread("store-writer", move || writer.run()).map_err(failed_io)?;
         Ok(Self { shared, path: None, writer: Some(writer) })
     }
 }
@@ -123,7 +131,11 @@ impl Drop for RedbEngine {
         if let Some(writer) = self.writer.take() {
             _ = writer.join();
         }
-        drop(self.shared.take());
+        // redb writes when it is closed, and may panic if the file is damaged.
+        _ = guarded(|| {
+            drop(self.shared.take());
+            Ok(())
+        });
     }
 }
 
@@ -141,9 +153,12 @@ impl Engine for RedbEngine {
         if self.writer.as_ref().is_none_or(JoinHandle::is_finished) {
             return Err(EngineError::Unavailable);
         }
+        if let Some(reason) = self.shared.damage.get() {
+            return Err(EngineError::Damaged { reason: reason.clone() });
+        }
         RedbView::begin(&self.shared)?.get(&[]).await?;
         let size_bytes = match &self.path {
-            Some(path) => path.metadata().map_err(storage)?.len(),
+            Some(path) => path.metadata().map_err(failed_io)?.len(),
             None => 0,
         };
         Ok(EngineInfo { name: "redb", size_bytes })
@@ -159,6 +174,8 @@ struct Shared {
     committed: AtomicU64,
     /// What is known of long ranges.
     outlines: Outlines,
+    /// The first damage that somebody met. The store is unhealthy from then on.
+    damage: OnceLock<String>,
     requests: mpsc::Sender<Request>,
     /// Bytes that may wait in `requests`.
     room: Arc<Semaphore>,
@@ -224,9 +241,26 @@ impl Shared {
         if let Some(table) = open.latest.get() {
             return Ok((table, open.generation));
         }
-        match open.latest.open(|| Ok(open.database.begin_read()?.open_table(TABLE)?)) {
-            Ok(table) => Ok((table, open.generation)),
-            Err(error) => Err(self.read_failed(error, open.generation)),
+        let table = self.guarded(|| {
+            let opened = open.latest.open(|| Ok(open.database.begin_read()?.open_table(TABLE)?));
+            opened.map_err(|error| self.read_failed(error, open.generation))
+        })?;
+        Ok((table, open.generation))
+    }
+
+    /// Runs `work`, which calls redb, and remembers damage.
+    fn guarded<T>(&self, work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
+        let result = guarded(work);
+        if let Err(EngineError::Damaged { reason }) = &result {
+            self.damaged(reason);
+        }
+        result
+    }
+
+    /// Remembers damage; logs the first.
+    fn damaged(&self, reason: &str) {
+        if self.damage.set(reason.to_owned()).is_ok() {
+            tracing::error!(reason, "the store is damaged; stop the daemon and run farrierd check-data");
         }
     }
 
@@ -247,13 +281,9 @@ impl Shared {
     /// What a reader is told. After an I/O error redb refuses to go on, so the writer is asked to
     /// open the database again.
     fn read_failed(&self, error: ::redb::Error, generation: u64) -> EngineError {
-        let (asks, told) = match error {
-            ::redb::Error::PreviousIo => (true, EngineError::Unavailable),
-            ::redb::Error::DatabaseClosed => (false, EngineError::Unavailable),
-            ::redb::Error::Io(error) => (true, storage(error)),
-            error => (false, storage(error)),
-        };
-        if asks {
+        let reopen = matches!(error, ::redb::Error::PreviousIo | ::redb::Error::Io(_));
+        let told = failure(error);
+        if reopen {
             // Without a writer the engine is at its end.
             _ = self.requests.send(Request::Reopen { generation });
         }
@@ -265,10 +295,16 @@ impl Shared {
 struct Connector {
     connect: Connect,
     options: RedbOptions,
+    /// The database may be new: a missing table is made. In any other it is damage.
+    is_new: bool,
 }
 
 impl Connector {
     fn open(&self) -> Result<Database, EngineError> {
+        guarded(|| self.open_unguarded())
+    }
+
+    fn open_unguarded(&self) -> Result<Database, EngineError> {
         let mut builder = Database::builder();
         builder.set_cache_size(self.options.cache_bytes);
         let told = Cell::new(false);
@@ -277,11 +313,13 @@ impl Connector {
                 tracing::warn!("the store was not closed; checking all of it");
             }
         });
-        let database = (self.connect)(&builder).map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => EngineError::InUse,
-            error => storage(error),
-        })?;
-        make_table(&database).map_err(storage)?;
+        let database = (self.connect)(&builder).map_err(failure)?;
+        if self.is_new {
+            make_table(&database).map_err(failure)?;
+        } else {
+            let read = database.begin_read().map_err(failure)?;
+            read.open_table(TABLE).map_err(failure)?;
+        }
         Ok(database)
     }
 }
@@ -307,12 +345,16 @@ fn make_file(path: &Path) -> Result<(), EngineError> {
     let new = path.with_file_name(name);
     let mut create = OpenOptions::new();
     create.read(true).write(true).create(true).truncate(true).mode(0o600);
-    let file = create.open(&new).map_err(storage)?;
+    let file = create.open(&new).map_err(failed_io)?;
     let connect = Box::new(move |builder: &Builder| builder.create_file(file.try_clone()?));
-    drop(Connector { connect, options: RedbOptions::default() }.open()?);
-    rename_new(&new, path).map_err(storage)?;
+    let made = Connector { connect, options: RedbOptions::default(), is_new: true }.open().map(drop);
+    if let Err(error) = made.and_then(|()| rename_new(&new, path).map_err(failed_io)) {
+        // The file never had the store's name, so nothing was acknowledged in it.
+        _ = std::fs::remove_file(&new);
+        return Err(error);
+    }
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all()).map_err(storage)
+    File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all()).map_err(failed_io)
 }
 
 /// Makes the next reads come from the disk. After a failed sync the kernel may hold pages that it
@@ -330,8 +372,4 @@ fn rename_new(new: &Path, path: &Path) -> std::io::Result<()> {
         Err(Errno::INVAL | Errno::NOSYS) => std::fs::rename(new, path),
         Err(error) => Err(error.into()),
     }
-}
-
-fn storage(error: impl std::error::Error + Send + Sync + 'static) -> EngineError {
-    EngineError::Storage(Box::new(error))
 }

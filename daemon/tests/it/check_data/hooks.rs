@@ -67,7 +67,7 @@ async fn deliveries_are_held_against_lines_and_lists_both_ways() {
                 ),
                 (
                     "ids of kind hook",
-                    "below 3",
+                    "below 64",
                     Box::new(|tx| tx.put(keys::sequence(Kind::Hook), &Sequence { next: 1 })),
                 ),
                 (

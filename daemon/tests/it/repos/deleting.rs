@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{TestDaemon, eventually, send};
+use crate::support::{TestDaemon, eventually, send, stored};
 
 async fn checked(config: &Config) -> Report {
     check::run(config, Options::default()).await.expect("checked")
@@ -35,7 +35,7 @@ async fn runs_jobs_and_artifacts_go_with_their_repository() {
     farrier.end(&third).await;
     let deleted = farrier.admin(Method::DELETE, "/api/v1/repos/admin/demo", Value::Null).await;
     assert_eq!(deleted.status, 204, "{deleted:?}");
-    let files = || std::fs::read_dir(farrier.data_dir().join("artifacts")).expect("a directory").count();
+    let files = || stored(&farrier.data_dir().join("artifacts")).len();
     eventually("only what is kept is on disk", || async { files() == 1 }).await;
     let late = farrier.call(&first, "CreateArtifact", json!({ "name": "late", "version": 4 })).await;
     assert_eq!(late.status, 401, "the token ends with its job: {late:?}");

@@ -47,7 +47,8 @@ impl TestDaemon {
     /// Directories of repositories on disk.
     fn directories(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.data_dir().join("repositories")).expect("a directory");
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+        let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
+        names.filter(|name| name != farrierd::data_dir::FILE).collect()
     }
 
     /// Runs git in a repository on disk, past the daemon.

@@ -29,6 +29,9 @@ async fn every_exit_code_is_in_the_manual_and_comes_about() {
     seen.extend(program.ended().await.code());
     std::fs::remove_dir_all(program.data_dir().join("repositories")).expect("a directory");
     seen.extend(program.check_data(&[]).await.status.code());
+    // The store has a repository, so the daemon does not start without the directory.
+    drop(program.spawn());
+    seen.extend(program.ended().await.code());
     seen.extend(farrierd(&["--nonsense"]).await);
     let file = program.scratch().join("bad.toml");
     std::fs::write(&file, "colour = 1").expect("a file");

@@ -168,6 +168,9 @@ pub fn stored(root: &Path) -> std::collections::BTreeMap<u64, Vec<u64>> {
     };
     let mut found = std::collections::BTreeMap::new();
     for artifact in entries(root) {
+        if artifact.ends_with(farrierd::data_dir::FILE) {
+            continue;
+        }
         let id = artifact.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse().ok());
         let sizes: &mut Vec<u64> = found.entry(id.unwrap_or(u64::MAX)).or_default();
         for generation in entries(&artifact) {

@@ -59,7 +59,7 @@ fn what_is_no_store_is_refused_and_left_alone() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("store.redb");
     std::fs::write(&path, "notes").expect("written");
-    assert!(matches!(open(&path), Err(EngineError::Storage(_))));
+    assert!(matches!(open(&path), Err(EngineError::Damaged { .. })));
     assert_eq!(std::fs::read(&path).expect("readable"), b"notes");
     assert!(matches!(open(&dir.path().join("missing/store.redb")), Err(EngineError::Storage(_))));
 }

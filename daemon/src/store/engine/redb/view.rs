@@ -44,28 +44,41 @@ impl RedbView {
     }
 
     fn lookup(&self, key: &[u8]) -> Result<Option<Bytes>, EngineError> {
-        let found = self.table.get(key).map_err(|error| self.failed(error))?;
-        Ok(found.map(|value| Bytes::copy_from_slice(value.value())))
+        self.shared.guarded(|| {
+            let found = self.table.get(key).map_err(|error| self.failed(error))?;
+            Ok(found.map(|value| Bytes::copy_from_slice(value.value())))
+        })
     }
 
     /// Walks `scan` to its end or its limit.
     async fn walk(&self, scan: &Scan) -> Result<Walk, EngineError> {
-        let pairs = self.table.range::<&[u8]>(scan.range.bounds()).map_err(|error| self.failed(error))?;
-        let mut walk = Walk::new(pairs, scan);
-        let mut finished = walk.visit(INLINE_KEYS_MAX);
-        if let Ok(false) = finished {
+        let (mut walk, mut finished) = self.shared.guarded(|| {
+            let pairs = self.table.range::<&[u8]>(scan.range.bounds()).map_err(|error| self.failed(error))?;
+            let mut walk = Walk::new(pairs, scan);
+            let finished = walk.visit(INLINE_KEYS_MAX).map_err(|error| self.failed(error))?;
+            Ok((walk, finished))
+        })?;
+        if !finished {
+            let (shared, generation) = (Arc::clone(&self.shared), self.generation);
             (walk, finished) = tasks::blocking(move || {
-                let finished = walk.visit(u64::MAX);
-                (walk, finished)
+                shared.guarded(|| {
+                    let visited = walk.visit(u64::MAX);
+                    let finished = visited.map_err(|error| shared.read_failed(error.into(), generation))?;
+                    Ok((walk, finished))
+                })
             })
-            .await;
+            .await?;
         }
-        finished.map_err(|error| self.failed(error))?;
+        debug_assert!(finished, "the second visit has no limit");
         Ok(walk)
     }
 
     /// The outline of `range` if it is short; nothing when there is more than may be visited here.
-    fn short_outline(&self, range: &Range, sieve: &Sieve) -> Result<Option<Vec<Piece>>, StorageError> {
+    fn short_outline(&self, range: &Range, sieve: &Sieve) -> Result<Option<Vec<Piece>>, EngineError> {
+        self.shared.guarded(|| self.count_short(range, sieve).map_err(|error| self.failed(error)))
+    }
+
+    fn count_short(&self, range: &Range, sieve: &Sieve) -> Result<Option<Vec<Piece>>, StorageError> {
         let mut cutter = Cutter::new(range, sieve, PIECE_ENTRIES);
         for (visited, pair) in self.table.range::<&[u8]>(range.bounds())?.enumerate() {
             if visited as u64 == INLINE_KEYS_MAX {
@@ -84,8 +97,8 @@ impl RedbView {
             return Ok(pieces);
         }
         let (table, shared, since) = (Arc::clone(&self.table), Arc::clone(&self.shared), self.since);
-        let (range, sieve) = (range.clone(), sieve.clone());
-        let counted = tasks::blocking(move || {
+        let (range, sieve, generation) = (range.clone(), sieve.clone(), self.generation);
+        let count_parts = move |shared: &Shared| {
             let mut pieces = Vec::new();
             for (at, part) in parts.iter().enumerate() {
                 let next = parts.get(at + 1).map(|next| next.first.to_vec());
@@ -98,8 +111,13 @@ impl RedbView {
                 }
             }
             Ok(pieces)
-        });
-        counted.await.map_err(|error| self.failed(error))
+        };
+        tasks::blocking(move || {
+            shared.guarded(|| {
+                count_parts(&shared).map_err(|error: StorageError| shared.read_failed(error.into(), generation))
+            })
+        })
+        .await
     }
 
     fn failed(&self, error: StorageError) -> EngineError {
@@ -130,7 +148,7 @@ impl View for RedbView {
         if let Some(parts) = outlines.known(range, sieve, self.since) {
             return self.complete(range, sieve, parts).await;
         }
-        match self.short_outline(range, sieve).map_err(|error| self.failed(error))? {
+        match self.short_outline(range, sieve)? {
             Some(pieces) => Ok(pieces),
             None => self.complete(range, sieve, outlines.enter(range, sieve)).await,
         }

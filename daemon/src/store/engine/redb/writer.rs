@@ -16,7 +16,10 @@ use ::redb::{Database, Durability};
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::{Connector, Open, Shared, TABLE};
+use super::{
+    Connector, Open, Shared, TABLE,
+    failure::{CommitFailure, failure, guarded},
+};
 use crate::store::engine::{
     CommitError, EngineError, Key, WriteSet,
     optimistic::{RECENT_KEYS_MAX, Reads, RecentWrites, Version},
@@ -75,9 +78,9 @@ pub(super) struct Writer {
 /// Why a batch did not become durable.
 enum Failure {
     /// It was never handed to redb's commit.
-    NotWritten(::redb::Error),
+    NotWritten(EngineError),
     /// The commit failed: it may be in the file.
-    Unknown(::redb::CommitError),
+    Unknown(CommitFailure),
 }
 
 impl Writer {
@@ -98,7 +101,10 @@ impl Writer {
                 break;
             }
         }
-        drop(self.shared.take());
+        _ = guarded(|| {
+            drop(self.shared.take());
+            Ok(())
+        });
     }
 
     /// Waits for something to do; `false` when it is time to stop.
@@ -177,7 +183,7 @@ impl Writer {
 
     /// One durable redb commit of all of `accepted`.
     fn write(&self, database: &Database, accepted: &[Commit]) -> Result<(), Failure> {
-        let stage = || {
+        let stage = || -> Result<_, ::redb::Error> {
             let mut transaction = database.begin_write()?;
             transaction.set_durability(Durability::Immediate)?;
             transaction.set_quick_repair(self.connector.options.quick_repair);
@@ -193,7 +199,17 @@ impl Writer {
             drop(table);
             Ok(transaction)
         };
-        stage().map_err(Failure::NotWritten)?.commit().map_err(Failure::Unknown)
+        let transaction = guarded(|| stage().map_err(failure)).map_err(Failure::NotWritten)?;
+        let mut failed = None;
+        let committed = guarded(|| {
+            failed = transaction.commit().err();
+            Ok(())
+        });
+        match (committed, failed) {
+            (Ok(()), None) => Ok(()),
+            (Ok(()), Some(error)) => Err(Failure::Unknown(CommitFailure::Failed(Arc::new(error)))),
+            (Err(error), _) => Err(Failure::Unknown(CommitFailure::Damaged(error.to_string()))),
+        }
     }
 
     /// Answers those whose commit failed, and gives the database up: redb writes no more to it.
@@ -201,13 +217,19 @@ impl Writer {
         let transactions = accepted.len();
         match failure {
             Failure::NotWritten(error) => {
+                if let EngineError::Damaged { reason } = &error {
+                    self.shared.damaged(reason);
+                }
                 tracing::error!(error = chain(&error), transactions, "writing to the store failed; opening it again");
                 answer_all(accepted, || Err(EngineError::Unavailable.into()));
             }
-            Failure::Unknown(error) => {
+            Failure::Unknown(failure) => {
+                if let CommitFailure::Damaged(reason) = &failure {
+                    self.shared.damaged(reason);
+                }
+                let error = failure.error();
                 tracing::error!(error = chain(&error), transactions, "a commit failed; opening the store again");
-                let error = Arc::new(error);
-                answer_all(accepted, || Err(CommitError::Unknown(EngineError::Storage(Box::new(Arc::clone(&error))))));
+                answer_all(accepted, || Err(CommitError::Unknown(failure.error())));
             }
         }
         self.pause();
@@ -218,7 +240,11 @@ impl Writer {
     /// or not it is there: transactions that have read it before conflict.
     fn reopen(&mut self) {
         // Readers first: nobody may begin on the old database with the new version.
-        drop(self.shared.take());
+        // Closing may panic in a damaged file; opening then says what is wrong.
+        _ = guarded(|| {
+            drop(self.shared.take());
+            Ok(())
+        });
         self.shared.publish(self.shared.committed() + 1);
         match self.connector.open() {
             Ok(database) => {
@@ -227,6 +253,9 @@ impl Writer {
                 tracing::info!(generation = self.generation, "the store is open again");
             }
             Err(error) => {
+                if let EngineError::Damaged { reason } = &error {
+                    self.shared.damaged(reason);
+                }
                 tracing::error!(error = chain(&error), "the store cannot be opened again yet");
                 self.pause();
             }

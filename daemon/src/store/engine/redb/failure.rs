@@ -1,0 +1,125 @@
+//! Failures of redb: its errors, sorted by what the caller may do next, and its panics as errors.
+//!
+//! redb panics on some damaged pages. A panic in here must neither end the daemon nor pass for a
+//! failed request, so every call into redb goes through [`guarded`].
+
+use std::{
+    any::Any,
+    cell::{Cell, RefCell},
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::Arc,
+};
+
+use crate::store::engine::EngineError;
+
+thread_local! {
+    /// This thread is inside [`guarded`].
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+    /// What the panic in this thread said, with its place in the source.
+    static SAID: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Keeps panics that become errors from being printed. Call once, when the program starts.
+pub fn hide_guarded_panics() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if GUARDED.get() {
+            let said = panic.payload_as_str().unwrap_or("the engine failed").replace('\n', " ");
+            let place = panic.location().map(|place| (Path::new(place.file()).file_name(), place.line()));
+            let Some((Some(file), line)) = place else { return SAID.set(said) };
+            SAID.set(format!("{said} (at {}:{line})", file.to_string_lossy()));
+        } else {
+            print(panic);
+        }
+    }));
+}
+
+/// Runs `work`, which calls redb. A panic becomes [`EngineError::Damaged`].
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
+    let outer = GUARDED.replace(true);
+    // What redb leaves half changed is only reached through the same database, which counts as
+    // damaged from here on.
+    let result = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(outer);
+    result.unwrap_or_else(|panic| {
+        let said = SAID.take();
+        let reason = if said.is_empty() { text(panic.as_ref()) } else { said };
+        Err(EngineError::Damaged { reason })
+    })
+}
+
+fn text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "the engine failed".to_owned())
+}
+
+/// The engine's error for one of redb's.
+pub(super) fn failure(error: impl Into<::redb::Error>) -> EngineError {
+    match error.into() {
+        ::redb::Error::DatabaseAlreadyOpen => EngineError::InUse,
+        ::redb::Error::PreviousIo | ::redb::Error::DatabaseClosed => EngineError::Unavailable,
+        ::redb::Error::Io(error) => failed_io(error),
+        error @ (::redb::Error::Corrupted(_)
+        | ::redb::Error::LockPoisoned(_)
+        | ::redb::Error::TableDoesNotExist(_)
+        | ::redb::Error::TableTypeMismatch { .. }
+        | ::redb::Error::TypeDefinitionChanged { .. }
+        | ::redb::Error::TableIsMultimap(_)) => EngineError::Damaged { reason: error.to_string() },
+        error => EngineError::Storage(Box::new(error)),
+    }
+}
+
+/// redb says `InvalidData` of a file that is none of its own, and an early end is a cut-off file.
+pub(super) fn failed_io(error: io::Error) -> EngineError {
+    match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => EngineError::Damaged { reason: error.to_string() },
+        _ => EngineError::Storage(Box::new(error)),
+    }
+}
+
+/// A failed commit, which several transactions hear of.
+#[derive(Clone)]
+pub(super) enum CommitFailure {
+    /// redb's error.
+    Failed(Arc<::redb::CommitError>),
+    /// redb panicked.
+    Damaged(String),
+}
+
+impl CommitFailure {
+    /// The error for one transaction. Keeps the kind of an I/O error: callers look for a full disk.
+    pub(super) fn error(&self) -> EngineError {
+        match self {
+            Self::Damaged(reason) => EngineError::Damaged { reason: reason.clone() },
+            Self::Failed(error) => EngineError::Storage(match error.as_ref() {
+                ::redb::CommitError::Storage(::redb::StorageError::Io(cause)) => {
+                    Box::new(io::Error::new(cause.kind(), Arc::clone(error)))
+                }
+                _ => Box::new(Arc::clone(error)),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_error_with_its_text() {
+        let error = guarded::<()>(|| panic!("page {} is bad", 7)).expect_err("a panic");
+        assert!(matches!(&error, EngineError::Damaged { reason } if reason.contains("page 7 is bad")), "{error:?}");
+        assert!(!GUARDED.get());
+    }
+
+    #[test]
+    fn a_cut_off_file_is_damage_and_a_full_disk_is_not() {
+        let of = |kind: io::ErrorKind| failure(::redb::Error::Io(kind.into()));
+        assert!(matches!(of(io::ErrorKind::UnexpectedEof), EngineError::Damaged { .. }));
+        assert!(matches!(of(io::ErrorKind::InvalidData), EngineError::Damaged { .. }));
+        assert!(matches!(of(io::ErrorKind::StorageFull), EngineError::Storage(_)));
+        assert!(matches!(failure(::redb::Error::Corrupted("x".into())), EngineError::Damaged { .. }));
+    }
+}

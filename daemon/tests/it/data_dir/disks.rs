@@ -1,0 +1,64 @@
+//! A start on a full and on a read-only file system. Both are mounted for one process only, so these
+//! tests need the right to mount.
+
+use super::*;
+
+/// `$1`: the data directory, `$2`: a copy of it, `$3`: where lists of files go, `$4`: the program.
+/// Sums of all files but the store, before and after.
+const LIST: &str = r#"list() { (cd "$1" && find . -type f ! -name 'farrier.redb' ! -name fill | sort | xargs -r sha256sum) > "$3/$5"; }
+list "$1" "$2" "$3" "$4" before
+"$4" --data-dir "$1" --listen 127.0.0.1:0 --socket "$3/refused.sock"
+code=$?
+list "$1" "$2" "$3" "$4" after
+exit $code
+"#;
+
+/// Runs `script` in mounts of its own; `None` if this machine does not allow that.
+async fn mounted(world: &World, prepare: &str) -> Option<Ran> {
+    let mut probe = command("unshare");
+    probe.args(["--mount", "true"]);
+    if !output(probe).await.is_some_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: mounting is not possible here, so starts on full and read-only disks are not tested");
+        return None;
+    }
+    let copy = world.copy("copy");
+    let mut unshare = command("unshare");
+    unshare.args(["--mount", "sh", "-c", &format!("set -e\n{prepare}\nset +e\n{LIST}"), "sh"]);
+    unshare.args([&world.data(), &copy, &world.farrier.scratch(), Path::new(env!("CARGO_BIN_EXE_farrierd"))]);
+    let ran: Ran = output(unshare).await.expect("unshare").into();
+    let list = |name: &str| std::fs::read_to_string(world.farrier.scratch().join(name)).expect("a list");
+    assert!(list("before").lines().count() > 5, "{ran:?}");
+    assert_eq!(list("before"), list("after"), "{ran:?}");
+    Some(ran)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_on_a_full_disk_is_refused_and_works_with_room() {
+    let mut world = World::stopped().await;
+    let prepare = r#"mount -t tmpfs -o size=16m tmpfs "$1"; cp -a "$2/." "$1"
+dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null || true"#;
+    let Some(ran) = mounted(&world, prepare).await else { return };
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("is full; no data was lost"), "{ran:?}");
+    world.serves().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_on_a_full_disk_without_data_leaves_nothing() {
+    let world = World::stopped().await;
+    let prepare = r#"mount -t tmpfs -o size=16m tmpfs "$1"; mkdir "$1/artifacts"; cp -a "$2/repositories" "$1/x"
+dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null || true"#;
+    let Some(ran) = mounted(&world, prepare).await else { return };
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("is full; no data was lost"), "{ran:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_on_a_read_only_disk_is_refused_and_works_when_it_can_be_written() {
+    let mut world = World::stopped().await;
+    let prepare = r#"mount --bind "$1" "$1"; mount -o remount,bind,ro "$1""#;
+    let Some(ran) = mounted(&world, prepare).await else { return };
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("cannot be written; no data was lost"), "{ran:?}");
+    world.serves().await;
+}
