@@ -28,7 +28,7 @@ pub struct Args {
 }
 
 /// What the daemon's program does besides serving.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
     /// Prints every problem of the configuration; exits with 0 if there is none.
     CheckConfig,
@@ -37,7 +37,8 @@ pub enum Command {
         /// The daemon's process.
         pid: i32,
     },
-    /// Compares store and disk of a stopped daemon; exits with 3 if damage is left.
+    /// Compares store and disk of a stopped daemon; exits with 3 if damage is left, and with 4 if the store
+    /// does not belong to the data beside it.
     CheckData {
         /// Mends what can be mended without losing anything.
         #[arg(long)]
@@ -48,6 +49,24 @@ pub enum Command {
         /// Prints JSON.
         #[arg(long)]
         json: bool,
+        /// Pairs a store with data that does not belong to it. Repositories that the store does not know
+        /// become private repositories of admin. Deletes nothing.
+        #[arg(long, conflicts_with_all = ["set_aside", "repair", "git"])]
+        adopt: bool,
+        /// Pairs a store with data that does not belong to it. Moves what the store does not know to
+        /// set-aside. Deletes nothing.
+        #[arg(long, conflicts_with_all = ["repair", "git"])]
+        set_aside: bool,
+    },
+    /// Puts a copy of the store in the place of the store of a stopped daemon, which is set aside.
+    ///
+    /// The copy must be whole, belong to the data, and not be older than it.
+    Restore {
+        /// The copy. It stays as it is.
+        store_file: PathBuf,
+        /// Checks everything and changes nothing.
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 

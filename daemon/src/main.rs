@@ -1,21 +1,22 @@
 //! The daemon's program: arguments and signals in, exit codes out.
 
-use std::{error::Error as StdError, io::Write as _, path::Path, process::ExitCode};
+use std::{error::Error as StdError, fmt::Display, io::Write as _, path::Path, process::ExitCode};
 
 use clap::Parser as _;
 use farrierd::{
     RunError, Started,
     args::{self, Args, ArgsError, Command},
-    check::{self, Options},
+    check::{self, CheckError, Decision, Options},
     clock::Clock,
     config::{Config, Places},
-    manager,
+    data_dir, manager,
     reload::{self, ReloadError},
     serve::{self, Listener},
     store::engine::hide_guarded_panics,
     telemetry::{self, Logs},
 };
 use rustix::process::{Resource, getrlimit, setrlimit};
+use serde::Serialize;
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::oneshot,
@@ -40,13 +41,18 @@ fn main() -> ExitCode {
         Ok(config) => config,
         Err(error) => return refuse(&error),
     };
-    match args.command {
+    match &args.command {
         Some(Command::CheckConfig) => {
             println!("the configuration is valid");
             return ExitCode::SUCCESS;
         }
-        Some(Command::CheckData { repair, git, json }) => return check_data(&config, Options { repair, git }, json),
-        Some(Command::Reload { pid }) => return ask_to_reload(pid, &config),
+        Some(Command::CheckData { json, adopt: true, .. }) => return decide(&config, Decision::Adopt, *json),
+        Some(Command::CheckData { json, set_aside: true, .. }) => return decide(&config, Decision::SetAside, *json),
+        Some(Command::CheckData { repair, git, json, .. }) => {
+            return check_data(&config, Options { repair: *repair, git: *git }, *json);
+        }
+        Some(Command::Restore { store_file, dry_run }) => return restore(&config, store_file, *dry_run),
+        Some(Command::Reload { pid }) => return ask_to_reload(*pid, &config),
         None => {}
     }
     let logs = match telemetry::init(&config.log) {
@@ -80,22 +86,67 @@ fn failed(error: &dyn StdError) -> ExitCode {
     ExitCode::from(FAILED)
 }
 
-/// Prints what disagrees in the data. A closed standard output is no reason to fail.
+/// Prints what disagrees in the data.
 fn check_data(config: &Config, options: Options, json: bool) -> ExitCode {
-    let checked = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(check::run(config, options)),
-        Err(error) => return failed(&error),
-    };
-    let report = match checked {
+    let report = match alone(check::run(config, options)) {
         Ok(report) => report,
-        Err(error) => return failed(&error),
+        Err(error) => return check_failed(&error),
     };
-    let text = if json { serde_json::to_string(&report).map(|text| text + "\n") } else { Ok(report.to_string()) };
+    match print(&report, json) {
+        _ if report.mismatch.is_some() => ExitCode::from(BAD_DATA),
+        ExitCode::SUCCESS if report.damage_left > 0 => ExitCode::from(DAMAGED),
+        code => code,
+    }
+}
+
+/// Pairs store and data anew, and prints what was done.
+fn decide(config: &Config, decision: Decision, json: bool) -> ExitCode {
+    match alone(check::decide(config, decision, Clock::system())) {
+        Ok(decided) => print(&decided, json),
+        Err(error) => check_failed(&error),
+    }
+}
+
+/// Puts a copy of the store in its place, and prints what was done.
+fn restore(config: &Config, from: &Path, dry_run: bool) -> ExitCode {
+    let restored = match alone(data_dir::restore(config, from, dry_run, Clock::system())) {
+        Ok(restored) => restored,
+        Err(error) => {
+            complain(&error);
+            return ExitCode::from(exit_code(&error));
+        }
+    };
+    let (from, store) = (from.display(), restored.store.display());
+    let mut text = match dry_run {
+        true => format!("{from} is whole and belongs to the data; it would become {store}. Nothing was changed\n"),
+        false => format!("{store} is a copy of {from} now\n"),
+    };
+    if let Some(to) = restored.set_aside {
+        text += &format!("the store that was there is {} now\n", to.display());
+    }
+    // A closed standard output is no reason to fail.
+    drop(write!(std::io::stdout().lock(), "{text}"));
+    ExitCode::SUCCESS
+}
+
+/// Runs `work` without a daemon.
+fn alone<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads can be started").block_on(work)
+}
+
+/// Prints a report. A closed standard output is no reason to fail.
+fn print(report: &(impl Display + Serialize), json: bool) -> ExitCode {
+    let text = if json { serde_json::to_string(report).map(|text| text + "\n") } else { Ok(report.to_string()) };
     match text {
         Ok(text) => drop(write!(std::io::stdout().lock(), "{text}")),
         Err(error) => return failed(&error),
     }
-    if report.damage_left == 0 { ExitCode::SUCCESS } else { ExitCode::from(DAMAGED) }
+    ExitCode::SUCCESS
+}
+
+fn check_failed(error: &CheckError) -> ExitCode {
+    complain(error);
+    ExitCode::from(if let CheckError::Open(error) = error { exit_code(error) } else { FAILED })
 }
 
 async fn daemon(args: &Args, config: Config, logs: &Logs) -> Result<(), Box<dyn StdError>> {

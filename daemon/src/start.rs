@@ -40,7 +40,7 @@ use crate::{
         engine::{EngineError, RedbEngine, RedbOptions},
         secrets,
     },
-    tasks::{Tasks, TasksError},
+    tasks::{self, Tasks, TasksError},
     watching, webhook,
 };
 
@@ -83,6 +83,12 @@ pub enum RunError {
         /// What is wrong with it.
         #[source]
         source: StoreError,
+    },
+    /// A store was to be restored from itself.
+    #[error("{path} is the store in use; name a copy of it")]
+    SameFile {
+        /// The store.
+        path: PathBuf,
     },
     /// No room for what a start has to write.
     #[error("the file system of {path} is full; no data was lost. Make room for at least 1 MiB, then start again")]
@@ -166,7 +172,12 @@ pub async fn run(
     started: oneshot::Sender<Started>,
 ) -> Result<(), RunError> {
     let store = open_store(&config).await?;
-    run_with_store(store, config, listeners, clock, stop, started).await
+    let locked = data_dir::lock(&config.data_dir);
+    let locked = locked.map_err(|source| data_failed(&config, source))?;
+    let lock = locked.ok_or_else(|| RunError::InUse { path: config.data_dir.clone() })?;
+    let ended = run_with_store(store, config, listeners, clock, stop, started).await;
+    drop(lock);
+    ended
 }
 
 /// The same over a store that is open already: what tests break on purpose.
@@ -227,8 +238,23 @@ pub(crate) async fn open_store(config: &Config) -> Result<Store, RunError> {
     if missing {
         data_dir::check_missing_store(&config.data_dir).map_err(|error| pair_failed(config, error))?;
     }
+    open_or_make_store(config).await
+}
+
+/// Opens the store or makes one, whatever lies beside it.
+pub(crate) async fn open_or_make_store(config: &Config) -> Result<Store, RunError> {
     make_dir(&config.data_dir).map_err(|error| failed_in(config, error))?;
     open_engine(config).await.map_err(|source| failed_in(config, store_failed(config, source)))
+}
+
+/// Checks every page of the store and opens it without ever writing to its file.
+pub(crate) async fn open_unchanged(config: &Config) -> Result<Store, RunError> {
+    let file = config.data_dir.join(STORE_FILE);
+    let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: false };
+    let opened = tasks::blocking(move || RedbEngine::open_unchanged(&file, options)).await;
+    let failed = |source| failed_in(config, store_failed(config, source));
+    let engine = opened.map_err(|source| failed(source.into()))?;
+    Store::open_as_is(Arc::new(engine)).await.map_err(failed)
 }
 
 async fn open_engine(config: &Config) -> Result<Store, StoreError> {
@@ -238,9 +264,14 @@ async fn open_engine(config: &Config) -> Result<Store, StoreError> {
 }
 
 fn store_failed(config: &Config, source: StoreError) -> RunError {
-    let path = config.data_dir.join(STORE_FILE);
+    store_failed_at(&config.data_dir.join(STORE_FILE), &config.data_dir, source)
+}
+
+/// The error for the store in `file`.
+pub(crate) fn store_failed_at(file: &Path, data_dir: &Path, source: StoreError) -> RunError {
+    let path = file.to_owned();
     match source {
-        StoreError::Engine(EngineError::InUse) => RunError::InUse { path: config.data_dir.clone() },
+        StoreError::Engine(EngineError::InUse) => RunError::InUse { path: data_dir.to_owned() },
         source @ (StoreError::Engine(EngineError::Damaged { .. })
         | StoreError::Unknown(EngineError::Damaged { .. })
         | StoreError::Corrupt { .. }) => RunError::Damaged { path, source },
@@ -248,11 +279,16 @@ fn store_failed(config: &Config, source: StoreError) -> RunError {
     }
 }
 
-fn pair_failed(config: &Config, error: PairError) -> RunError {
+/// The error for a directory or file beside the store.
+pub(crate) fn data_failed(config: &Config, source: io::Error) -> RunError {
+    failed_in(config, RunError::DataDir { path: config.data_dir.clone(), source })
+}
+
+pub(crate) fn pair_failed(config: &Config, error: PairError) -> RunError {
     match error {
         PairError::Mismatch(mismatch) => RunError::Mismatch(mismatch),
         PairError::Store(source) => failed_in(config, store_failed(config, source)),
-        PairError::Io { path, source } => failed_in(config, RunError::DataDir { path, source }),
+        PairError::Io { source, .. } => data_failed(config, source),
     }
 }
 

@@ -147,7 +147,7 @@ async fn places(check: &mut Check) -> Result<u64, CheckError> {
 /// Reports rows of blocks without an artifact. `--repair` has the daemon drop them with everything in
 /// their place, so this requires that no bytes are left there.
 async fn orphan_rows(check: &mut Check, place: Place) -> Result<(), CheckError> {
-    if is_known(check, place).await? {
+    if is_known(&check.store, place).await? {
         return Ok(());
     }
     let bytes: Vec<BlockRef> = check.blobs.files(place).try_collect().await?;
@@ -164,7 +164,7 @@ async fn orphan_rows(check: &mut Check, place: Place) -> Result<(), CheckError> 
 /// Reports bytes of a place that no artifact has. `--repair` sets them aside: a missing row is no
 /// proof that a client did not upload them.
 async fn orphan_bytes(check: &mut Check, place: Place) -> Result<(), CheckError> {
-    if is_known(check, place).await? {
+    if is_known(&check.store, place).await? {
         return Ok(());
     }
     let message = "bytes that no artifact knows; --repair moves them to set-aside".to_owned();
@@ -174,8 +174,8 @@ async fn orphan_bytes(check: &mut Check, place: Place) -> Result<(), CheckError>
 }
 
 /// Whether an artifact has the place, or the place waits to be reclaimed.
-async fn is_known(check: &Check, place: Place) -> Result<bool, CheckError> {
-    let snapshot = check.store.read().await?;
+pub(super) async fn is_known(store: &Store, place: Place) -> Result<bool, CheckError> {
+    let snapshot = store.read().await?;
     let row = rows::get(&snapshot, place.artifact).await?;
     let live = row.is_some_and(|row| rows::live_generations(&row).any(|kept| kept == place.generation));
     Ok(live || rows::is_garbage(&snapshot, place.artifact, place.generation).await?)

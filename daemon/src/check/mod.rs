@@ -1,24 +1,31 @@
 //! `check-data`: compares the store with itself and with the disk while no daemon runs.
 //!
-//! Says everything that disagrees. What can be mended without losing anything that was acknowledged
-//! is mended on request. Takes the store's lock, so it never looks at data that a daemon changes.
-//! Knows no rule of the product; it starts nothing and serves nobody.
+//! Reports everything that disagrees. On request it mends what can be mended without losing anything that
+//! was acknowledged; `decide` pairs a store with data that does not belong to it. It takes the store's
+//! lock, so it never looks at data that a daemon changes. It serves nobody.
 
 mod artifacts;
+mod decide;
 mod indexes;
+mod numbers;
 mod report;
 mod repositories;
 
 use std::path::PathBuf;
 
-pub use self::report::{Class, Finding, Mending, Report};
+pub use self::{
+    decide::{Decided, Decision, decide},
+    report::{Class, Finding, Mending, Report},
+};
 use crate::{
+    RunError,
     blob::{BlobError, LocalBlobs},
     clock::Clock,
     config::Config,
-    data_dir::{self, Look},
-    git::Git,
+    data_dir::{self, Look, PairError},
+    git::{Git, GitError},
     set_aside::SetAside,
+    start,
     store::{Store, StoreError, ids::Kind},
     tasks,
 };
@@ -43,30 +50,55 @@ pub enum CheckError {
     },
     /// The store cannot be opened.
     #[error(transparent)]
-    Open(#[from] crate::RunError),
+    Open(#[from] RunError),
     /// The store failed.
     #[error("reading or writing the store failed")]
     Store(#[from] StoreError),
     /// Artifact bytes cannot be listed.
     #[error("looking at the bytes of artifacts failed")]
     Blobs(#[from] BlobError),
+    /// A repository cannot be set aside.
+    #[error("setting aside what the store does not know failed")]
+    Decide(#[source] GitError),
     /// The directories of repositories cannot be listed.
     #[error("the directories of repositories cannot be looked at")]
     Repositories(#[source] std::io::Error),
 }
 
-/// Checks the data of `config`, which no daemon may be using.
+/// Checks the data of `config`, which no daemon may be using. Without `repair` nothing is changed.
+///
+/// Every page of the store is checked first. If it is damaged, that is all that is reported. If store and
+/// data do not belong together, the report says so, and `repair` is refused: an operator has to decide.
 pub async fn run(config: &Config, options: Options) -> Result<Report, CheckError> {
+    let pair_failed = |error| start::pair_failed(config, error);
     if !config.data_dir.join(data_dir::STORE_FILE).is_file() {
+        data_dir::check_missing_store(&config.data_dir).map_err(pair_failed)?;
         return Err(CheckError::NoStore { path: config.data_dir.clone() });
     }
-    let store = crate::start::open_store(config).await?;
-    let blobs = LocalBlobs::open(config.data_dir.join("artifacts")).await?;
+    let mut store = match start::open_unchanged(config).await {
+        Ok(store) => store,
+        Err(RunError::Damaged { path, source }) => return Ok(Report::of_damaged_store(&path, &source)),
+        Err(error) => return Err(error.into()),
+    };
+    let mismatch = match data_dir::check(&store, &config.data_dir).await {
+        Ok(_) => None,
+        // The sequences are among the findings.
+        Err(PairError::Mismatch(mismatch)) if mismatch.is_repairable => None,
+        Err(PairError::Mismatch(mismatch)) if options.repair => return Err(RunError::Mismatch(mismatch).into()),
+        Err(PairError::Mismatch(mismatch)) => Some(*mismatch),
+        Err(error) => return Err(pair_failed(error).into()),
+    };
+    if options.repair {
+        drop(store);
+        store = start::open_store(config).await?;
+    }
+    let blobs = LocalBlobs::at(config.data_dir.join("artifacts"));
     let git = Git::open_as_left(&config.data_dir, &config.git).map_err(CheckError::Repositories)?;
     let aside = SetAside::new(&config.data_dir, Clock::system());
     let dir = config.data_dir.clone();
     let beside = tasks::blocking(move || data_dir::look(&dir)).await.map_err(CheckError::Repositories)?;
-    let mut check = Check { store, blobs, git, aside, beside, options, report: Report::default() };
+    let mut check =
+        Check { store, blobs, git, aside, beside, options, report: Report { mismatch, ..Report::default() } };
     indexes::check(&mut check).await?;
     indexes::check_history(&mut check).await?;
     repositories::check(&mut check).await?;

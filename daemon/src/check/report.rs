@@ -1,8 +1,10 @@
 //! What a check found, for people and for programs.
 
-use std::fmt;
+use std::{error::Error, fmt, path::Path};
 
 use serde::Serialize;
+
+use crate::data_dir::Mismatch;
 
 /// Findings that are kept one by one; the rest is only counted.
 const FINDINGS_MAX: usize = 10_000;
@@ -63,9 +65,26 @@ pub struct Report {
     pub unfinished: u64,
     /// The first of all findings.
     pub findings: Vec<Finding>,
+    /// Why the store and the data beside it do not belong together; `None`: they do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mismatch: Option<Mismatch>,
 }
 
 impl Report {
+    /// The report on a store that cannot be read.
+    pub(super) fn of_damaged_store(path: &Path, error: &dyn Error) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            message = format!("{message}: {error}");
+            cause = error.source();
+        }
+        let mut report = Self::default();
+        let subject = format!("store {}", path.display());
+        report.add(Finding { class: Class::Damage, subject, message, mending: Mending::None });
+        report
+    }
+
     /// Adds a finding.
     pub(super) fn add(&mut self, finding: Finding) {
         match finding.class {
@@ -84,6 +103,9 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(mismatch) = &self.mismatch {
+            writeln!(f, "{mismatch}\n")?;
+        }
         for Finding { class, subject, message, mending } in &self.findings {
             let class = match class {
                 Class::Damage => "damage",
@@ -97,7 +119,8 @@ impl fmt::Display for Report {
             };
             writeln!(f, "{class}: {subject}: {message}{mending}")?;
         }
-        let Self { keys, repositories, artifacts, damage, damage_left, waste, unfinished, findings } = self;
+        let Self { keys, repositories, artifacts, damage, damage_left, waste, unfinished, findings, mismatch: _ } =
+            self;
         let more = damage + waste + unfinished - findings.len() as u64;
         if more > 0 {
             writeln!(f, "and {more} more")?;

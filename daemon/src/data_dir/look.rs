@@ -81,6 +81,11 @@ pub struct Look {
 }
 
 impl Look {
+    /// Whether there is neither data nor an identity file.
+    pub fn is_empty(&self) -> bool {
+        self.sides.iter().all(|side| side.file == Found::Missing && side.highest.is_none())
+    }
+
     /// Whether a directory has no identity file.
     pub fn lacks_files(&self) -> bool {
         self.sides.iter().any(|side| side.file == Found::Missing)

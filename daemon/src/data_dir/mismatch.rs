@@ -5,8 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::Serialize;
+
 use super::{
-    STORE_FILE,
     file::Found,
     judge::{Problem, StoreSide},
     look::{Look, Side, SideKind},
@@ -14,24 +15,34 @@ use super::{
 use crate::store::ids::Kind;
 
 /// What was found, and which commands decide.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
     /// What does not fit, one sentence each.
     pub problems: Vec<String>,
     /// What the store and the directories say of themselves, one line each.
     pub facts: Vec<String>,
+    #[serde(skip)]
     data_dir: PathBuf,
+    /// All that is wrong are sequences, which `check-data --repair` raises.
+    #[serde(skip)]
+    pub(crate) is_repairable: bool,
 }
 
 impl std::error::Error for Mismatch {}
 
 impl Mismatch {
-    pub(super) fn new(data_dir: &Path, store: Option<&StoreSide>, look: &Look, problems: &[Problem]) -> Self {
-        let file = data_dir.join(STORE_FILE);
-        let mut facts = vec![store_fact(&file, store)];
+    pub(super) fn new(
+        data_dir: &Path,
+        file: &Path,
+        store: Option<&StoreSide>,
+        look: &Look,
+        problems: &[Problem],
+    ) -> Self {
+        let mut facts = vec![store_fact(file, store)];
         facts.extend(look.sides.iter().map(side_fact));
-        let problems = problems.iter().map(|problem| sentence(problem, &file, look)).collect();
-        Self { problems, facts, data_dir: data_dir.to_owned() }
+        let is_repairable = problems.iter().all(|problem| matches!(problem, Problem::IdsAhead(_)));
+        let problems = problems.iter().map(|problem| sentence(problem, file, look)).collect();
+        Self { problems, facts, data_dir: data_dir.to_owned(), is_repairable }
     }
 }
 
@@ -110,7 +121,7 @@ fn second(at: jiff::Timestamp) -> String {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { problems, facts, data_dir } = self;
+        let Self { problems, facts, data_dir, .. } = self;
         let dir = data_dir.display();
         writeln!(f, "the store and the data in {dir} do not belong together; nothing was changed")?;
         for problem in problems {

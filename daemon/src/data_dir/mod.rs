@@ -7,8 +7,10 @@
 
 mod file;
 mod judge;
+mod lock;
 mod look;
 mod mismatch;
+mod restore;
 
 use std::{
     io,
@@ -21,8 +23,10 @@ use async_trait::async_trait;
 pub use self::{
     file::{FILE, MarkFile},
     judge::{Problem, StoreSide, judge},
+    lock::{Lock, lock},
     look::{Look, Side, SideKind, look},
     mismatch::Mismatch,
+    restore::{Restored, restore},
 };
 use crate::{
     clock::Clock,
@@ -62,12 +66,19 @@ pub fn check_missing_store(data_dir: &Path) -> Result<(), PairError> {
     let look = look(data_dir).map_err(failed(data_dir))?;
     match judge(&StoreSide::default(), &look) {
         problems if problems.is_empty() => Ok(()),
-        _ => Err(Box::new(Mismatch::new(data_dir, None, &look, &[Problem::NoStore])).into()),
+        _ => {
+            Err(Box::new(Mismatch::new(data_dir, &data_dir.join(STORE_FILE), None, &look, &[Problem::NoStore])).into())
+        }
     }
 }
 
 /// Compares `store` with the data beside it and writes nothing.
 pub async fn check(store: &Store, data_dir: &Path) -> Result<StoreSide, PairError> {
+    check_as(store, &data_dir.join(STORE_FILE), data_dir).await
+}
+
+/// The same for a store in another file.
+async fn check_as(store: &Store, file: &Path, data_dir: &Path) -> Result<StoreSide, PairError> {
     let dir = data_dir.to_owned();
     let look = tasks::blocking(move || look(&dir)).await.map_err(failed(data_dir))?;
     let side = StoreSide::read(&store.read().await?, look.lacks_files()).await?;
@@ -75,7 +86,7 @@ pub async fn check(store: &Store, data_dir: &Path) -> Result<StoreSide, PairErro
     if problems.is_empty() {
         return Ok(side);
     }
-    Err(Box::new(Mismatch::new(data_dir, Some(&side), &look, &problems)).into())
+    Err(Box::new(Mismatch::new(data_dir, file, Some(&side), &look, &problems)).into())
 }
 
 /// Compares `store` with the data beside it, then advances the mark on both sides: once per start, so
@@ -85,40 +96,54 @@ pub async fn check(store: &Store, data_dir: &Path) -> Result<StoreSide, PairErro
 pub async fn pair(store: &Store, data_dir: &Path, clock: &Clock) -> Result<(), PairError> {
     let side = check(store, data_dir).await?;
     store.write_format().await?;
+    if side.identity.is_none() {
+        return pair_anew(store, data_dir, clock).await;
+    }
+    let files = files(data_dir, clock)?;
+    // The mark that is pending goes into the files before the next one is made pending.
+    write(store, &files).await?;
+    store.write(async |tx: Tx| identity::advance(&tx).await).await?;
+    finish(store, files).await
+}
+
+/// Gives `store` and the data beside it a new identity, whatever they had.
+pub async fn pair_anew(store: &Store, data_dir: &Path, clock: &Clock) -> Result<(), PairError> {
+    let files = files(data_dir, clock)?;
+    let id = secret::random_bytes::<16>();
+    let begin = async |tx: Tx| {
+        identity::begin(&tx, &id);
+        Ok::<_, StoreError>(())
+    };
+    store.write(begin).await?;
+    finish(store, files).await
+}
+
+/// The identity files of `data_dir`, whose directories are made if they are missing.
+fn files(data_dir: &Path, clock: &Clock) -> Result<Files, PairError> {
     for kind in SideKind::ALL {
         file::make_dir(&data_dir.join(kind.directory())).map_err(failed(data_dir))?;
     }
-    let files = Files { data_dir: data_dir.to_owned(), clock: clock.clone() };
-    let mut written = 0;
-    if side.identity.is_some() {
-        // The mark that is pending goes into the files before the next one is made pending.
-        write(store, &files, &mut written, data_dir).await?;
-        store.write(async |tx: Tx| identity::advance(&tx).await).await?;
-    } else {
-        let id = secret::random_bytes::<16>();
-        let begin = async |tx: Tx| {
-            identity::begin(&tx, &id);
-            Ok::<_, StoreError>(())
-        };
-        store.write(begin).await?;
-    }
-    write(store, &files, &mut written, data_dir).await?;
+    Ok(Files { data_dir: data_dir.to_owned(), clock: clock.clone() })
+}
+
+/// Writes the pending mark and confirms it.
+async fn finish(store: &Store, files: Files) -> Result<(), PairError> {
+    let written = write(store, &files).await?;
     store.write(async |tx: Tx| identity::confirm(&tx, written).await).await?;
     store.keep_marks(Arc::new(files), written).await;
     Ok(())
 }
 
-/// Writes the pending mark into the files that lack it.
-async fn write(store: &Store, files: &Files, written: &mut u64, data_dir: &Path) -> Result<(), PairError> {
-    let Some(mark) = identity::pending(&store.read().await?).await? else { return Ok(()) };
-    let dir = data_dir.to_owned();
+/// Writes the pending mark into the files, unless they have it; gives the mark.
+async fn write(store: &Store, files: &Files) -> Result<u64, PairError> {
+    let Some(mark) = identity::pending(&store.read().await?).await? else { return Ok(0) };
+    let dir = files.data_dir.clone();
     let (id, number) = (hex::encode(&mark.id), mark.mark);
     let are_written = move || SideKind::ALL.iter().all(|kind| file::holds(&dir.join(kind.directory()), &id, number));
     if !tasks::blocking(are_written).await {
-        files.write(&mark).await.map_err(failed(data_dir))?;
+        files.write(&mark).await.map_err(failed(&files.data_dir))?;
     }
-    *written = number;
-    Ok(())
+    Ok(number)
 }
 
 fn failed(data_dir: &Path) -> impl FnOnce(io::Error) -> PairError {

@@ -14,7 +14,8 @@ impl Git {
     /// Names of directories that are half made or half deleted.
     pub async fn partial(&self) -> Result<Vec<String>, GitError> {
         let root = self.0.root.clone();
-        let listed = tasks::blocking(move || repository::list(&root)).await;
+        let list = move || if root.try_exists()? { repository::list(&root) } else { Ok(repository::Listed::default()) };
+        let listed = tasks::blocking(list).await;
         let partial = listed.map_err(GitError::io("listing repositories"))?.partial;
         let names = partial.iter().filter_map(|path| path.file_name());
         Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())
@@ -26,6 +27,16 @@ impl Git {
         let text = tasks::blocking(move || fs::read_to_string(head)).await;
         let text = text.map_err(GitError::io("reading HEAD"))?;
         Ok(text.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned))
+    }
+
+    /// Whether the objects of a repository are named with SHA-256, as its configuration says.
+    pub async fn is_sha256(&self, repository: u64) -> bool {
+        let config = self.directory(repository).join("config");
+        let text = tasks::blocking(move || fs::read_to_string(config)).await.unwrap_or_default();
+        text.lines().any(|line| {
+            let line = line.to_ascii_lowercase();
+            line.split_once('=').is_some_and(|(key, value)| key.trim() == "objectformat" && value.trim() == "sha256")
+        })
     }
 
     /// Makes a ref that is not there name an object that is.

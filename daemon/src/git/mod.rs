@@ -94,26 +94,27 @@ impl Git {
     /// Repositories below `data_dir`. Makes the directories; removes what a stopped daemon left
     /// half made or half deleted.
     pub fn open(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
-        Self::with(data_dir, config, repository::scan)
-    }
-
-    /// The same without removing anything: for a look at what a stopped daemon left.
-    pub fn open_as_left(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
-        Self::with(data_dir, config, |root| Ok(repository::list(root)?.whole))
-    }
-
-    fn with(data_dir: &Path, config: &config::Git, find: fn(&Path) -> io::Result<Vec<u64>>) -> io::Result<Self> {
-        let root = data_dir.join("repositories");
-        let home = data_dir.join("git-home");
+        let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
         repository::make_dir(&root)?;
         repository::make_dir(&home)?;
         repository::make_nothing(&home.join(NOTHING_DIR))?;
+        let found = repository::scan(&root)?;
+        Ok(Self::with(root, home, config, found))
+    }
+
+    /// The same without making or removing anything: for a look at what a stopped daemon left.
+    pub fn open_as_left(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
+        let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
+        let found = if root.try_exists()? { repository::list(&root)?.whole } else { Vec::new() };
+        Ok(Self::with(root, home, config, found))
+    }
+
+    fn with(root: PathBuf, home: PathBuf, config: &config::Git, found: Vec<u64>) -> Self {
         let program = find_program(env::var_os("PATH").as_deref()).unwrap_or_else(|| {
             tracing::warn!("there is no git in PATH: repositories cannot be served");
             PathBuf::from("/usr/bin/git")
         });
-        let found = find(&root)?;
-        Ok(Self(Arc::new(Shared {
+        Self(Arc::new(Shared {
             path: environment::search_path(&program),
             program,
             root,
@@ -127,7 +128,7 @@ impl Git {
             locks: locks::Locks::default(),
             greetings: greetings::Greetings::default(),
             found,
-        })))
+        }))
     }
 
     /// A call of git in the repository with number `repository`.

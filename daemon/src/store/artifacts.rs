@@ -106,6 +106,18 @@ pub fn delete(tx: &Tx, row: &Artifact, now_ms: i64) {
     }
 }
 
+/// Drops an upload that was never finalized, and the artifact if it has no other content.
+pub fn abandon(tx: &Tx, before: &Artifact, now_ms: i64) {
+    if before.content.is_none() {
+        return delete(tx, before, now_ms);
+    }
+    let mut row = before.clone();
+    if let Some(upload) = row.upload.take() {
+        discard(tx, row.id, upload.generation, now_ms);
+    }
+    put(tx, Some(before), &row);
+}
+
 /// Every index entry that a row in this state has.
 pub(super) fn index_keys(row: &Artifact) -> Vec<Key> {
     let mut found = Vec::new();

@@ -179,3 +179,12 @@ async fn take_block(tx: &Tx, kind: Kind) -> Result<Range<u64>, StoreError> {
     tx.put(key, &Sequence { next: behind });
     Ok(first..behind)
 }
+
+/// Lets the sequence of `kind` go on at `next` if it would go on below.
+pub async fn raise(tx: &Tx, kind: Kind, next: u64) -> Result<(), StoreError> {
+    let key = keys::sequence(kind);
+    if tx.get::<Sequence>(&key).await?.map_or(1, |sequence| sequence.next) < next {
+        tx.put(key, &Sequence { next });
+    }
+    Ok(())
+}

@@ -49,13 +49,15 @@ impl LocalBlobs {
     /// Blocks below `root`, which is made if it is not there. The parent of `root` is the
     /// caller's, and so is making it durable.
     pub async fn open(root: PathBuf) -> Result<Self, BlobError> {
-        let disk = Disk { root, syncs: sync::Syncs::default() };
-        tasks::blocking(move || {
-            std::fs::create_dir_all(&disk.root)
-                .map_err(|source| BlobError::Root { doing: "making the directory of artifacts", source })?;
-            Ok(Self { disk: Arc::new(disk) })
-        })
-        .await
+        let made = root.clone();
+        let made = tasks::blocking(move || std::fs::create_dir_all(made)).await;
+        made.map_err(|source| BlobError::Root { doing: "making the directory of artifacts", source })?;
+        Ok(Self::at(root))
+    }
+
+    /// Blocks below `root`, which may be missing and is not made.
+    pub fn at(root: PathBuf) -> Self {
+        Self { disk: Arc::new(Disk { root, syncs: sync::Syncs::default() }) }
     }
 }
 

@@ -127,12 +127,5 @@ pub(super) fn expire(tx: &Tx, before: &Artifact, now: Millis) {
 
 /// Drops an upload that was never finalized, and the artifact if it has no other content.
 pub(super) fn abandon(tx: &Tx, before: &Artifact, now: Millis) {
-    if before.content.is_none() {
-        return rows::delete(tx, before, now);
-    }
-    let mut row = before.clone();
-    if let Some(upload) = row.upload.take() {
-        rows::discard(tx, row.id, upload.generation, now);
-    }
-    rows::put(tx, Some(before), &row);
+    rows::abandon(tx, before, now);
 }

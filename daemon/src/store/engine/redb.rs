@@ -7,6 +7,7 @@
 
 mod failure;
 mod outlines;
+mod overlay;
 mod view;
 mod writer;
 
@@ -32,7 +33,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use ::redb::{Builder, Database, DatabaseError, ReadableDatabase, TableDefinition, TableError};
+use ::redb::{Builder, Database, DatabaseError, ReadableDatabase, StorageError, TableDefinition, TableError};
 use async_trait::async_trait;
 use rustix::{
     fs::{Advice, CWD, RenameFlags},
@@ -44,6 +45,7 @@ pub use self::failure::hide_guarded_panics;
 use self::{
     failure::{failed_io, failure, guarded},
     outlines::Outlines,
+    overlay::Overlay,
     view::{RedbTransaction, RedbView},
     writer::{QUEUE_MAX_BYTES, Request, Writer},
 };
@@ -95,6 +97,22 @@ impl RedbEngine {
                 forget_cached(&file)?;
             }
             builder.open(&file)
+        };
+        let mut engine = Self::with_connector(Connector { connect: Box::new(connect), options, is_new: false })?;
+        engine.path = Some(path.to_owned());
+        Ok(engine)
+    }
+
+    /// Opens the file at `path` without ever writing to it; commits stay in memory. All pages are checked
+    /// first: one that is not as it was written is [`EngineError::Damaged`]. This blocks.
+    pub fn open_unchanged(path: &Path, options: RedbOptions) -> Result<Self, EngineError> {
+        let file = path.to_owned();
+        let connect = move |builder: &Builder| {
+            let mut database = builder.create_with_backend(Overlay::open(&file)?)?;
+            if database.check_integrity()? {
+                return Ok(database);
+            }
+            Err(StorageError::Corrupted("its pages are not as they were written".into()).into())
         };
         let mut engine = Self::with_connector(Connector { connect: Box::new(connect), options, is_new: false })?;
         engine.path = Some(path.to_owned());

@@ -5,7 +5,7 @@ use super::*;
 
 /// `$1`: the data directory, `$2`: a copy of it, `$3`: where lists of files go, `$4`: the program.
 /// Sums of all files but the store, before and after.
-const LIST: &str = r#"list() { (cd "$1" && find . -type f ! -name 'farrier.redb' ! -name fill | sort | xargs -r sha256sum) > "$3/$5"; }
+const LIST: &str = r#"list() { (cd "$1" && find . -type f ! -name 'farrier.redb' ! -name farrier.lock ! -name fill | sort | xargs -r sha256sum) > "$3/$5"; }
 list "$1" "$2" "$3" "$4" before
 "$4" --data-dir "$1" --listen 127.0.0.1:0 --socket "$3/refused.sock"
 code=$?

@@ -1,6 +1,7 @@
 //! The store and the data beside it belong together, or the daemon does not start. Whatever was moved,
 //! replaced or damaged, no file of a repository or an artifact is lost.
 
+mod commands;
 mod damage;
 mod disks;
 mod identity;
@@ -113,7 +114,6 @@ impl World {
 #[derive(Debug)]
 struct Ran {
     code: Option<i32>,
-    #[expect(dead_code, reason = "shown when a test fails")]
     out: String,
     err: String,
 }
@@ -145,7 +145,8 @@ fn contents(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     while let Some(path) = left.pop() {
         if path.is_dir() {
             left.extend(std::fs::read_dir(&path).expect("a directory").map(|entry| entry.expect("an entry").path()));
-        } else if !path.ends_with("farrier.redb") && !path.ends_with("farrier.sock") {
+        } else if !path.ends_with("farrier.redb") && !path.ends_with("farrier.sock") && !path.ends_with("farrier.lock")
+        {
             let name = path.strip_prefix(root).expect("below").to_owned();
             found.insert(name, std::fs::read(&path).unwrap_or_default());
         }

@@ -27,8 +27,9 @@ async fn every_exit_code_is_in_the_manual_and_comes_about() {
     seen.extend(program.check_data(&[]).await.status.code());
     program.terminate();
     seen.extend(program.ended().await.code());
-    std::fs::remove_dir_all(program.data_dir().join("repositories")).expect("a directory");
+    std::fs::write(program.data_dir().join("repositories/1.git/HEAD"), "ref: refs/heads/void\n").expect("a file");
     seen.extend(program.check_data(&[]).await.status.code());
+    std::fs::remove_dir_all(program.data_dir().join("repositories")).expect("a directory");
     // The store has a repository, so the daemon does not start without the directory.
     drop(program.spawn());
     seen.extend(program.ended().await.code());

@@ -1,0 +1,94 @@
+//! `farrierd restore`: puts a copy of the store in the place of the present one.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{STORE_FILE, check_as, lock::lock};
+use crate::{
+    RunError,
+    clock::Clock,
+    config::Config,
+    set_aside::SetAside,
+    start,
+    store::{
+        Store,
+        engine::{EngineError, RedbEngine, RedbOptions},
+    },
+    tasks,
+};
+
+/// What `restore` did, or would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// The store's place.
+    pub store: PathBuf,
+    /// Where the store that was there is now; `None`: there was none, or nothing was done.
+    pub set_aside: Option<PathBuf>,
+}
+
+/// Puts a copy of `from` in the store's place. `from` stays as it is.
+///
+/// `from` must be whole and belong to the data in `config.data_dir`, and must not be older than it. The
+/// present store is set aside. With `dry_run` all that is checked and nothing is done.
+pub async fn restore(config: &Config, from: &Path, dry_run: bool, clock: Clock) -> Result<Restored, RunError> {
+    let data_dir = &config.data_dir;
+    let store = data_dir.join(STORE_FILE);
+    let io_failed = |source| start::data_failed(config, source);
+    let in_use = || RunError::InUse { path: data_dir.clone() };
+    if !data_dir.is_dir() {
+        return Err(io_failed(std::io::ErrorKind::NotFound.into()));
+    }
+    if from.canonicalize().is_ok_and(|from| store.canonicalize().is_ok_and(|store| from == store)) {
+        return Err(RunError::SameFile { path: store });
+    }
+    // Also where there is nothing to lock but the store: an older daemon knows no other lock.
+    let _lock = if dry_run { None } else { Some(lock(data_dir).map_err(io_failed)?.ok_or_else(in_use)?) };
+    if store.exists() && matches!(look_at(&store).await, Err(EngineError::InUse)) {
+        return Err(in_use());
+    }
+    let failed = |source| match source {
+        // Not "another farrierd uses the data directory": it is the copy that is in use.
+        source @ EngineError::InUse => RunError::Store { path: from.to_owned(), source: source.into() },
+        source => start::store_failed_at(from, data_dir, source.into()),
+    };
+    let copy = look_at(from).await.map_err(failed)?;
+    let copy = Store::open_as_is(Arc::new(copy)).await;
+    let copy = copy.map_err(|source| start::store_failed_at(from, data_dir, source))?;
+    check_as(&copy, from, data_dir).await.map_err(|error| start::pair_failed(config, error))?;
+    drop(copy);
+    if dry_run {
+        return Ok(Restored { store, set_aside: None });
+    }
+    let new = data_dir.join(format!("{STORE_FILE}.{}.restore", std::process::id()));
+    let (source, target) = (from.to_owned(), new.clone());
+    tasks::blocking(move || copy_synced(&source, &target)).await.map_err(io_failed)?;
+    let aside = SetAside::new(data_dir, clock);
+    let set_aside = aside.take(store.clone(), format!("store/{STORE_FILE}").into()).await.map_err(io_failed)?;
+    let (placed, dir) = (store.clone(), data_dir.clone());
+    let place = move || fs::rename(new, placed).and_then(|()| File::open(dir)?.sync_all());
+    tasks::blocking(place).await.map_err(io_failed)?;
+    Ok(Restored { store, set_aside })
+}
+
+/// Opens a store to look at it.
+async fn look_at(path: &Path) -> Result<RedbEngine, EngineError> {
+    let path = path.to_owned();
+    tasks::blocking(move || RedbEngine::open_unchanged(&path, RedbOptions::default())).await
+}
+
+/// A copy that would survive a power cut, or none.
+fn copy_synced(from: &Path, to: &Path) -> std::io::Result<()> {
+    let copied = fs::copy(from, to).and_then(|_| {
+        let file = File::open(to)?;
+        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+        file.sync_all()
+    });
+    if copied.is_err() {
+        // It never had the store's name.
+        _ = fs::remove_file(to);
+    }
+    copied
+}
