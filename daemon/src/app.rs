@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak, atomic::AtomicI64};
 use tokio::sync::{Semaphore, watch};
 
 use crate::{
-    background::{Growth, Outbox, Wake},
+    background::{Growth, Outbox, Results, Wake},
     blob::{BlobStore, digest::Digests},
     clock::{Clock, Millis},
     config::Live,
@@ -65,6 +65,8 @@ pub struct Shared {
     pub event_streams: Arc<Semaphore>,
     /// Hooks that have something to send.
     pub outbox: Outbox,
+    /// Callers that wait for the result of a delivery.
+    pub results: Results,
     /// When the next attempt of a delivery is due.
     pub retries: Wake,
     /// Hooks whose history has grown.

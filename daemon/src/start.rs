@@ -207,14 +207,14 @@ pub async fn run_with_store(
     let open = app.serving.connections.clone();
     let serving =
         serve::serve(listeners, limits, tasks.clone(), open, move |peer, request| front.clone().handle(peer, request));
-    tasks.keep("serve", serving).await;
-    tasks.keep("sweep", background::run_sweep(app.clone())).await;
-    tasks.keep("deliver", background::run_deliver(app.clone())).await;
+    tasks.keep("serve", serving);
+    tasks.keep("sweep", background::run_sweep(app.clone()));
+    tasks.keep("deliver", background::run_deliver(app.clone()));
     tasks.short(pushes::recover(app.clone(), interrupted));
 
     let mut known = app.serving.listeners.clone();
     if let Some(address) = app.config.metrics.listen {
-        let address = watching::begin(&app, address).await.map_err(|source| RunError::Metrics { address, source })?;
+        let address = watching::begin(&app, address).map_err(|source| RunError::Metrics { address, source })?;
         known.push(("metrics", address));
     }
     let about = Started {
@@ -369,6 +369,7 @@ async fn build(
         events,
         event_streams: Arc::new(Semaphore::new(EVENT_STREAMS)),
         outbox: background::Outbox::default(),
+        results: background::Results::default(),
         retries: background::Wake::default(),
         history: background::Growth::default(),
         tally: Tally::default(),

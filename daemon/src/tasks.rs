@@ -5,13 +5,19 @@
 //! length that outlives the request that caused it; the end of the daemon waits for them. No other
 //! module spawns: a lint sees to it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use tokio::{
-    sync::{Mutex, oneshot},
-    task::{JoinError, JoinSet},
+    sync::{mpsc, oneshot},
+    task::JoinError,
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::{
+    sync::CancellationToken,
+    task::{AbortOnDropHandle, TaskTracker},
+};
 
 /// Why the daemon's tasks came to an end that nobody asked for.
 #[derive(Debug, thiserror::Error)]
@@ -33,18 +39,34 @@ pub enum TasksError {
     },
 }
 
+/// How a long-lived task ended.
+type End = (&'static str, Result<(), JoinError>);
+
 /// The daemon's tasks. Clones share them.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Tasks {
-    long: Arc<Mutex<JoinSet<&'static str>>>,
+    long: TaskTracker,
+    ended: mpsc::UnboundedSender<End>,
+    /// Taken by the one who supervises.
+    ends: Arc<Mutex<Option<mpsc::UnboundedReceiver<End>>>>,
+    /// Aborts long-lived tasks that do not end in time.
+    abort: CancellationToken,
     short: TaskTracker,
     stop: CancellationToken,
+}
+
+impl Default for Tasks {
+    fn default() -> Self {
+        Self::new(CancellationToken::new())
+    }
 }
 
 impl Tasks {
     /// Tasks that are to end when `stop` is cancelled.
     pub fn new(stop: CancellationToken) -> Self {
-        Self { stop, ..Self::default() }
+        let (ended, ends) = mpsc::unbounded_channel();
+        let ends = Arc::new(Mutex::new(Some(ends)));
+        Self { long: TaskTracker::new(), ended, ends, abort: CancellationToken::new(), short: TaskTracker::new(), stop }
     }
 
     /// The signal on which long-lived tasks end.
@@ -53,11 +75,20 @@ impl Tasks {
     }
 
     /// Starts a long-lived task. It must watch [`Tasks::stop`].
-    pub async fn keep(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        self.long.lock().await.spawn(async move {
-            task.await;
-            name
+    pub fn keep(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        #[expect(clippy::disallowed_methods, reason = "the one door")]
+        let running = AbortOnDropHandle::new(tokio::spawn(task));
+        let (ended, abort) = (self.ended.clone(), self.abort.clone());
+        let watched = self.long.track_future(async move {
+            tokio::select! {
+                end = running => {
+                    let _ = ended.send((name, end)); // nobody supervises any more
+                }
+                () = abort.cancelled() => {}
+            }
         });
+        #[expect(clippy::disallowed_methods, reason = "the one door")]
+        tokio::spawn(watched);
     }
 
     /// Starts a short task.
@@ -82,24 +113,26 @@ impl Tasks {
 
     /// Waits until `stop` is cancelled or a long-lived task ends, then gives all tasks `grace`.
     pub async fn supervise(self, grace: Duration) -> Result<(), TasksError> {
-        let mut long = self.long.lock().await;
+        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut ends = ends.expect("tasks are supervised once");
         let early = tokio::select! {
             () = self.stop.cancelled() => Ok(()),
-            Some(ended) = long.join_next() => match ended {
+            Some((name, end)) = ends.recv() => match end {
                 // A task may see the stop before we do.
-                Ok(_) if self.stop.is_cancelled() => Ok(()),
-                Ok(name) => Err(TasksError::Ended { name }),
+                Ok(()) if self.stop.is_cancelled() => Ok(()),
+                Ok(()) => Err(TasksError::Ended { name }),
                 Err(panicked) => Err(TasksError::Panicked(panicked)),
             },
         };
         self.stop.cancel();
+        self.long.close();
         self.short.close();
         let drain = async {
-            while long.join_next().await.is_some() {}
+            self.long.wait().await;
             self.short.wait().await;
         };
         let in_time = tokio::time::timeout(grace, drain).await.is_ok();
-        long.abort_all();
+        self.abort.cancel();
         early?;
         if in_time { Ok(()) } else { Err(TasksError::Grace { grace }) }
     }
@@ -137,9 +170,24 @@ mod tests {
     #[tokio::test]
     async fn a_long_lived_task_that_ends_by_itself_ends_all_by_name() {
         let tasks = Tasks::default();
-        tasks.keep("deliver", async {}).await;
+        tasks.keep("deliver", async {});
         let error = tasks.supervise(GRACE).await.expect_err("ended early");
         assert_eq!(error.to_string(), "task deliver ended by itself");
+    }
+
+    #[tokio::test]
+    async fn a_task_can_be_started_while_tasks_are_supervised() {
+        let stop = CancellationToken::new();
+        let tasks = Tasks::new(stop.clone());
+        let (tx, rx) = oneshot::channel();
+        let late = tasks.clone();
+        tasks.short(async move {
+            tokio::task::yield_now().await;
+            late.keep("late", async move { tx.send(()).expect("the test waits") });
+        });
+        let (ended, started) = tokio::join!(tasks.supervise(GRACE), rx);
+        started.expect("the late task ran");
+        assert_eq!(ended.expect_err("it is supervised, too").to_string(), "task late ended by itself");
     }
 
     #[tokio::test]

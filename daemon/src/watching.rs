@@ -15,7 +15,7 @@ use crate::{
 const PLACES: usize = 16;
 
 /// Listens on `address` and serves until the daemon stops; where that is.
-pub(crate) async fn begin(app: &App, address: SocketAddr) -> io::Result<String> {
+pub(crate) fn begin(app: &App, address: SocketAddr) -> io::Result<String> {
     let listener = Listener::tcp(serve::bind_tcp(address)?)?;
     let address = listener.address().to_owned();
     let server = &app.config.server;
@@ -31,6 +31,6 @@ pub(crate) async fn begin(app: &App, address: SocketAddr) -> io::Result<String> 
     let serving = serve::serve(vec![listener], limits, app.tasks.clone(), Arc::default(), move |peer, request| {
         front.clone().handle(peer, request)
     });
-    app.tasks.keep("metrics", serving).await;
+    app.tasks.keep("metrics", serving);
     Ok(address)
 }

@@ -6,7 +6,10 @@
 mod deliver;
 mod history;
 mod outbox;
+mod results;
 mod sweep;
 mod wake;
 
-pub use self::{deliver::run as run_deliver, history::Growth, outbox::Outbox, sweep::run as run_sweep, wake::Wake};
+pub use self::{
+    deliver::run as run_deliver, history::Growth, outbox::Outbox, results::Results, sweep::run as run_sweep, wake::Wake,
+};

@@ -74,7 +74,10 @@ mod tests {
         results.recorded(7);
         results.recorded(9);
         tokio::join!(one.wait(), two.wait());
-        assert!(tokio::time::timeout(Duration::from_secs(1), other.wait()).await.is_err(), "nothing was recorded of it");
+        assert!(
+            tokio::time::timeout(Duration::from_secs(1), other.wait()).await.is_err(),
+            "nothing was recorded of it"
+        );
         drop(results.of(5));
         assert!(results.lock().is_empty());
     }

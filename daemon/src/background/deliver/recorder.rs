@@ -43,6 +43,7 @@ pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
             }
             app.tally.count(outcome);
             seat.recorded(outcome.delivery);
+            app.results.recorded(outcome.delivery);
         }
     }
 }

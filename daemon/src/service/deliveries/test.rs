@@ -24,8 +24,6 @@ use crate::{
 
 /// Repositories that are looked at for one with a commit.
 const LOOK_MAX: usize = 100;
-/// How often a caller that waits looks whether the delivery has ended.
-const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 /// What is to be tested with.
 #[derive(Clone, Debug, Default)]
@@ -110,11 +108,13 @@ pub async fn wait(app: &App, of: Of, row: &Delivery) -> Result<super::history::D
     let longest = Duration::from_secs(crate::config::file::TIMEOUT_SECS_MAX + 1);
     let ended = async {
         loop {
+            // Registered before the look, so that a result that is recorded after it is noticed.
+            let recorded = app.results.of(row.id);
             let detail = super::history::get(&app.store.read().await?, of, &text).await?;
             if detail.known.row.state() != DeliveryState::Pending {
                 return Ok::<_, Error>(detail);
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            recorded.wait().await;
         }
     };
     match tokio::time::timeout(longest, ended).await {

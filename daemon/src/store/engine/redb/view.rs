@@ -1,7 +1,7 @@
 //! Reading: snapshots of the database, and what a transaction remembers of them.
 //!
-//! Point reads run where they are asked for. A walk that turns out to be long moves away from the
-//! async workers; nothing here waits for the writer but a commit.
+//! A few keys are read on the async worker that asks for them. A walk that turns out to be longer, and reads of many
+//! keys, move to the threads for blocking work; nothing here waits for the writer but a commit.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,8 +24,9 @@ use crate::{
     tasks,
 };
 
-/// Keys that a walk may visit on an async worker: below a millisecond.
-const INLINE_KEYS_MAX: u64 = 1_000;
+/// Keys that may be read on an async worker, enough for a page of a list: below a tenth of a millisecond when they are in
+/// the cache, and no more than so many reads of a slow disk when they are not.
+const INLINE_KEYS_MAX: u64 = 128;
 
 /// One state of the database.
 pub(super) struct RedbView {
@@ -41,6 +42,19 @@ impl RedbView {
         let since = shared.committed();
         let (table, generation) = shared.table()?;
         Ok(Self { table, shared: Arc::clone(shared), generation, since })
+    }
+
+    /// The values under `keys`, in their order.
+    async fn lookup_many(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, EngineError> {
+        if keys.len() as u64 <= INLINE_KEYS_MAX {
+            return keys.iter().map(|key| self.lookup(key)).collect();
+        }
+        let (table, keys) = (Arc::clone(&self.table), keys.to_vec());
+        let found = tasks::blocking(move || {
+            let value = |key: &Key| Ok(table.get(key.as_slice())?.map(|value| Bytes::copy_from_slice(value.value())));
+            keys.iter().map(value).collect::<Result<Vec<_>, StorageError>>()
+        });
+        found.await.map_err(|error| self.failed(error))
     }
 
     fn lookup(&self, key: &[u8]) -> Result<Option<Bytes>, EngineError> {
@@ -132,7 +146,7 @@ impl View for RedbView {
     }
 
     async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, EngineError> {
-        keys.iter().map(|key| self.lookup(key)).collect()
+        self.lookup_many(keys).await
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError> {
@@ -260,7 +274,7 @@ impl View for RedbTransaction {
 
     async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, EngineError> {
         self.reads().keys(keys);
-        keys.iter().map(|key| self.view.lookup(key)).collect()
+        self.view.lookup_many(keys).await
     }
 
     async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError> {
