@@ -32,10 +32,11 @@ pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Event>, StoreErro
     Ok(read.get_many(&keys).await?.into_iter().flatten().collect())
 }
 
-/// The newest events, the newest first.
-pub async fn newest(read: &impl Read, limit: usize) -> Result<Vec<Event>, StoreError> {
-    let range = Scan { reverse: true, ..Scan::of(Range::prefix(keys::events()), limit) };
-    Ok(read.scan(&range).await?.into_iter().map(|(_, event)| event).collect())
+/// Events before the one with number `before`, newest first.
+pub async fn before(read: &impl Read, before: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+    let range = Range { high: Some(keys::event(before)), ..Range::prefix(keys::events()) };
+    let scan = Scan { reverse: true, ..Scan::of(range, limit) };
+    Ok(read.scan(&scan).await?.into_iter().map(|(_, event)| event).collect())
 }
 
 /// Forgets `old`, the oldest events there are, and remembers that there were some.

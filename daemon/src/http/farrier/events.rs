@@ -28,7 +28,7 @@ use crate::{
     service::{
         Error,
         access::Action,
-        events::{self, Filter},
+        events::{self, Filter, KINDS},
     },
 };
 
@@ -40,6 +40,8 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// A stream ends after so long and the client goes on where it was: a right that was taken away
 /// ends with it.
 const LIFE: Duration = Duration::from_secs(600);
+/// Characters of an unknown kind that its refusal repeats.
+const UNKNOWN_MAX_CHARS: usize = 50;
 /// Where a client that lost its stream was.
 const LAST: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -63,10 +65,14 @@ pub(in crate::http) async fn get(
     let filter = filter(&app, &caller.identity, query).await?;
     let wants_page = headers.get(header::ACCEPT).is_some_and(|value| value.as_bytes() == b"application/json");
     let after = after(query, &headers)?;
+    let last = query::number(query, "last")?.map(|last| usize::try_from(last).unwrap_or(usize::MAX));
     if wants_page {
         let limit = query::number(query, "limit")?.map_or(PAGE, |limit| usize::try_from(limit).unwrap_or(PAGE_MAX));
         let limit = limit.clamp(1, PAGE_MAX);
-        let page = events::page(&app, &caller.identity, &filter, after.unwrap_or(0), limit).await?;
+        let page = match (after, last) {
+            (None, Some(last)) => events::newest(&app, &caller.identity, &filter, last.min(PAGE_MAX)).await?,
+            _ => events::page(&app, &caller.identity, &filter, after.unwrap_or(0), limit).await?,
+        };
         return Ok(ok(api::Events {
             events: page.events.iter().map(show::event).collect(),
             next: show::number(page.next),
@@ -77,7 +83,7 @@ pub(in crate::http) async fn get(
     }
     let after = match after {
         Some(after) => after,
-        None => beginning(&app, &caller.identity, &filter, query::number(query, "last")?.unwrap_or(0)).await?,
+        None => beginning(&app, &caller.identity, &filter, last.unwrap_or(0)).await?,
     };
     let seat = app.event_streams.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
     let stream = Stream {
@@ -102,12 +108,9 @@ pub(in crate::http) async fn get(
 }
 
 /// The number behind which a stream begins that is to begin with the `last` events.
-async fn beginning(app: &App, identity: &Identity, filter: &Filter, last: u64) -> Result<u64, ApiError> {
-    let present = events::present(app);
-    let Some(last) = usize::try_from(last).unwrap_or(usize::MAX).checked_sub(1) else { return Ok(present) };
-    let newest = events::newest(app, identity, filter).await?;
-    let first = newest.get(last).or(newest.last());
-    Ok(first.map_or(present, |event| event.id.saturating_sub(1).min(present)))
+async fn beginning(app: &App, identity: &Identity, filter: &Filter, last: usize) -> Result<u64, ApiError> {
+    let newest = events::newest(app, identity, filter, last).await?;
+    Ok(newest.events.first().map_or(newest.next, |event| event.id.saturating_sub(1)))
 }
 
 async fn filter(app: &App, identity: &Identity, query: Option<&str>) -> Result<Filter, ApiError> {
@@ -115,7 +118,12 @@ async fn filter(app: &App, identity: &Identity, query: Option<&str>) -> Result<F
     let kinds = pairs.filter(|(name, _)| name == "kind").flat_map(|(_, value)| {
         value.split(',').map(str::trim).filter(|kind| !kind.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     });
-    let kinds = kinds.collect();
+    let kinds: Vec<String> = kinds.collect();
+    if let Some(unknown) = kinds.iter().find(|kind| !KINDS.contains(&kind.as_str())) {
+        let unknown: String = unknown.chars().take(UNKNOWN_MAX_CHARS).collect();
+        let text = format!("[kind]: {unknown:?} is not one of {}", KINDS.join(", "));
+        return Err(ApiError::unprocessable("kind", text));
+    }
     let snapshot = app.store.read().await.map_err(Error::from)?;
     Ok(Filter { repository: super::repository(&snapshot, identity, query, Action::Read).await?, kinds })
 }

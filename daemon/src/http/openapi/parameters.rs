@@ -321,8 +321,9 @@ queries! {
         /// Events of a page; more than 1000 are 1000.
         #[param(minimum = 0, default = 100)]
         limit: u64,
-        /// Where a stream without `after` begins: with so many of the last 4,096, as far as they may be seen.
-        #[param(minimum = 0, default = 0)]
+        /// Without `after`: the newest so many of the last 4,096 events, oldest first. A stream begins with them; a page
+        /// holds at most 1000 of them.
+        #[param(minimum = 0)]
         last: u64,
     }
 

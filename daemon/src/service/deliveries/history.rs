@@ -140,15 +140,15 @@ pub async fn recover(app: &App, of: Of, since_ms: Millis) -> Result<u64, Error> 
     }
 }
 
-/// Recovers the next failures behind `before`; how many, and behind which to go on.
+/// Recovers the next failures behind `before`; how many, and behind which to go on. The loop over it ends: each step
+/// reads index entries behind those of the step before.
 async fn recover_some(tx: &Tx, hook: u64, before: u64, since_ms: Millis) -> Result<(u64, Option<u64>), Error> {
-    let rows = deliveries::failures(tx, hook, before, RECOVER_BATCH).await?;
-    let last = rows.last().map(|row| row.id).filter(|_| rows.len() == RECOVER_BATCH);
+    let (rows, next) = deliveries::failures(tx, hook, before, RECOVER_BATCH).await?;
     let mut count = 0;
     for row in rows.iter().filter(|row| row.created_ms >= since_ms && row.state() != DeliveryState::Pending) {
         deliveries::ask_again(tx, row, DeliveryTrigger::Manual, false);
         count += 1;
     }
     let over = rows.last().is_some_and(|row| row.created_ms < since_ms);
-    Ok((count, last.filter(|_| !over)))
+    Ok((count, next.filter(|_| !over)))
 }

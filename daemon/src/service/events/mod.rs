@@ -17,7 +17,7 @@ use farrier_proto::store::{
 use self::fanout::Ready;
 pub use self::{
     ledger::Ledger,
-    news::{Actor, News},
+    news::{Actor, KINDS, News},
     read::{Filter, Page, newest, next_due_ms, page, present, sweep},
 };
 use crate::{

@@ -8,6 +8,9 @@ use crate::{
     store::{Read, StoreError, owners},
 };
 
+/// The kinds of events, in the words of the API family.
+pub const KINDS: [&str; 7] = ["create", "delete", "member", "push", "repository", "workflow_job", "workflow_run"];
+
 /// Something that happened to a repository.
 #[derive(Clone, Debug)]
 pub enum News<'a> {

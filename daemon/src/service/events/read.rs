@@ -52,7 +52,10 @@ pub fn present(app: &App) -> u64 {
     app.events.unsettled().saturating_sub(1)
 }
 
-/// At most `limit` events behind the one with number `after`.
+/// At most `limit` events behind the one with number `after`, oldest first.
+///
+/// The loop ends because each round reads rows behind those of the round before, and because rows come in order: the
+/// first one that is not settled ends the page, whatever follows it.
 pub async fn page(app: &App, identity: &Identity, filter: &Filter, after: u64, limit: usize) -> Result<Page, Error> {
     access::require_account(identity)?;
     // Before the snapshot: what is settled now is in it.
@@ -65,7 +68,10 @@ pub async fn page(app: &App, identity: &Identity, filter: &Filter, after: u64, l
     loop {
         let rows = events::after(&snapshot, page.next, PIECE).await?;
         let whole = rows.len() == PIECE;
-        for row in rows.into_iter().filter(|row| row.id < end) {
+        for row in rows {
+            if row.id >= end {
+                return Ok(page);
+            }
             if page.events.len() == limit || passed == PASSED_MAX {
                 page.more = true;
                 return Ok(page);
@@ -76,24 +82,44 @@ pub async fn page(app: &App, identity: &Identity, filter: &Filter, after: u64, l
                 page.events.push(row);
             }
         }
-        if !whole || page.next.saturating_add(1) >= end {
+        if !whole {
             return Ok(page);
         }
+        tokio::task::yield_now().await;
     }
 }
 
-/// The newest of the last 4,096 events that are wanted and may be seen, the newest first.
-pub async fn newest(app: &App, identity: &Identity, filter: &Filter) -> Result<Vec<Event>, Error> {
+/// The newest `limit` events among the last 4,096, oldest first. `next` is where a reader goes on without missing one.
+pub async fn newest(app: &App, identity: &Identity, filter: &Filter, limit: usize) -> Result<Page, Error> {
     access::require_account(identity)?;
+    // Before the snapshot: what is settled now is in it.
+    let present = present(app);
     let snapshot = app.store.read().await?;
     let mut eyes = Eyes { identity, seen: HashMap::new() };
-    let mut seen = Vec::new();
-    for row in events::newest(&snapshot, PASSED_MAX).await? {
-        if filter.passes(&row) && eyes.see(&snapshot, &row).await? {
-            seen.push(row);
+    let mut page = Page { next: present, ..Page::default() };
+    let mut before = present.saturating_add(1);
+    let mut passed = 0;
+    // Each round reads rows before those of the round before.
+    while passed < PASSED_MAX {
+        let rows = events::before(&snapshot, before, PIECE).await?;
+        let whole = rows.len() == PIECE;
+        passed += rows.len();
+        for row in rows {
+            if page.events.len() == limit {
+                break;
+            }
+            before = row.id;
+            if filter.passes(&row) && eyes.see(&snapshot, &row).await? {
+                page.events.push(row);
+            }
         }
+        if !whole || page.events.len() == limit {
+            break;
+        }
+        tokio::task::yield_now().await;
     }
-    Ok(seen)
+    page.events.reverse();
+    Ok(page)
 }
 
 impl Filter {

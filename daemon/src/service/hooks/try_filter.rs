@@ -37,7 +37,7 @@ pub async fn try_filter(
     let filter = Filter { repository, kinds: vec!["push".to_owned()] };
     let mut known = HashSet::new();
     let mut branches = Vec::new();
-    for event in events::newest(app, identity, &filter).await? {
+    for event in events::newest(app, identity, &filter, usize::MAX).await?.events.into_iter().rev() {
         let Some(change) = &event.ref_change else { continue };
         let Some(name) = change.r#ref.strip_prefix(HEADS) else { continue };
         if branches.len() < BRANCHES && known.insert((event.repository_id, name.to_owned())) {

@@ -2,7 +2,7 @@
 
 use farrier_proto::store::{Delivery, DeliveryState};
 
-use super::{get, many};
+use super::many;
 use crate::store::{
     Read, StoreError,
     engine::{Range, Scan},
@@ -162,16 +162,20 @@ async fn step_of(
     numbers.into_iter().zip(rows).map(|(number, row)| Ok((number, row?))).collect()
 }
 
-/// The next failures of a hook behind `before`, newest first: what a recovery walks over.
-pub async fn failures(read: &impl Read, hook: u64, before: u64, limit: usize) -> Result<Vec<Delivery>, StoreError> {
+/// The next failures of a hook behind `before`, newest first, and the number behind which the next step begins; `None`:
+/// there are no more. The step is measured by index entries, so an entry without a row does not end the walk.
+pub async fn failures(
+    read: &impl Read,
+    hook: u64,
+    before: u64,
+    limit: usize,
+) -> Result<(Vec<Delivery>, Option<u64>), StoreError> {
     let mut range = Range::prefix(keys::failed_deliveries(hook));
     if before != 0 {
         range = range.after(&keys::failed_delivery(hook, before));
     }
     let pairs = read.scan_bytes(&Scan::of(range, limit)).await?;
-    let mut rows = Vec::with_capacity(pairs.len());
-    for number in pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)) {
-        rows.extend(get(read, number).await?);
-    }
-    Ok(rows)
+    let numbers: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).collect();
+    let next = numbers.last().copied().filter(|_| pairs.len() == limit);
+    Ok((many(read, &numbers).await?.into_iter().flatten().collect(), next))
 }

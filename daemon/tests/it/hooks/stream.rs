@@ -263,3 +263,51 @@ async fn a_stream_on_which_nothing_happens_says_that_it_is_there() {
     assert!(quiet.until(": quiet\n\n").await);
     assert_eq!(quiet.events(), Vec::<Value>::new());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_ends_before_events_that_are_not_settled_however_many_there_are() {
+    let engine = farrierd::store::engine::MemoryEngine::new();
+    let store = farrierd::store::Store::open(std::sync::Arc::new(engine)).await.expect("a store");
+    let farrier = TestDaemon::over_store(store.clone()).await;
+    farrier.repository("demo").await;
+    let taken = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "demo" })).await;
+    assert_eq!(taken.status, 409, "its event's number stays unused");
+    let settled = page(&farrier, "").await;
+    let first = settled["events"][0].clone();
+    // As if transactions with later numbers were committed while an earlier one still runs.
+    store
+        .write(async |tx: farrierd::store::Tx| {
+            for n in 0..600 {
+                let kind = "repository".to_owned();
+                let id = first["id"].as_u64().expect("a number") + 1_000 + n;
+                farrierd::store::events::insert(&tx, &farrier_proto::store::Event { id, kind, ..Default::default() });
+            }
+            Ok::<_, farrierd::store::StoreError>(())
+        })
+        .await
+        .expect("written");
+    let token = farrier.token("admin", &["all"]).await;
+    let mut live = Follower::begin(&farrier, &token, "?after=0", "").await;
+    assert!(live.until("admin/demo").await);
+    for query in ["", "?after=1", "?last=5"] {
+        let got = in_time("the page ends", page(&farrier, query)).await;
+        assert!(got["events"].as_array().expect("a list").len() <= 1 && got["more"] == false, "{query}: {got}");
+    }
+    assert_eq!(page(&farrier, "?last=5").await["events"], json!([first]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_newest_events_come_last_and_unknown_kinds_are_refused() {
+    let world = World::new().await;
+    for n in 0..5 {
+        world.farrier.repository(&format!("r{n}")).await;
+    }
+    let newest = page(&world.farrier, "?last=2").await;
+    let events = newest["events"].as_array().expect("a list").clone();
+    assert_eq!(lines(&events), ["repository created admin/r3", "repository created admin/r4"]);
+    let next = page(&world.farrier, &format!("?after={}", newest["next"])).await;
+    assert_eq!(next["events"], json!([]), "it goes on behind the newest one");
+    let refused = send(&world.farrier.unix(), Method::GET, "/api/farrier/v1/events?kind=psuh", &[], "").await;
+    let message = refused.json()["message"].as_str().expect("text").to_owned();
+    assert!(refused.status == 422 && message.contains("\"psuh\" is not one of create, delete,"), "{refused:?}");
+}
