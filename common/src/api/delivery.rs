@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -77,11 +78,40 @@ pub struct DeliveryDetail {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct DeliveryRequest {
+    /// The method.
+    pub method: String,
     /// Headers; secrets are masked.
     pub headers: BTreeMap<String, String>,
-    /// The event, as native hooks get it; null when it is forgotten or too large to be shown.
+    /// The JSON that was sent; of a form, that in its field `payload`. Before the first attempt: the event as most native
+    /// hooks get it. Null when it is forgotten or too large to be shown.
     #[schema(value_type = Option<Object>)]
     pub payload: Value,
+    /// The body, byte for byte as it was sent; secrets in messages for chats are masked. Absent before the first attempt,
+    /// when it is forgotten or too large, and when it is no UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<String>,
+    /// The same body in Base64, when it is no UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body_base64: Option<String>,
+}
+
+impl DeliveryRequest {
+    /// The body, byte for byte as it was sent; `None` when it is not known.
+    pub fn body_bytes(&self) -> Option<Vec<u8>> {
+        bytes(self.body.as_deref(), self.body_base64.as_deref())
+    }
+}
+
+impl DeliveryResponse {
+    /// The body, or its beginning, byte for byte as it came but for masked secrets.
+    pub fn body_bytes(&self) -> Vec<u8> {
+        bytes(Some(&self.payload), self.payload_base64.as_deref()).unwrap_or_default()
+    }
+}
+
+fn bytes(text: Option<&str>, base64: Option<&str>) -> Option<Vec<u8>> {
+    let decoded = base64.and_then(|text| BASE64.decode(text).ok());
+    decoded.or_else(|| text.map(|text| text.as_bytes().to_vec()))
 }
 
 /// What was answered.
@@ -90,8 +120,11 @@ pub struct DeliveryRequest {
 pub struct DeliveryResponse {
     /// Headers; secrets are masked.
     pub headers: BTreeMap<String, String>,
-    /// The body, or its beginning.
+    /// The body, or its beginning, as text: bytes that are no UTF-8 are replaced.
     pub payload: String,
+    /// The same bytes in Base64, when they are no UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload_base64: Option<String>,
     /// Whether the body was longer.
     pub truncated: bool,
 }

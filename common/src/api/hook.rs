@@ -80,9 +80,23 @@ pub struct Hook {
     pub repository: String,
     /// Why the service has switched the hook off; empty: it has not.
     pub disabled_reason: String,
-    /// Why deliveries will not arrive, as far as the configuration says so.
+    /// Why deliveries will not arrive: the configuration does not allow the target, its name cannot be resolved, or the
+    /// daemon never sends the events. The answer to a request that saved the hook knows more than lists do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
+    /// The setting that would allow the target.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<SettingAdvice>,
+}
+
+/// A setting of the daemon and the value that would remove a problem.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct SettingAdvice {
+    /// The setting, such as `webhook.allowed_hosts`.
+    pub setting: String,
+    /// The whole new value: what is set now, and what is missing.
+    pub value: String,
 }
 
 /// `POST …/hooks`. Unknown keys are ignored.

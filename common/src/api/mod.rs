@@ -49,7 +49,10 @@ pub use self::{
     },
     error::ErrorBody,
     event::{Event, Events},
-    hook::{AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType},
+    hook::{
+        AppliedHook, ApplyHook, CreateHook, EditHook, Hook, HookConfigKey, HookEvent, HookEventHeaders, HookType,
+        SettingAdvice,
+    },
     org::{CreateOrg, EditOrg, OrgPermissions, Organization, RenameOrg, Team},
     owner::{ChangePassword, CreateUser, EditUser, FoundUsers, RenameUser, User},
     reference::{GitObject, GitReference},

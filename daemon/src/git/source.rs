@@ -31,9 +31,12 @@ pub enum SourceError {
     /// The name is unknown.
     #[error("the host cannot be resolved")]
     Unresolved(#[source] io::Error),
-    /// The policy says no.
+    /// The policy does not allow it.
     #[error("the host is not allowed")]
-    Refused,
+    Refused {
+        /// The address that is not allowed; `None`: there is none.
+        address: Option<IpAddr>,
+    },
 }
 
 /// An address that may be fetched from, and how. Its secrets are in no text.
@@ -67,12 +70,13 @@ impl Source {
             Some(Host::Ipv4(address)) => (address.to_string(), true),
             Some(Host::Ipv6(address)) => (address.to_string(), true),
             Some(Host::Domain(name)) => (name.to_owned(), false),
-            None => return Err(SourceError::Refused),
+            None => return Err(SourceError::Refused { address: None }),
         };
         let resolved = tokio::net::lookup_host((host.as_str(), port)).await.map_err(SourceError::Unresolved)?;
         let addresses: Vec<IpAddr> = resolved.map(|address| address.ip()).collect();
-        if addresses.is_empty() || !addresses.iter().all(|address| policy.allows(&host, *address)) {
-            return Err(SourceError::Refused);
+        let refused = addresses.iter().find(|address| !policy.allows(&host, **address));
+        if addresses.is_empty() || refused.is_some() {
+            return Err(SourceError::Refused { address: refused.copied() });
         }
         let http = url.scheme() != "git";
         let authorization = credentials
@@ -148,7 +152,7 @@ mod tests {
             "git://localhost/x",
         ] {
             let refused = resolved(bad, "external").await;
-            assert!(matches!(refused, Err(SourceError::Refused)), "{bad}: {refused:?}");
+            assert!(matches!(refused, Err(SourceError::Refused { .. })), "{bad}: {refused:?}");
         }
     }
 

@@ -12,6 +12,8 @@ use ipnet::IpNet;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
     rules: Vec<Rule>,
+    /// The list as it was written.
+    text: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +51,15 @@ impl AddressPolicy {
     /// the name and the address; in brackets, `[p]rivate` is a name and not the word.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-        Ok(Self { rules: words.map(Rule::parse).collect::<Result<_, _>>()? })
+        Ok(Self { rules: words.map(Rule::parse).collect::<Result<_, _>>()?, text: text.trim().to_owned() })
+    }
+
+    /// The list that also allows `address`: everything that it allows now, and one entry more.
+    pub fn extended_by(&self, address: IpAddr) -> String {
+        let address = address.to_canonical();
+        let entry = if address.is_loopback() { "loopback".to_owned() } else { address.to_string() };
+        let now = self.text.trim_end_matches([',', ' ']);
+        if now.is_empty() { entry } else { format!("{now}, {entry}") }
     }
 
     /// Whether `host`, which was resolved to `address`, may be connected to.

@@ -71,6 +71,12 @@ pub fn by_name(name: &str) -> Option<&'static HookEvent> {
     EVENTS.iter().find(|event| event.name == name)
 }
 
+/// Those of `events`, names of answers, that this service never sends.
+pub fn never_sent<S: AsRef<str>>(events: &[S]) -> Vec<&str> {
+    let sent = |name: &str| by_name(name).is_some_and(|event| event.sent);
+    events.iter().map(AsRef::as_ref).filter(|name| !sent(name)).collect()
+}
+
 /// What a list of names on the way in comes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asked {

@@ -2,15 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use bytes::Bytes;
 use farrier_common::api;
-use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Header};
+use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Header, RequestBody};
 
 use super::{number, time};
 use crate::{
     app::App,
     clock::Millis,
     service::deliveries::{history::Detail, known::Known},
-    webhook::{names_of, request::uuid_text},
+    webhook::{
+        names_of,
+        request::{native_body, uuid_text},
+    },
 };
 
 /// The identifier that receivers see.
@@ -51,17 +56,43 @@ pub(crate) fn delivery_detail(app: &App, detail: &Detail) -> api::DeliveryDetail
     api::DeliveryDetail {
         delivery: delivery(app, &detail.known),
         url: last.url.clone(),
-        request: api::DeliveryRequest {
-            headers: sent(&last.request_headers),
-            payload: serde_json::from_slice(&detail.json).unwrap_or_default(),
-        },
+        request: request(&last, &detail.json),
         response: api::DeliveryResponse {
             headers: headers(&last.response_headers),
             payload: String::from_utf8_lossy(&last.response_body).into_owned(),
+            payload_base64: base64_of(&last.response_body),
             truncated: last.response_cut,
         },
         history: detail.attempts.iter().map(attempt).collect(),
     }
+}
+
+/// The request of `attempt`. Its body is made of `json`, what the event says, as it was made when it was sent.
+fn request(attempt: &Attempt, json: &Bytes) -> api::DeliveryRequest {
+    let known = !json.is_empty();
+    let (text, body) = match attempt.request_body() {
+        RequestBody::Unspecified => (json.clone(), None),
+        RequestBody::Bytes => {
+            let body = Bytes::from(attempt.request_bytes.clone());
+            (body.clone(), Some(body))
+        }
+        kind => {
+            let (text, body) = native_body(kind, json);
+            (text, known.then_some(body))
+        }
+    };
+    api::DeliveryRequest {
+        method: if attempt.method.is_empty() { "POST".to_owned() } else { attempt.method.clone() },
+        headers: sent(&attempt.request_headers),
+        payload: serde_json::from_slice(&text).unwrap_or_default(),
+        body: body.as_ref().and_then(|body| String::from_utf8(body.to_vec()).ok()),
+        body_base64: body.and_then(|body| base64_of(&body)),
+    }
+}
+
+/// Base64 of bytes that are no UTF-8.
+fn base64_of(bytes: &[u8]) -> Option<String> {
+    std::str::from_utf8(bytes).is_err().then(|| BASE64.encode(bytes))
 }
 
 fn attempt(row: &Attempt) -> api::DeliveryAttempt {

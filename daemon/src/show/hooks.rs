@@ -11,6 +11,7 @@ use crate::{
         hook_event::{self, HookEvent},
     },
     service::hooks::{Found, Health, Home, Managed},
+    webhook::{Refusal, TargetProblem},
 };
 
 /// A hook as those see it who manage it.
@@ -18,6 +19,7 @@ pub(crate) fn hook(app: &App, found: &Found) -> api::Hook {
     let (row, state) = (&found.hook, &found.state);
     let content_type = if row.form { "form" } else { "json" };
     let health = Health::of(row, state);
+    let refusal = app.client.refusal(&row.url);
     api::Hook {
         id: number(row.id),
         name: row.name.clone(),
@@ -42,9 +44,48 @@ pub(crate) fn hook(app: &App, found: &Found) -> api::Hook {
         failing_since: (state.failures > 0 && state.failing_since_ms != 0).then(|| time(state.failing_since_ms)),
         last_error: if state.failures > 0 { state.last_error.clone() } else { String::new() },
         disabled_reason: row.disabled_reason.clone(),
-        warning: app.client.refusal(&row.url),
+        warning: joined([silent(row), refusal.as_ref().map(|refusal| refusal.reason.clone())]),
+        advice: refusal.map(advice),
         ..api::Hook::default()
     }
+}
+
+/// A hook that was just saved: also what is wrong with its target as far as it could be found out, and which of its
+/// events are never sent. `inside`: whether the caller may learn where names of the local network lead.
+pub(crate) fn saved_hook(app: &App, found: &Found, problem: Option<TargetProblem>, inside: bool) -> api::Hook {
+    let row = &found.hook;
+    let literal = app.client.refusal(&row.url).is_some();
+    let (text, advice) = match problem {
+        None => (None, None),
+        Some(TargetProblem::Unresolved(reason)) => (Some(reason), None),
+        Some(TargetProblem::Refused(refusal)) if inside || literal => {
+            (Some(refusal.reason.clone()), Some(advice(refusal)))
+        }
+        Some(TargetProblem::Refused(_)) => {
+            (Some("the setting webhook.allowed_hosts does not allow the host; ask an administrator".to_owned()), None)
+        }
+    };
+    let unsent = hook_event::never_sent(&row.events);
+    let some = (!unsent.is_empty() && unsent.len() < row.events.len())
+        .then(|| format!("farrier never sends {}", unsent.join(", ")));
+    api::Hook { warning: joined([silent(row), some, text]), advice, ..hook(app, found) }
+}
+
+/// The warning about a hook that is never sent anything, because none of its events happens here.
+fn silent(row: &Hook) -> Option<String> {
+    let unsent = hook_event::never_sent(&row.events);
+    let silent = !unsent.is_empty() && unsent.len() == row.events.len();
+    let sent: Vec<&str> = hook_event::EVENTS.iter().filter(|event| event.sent).map(|event| event.name).collect();
+    silent.then(|| format!("farrier never sends {}; it sends {}", unsent.join(", "), sent.join(", ")))
+}
+
+fn joined<const N: usize>(warnings: [Option<String>; N]) -> Option<String> {
+    let all: Vec<String> = warnings.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+fn advice(refusal: Refusal) -> api::SettingAdvice {
+    api::SettingAdvice { setting: "webhook.allowed_hosts".into(), value: refusal.allowed_hosts }
 }
 
 /// A hook in a list of all places: also whose it is.

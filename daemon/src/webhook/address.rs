@@ -7,9 +7,14 @@ use url::{Host, Url};
 use super::client::Failure;
 use crate::model::address_policy::AddressPolicy;
 
-/// Why an address is not connected to, in words that name the remedy.
+/// Why an address is not connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(pub String);
+pub struct Refusal {
+    /// A sentence that names the setting and the value that would allow the address.
+    pub reason: String,
+    /// The value of `webhook.allowed_hosts` that would allow the address, and everything that is allowed now.
+    pub allowed_hosts: String,
+}
 
 /// Host and port of `url`, the host without brackets.
 pub(super) fn target(url: &Url) -> Result<(String, u16), Failure> {
@@ -55,20 +60,17 @@ impl Names {
 pub(super) fn allowed(policy: &AddressPolicy, host: &str, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
     let (good, bad): (Vec<_>, Vec<_>) = found.into_iter().partition(|address| policy.allows(host, address.ip()));
     match bad.first() {
-        Some(denied) if good.is_empty() => Err(Refusal(refusal(host, *denied))),
+        Some(denied) if good.is_empty() => Err(refusal(policy, host, *denied)),
         _ => Ok(good),
     }
 }
 
-fn refusal(host: &str, denied: SocketAddr) -> String {
-    let remedy = if denied.ip().to_canonical().is_loopback() {
-        r#"allowed_hosts = "external, loopback""#.to_owned()
-    } else {
-        format!("allowed_hosts = \"external, {}\"", denied.ip())
-    };
-    format!(
-        "webhook can only call allowed HTTP servers (check your webhook.allowed_hosts setting), deny '{host}({denied})'; to allow it write {remedy} in the section [webhook]"
-    )
+fn refusal(policy: &AddressPolicy, host: &str, denied: SocketAddr) -> Refusal {
+    let allowed_hosts = policy.extended_by(denied.ip());
+    let reason = format!(
+        "webhook can only call allowed HTTP servers (check your webhook.allowed_hosts setting), deny '{host}({denied})'; to allow it write allowed_hosts = \"{allowed_hosts}\" in the section [webhook]"
+    );
+    Refusal { reason, allowed_hosts }
 }
 
 #[cfg(test)]
@@ -85,8 +87,20 @@ mod tests {
     fn only_checked_addresses_are_left() {
         assert_eq!(check("external", "h", &["8.8.8.8:80", "10.0.0.1:80"]).expect("one"), ["8.8.8.8:80"]);
         let refused = check("external", "h", &["[::ffff:127.0.0.1]:80"]).expect_err("loopback");
-        assert!(refused.0.contains("webhook.allowed_hosts") && refused.0.contains("deny 'h([::ffff:127.0.0.1]:80)'"));
-        assert!(refused.0.contains(r#"allowed_hosts = "external, loopback""#), "{refused:?}");
+        let text = &refused.reason;
+        assert!(text.contains("webhook.allowed_hosts") && text.contains("deny 'h([::ffff:127.0.0.1]:80)'"));
+        assert!(text.contains(r#"allowed_hosts = "external, loopback""#), "{refused:?}");
+    }
+
+    #[test]
+    fn advice_keeps_what_is_allowed_already() {
+        let advice = |policy: &str, address: &str| check(policy, "h", &[address]).expect_err("refused").allowed_hosts;
+        assert_eq!(
+            advice("external, 192.168.7.0/24,ci.example", "10.0.3.9:80"),
+            "external, 192.168.7.0/24,ci.example, 10.0.3.9"
+        );
+        assert_eq!(advice(" external , ", "[fd00::1]:80"), "external, fd00::1");
+        assert_eq!(advice("", "127.0.0.1:1"), "loopback");
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! The outgoing client: one request to a receiver within its time, its answer within a bound.
 
 use std::{
+    borrow::Cow,
     sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
@@ -14,6 +15,7 @@ use url::Url;
 
 use super::{
     address::{self, Names, Refusal},
+    headers::Header,
     link::{self, Link},
     request::Outgoing,
     tls::{SystemTrust, Trust},
@@ -56,8 +58,17 @@ impl Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self::new("blocked", refusal.0)
+        Self::new("blocked", refusal.reason)
     }
+}
+
+/// What is wrong with the target of a hook that is saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetProblem {
+    /// The configuration refuses its address.
+    Refused(Refusal),
+    /// Its name cannot be resolved, for this reason.
+    Unresolved(String),
 }
 
 /// What one request may take.
@@ -112,22 +123,24 @@ impl Client {
         self.policy.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Why deliveries to `url` will be refused as things are now, as far as that is seen without asking
-    /// where a name leads to.
-    pub fn refusal(&self, url: &str) -> Option<String> {
+    /// Why deliveries to `url` are refused by the configuration, as far as that is seen without resolving names.
+    pub fn refusal(&self, url: &str) -> Option<Refusal> {
         let (host, port) = address::target(&Url::parse(url).ok()?).ok()?;
-        self.check_literal(&host, port).err().map(|failure| failure.reason)
+        self.check_literal(&host, port).err()
     }
 
-    /// The same, and where the name leads to is asked for. `None` also when nobody says that in time:
-    /// names may lead somewhere tomorrow.
-    pub async fn refusal_by_name(&self, url: &str) -> Option<String> {
+    /// What is wrong with the target `url`: the configuration refuses its address, or its name cannot be resolved.
+    /// Names with dots that nobody knows may be known tomorrow, so only single labels are reported.
+    pub async fn check_target(&self, url: &str) -> Option<TargetProblem> {
         let (host, port) = address::target(&Url::parse(url).ok()?).ok()?;
         if self.check_literal(&host, port).is_err() || self.proxy_for(&host).is_some() {
-            return self.refusal(url);
+            return self.refusal(url).map(TargetProblem::Refused);
         }
-        let found = tokio::time::timeout(NAMES_TIMEOUT, self.names.resolve(&host, port)).await.ok()?.ok()?;
-        address::allowed(&self.policy(), &host, found).err().map(|refusal| refusal.0)
+        let is_single_label = !host.contains(['.', ':']);
+        match tokio::time::timeout(NAMES_TIMEOUT, self.names.resolve(&host, port)).await.ok()? {
+            Ok(found) => address::allowed(&self.policy(), &host, found).err().map(TargetProblem::Refused),
+            Err(failure) => is_single_label.then_some(TargetProblem::Unresolved(failure.reason)),
+        }
     }
 
     /// Sends `outgoing` on the connection in `link`, or on a new one, which is left there for the next.
@@ -153,17 +166,19 @@ impl Client {
         trust: &Trust,
         limits: Limits,
     ) -> Result<Answer, Failure> {
-        let mut url = outgoing.url.clone();
+        let mut hop = Cow::Borrowed(outgoing);
         for _ in 0..=REDIRECTS_MAX {
-            let answer = self.exchange(link, outgoing, &url, trust, limits.response_bytes).await?;
+            let answer = self.exchange(link, &hop, &hop.url, trust, limits.response_bytes).await?;
             if !limits.follow_redirects || !matches!(answer.status, 307 | 308) {
                 return Ok(answer);
             }
-            let location = answer.headers.get(header::LOCATION).and_then(|value| value.to_str().ok());
-            match location.and_then(|location| url.join(location).ok()) {
-                Some(next) if matches!(next.scheme(), "http" | "https") => url = next,
-                _ => return Ok(answer),
+            let Some(next) = redirect_target(&hop.url, &answer.headers) else { return Ok(answer) };
+            let hop = hop.to_mut();
+            if next.origin() != hop.url.origin() {
+                // For good: a later redirect back does not bring them back.
+                hop.headers.retain(Header::crosses_origins);
             }
+            hop.url = next;
         }
         Err(Failure::new("redirect", format!("more than {REDIRECTS_MAX} redirects")))
     }
@@ -229,13 +244,13 @@ impl Client {
     }
 
     /// What is an address, or this machine's own name, can be judged as it stands.
-    fn check_literal(&self, host: &str, port: u16) -> Result<(), Failure> {
+    fn check_literal(&self, host: &str, port: u16) -> Result<(), Refusal> {
         let name = host.trim_end_matches('.');
         let own = name == "localhost" || name.ends_with(".localhost");
         let literal: Option<std::net::IpAddr> =
             if own { Some(std::net::Ipv4Addr::LOCALHOST.into()) } else { host.parse().ok() };
         match literal {
-            Some(address) => Ok(address::allowed(&self.policy(), host, vec![(address, port).into()]).map(|_| ())?),
+            Some(address) => address::allowed(&self.policy(), host, vec![(address, port).into()]).map(|_| ()),
             None => Ok(()),
         }
     }
@@ -264,6 +279,17 @@ impl Client {
                 request.header(header::PROXY_AUTHORIZATION, HeaderValue::from_str(value).map_err(|e| bad(e.into()))?);
         }
         request.body(Full::new(outgoing.body.clone())).map_err(bad)
+    }
+}
+
+/// Where a redirect leads, if it may be followed: to an http or https address, and never from https to http, where
+/// everybody on the way could read the delivery.
+fn redirect_target(from: &Url, headers: &HeaderMap) -> Option<Url> {
+    let location = headers.get(header::LOCATION)?.to_str().ok()?;
+    let next = from.join(location).ok()?;
+    match (from.scheme(), next.scheme()) {
+        (_, "https") | ("http", "http") => Some(next),
+        _ => None,
     }
 }
 

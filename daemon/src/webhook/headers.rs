@@ -3,7 +3,10 @@
 use farrier_proto::store::Hook;
 use http::header::{HeaderName, HeaderValue};
 
-use super::{request::Sending, sign};
+use super::{
+    request::{ACCEPT, AGENT, ATTEMPTS, CONTENT_TYPE, Sending},
+    sign,
+};
 use crate::{model::hook_event, show};
 
 /// A header that goes out under one name or, in the same words, under those of several families.
@@ -24,6 +27,14 @@ impl Header {
     /// A header whose value is made of names, digits and the like.
     pub(super) fn plain(names: &'static [HeaderName], text: &str) -> Self {
         Self { names, value: HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("?")) }
+    }
+
+    /// Whether another origin than the hook's may see it after a redirect. Credentials, signatures and everything else
+    /// that only the receiver is meant to know stay with the hook's own scheme, host and port.
+    pub(super) fn crosses_origins(&self) -> bool {
+        let harmless =
+            [&DELIVERY[..], &EVENT, &EVENT_TYPE, &HOOK_ID, &TARGET_TYPE, &ATTEMPTS, &AGENT, &ACCEPT, &CONTENT_TYPE];
+        harmless.contains(&self.names)
     }
 
     /// Whether it goes out under `name`.

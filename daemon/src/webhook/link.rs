@@ -1,8 +1,9 @@
 //! One connection to a receiver, kept for its next delivery.
 
-use std::{net::SocketAddr, pin::Pin, sync::Arc};
+use std::{net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::{
@@ -19,6 +20,10 @@ use tokio_rustls::TlsConnector;
 
 use super::{client::Failure, wire::Wire};
 
+/// How long an address has before the next one is tried beside it.
+const STAGGER: Duration = Duration::from_millis(250);
+/// Addresses of one host that are tried.
+const ADDRESSES_MAX: usize = 8;
 /// Longest answer of a proxy to `CONNECT`.
 const CONNECT_HEAD_MAX: usize = 8 << 10;
 /// Most that is buffered of an answer's head.
@@ -93,19 +98,51 @@ async fn drive<T>(connection: &mut Option<Driver>, work: impl Future<Output = T>
 }
 
 /// Connects to the first of `addresses` that answers.
+///
+/// An attempt that has not ended after [`STAGGER`] does not hold up the next address: both go on (RFC 8305, section 5).
+/// Families take turns, beginning with that of the first address.
 pub(super) async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, Failure> {
-    let mut last = None;
-    for address in addresses {
-        match TcpStream::connect(address).await {
-            Ok(stream) => {
-                let _ = stream.set_nodelay(true); // only slower without
-                return Ok(stream);
+    let mut waiting = in_turns(addresses).into_iter().take(ADDRESSES_MAX);
+    let mut dialing = FuturesUnordered::new();
+    let mut failed = "no address".to_owned();
+    loop {
+        match waiting.next() {
+            Some(address) => dialing.push(dial(address)),
+            None if dialing.is_empty() => {
+                return Err(Failure::new("connect", format!("the connection failed: {failed}")));
             }
-            Err(error) => last = Some((address, error)),
+            None => {}
+        }
+        let more = waiting.len() > 0;
+        tokio::select! {
+            Some(dialed) = dialing.next() => match dialed {
+                Ok(stream) => return Ok(stream),
+                // The next address is tried at once.
+                Err(error) => failed = error,
+            },
+            () = tokio::time::sleep(STAGGER), if more => {}
         }
     }
-    let text = last.map_or_else(|| "no address".to_owned(), |(address, error)| format!("{address}: {error}"));
-    Err(Failure::new("connect", format!("the connection failed: {text}")))
+}
+
+async fn dial(address: SocketAddr) -> Result<TcpStream, String> {
+    let stream = TcpStream::connect(address).await.map_err(|error| format!("{address}: {error}"))?;
+    let _ = stream.set_nodelay(true); // only slower without
+    Ok(stream)
+}
+
+/// The addresses in the order in which they are tried: of each family in its own order, the families in turns.
+fn in_turns(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
+    let first_is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
+    let (first, second): (Vec<SocketAddr>, Vec<SocketAddr>) =
+        addresses.iter().partition(|address| address.is_ipv6() == first_is_v6);
+    let (mut first, mut second) = (first.into_iter(), second.into_iter());
+    let mut turns = Vec::with_capacity(addresses.len());
+    while turns.len() < addresses.len() {
+        turns.extend(first.next());
+        turns.extend(second.next());
+    }
+    turns
 }
 
 /// Asks a proxy for a tunnel to `host:port`.

@@ -37,10 +37,9 @@ impl Mask {
         self.secrets.iter().fold(text.to_owned(), hide)
     }
 
-    /// `bytes` without the secrets.
+    /// `bytes` without the secrets; all other bytes stay what they are.
     pub fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
-        let has = |secret: &String| bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
-        if self.secrets.iter().any(has) { self.text(&String::from_utf8_lossy(&bytes)).into_bytes() } else { bytes }
+        self.secrets.iter().fold(bytes, |bytes, secret| without(bytes, secret.as_bytes()))
     }
 
     /// The value of a header. Credentials are hidden whatever they are.
@@ -51,6 +50,23 @@ impl Mask {
         }
         self.text(value)
     }
+}
+
+fn without(bytes: Vec<u8>, secret: &[u8]) -> Vec<u8> {
+    let find = |rest: &[u8]| rest.windows(secret.len()).position(|window| window == secret);
+    let Some(mut at) = find(&bytes) else { return bytes };
+    let (mut masked, mut rest) = (Vec::with_capacity(bytes.len()), &bytes[..]);
+    loop {
+        masked.extend_from_slice(&rest[..at]);
+        masked.extend_from_slice(MASKED.as_bytes());
+        rest = &rest[at + secret.len()..];
+        match find(rest) {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    masked.extend_from_slice(rest);
+    masked
 }
 
 /// The password in the value of an `Authorization` header, as the receiver reads it.
@@ -72,6 +88,7 @@ mod tests {
         assert_eq!(mask.text("https://x/12:bot/s3cr3t"), "https://x/******/******");
         assert_eq!(mask.bytes(b"you sent Bearer abcdef or abcdef".to_vec()), b"you sent ****** or ******");
         assert_eq!(mask.bytes(vec![0xff, 1]), [0xff, 1]);
+        assert_eq!(mask.bytes(b"\xffs3cr3t\xfes3cr3t\xfd".to_vec()), b"\xff******\xfe******\xfd");
         assert_eq!(mask.header("AUTHORIZATION", "x"), MASKED);
         let basic = Hook { authorization: format!("Basic {}", BASE64.encode("u:p4ssword")), ..Hook::default() };
         assert_eq!(Mask::of(&basic).text("who are you, u:p4ssword?"), "who are you, u:******?");

@@ -17,7 +17,7 @@ mod wire;
 
 pub use self::{
     address::Refusal,
-    client::{Answer, Client, Failure, Limits},
+    client::{Answer, Client, Failure, Limits, TargetProblem},
     headers::{Header, names_of},
     link::Link,
     mask::Mask,

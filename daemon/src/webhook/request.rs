@@ -1,7 +1,7 @@
 //! The request of one attempt: from a hook, a delivery and the event's JSON to bytes.
 
 use bytes::Bytes;
-use farrier_proto::store::{Delivery, Hook};
+use farrier_proto::store::{Delivery, Hook, RequestBody};
 use http::{Method, header, header::HeaderName};
 use serde_json::Value;
 use url::{Url, form_urlencoded};
@@ -20,9 +20,9 @@ const USER_AGENT: &str = concat!("farrier/", env!("CARGO_PKG_VERSION"));
 /// Marks every delivery, so that a farrier that gets one knows that it is none of its business.
 pub const ATTEMPT: HeaderName = HeaderName::from_static("x-farrier-attempt");
 
-static ATTEMPTS: [HeaderName; 1] = [ATTEMPT];
-static AGENT: [HeaderName; 1] = [header::USER_AGENT];
-static ACCEPT: [HeaderName; 1] = [header::ACCEPT];
+pub(super) static ATTEMPTS: [HeaderName; 1] = [ATTEMPT];
+pub(super) static AGENT: [HeaderName; 1] = [header::USER_AGENT];
+pub(super) static ACCEPT: [HeaderName; 1] = [header::ACCEPT];
 pub(super) static AUTHORIZATION: [HeaderName; 1] = [header::AUTHORIZATION];
 pub(super) static CONTENT_TYPE: [HeaderName; 1] = [header::CONTENT_TYPE];
 
@@ -60,6 +60,8 @@ pub struct Outgoing {
     pub headers: Vec<Header>,
     /// The body.
     pub body: Bytes,
+    /// How the body was made.
+    pub kind: RequestBody,
 }
 
 /// Why there is no request.
@@ -95,27 +97,41 @@ pub(super) fn authorization(text: &str) -> Result<Header, Unsendable> {
 }
 
 fn native(hook: &Hook, sending: &Sending, json: &Bytes) -> Result<Outgoing, Unsendable> {
-    let text = with_ref_of_type(hook, sending, json);
-    let (content_type, body) = if hook.form {
-        let form = form_urlencoded::Serializer::new(String::new())
-            .append_pair("payload", &String::from_utf8_lossy(&text))
-            .finish();
-        ("application/x-www-form-urlencoded", Bytes::from(form))
-    } else {
-        ("application/json", text.clone())
-    };
+    let kind = body_kind(hook, sending);
+    let (text, body) = native_body(kind, json);
+    let content_type = if hook.form { "application/x-www-form-urlencoded" } else { "application/json" };
     let mut headers = headers::identity(hook, sending);
     headers.extend(headers::signatures(hook, sending, &text, &body));
     headers.push(Header::plain(&CONTENT_TYPE, content_type));
-    Ok(Outgoing { method: Method::POST, url: address(&hook.url)?, headers, body })
+    Ok(Outgoing { method: Method::POST, url: address(&hook.url)?, headers, body, kind })
 }
 
-/// Receivers of the type `gitea` get short names of refs that are made and removed, others full ones,
-/// as the event has them.
-fn with_ref_of_type(hook: &Hook, sending: &Sending, json: &Bytes) -> Bytes {
-    if hook.r#type != "gitea" || !matches!(sending.delivery.event.as_str(), "create" | "delete") {
-        return json.clone();
+/// How the body of a native delivery is made. Receivers of the type `gitea` get short names of refs that are created
+/// and deleted, others full ones, as the event has them.
+fn body_kind(hook: &Hook, sending: &Sending) -> RequestBody {
+    let short = hook.r#type == "gitea" && matches!(sending.delivery.event.as_str(), "create" | "delete");
+    match (hook.form, short) {
+        (false, false) => RequestBody::Json,
+        (false, true) => RequestBody::ShortRef,
+        (true, false) => RequestBody::Form,
+        (true, true) => RequestBody::FormShortRef,
     }
+}
+
+/// The JSON that a native delivery says and the body that it is sent in, made of the event's JSON. The same function
+/// makes what is sent and what is shown afterwards.
+pub fn native_body(kind: RequestBody, json: &Bytes) -> (Bytes, Bytes) {
+    let short = matches!(kind, RequestBody::ShortRef | RequestBody::FormShortRef);
+    let text = if short { with_short_ref(json) } else { json.clone() };
+    if !matches!(kind, RequestBody::Form | RequestBody::FormShortRef) {
+        return (text.clone(), text);
+    }
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    let body = form.append_pair("payload", &String::from_utf8_lossy(&text)).finish();
+    (text, Bytes::from(body))
+}
+
+fn with_short_ref(json: &Bytes) -> Bytes {
     let Ok(mut value) = serde_json::from_slice::<Value>(json) else { return json.clone() };
     if let Some(Value::String(name)) = value.get_mut("ref") {
         *name = short_ref(name).to_owned();

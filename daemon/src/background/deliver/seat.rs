@@ -34,6 +34,11 @@ impl Seat {
         (calls != 0).then_some(calls & URGENTLY != 0)
     }
 
+    /// Whether there was an urgent call since the last question.
+    pub(super) fn is_urgent(&self) -> bool {
+        self.calls.load(Ordering::SeqCst) & URGENTLY != 0
+    }
+
     /// Takes a delivery into hands: it stays in line, but is not taken again.
     pub(super) fn claim(&self, delivery: u64) {
         self.lock().insert(delivery);

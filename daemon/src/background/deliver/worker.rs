@@ -13,10 +13,10 @@ use super::{places::Places, recorder::Report, seat::Seat};
 use crate::{
     app::App,
     clock::Millis,
-    model::retry,
+    model::{retry, revision::Revision},
     service::{
         Error,
-        deliveries::attempt::{self, Prepared},
+        deliveries::attempt::{self, Prepared, Sent},
     },
     store::{
         deliveries::{self, Outcome, Then},
@@ -44,9 +44,11 @@ pub(super) struct Left {
 /// What there is to do.
 enum Work {
     /// To send these.
-    Send(Box<Hook>, Vec<Delivery>),
+    Send(Vec<Delivery>),
     /// To close these, which are not to be sent: the delivery, its wish, the reason.
     Close(Vec<(u64, DeliveryTrigger, &'static str)>),
+    /// To wait until the result that ends the hook is recorded.
+    Wait,
     /// Nothing before this time.
     Later(Millis),
     /// Nothing.
@@ -62,6 +64,8 @@ pub(super) struct Worker {
     places: Arc<Places>,
     /// As the store will have it once all results are recorded.
     state: HookState,
+    /// The delivery whose result switches the hook off. Nothing is sent until that is recorded.
+    ending: Option<u64>,
 }
 
 impl Worker {
@@ -72,7 +76,7 @@ impl Worker {
         reports: mpsc::Sender<Report>,
         places: Arc<Places>,
     ) -> Self {
-        Self { app, hook, seat, reports, places, state: HookState::default() }
+        Self { app, hook, seat, reports, places, state: HookState::default(), ending: None }
     }
 
     /// Works until there is nothing to do, or the daemon stops.
@@ -82,13 +86,13 @@ impl Worker {
             self.seat.called();
             let claims = self.seat.claims();
             match self.work(&claims).await {
-                Ok(Work::Send(hook, rows)) => {
+                Ok(Work::Send(rows)) => {
                     for row in rows {
-                        if !self.deliver(&hook, row, &mut link).await {
+                        if !self.deliver(row, &mut link).await {
                             return None;
                         }
-                        // Other hooks' turn, or a probe that failed.
-                        if retry::probed_at(&self.state).is_some_and(|at| at > self.app.now_ms()) {
+                        // What was read before may be wrong now, or something else is more urgent.
+                        if self.must_look_again() {
                             break;
                         }
                     }
@@ -98,6 +102,8 @@ impl Worker {
                         self.close(delivery, asked, reason).await;
                     }
                 }
+                // Until it is recorded that the receiver wants no more, the hook still looks active.
+                Ok(Work::Wait) => self.changed().await,
                 // Results that are not recorded yet must not fall into another worker's hands.
                 Ok(Work::Later(_) | Work::Nothing) if !claims.is_empty() => self.changed().await,
                 Ok(Work::Later(at_ms)) => return Some(at_ms),
@@ -113,6 +119,13 @@ impl Worker {
             }
         }
         None
+    }
+
+    /// Whether the rest of a batch must not be sent as it was read: other hooks' turn has come, a probe has failed, the
+    /// receiver wants no more, or somebody waits for an urgent delivery.
+    fn must_look_again(&self) -> bool {
+        let probed = retry::probed_at(&self.state).is_some_and(|at| at > self.app.now_ms());
+        probed || self.ending.is_some() || self.seat.is_urgent()
     }
 
     async fn changed(&self) {
@@ -141,6 +154,10 @@ impl Worker {
         if claims.is_empty() {
             self.state = hooks::state(&snapshot, self.hook).await?;
         }
+        match self.ending {
+            Some(delivery) if claims.contains(&delivery) => return Ok(Work::Wait),
+            _ => self.ending = None,
+        }
         let hook = hooks::get(&snapshot, self.hook).await?;
         // What waits for a hook that gets nothing is closed at once.
         let wait_until = retry::probed_at(&self.state).filter(|_| hook.as_ref().is_some_and(|hook| hook.active));
@@ -159,25 +176,29 @@ impl Worker {
             return Ok(resting.map_or(Work::Nothing, Work::Later));
         }
         let rows = deliveries::many(&snapshot, &ids).await?;
-        let hook = hook.filter(|_| self.app.config.webhook.enabled);
-        Ok(sort(hook, &ids, rows))
+        Ok(sort(&self.app, hook.as_ref(), &ids, rows))
     }
 
     /// Makes one attempt; `false` when the daemon stops.
-    async fn deliver(&mut self, hook: &Hook, row: Delivery, link: &mut Option<Link>) -> bool {
+    async fn deliver(&mut self, row: Delivery, link: &mut Option<Link>) -> bool {
         let stop = self.app.tasks.stop().clone();
         let last_moment = async {
             stop.cancelled().await;
             tokio::time::sleep(self.app.config.server.drain_grace).await;
         };
         let outcome = tokio::select! {
-            outcome = self.attempt(hook, row, link) => outcome,
+            outcome = self.attempt(row, link) => outcome,
             () = last_moment => return false,
         };
         match outcome {
             Ok(Some(outcome)) => {
                 if let Some(attempt) = &outcome.attempt {
                     note(&mut self.state, attempt.error_class.is_empty(), self.app.now_ms());
+                }
+                let disable_after_ms = i64::try_from(self.app.config.webhook.disable_after.as_millis());
+                let hopeless = retry::is_hopeless(&self.state, self.app.now_ms(), disable_after_ms.unwrap_or(i64::MAX));
+                if outcome.then == Then::Gone || hopeless {
+                    self.ending = Some(outcome.delivery);
                 }
                 self.hand_over(outcome).await;
                 true
@@ -197,9 +218,9 @@ impl Worker {
     }
 
     /// Prepares and sends; `None` when the daemon stops before anything was sent.
-    async fn attempt(&self, hook: &Hook, row: Delivery, link: &mut Option<Link>) -> Result<Option<Outcome>, Error> {
+    async fn attempt(&self, row: Delivery, link: &mut Option<Link>) -> Result<Option<Outcome>, Error> {
         let (id, asked) = (row.id, row.next_trigger());
-        let prepared = match attempt::prepare(&self.app, hook, row).await? {
+        let prepared = match attempt::prepare(&self.app, row).await? {
             Prepared::Ready(ready) => ready,
             Prepared::Closed(reason) => return Ok(Some(closed(self.hook, id, asked, reason))),
         };
@@ -208,7 +229,10 @@ impl Worker {
             place = self.places.take(self.state.failures > 0) => place,
             () = stop.cancelled() => return Ok(None),
         };
-        Ok(Some(self.places.run(place, prepared.send(&self.app, hook, link)).await))
+        Ok(Some(match self.places.run(place, prepared.send(&self.app, link)).await? {
+            Sent::Attempt(outcome) => *outcome,
+            Sent::Closed(reason) => closed(self.hook, id, asked, reason),
+        }))
     }
 
     async fn close(&self, delivery: u64, asked: DeliveryTrigger, reason: &'static str) {
@@ -228,28 +252,31 @@ impl Worker {
 
 /// What a result changes of a hook's state.
 fn note(state: &mut HookState, success: bool, now_ms: Millis) {
+    if state.failures == 0 || success {
+        state.failing_since_ms = if success { 0 } else { now_ms };
+    }
     state.failures = if success { 0 } else { state.failures + 1 };
     state.last_delivery_ms = now_ms;
 }
 
 fn closed(hook: u64, delivery: u64, asked: DeliveryTrigger, reason: &'static str) -> Outcome {
-    Outcome { delivery, hook, asked, said_bytes: 0, attempt: None, then: Then::Close(reason) }
+    let then = Then::Close(reason);
+    Outcome { delivery, hook, revision: Revision(0), asked, said_bytes: 0, attempt: None, then }
 }
 
-/// What is sent and what is closed: all of a hook that is gone, or while no hook gets anything. An inactive hook gets only what somebody asked for.
-fn sort(hook: Option<Hook>, ids: &[u64], rows: Vec<Option<Delivery>>) -> Work {
-    let Some(hook) = hook else {
-        let wish = |row: Option<Delivery>| row.map_or(DeliveryTrigger::Manual, |row| row.next_trigger());
-        let all = ids.iter().zip(rows).map(|(id, row)| (*id, wish(row), "the hook gets nothing any more"));
-        return Work::Close(all.collect());
-    };
+/// What is sent and what is closed. The hook is looked at again before each delivery is sent: here it only decides what
+/// can be closed together.
+fn sort(app: &App, hook: Option<&Hook>, ids: &[u64], rows: Vec<Option<Delivery>>) -> Work {
     let (mut wanted, mut unwanted) = (Vec::new(), Vec::new());
     for (id, row) in ids.iter().zip(rows) {
-        match row {
-            None => unwanted.push((*id, DeliveryTrigger::Manual, "the delivery is forgotten")),
-            Some(row) if hook.active || row.next_trigger() != DeliveryTrigger::Unspecified => wanted.push(row),
-            Some(row) => unwanted.push((*id, row.next_trigger(), "the hook is not active")),
+        let Some(row) = row else {
+            unwanted.push((*id, DeliveryTrigger::Manual, "the delivery is forgotten"));
+            continue;
+        };
+        match attempt::refusal(app, hook, &row) {
+            Some(reason) => unwanted.push((*id, row.next_trigger(), reason)),
+            None => wanted.push(row),
         }
     }
-    if unwanted.is_empty() { Work::Send(Box::new(hook), wanted) } else { Work::Close(unwanted) }
+    if unwanted.is_empty() { Work::Send(wanted) } else { Work::Close(unwanted) }
 }

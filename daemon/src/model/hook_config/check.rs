@@ -57,6 +57,9 @@ pub fn check(kind: &HookType, config: &BTreeMap<String, String>) -> Result<Check
     if !is_target(url) {
         return refused("Invalid url".into());
     }
+    if let Some(reason) = target::impossible(url) {
+        return refused(format!("Invalid url: {reason}"));
+    }
     let system = match value(IS_SYSTEM).unwrap_or_default() {
         "" => None,
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use percent_encoding::percent_decode_str;
-use url::Url;
+use url::{Host, Url};
 
 use super::{BOT_TOKEN, CHAT_ID, THREAD_ID, URL};
 
+/// Longest name of a host and longest part of one, bytes.
+const NAME_MAX_BYTES: usize = 253;
+const LABEL_MAX_BYTES: usize = 63;
 /// Longest value of one key, bytes.
 pub(super) const VALUE_MAX_BYTES: usize = 2_048;
 
@@ -15,6 +18,25 @@ pub(super) const VALUE_MAX_BYTES: usize = 2_048;
 pub(super) fn is_target(text: &str) -> bool {
     let plain = text.len() <= VALUE_MAX_BYTES && !text.chars().any(|c| c.is_control() || c.is_whitespace());
     plain && Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+/// Why no receiver can ever be at the address `text`, which [`is_target`]: its host is no name that DNS can hold
+/// (RFC 1035, section 2.3.4), or its port is 0.
+pub(super) fn impossible(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok()?;
+    if url.port() == Some(0) {
+        return Some("port 0 cannot be connected to".to_owned());
+    }
+    let Some(Host::Domain(name)) = url.host() else { return None };
+    let labels = name.strip_suffix('.').unwrap_or(name);
+    let fits = labels.len() <= NAME_MAX_BYTES && labels.split('.').all(is_label);
+    (!fits).then(|| format!("{name:?} cannot be the name of a host"))
+}
+
+fn is_label(label: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let hyphens = label.starts_with('-') || label.ends_with('-');
+    (1..=LABEL_MAX_BYTES).contains(&label.len()) && label.bytes().all(fits) && !hyphens
 }
 
 /// The address without a name and a password in it, and these as a header: addresses are shown,
@@ -69,6 +91,19 @@ mod tests {
         assert_eq!((url.as_str(), authorization.as_deref()), ("https://h:8443/x?y=1", Some("Basic bWU6cEBzcw==")));
         assert_eq!(with("http://h"), ("http://h".to_owned(), None));
         assert_eq!(with("http://only@h/").0, "http://h/");
+    }
+
+    #[test]
+    fn hosts_that_no_name_server_can_know_are_impossible() {
+        let long = format!("http://{}.example/", "a".repeat(64));
+        for bad in ["http://-/", "http://a..b/", "http://.a/", "http://a-.b/", "http://a*b/", "http://a:0/", &long] {
+            assert!(is_target(bad) && impossible(bad).is_some(), "{bad}");
+        }
+        for good in
+            ["http://x/", "http://a_b.c./", "https://xn--bcher-kva.example/", "http://[::1]:9/", "http://1.2.3.4/"]
+        {
+            assert_eq!(impossible(good), None, "{good}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use farrier_proto::store::{Attempt, Delivery, DeliveryTrigger, Header, Hook};
+use farrier_proto::store::{Attempt, Delivery, DeliveryTrigger, Header, Hook, RequestBody};
 use tokio::time::Instant;
 
 use super::complete;
@@ -13,10 +13,14 @@ use crate::{
     model::{
         hook_config,
         retry::{self, Ended, Next},
+        revision::Revision,
         secret,
     },
     service::Error,
-    store::deliveries::{self, Outcome, Then, UNWANTED},
+    store::{
+        deliveries::{self, Outcome, Then, UNWANTED},
+        hooks,
+    },
     webhook::{Answer, Failure, Limits, Link, Mask, Outgoing, Sending, Unsendable, request, tls::Trust},
 };
 
@@ -28,51 +32,90 @@ pub enum Prepared {
     Closed(&'static str),
 }
 
-/// An attempt that can be made.
+/// A delivery whose payload is complete.
 pub struct Ready {
     row: Delivery,
-    started_ms: Millis,
-    said_bytes: u64,
-    outgoing: Result<Outgoing, String>,
+    json: Bytes,
 }
 
-/// Reads what a delivery says, completes it where git must add to it, and makes the request.
-pub async fn prepare(app: &App, hook: &Hook, row: Delivery) -> Result<Prepared, Error> {
+/// What came of sending.
+pub enum Sent {
+    /// An attempt was made.
+    Attempt(Box<Outcome>),
+    /// None was made, for this reason: the hook wants nothing any more.
+    Closed(&'static str),
+}
+
+/// Reads the payload of a delivery and completes it where git must add to it.
+pub async fn prepare(app: &App, row: Delivery) -> Result<Prepared, Error> {
     let snapshot = app.store.read().await?;
     let Some(said) = deliveries::payload(&snapshot, row.event_id).await? else {
         return Ok(Prepared::Closed("what it said is forgotten"));
     };
     drop(snapshot);
     let json: Bytes = if said.incomplete { complete::complete(app, &row, said).await? } else { said.json };
-    let started_ms = app.now_ms();
-    let sending = Sending { delivery: &row, attempt: row.attempts + 1, now_ms: started_ms };
-    let outgoing = match request::build(hook, &sending, &json) {
-        Ok(outgoing) => Ok(outgoing),
-        Err(Unsendable::Unwanted) => return Ok(Prepared::Closed(UNWANTED)),
-        Err(Unsendable::Invalid(reason)) => Err(reason),
-    };
-    Ok(Prepared::Ready(Box::new(Ready { row, started_ms, said_bytes: json.len() as u64, outgoing })))
+    Ok(Prepared::Ready(Box::new(Ready { row, json })))
+}
+
+/// Why `hook` does not get `row`; `None`: it does. An inactive hook gets only what somebody asked for.
+pub fn refusal(app: &App, hook: Option<&Hook>, row: &Delivery) -> Option<&'static str> {
+    match hook {
+        None => Some(GONE),
+        Some(_) if !app.config.webhook.enabled => Some(GONE),
+        Some(hook) if !hook.active && row.next_trigger() == DeliveryTrigger::Unspecified => {
+            Some("the hook is not active")
+        }
+        Some(_) => None,
+    }
+}
+
+/// Why deliveries of a hook that does not exist any more are closed.
+pub const GONE: &str = "the hook gets nothing any more";
+
+/// An attempt that is being made.
+struct Attempting<'a> {
+    ready: Ready,
+    hook: &'a Hook,
+    started_ms: Millis,
+    outgoing: Result<Outgoing, String>,
 }
 
 impl Ready {
-    /// Sends it and decides what comes next.
-    pub async fn send(self, app: &App, hook: &Hook, link: &mut Option<Link>) -> Outcome {
+    /// Reads the hook as it is now, sends the delivery to it and decides what comes next. The hook is read for every
+    /// attempt: one that was edited, deleted or switched off a moment ago must not get anything at its old address.
+    pub async fn send(self, app: &App, link: &mut Option<Link>) -> Result<Sent, Error> {
+        let hook = hooks::get(&app.store.read().await?, self.row.hook_id).await?;
+        if let Some(reason) = refusal(app, hook.as_ref(), &self.row) {
+            return Ok(Sent::Closed(reason));
+        }
+        let Some(hook) = &hook else { return Ok(Sent::Closed(GONE)) };
+        let started_ms = app.now_ms();
+        let sending = Sending { delivery: &self.row, attempt: self.row.attempts + 1, now_ms: started_ms };
+        let outgoing = match request::build(hook, &sending, &self.json) {
+            Ok(outgoing) => Ok(outgoing),
+            Err(Unsendable::Unwanted) => return Ok(Sent::Closed(UNWANTED)),
+            Err(Unsendable::Invalid(reason)) => Err(reason),
+        };
         let began = Instant::now();
-        let answered = match &self.outgoing {
+        let answered = match &outgoing {
             Ok(outgoing) => app.client.send(link, outgoing, &trust(hook), limits(app, hook)).await,
             Err(reason) => Err(Failure { class: "settings", reason: reason.clone() }),
         };
-        self.outcome(app, hook, answered, began.elapsed())
+        let attempting = Attempting { ready: self, hook, started_ms, outgoing };
+        Ok(Sent::Attempt(Box::new(attempting.outcome(app, answered, began.elapsed()))))
     }
+}
 
-    fn outcome(self, app: &App, hook: &Hook, answered: Result<Answer, Failure>, took: Duration) -> Outcome {
+impl Attempting<'_> {
+    fn outcome(self, app: &App, answered: Result<Answer, Failure>, took: Duration) -> Outcome {
+        let (row, hook) = (&self.ready.row, self.hook);
         let mask = Mask::of(hook);
         let (ended, reason) = ended(&answered, app.now_ms());
-        let asked = self.row.next_trigger();
-        let number = self.row.attempts + 1;
+        let asked = row.next_trigger();
+        let number = row.attempts + 1;
         let mut attempt = Attempt {
             number,
-            trigger: trigger(&self.row).into(),
+            trigger: trigger(row).into(),
             started_ms: self.started_ms,
             duration_ms: u32::try_from(took.as_millis()).unwrap_or(u32::MAX),
             status_code: ended.status.into(),
@@ -90,6 +133,13 @@ impl Ready {
                 // Under the first of its names: the others say the same.
                 let named = outgoing.headers.iter().map(|header| (header.names[0].as_str(), &header.value));
                 attempt.request_headers = named.map(|(name, value)| shown(name, value.as_bytes())).collect();
+                attempt.set_request_body(outgoing.kind);
+                if outgoing.kind == RequestBody::Bytes {
+                    attempt.request_bytes = mask.bytes(outgoing.body.to_vec());
+                }
+                if outgoing.method != http::Method::POST {
+                    attempt.method = outgoing.method.to_string();
+                }
             }
             Err(_) => attempt.url = mask.text(&hook.url),
         }
@@ -100,8 +150,9 @@ impl Ready {
             attempt.response_cut = answer.cut;
         }
         let then = self.then(app, &ended, number);
-        let (delivery, said_bytes) = (self.row.id, self.said_bytes);
-        Outcome { delivery, hook: hook.id, said_bytes, asked, attempt: Some(attempt), then }
+        let said_bytes = self.ready.json.len() as u64;
+        let revision = Revision::of_hook(hook);
+        Outcome { delivery: row.id, hook: hook.id, revision, said_bytes, asked, attempt: Some(attempt), then }
     }
 
     fn then(&self, app: &App, ended: &Ended, number: u32) -> Then {
@@ -111,7 +162,7 @@ impl Ready {
             Next::Gone => Then::Gone,
             Next::GiveUp => Then::GiveUp,
             // Who tests wants to know, not to be told tomorrow.
-            Next::Again { .. } if self.row.trigger() == DeliveryTrigger::Test => Then::GiveUp,
+            Next::Again { .. } if self.ready.row.trigger() == DeliveryTrigger::Test => Then::GiveUp,
             Next::Again { after_ms } => Then::Again { at_ms: app.now_ms().saturating_add(after_ms) },
         }
     }

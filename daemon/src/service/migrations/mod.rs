@@ -78,7 +78,7 @@ async fn wanted(app: &App, identity: &Identity, input: &MigrateRepository) -> Re
     rules::description(&input.description)?;
     input::mirror(input)?;
     let owner = owner(app, identity, input).await?;
-    let source = source(app, &address).await?;
+    let source = source(app, identity, &address).await?;
     let mut row = create::fresh(app, &owner, input.private, rules::DEFAULT_BRANCH.to_owned());
     row.name.clone_from(&input.repo_name);
     row.description.clone_from(&input.description);
@@ -147,13 +147,18 @@ async fn owner(app: &App, identity: &Identity, input: &MigrateRepository) -> Res
 }
 
 /// Resolves the address once and asks whether it may be connected to.
-async fn source(app: &App, address: &input::Address) -> Result<Arc<Source>, Error> {
+async fn source(app: &App, identity: &Identity, address: &input::Address) -> Result<Arc<Source>, Error> {
     let policy = AddressPolicy::parse(&app.config.migration.allowed_hosts).unwrap_or_default();
     let credentials = address.credentials.as_ref().map(|(user, password)| (user.as_str(), password.as_str()));
     match Source::resolve(&address.url, credentials, &policy).await {
         Ok(source) => Ok(Arc::new(source)),
-        Err(SourceError::Refused) => {
-            Err(Error::invalid("clone_addr", "the host is not allowed; see migration.allowed_hosts"))
+        Err(SourceError::Refused { address }) => {
+            // Only administrators can change the setting, and nobody else is to learn where internal names lead.
+            let value = address.filter(|_| identity.is_admin()).map(|address| policy.extended_by(address));
+            let advice = value.map_or_else(String::new, |value| {
+                format!("; to allow it write allowed_hosts = \"{value}\" in the section [migration]")
+            });
+            Err(Error::invalid("clone_addr", format!("the host is not allowed; see migration.allowed_hosts{advice}")))
         }
         Err(error @ SourceError::Unresolved(_)) => Err(Error::invalid("clone_addr", error.to_string())),
     }

@@ -6,7 +6,7 @@ use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Hi
 
 use crate::{
     clock::Millis,
-    model::retry,
+    model::{retry, revision::Revision},
     store::{Read as _, StoreError, Tx, engine::Key, keys},
 };
 
@@ -20,6 +20,8 @@ pub struct Outcome {
     pub delivery: u64,
     /// Its hook.
     pub hook: u64,
+    /// The revision of the hook that the attempt was made with: the result says nothing about any other revision.
+    pub revision: Revision,
     /// Bytes of what the event says, as far as the sender has read it.
     pub said_bytes: u64,
     /// What the sender saw as the reason of this attempt: a wish that came later stays.
@@ -70,7 +72,8 @@ pub async fn record(
         if let Some(attempt) = &outcome.attempt {
             let said = if row.attempts == 0 { outcome.said_bytes } else { 0 };
             bytes += note_attempt(tx, row, attempt, said);
-            if let Some(hook) = hooks.get_mut(&outcome.hook) {
+            let hook = hooks.get_mut(&outcome.hook).filter(|hook| Revision::of_hook(hook) == outcome.revision);
+            if let Some(hook) = hook {
                 let state = states.entry(outcome.hook).or_default();
                 note_state(state, attempt, now_ms);
                 if let Some(reason) = reason_to_disable(hook, state, outcome, now_ms, disable_after_ms) {

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use farrier_proto::store::{Hook, HookState, Payload};
 
 use super::*;
-use crate::store::{Snapshot, Store, engine::MemoryEngine};
+use crate::{
+    model::revision::Revision,
+    store::{Snapshot, Store, engine::MemoryEngine},
+};
 
 const HOOK: u64 = 3;
 
@@ -54,7 +57,8 @@ async fn enqueue_all(store: &Store, events: std::ops::RangeInclusive<u64>) {
 fn outcome(event: u64, attempt: u32, class: &str, then: Then) -> Outcome {
     let attempt = Attempt { number: attempt, error_class: class.into(), started_ms: 5, ..Attempt::default() };
     let asked = DeliveryTrigger::Unspecified;
-    Outcome { delivery: number(event, 0), hook: HOOK, said_bytes: 100, asked, attempt: Some(attempt), then }
+    let revision = Revision::of_hook(&Hook { id: HOOK, active: true, ..Hook::default() });
+    Outcome { delivery: number(event, 0), hook: HOOK, revision, said_bytes: 100, asked, attempt: Some(attempt), then }
 }
 
 async fn recorded(store: &Store, outcomes: &[Outcome]) -> Vec<(u64, String)> {

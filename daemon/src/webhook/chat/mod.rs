@@ -6,7 +6,7 @@ mod tests;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use bytes::Bytes;
-use farrier_proto::store::Hook;
+use farrier_proto::store::{Hook, RequestBody};
 use http::Method;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -52,7 +52,7 @@ fn post(hook: &Hook, body: &Value) -> Result<Outgoing, Unsendable> {
 
 fn request(method: Method, url: url::Url, body: &Value) -> Outgoing {
     let headers = vec![Header::plain(&CONTENT_TYPE, "application/json")];
-    Outgoing { method, url, headers, body: body.to_string().into() }
+    Outgoing { method, url, headers, body: body.to_string().into(), kind: RequestBody::Bytes }
 }
 
 fn slack<'a>(summary: &Summary, setting: &impl Fn(&str) -> &'a str) -> Value {

@@ -5,6 +5,8 @@ use tokio::{
 
 use std::net::SocketAddr;
 
+use farrier_proto::store::RequestBody;
+
 use super::*;
 use crate::config::{Config, Places};
 
@@ -38,7 +40,7 @@ fn check_47_targets_that_are_not_allowed_are_named_beforehand() {
         "http://0.0.0.0/",
         "http://localhost./",
     ] {
-        let text = default.refusal(blocked).expect(blocked);
+        let text = default.refusal(blocked).expect(blocked).reason;
         assert!(text.contains("webhook.allowed_hosts"), "{text}");
     }
     for fine in ["http://8.8.8.8/", "http://ci.example.net/"] {
@@ -54,14 +56,19 @@ fn scripted(allowed: &str, answers: &[SocketAddr]) -> Client {
 }
 
 #[tokio::test]
-async fn names_are_looked_up_when_a_hook_is_made() {
+async fn the_name_of_a_target_is_resolved_when_its_hook_is_saved() {
     let (good, bad) = ("8.8.8.8:80".parse().expect("good"), "10.0.0.1:80".parse().expect("bad"));
     let client = scripted("external", &[good, bad]);
-    let ask = async || client.refusal_by_name("http://ci.example.net/").await;
-    assert_eq!(ask().await, None);
-    assert!(ask().await.is_some_and(|text| text.contains("deny 'ci.example.net(10.0.0.1:80)'")));
-    let unknown = self::client("external").refusal_by_name("http://nobody.invalid/").await;
-    assert_eq!(unknown, None, "what nobody knows is no reason to warn");
+    let check = async || client.check_target("http://ci.example.net/").await;
+    assert_eq!(check().await, None);
+    let Some(TargetProblem::Refused(refusal)) = check().await else { panic!("it leads to a private address") };
+    assert!(refusal.reason.contains("deny 'ci.example.net(10.0.0.1:80)'"), "{refusal:?}");
+    assert_eq!(refusal.allowed_hosts, "external, 10.0.0.1");
+    let unknown =
+        Client { names: Names::Script(std::sync::Mutex::new([vec![], vec![]].into())), ..self::client("external") };
+    assert_eq!(unknown.check_target("http://ci.example.net/").await, None, "it may be known tomorrow");
+    let Some(TargetProblem::Unresolved(reason)) = unknown.check_target("http://ci/").await else { panic!("unknown") };
+    assert!(reason.contains("the host ci has no address"), "{reason}");
 }
 
 #[tokio::test]
@@ -73,7 +80,8 @@ async fn check_48_only_the_address_that_was_checked_is_connected_to() {
     let other = TcpListener::bind(bad).await.expect("the port");
     let client = scripted("127.0.0.2/32", &[good, bad]);
     let url = Url::parse(&format!("http://ci.example.net:{}/", good.port())).expect("an address");
-    let outgoing = Outgoing { method: Method::POST, url, headers: Vec::new(), body: "x".into() };
+    let outgoing =
+        Outgoing { method: Method::POST, url, headers: Vec::new(), body: "x".into(), kind: RequestBody::Json };
     let limits = Limits { timeout: Duration::from_secs(10), response_bytes: 100, follow_redirects: false };
     let trust = Trust::default();
     let serve = async {
@@ -141,7 +149,13 @@ async fn an_answer_counts_whenever_it_comes() {
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = Url::parse(&format!("http://{}/", listener.local_addr().expect("an address"))).expect("an address");
-        let outgoing = Outgoing { method: Method::POST, url, headers: Vec::new(), body: vec![b'x'; size].into() };
+        let outgoing = Outgoing {
+            method: Method::POST,
+            url,
+            headers: Vec::new(),
+            body: vec![b'x'; size].into(),
+            kind: RequestBody::Json,
+        };
         let sent = async {
             for _ in 0..TIMES {
                 let answer = client.send(&mut None, &outgoing, &Trust::default(), limits).await;
@@ -151,4 +165,51 @@ async fn an_answer_counts_whenever_it_comes() {
         };
         tokio::join!(sent, receive(listener, how, TIMES));
     }
+}
+
+#[tokio::test]
+async fn an_address_that_does_not_answer_does_not_hold_up_the_next() {
+    // A listener whose queue is full drops further connections without a word, like a host behind a dead route.
+    let socket = tokio::net::TcpSocket::new_v4().expect("a socket");
+    socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+    let dead = socket.listen(1).expect("a listener");
+    let dead = dead.local_addr().map(|address| (dead, address)).expect("an address");
+    let fill = async || tokio::time::timeout(Duration::from_millis(200), tokio::net::TcpStream::connect(dead.1)).await;
+    let mut filling = Vec::new();
+    while let Ok(Ok(stream)) = fill().await {
+        filling.push(stream);
+        assert!(filling.len() < 64, "the queue fills up");
+    }
+    let good = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let good_address = good.local_addr().expect("an address");
+    let refused = "127.0.0.1:1".parse().expect("an address");
+    let answers = [vec![dead.1, refused, dead.1, good_address]].into();
+    let client = Client { names: Names::Script(std::sync::Mutex::new(answers)), ..client("loopback") };
+    let url = Url::parse("http://ci.example.net/").expect("an address");
+    let outgoing =
+        Outgoing { method: Method::POST, url, headers: Vec::new(), body: "x".into(), kind: RequestBody::Json };
+    let limits = Limits { timeout: Duration::from_secs(30), response_bytes: 100, follow_redirects: false };
+    let (mut link, trust) = (None, Trust::default());
+    let serve = async {
+        let (mut stream, _) = good.accept().await.expect("a connection");
+        let mut head = [0; 512];
+        let length = stream.read(&mut head).await.expect("a request");
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await.expect("written");
+        String::from_utf8_lossy(&head[..length]).into_owned()
+    };
+    let (answer, head) = tokio::join!(client.send(&mut link, &outgoing, &trust, limits), serve);
+    assert_eq!(answer.map(|answer| answer.status), Ok(200));
+    assert!(head.contains("Host: ci.example.net\r\n"), "{head}");
+}
+
+#[test]
+fn redirects_are_never_followed_from_https_to_http() {
+    let target = |from: &str, location: &'static str| {
+        let headers = HeaderMap::from_iter([(header::LOCATION, HeaderValue::from_static(location))]);
+        redirect_target(&Url::parse(from).expect("an address"), &headers).map(String::from)
+    };
+    assert_eq!(target("https://a/x", "http://a/y"), None);
+    assert_eq!(target("https://a/x", "/y").as_deref(), Some("https://a/y"));
+    assert_eq!(target("http://a/x", "https://b/y").as_deref(), Some("https://b/y"));
+    assert_eq!(target("http://a/x", "ftp://a/y"), None);
 }

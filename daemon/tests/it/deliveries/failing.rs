@@ -4,7 +4,7 @@ use bytes::Bytes;
 use farrierd::clock::Clock;
 
 use super::*;
-use crate::support::{Receiver, Say};
+use crate::support::{Got, Receiver, Say};
 
 const NOW: i64 = 1_767_323_045_000;
 
@@ -83,6 +83,22 @@ async fn check_38_redirects_are_followed_only_where_a_hook_wants_that() {
     newest(&farrier, plain, is("success")).await;
     let got = to.wait(1).await;
     assert_eq!((&got[0].method, got[0].event()), (&Method::POST, "repository edited".into()));
+    let credentials = |got: &Got| {
+        let names = ["authorization", "x-gitea-signature", "x-hub-signature-256", "webhook-signature"];
+        names.map(|name| got.header(name).to_owned()).into_iter().filter(|value| !value.is_empty()).count()
+    };
+    let secret = json!({ "config": { "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } });
+    assert_eq!(at_hook(&farrier, Method::PATCH, plain, "", secret).await.status, 200);
+    touch(&farrier, "demo", "y").await;
+    assert_eq!(credentials(&to.wait(2).await[1]), 0, "another port is another origin");
+    assert_eq!(credentials(from.got().last().expect("a request")), 4);
+    from.say([Say::With(308, "location", "/elsewhere".into(), Bytes::new()), Say::Status(200)]);
+    touch(&farrier, "demo", "z").await;
+    newest(&farrier, plain, |row| row["state"] == "success" && row["status_code"] == 200).await;
+    eventually("the same origin is asked again", async || {
+        from.got().last().is_some_and(|got| got.uri.path() == "/elsewhere" && credentials(got) == 4)
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,11 +4,13 @@ mod bad;
 mod blocked;
 mod clients;
 mod crash;
+mod current;
 mod failing;
 mod history;
 mod pushes;
 mod restarting;
 mod sending;
+mod shown;
 
 use farrierd::{clock::Clock, config::Config};
 use http::Method;

@@ -235,3 +235,29 @@ async fn types_and_events_are_listed() {
     let sent: Vec<_> = sent.map(|event| event["name"].clone()).collect();
     assert_eq!(sent, ["create", "delete", "push", "repository", "workflow_run", "workflow_job"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_that_cannot_work_is_refused_or_warned_about() {
+    let world = World::new().await;
+    let warning = async |body: Value| {
+        let made = world.admin("post", "/admin/hooks", body, 201).await;
+        made["warning"].as_str().unwrap_or_default().to_owned()
+    };
+    let blocked = json!({ "config": { "url": "http://10.0.3.9/" } });
+    let never = warning(hook(&["issues_only"])).await;
+    assert!(never.contains("farrier never sends issues; it sends create, delete, push"), "{never}");
+    let some = warning(hook_with(&["push", "wiki"], json!({}))).await;
+    assert!(some.contains("farrier never sends wiki"), "{some}");
+    let both = world.admin("post", "/admin/hooks", hook_with(&["wiki"], blocked), 201).await;
+    let text = both["warning"].as_str().expect("a warning");
+    assert!(text.contains("farrier never sends wiki") && text.contains("10.0.3.9"), "{text}");
+    let advice = json!({ "setting": "webhook.allowed_hosts", "value": "external, 10.0.3.9" });
+    assert_eq!(both["advice"], advice);
+    let shown = world.admin("get", &format!("/admin/hooks/{}", both["id"]), Value::Null, 200).await;
+    assert_eq!((&shown["warning"], &shown["advice"]), (&both["warning"], &advice));
+    for bad in ["http://-/", "http://a..b/", "http://h:0/"] {
+        let refused = post(&world, hook_with(&["push"], json!({ "config": { "url": bad } }))).await;
+        let message = refused.json()["message"].as_str().expect("text").to_owned();
+        assert!(refused.status == 422 && message.starts_with("Invalid url: "), "{bad}: {refused:?}");
+    }
+}

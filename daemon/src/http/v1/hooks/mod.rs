@@ -59,7 +59,7 @@ async fn get(app: &App, read: &impl Read, place: Place, id: &str) -> Result<Edit
 
 async fn create(app: &App, place: Place, input: api::CreateHook) -> Result<Response, ApiError> {
     let saved = hooks::create(app, place, input).await?;
-    Ok(answer(created(shown(app, &saved).await).into_response(), &saved))
+    Ok(answer(created(shown(app, place, &saved).await).into_response(), &saved))
 }
 
 pub(in crate::http) async fn edit(
@@ -70,7 +70,8 @@ pub(in crate::http) async fn edit(
     expected: &Expected,
 ) -> Result<Response, ApiError> {
     let saved = hooks::edit(app, place, number(id), input, expected).await?;
-    let shown = if input.config.is_some() { shown(app, &saved).await } else { show::hook(app, &saved.found) };
+    let checked = input.config.is_some() || input.events.is_some() || input.events_exact.is_some();
+    let shown = if checked { shown(app, place, &saved).await } else { show::hook(app, &saved.found) };
     Ok(answer(editable(shown, &saved.found).into_response(), &saved))
 }
 
@@ -78,10 +79,10 @@ fn editable(shown: api::Hook, found: &hooks::Found) -> Editable<api::Hook> {
     Editable(ok(shown), Revision::of_hook(&found.hook))
 }
 
-/// A hook as who saved it sees it: what its name leads to now is part of that.
-async fn shown(app: &App, saved: &Saved) -> api::Hook {
-    let hook = &saved.found.hook;
-    api::Hook { warning: app.client.refusal_by_name(&hook.url).await, ..show::hook(app, &saved.found) }
+/// A hook for the caller who saved it, with warnings about its target and its events.
+async fn shown(app: &App, place: Place, saved: &Saved) -> api::Hook {
+    let problem = app.client.check_target(&saved.found.hook.url).await;
+    show::saved_hook(app, &saved.found, problem, place.is_admin())
 }
 
 pub(in crate::http) async fn delete(

@@ -5,12 +5,15 @@ use std::{path::Path, sync::Arc};
 use farrier_proto::store::{
     Attempt, Delivery, DeliveryTrigger, Hook, HookScope, OwnerKind, Payload, Repository, Visibility,
 };
-use farrierd::store::{
-    Store, StoreError, Tx, deliveries,
-    engine::{RedbEngine, RedbOptions},
-    hooks,
-    ids::Kind,
-    repositories,
+use farrierd::{
+    model::revision::Revision,
+    store::{
+        Store, StoreError, Tx, deliveries,
+        engine::{RedbEngine, RedbOptions},
+        hooks,
+        ids::Kind,
+        repositories,
+    },
 };
 
 /// Rows of one transaction.
@@ -127,17 +130,18 @@ async fn some_deliveries(
             Ok::<_, StoreError>(())
         })
         .await?;
-    let outcomes: Vec<_> = rows.iter().map(outcome).collect();
+    let outcomes: Vec<_> = rows.iter().map(|row| outcome(row, hooks)).collect();
     let outcomes = &outcomes;
     store.write(async |tx: Tx| deliveries::record(&tx, outcomes, begun_ms, 0).await.map(drop)).await
 }
 
-fn outcome(row: &Delivery) -> deliveries::Outcome {
+fn outcome(row: &Delivery, hooks: &[Hook]) -> deliveries::Outcome {
     let failed = row.event_id.is_multiple_of(50);
     let word = |text: &str| if failed { text.to_owned() } else { String::new() };
     deliveries::Outcome {
         delivery: row.id,
         hook: row.hook_id,
+        revision: Revision::of_hook(hooks.iter().find(|hook| hook.id == row.hook_id).unwrap()),
         said_bytes: 60,
         asked: DeliveryTrigger::Unspecified,
         attempt: Some(Attempt {

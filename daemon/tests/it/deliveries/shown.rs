@@ -1,0 +1,55 @@
+//! What the history shows of a request is what the receiver got, byte for byte.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+
+use super::*;
+use crate::support::{Receiver, Say};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_request_is_shown_as_it_was_sent() {
+    let farrier = farrier().await;
+    let init = json!({ "name": "demo", "auto_init": true });
+    assert_eq!(farrier.admin(Method::POST, "/api/v1/user/repos", init).await.status, 201);
+    for (n, (kind, config, name)) in [
+        ("gitea", json!({ "secret": "s3cr3t" }), "b0"),
+        ("gitea", json!({ "secret": "s3cr3t", "content_type": "form" }), "b1"),
+        ("forgejo", json!({ "secret": "s3cr3t" }), "refs/heads/b2"),
+        ("slack", json!({ "channel": "#dev" }), ""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let receiver = Receiver::start().await;
+        let id = hook_of(&farrier, kind, &receiver.url, &["create"], config).await;
+        let branch = json!({ "new_branch_name": format!("b{n}") });
+        let made = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/branches", branch).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        let got = &receiver.wait(1).await[0];
+        let detail = newest(&farrier, id, is("success")).await;
+        let request = &detail["request"];
+        let body = String::from_utf8(got.body.to_vec()).expect("text");
+        assert_eq!(request["body"], body, "{kind}");
+        assert_eq!((&request["method"], request.get("body_base64")), (&json!("POST"), None));
+        if !name.is_empty() {
+            assert_eq!(request["payload"]["ref"], name, "{kind}");
+            assert_eq!(request["headers"]["x-hub-signature-256"], got.header("x-hub-signature-256"));
+        }
+        at_hook(&farrier, Method::DELETE, id, "", Value::Null).await;
+        let path = format!("/api/farrier/v1/deliveries/{}", detail["guid"].as_str().expect("text"));
+        let later = farrier.admin(Method::GET, &path, Value::Null).await.json();
+        assert_eq!(later["request"]["body"], body, "{kind}: also when the hook is gone");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_no_text_survives() {
+    let farrier = farrier().await;
+    let receiver = Receiver::start().await;
+    let binary: Vec<u8> = (0..=u8::MAX).collect();
+    receiver.always(Say::With(200, "x-a", "b".into(), binary.clone().into()));
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    let detail = newest(&farrier, id, is("success")).await;
+    let shown = detail["response"]["payload_base64"].as_str().expect("Base64");
+    assert_eq!(BASE64.decode(shown).expect("Base64"), binary);
+}
