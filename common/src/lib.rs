@@ -6,6 +6,7 @@
 
 pub mod api;
 pub mod client;
+pub mod defaults;
 pub mod names;
 
 /// This build's version, as in `Cargo.toml`.

@@ -11,13 +11,13 @@ pub(crate) enum Delivery {
     Show {
         /// Identifier or number
         delivery: String,
-        /// Show headers and payload of the last request
+        /// Show headers and body of the last request, as they were sent
         #[arg(long)]
         request: bool,
         /// Show headers and body of the last answer
         #[arg(long)]
         response: bool,
-        /// Write the payload alone
+        /// Write only the body of the last request, byte for byte
         #[arg(long, conflicts_with_all = ["request", "response"])]
         body: bool,
     },

@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use farrier_common::client::{HookPlace, RepositoryPath};
+use farrier_common::{
+    client::{HookPlace, RepositoryPath},
+    defaults::HOOK_TYPE,
+};
 
-/// Where hooks belong: administrators' hooks when nothing is said.
+/// Where hooks belong. Commands about one hook find it by its number when nothing is given; others mean
+/// administrators' hooks.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Place {
     /// Hooks of a repository
@@ -28,23 +32,34 @@ impl Place {
             _ => HookPlace::Admin,
         }
     }
+
+    /// Where one hook is looked for: everywhere unless a place is given.
+    pub(crate) fn of_one(&self) -> HookPlace {
+        match self.api() {
+            HookPlace::Admin => HookPlace::Any,
+            given => given,
+        }
+    }
 }
 
 /// Which of administrators' hooks.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Kind {
-    /// Those that hear of all repositories
+    /// System hooks: they receive the events of all repositories
     #[arg(long, conflicts_with_all = ["default", "repo", "org", "mine"])]
     pub(crate) system: bool,
-    /// Those that are copied into each new repository
+    /// Default hooks: they are copied into each new repository
     #[arg(long, conflicts_with_all = ["repo", "org", "mine"])]
     pub(crate) default: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Hook {
-    /// List hooks
+    /// List hooks: administrators' hooks unless a place is given
     List {
+        /// Every hook that you may manage
+        #[arg(long, conflicts_with_all = ["repo", "org", "mine", "system", "default"])]
+        all: bool,
         #[command(flatten)]
         place: Place,
         #[command(flatten)]
@@ -57,7 +72,7 @@ pub(crate) enum Hook {
         #[command(flatten)]
         place: Place,
     },
-    /// Make a hook; administrators' hooks are default hooks unless --system is given
+    /// Create a hook; without a place it is a system hook, which receives the events of all repositories
     Create(CreateHook),
     /// Change a hook; what is not named stays
     Edit(EditHook),
@@ -123,7 +138,7 @@ pub(crate) struct CreateHook {
     #[command(flatten)]
     pub(crate) kind: Kind,
     /// What kind of receiver it is
-    #[arg(long = "type", value_name = "T", default_value = "gitea")]
+    #[arg(long = "type", value_name = "T", default_value = HOOK_TYPE)]
     pub(crate) kind_of_receiver: String,
     /// Switched off at first
     #[arg(long)]
@@ -186,22 +201,22 @@ fn pair(text: &str) -> Result<(String, String), String> {
 
 #[derive(Args, Debug)]
 pub(crate) struct Events {
-    /// Go on for ever
+    /// Keep following
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// Only those of a repository
+    /// Only events of this repository
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: Option<RepositoryPath>,
-    /// Only these kinds, with commas between
+    /// Only these kinds, separated by commas
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) kind: Vec<String>,
-    /// Only those behind the event with this number
+    /// Only events newer than the one with this number, the oldest first
     #[arg(long, value_name = "N")]
     pub(crate) after: Option<i64>,
-    /// When following: begin with so many that have happened
-    #[arg(long, value_name = "N", requires = "follow", conflicts_with = "after")]
+    /// The newest N events, the newest last; with --follow, those before the new ones [default: 100, with --follow 0]
+    #[arg(long, value_name = "N", conflicts_with = "after")]
     pub(crate) last: Option<u32>,
-    /// At most so many, unless they are followed
+    /// Maximum number of events; ignored with --follow
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) limit: usize,
 }

@@ -31,7 +31,10 @@ pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> 
         Delivery::Show { delivery, request, response, body } => {
             let detail = client.delivery(&delivery).await.map_err(Failure::call("showing the delivery"))?;
             if body {
-                output.text(&pretty(&detail.request.payload))?;
+                let bytes = detail.request.body_bytes();
+                let unknown =
+                    || Failure::Other("the body is not known: nothing was sent yet, or it is forgotten".into());
+                output.bytes(&bytes.ok_or_else(unknown)?)?;
                 return Ok(exit::OK);
             }
             let text = || shown(&detail, request, response);
@@ -115,8 +118,10 @@ fn shown(detail: &DeliveryDetail, request: bool, response: bool) -> String {
         all.iter().fold(String::new(), |text, (name, value)| text + name + ": " + value + "\n")
     };
     if request {
-        let payload = pretty(&detail.request.payload);
-        let _ = write!(text, "\nPOST {}\n{}\n{payload}\n", detail.url, headers(&detail.request.headers));
+        let sent = &detail.request;
+        let body = sent.body.clone().unwrap_or_else(|| pretty(&sent.payload));
+        let method = if sent.method.is_empty() { "POST" } else { &sent.method };
+        let _ = write!(text, "\n{method} {}\n{}\n{body}\n", detail.url, headers(&sent.headers));
     }
     if response {
         let answer = &detail.response;

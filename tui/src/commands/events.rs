@@ -13,6 +13,8 @@ use crate::{
     output::{Output, clean_line},
 };
 
+/// The newest events that the daemon gives at once.
+const LAST_MAX: usize = 1_000;
 /// Events of one page.
 const PAGE: usize = 500;
 /// Pause before a stream that ended is begun again.
@@ -22,6 +24,9 @@ pub(super) async fn run(args: Events, client: &Client, output: &Output) -> Resul
     let mut filter = EventFilter { repository: args.repo, kinds: args.kind, after: args.after, last: args.last };
     if args.follow {
         return follow(&mut filter, client, output).await;
+    }
+    if args.after.is_none() {
+        return newest(args.last, args.limit, filter, client, output).await;
     }
     let mut left = args.limit;
     while left > 0 {
@@ -39,6 +44,20 @@ pub(super) async fn run(args: Events, client: &Client, output: &Output) -> Resul
         }
     }
     Ok(())
+}
+
+/// The newest events, the newest last.
+async fn newest(
+    last: Option<u32>,
+    limit: usize,
+    filter: EventFilter,
+    client: &Client,
+    output: &Output,
+) -> Result<(), Failure> {
+    let count = last.map_or(limit, |last| usize::try_from(last).unwrap_or(usize::MAX)).min(LAST_MAX);
+    let filter = EventFilter { last: u32::try_from(count).ok(), ..filter };
+    let page = client.events(&filter, count).await.map_err(Failure::call("listing events"))?;
+    page.events.iter().try_for_each(|event| show(event, output))
 }
 
 /// Goes on where a stream ended, until the daemon refuses or is away.

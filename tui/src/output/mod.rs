@@ -84,6 +84,15 @@ impl Output {
         if self.stdout_is_terminal { write(&clean::lines(text)) } else { write(text) }
     }
 
+    /// Writes bytes exactly as they are; to a terminal as text, without the characters that steer it.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        if self.stdout_is_terminal {
+            return write(&clean::lines(&String::from_utf8_lossy(bytes)));
+        }
+        let mut stdout = io::stdout().lock();
+        written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+    }
+
     /// A page for people that stays in its place; none where there is no terminal, or none are wanted.
     pub(crate) fn standing(&self) -> Option<Standing> {
         let for_people = !(self.format.json || self.format.jsonl || self.format.quiet);
@@ -118,9 +127,14 @@ impl Output {
 fn write(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    let written =
+    let done =
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(end.as_bytes())).and_then(|()| stdout.flush());
-    written.map_err(|source| match source.kind() {
+    written(done)
+}
+
+/// A reader that has gone is no failure.
+fn written(done: io::Result<()>) -> Result<(), Failure> {
+    done.map_err(|source| match source.kind() {
         io::ErrorKind::BrokenPipe => Failure::Closed,
         _ => Failure::io("writing the result", source),
     })

@@ -16,11 +16,21 @@ const TARGET: &str = "https://203.0.113.9/hook";
 fn an_operator_makes_changes_and_removes_hooks() {
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/old"]).ok();
-    let made = daemon.farrier(&["hook", "create", TARGET, "--events", "push,create", "--generate-secret", "--json"]);
+    let made = daemon.farrier(&[
+        "hook",
+        "create",
+        TARGET,
+        "--default",
+        "--events",
+        "push,create",
+        "--generate-secret",
+        "--json",
+    ]);
     let (id, secret) = (made.json()["id"].to_string(), made.json()["secret"].as_str().unwrap().to_owned());
     assert!(secret.starts_with("whsec_") && secret.len() == 50, "{secret}");
     assert_eq!((&made.json()["scope"], &made.json()["active"]), (&"default".into(), &true.into()));
-    daemon.farrier(&["hook", "create", TARGET, "--system", "--branch-filter", "main"]).ok();
+    let system = daemon.farrier(&["hook", "create", TARGET, "--branch-filter", "main", "--json"]).json();
+    assert_eq!((&system["scope"], &system["type"]), (&"system".into(), &"farrier".into()), "the defaults");
     assert_eq!(daemon.farrier(&["hook", "list", "--json"]).json()["total_count"], 2);
     assert_eq!(daemon.farrier(&["hook", "list", "--default", "-q"]).ok().stdout, format!("{id}\n"));
 
@@ -45,6 +55,25 @@ fn an_operator_makes_changes_and_removes_hooks() {
     assert!(refused.code == 1 && refused.stderr.contains("Invalid hook type: dingtalk"), "{refused:?}");
     let warned = daemon.farrier(&["hook", "create", "http://10.0.0.1/", "--mine"]).ok();
     assert!(warned.stderr.contains("webhook.allowed_hosts"), "{warned:?}");
+}
+
+#[test]
+fn a_hook_is_found_by_its_number_wherever_it_belongs() {
+    let daemon = Daemon::start();
+    daemon.farrier(&["repo", "create", "admin/demo"]).ok();
+    let made = daemon.farrier(&["hook", "create", TARGET, "--repo", "admin/demo", "--json"]).json();
+    let id = made["id"].to_string();
+    let shown = daemon.farrier(&["hook", "show", &id]).ok().stdout;
+    assert!(shown.contains("admin/demo") && shown.contains(TARGET), "{shown}");
+    assert_eq!(daemon.farrier(&["hook", "off", &id, "--json"]).json()["state"], "off");
+    assert_eq!(daemon.farrier(&["hook", "on", &id, "--json"]).json()["state"], "unused");
+    assert_eq!(daemon.farrier(&["hook", "edit", &id, "--name", "mirror", "--json"]).json()["name"], "mirror");
+    daemon.farrier(&["hook", "create", TARGET, "--mine"]).ok();
+    let all = daemon.farrier(&["hook", "list", "--all"]).ok().stdout;
+    assert!(all.contains("OWNER") && all.contains("admin/demo") && all.lines().count() == 3, "{all}");
+    assert_eq!(daemon.farrier(&["hook", "show", &id, "--mine"]).code, 3, "a place that is given is the only one");
+    daemon.farrier(&["hook", "delete", &id, "--yes"]).ok();
+    assert_eq!(daemon.farrier(&["hook", "list", "--all", "--json"]).json()["total_count"], 1);
 }
 
 #[test]
@@ -76,6 +105,8 @@ fn secrets_come_from_standard_input_and_hooks_move_without_them() {
 fn what_happens_is_listed_and_followed() {
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/one"]).ok();
+    let refused = daemon.farrier(&["events", "--kind", "psuh"]);
+    assert!(refused.code != 0 && refused.stderr.contains("is not one of create, delete"), "{refused:?}");
     let listed = daemon.farrier(&["events", "--jsonl"]).ok().stdout;
     let event: serde_json::Value = serde_json::from_str(listed.trim()).unwrap();
     assert_eq!((&event["kind"], &event["repository"]), (&"repository".into(), &"admin/one".into()));

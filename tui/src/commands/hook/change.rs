@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use farrier_common::{
     api::{self, Hook},
-    client::Client,
+    client::{Client, HookPlace},
+    defaults::{HOOK_CONTENT_TYPE, HOOK_IS_SYSTEM},
 };
 use serde::Serialize;
 
@@ -41,9 +42,10 @@ struct Secrets {
 pub(super) async fn create(args: CreateHook, client: &Client, output: &Output) -> Result<(), Failure> {
     let secrets = secrets(&args.change).await?;
     let mut config = config(&args.change, args.target, secrets.secret);
-    config.entry("content_type".to_owned()).or_insert_with(|| "json".to_owned());
-    if args.kind.system {
-        config.insert("is_system_webhook".to_owned(), "true".to_owned());
+    config.entry("content_type".to_owned()).or_insert_with(|| HOOK_CONTENT_TYPE.to_owned());
+    if args.place.api() == HookPlace::Admin {
+        let system = args.kind.system || (HOOK_IS_SYSTEM && !args.kind.default);
+        config.insert("is_system_webhook".to_owned(), system.to_string());
     }
     let wanted = api::CreateHook {
         r#type: args.kind_of_receiver,
@@ -72,7 +74,7 @@ pub(super) async fn edit(args: EditHook, client: &Client, output: &Output) -> Re
         clear: args.clear.into_iter().map(whole).collect(),
         ..api::EditHook::default()
     };
-    let hook = edited(client, &args.place.api(), args.id, &wanted).await?;
+    let hook = edited(client, &args.place.of_one(), args.id, &wanted).await?;
     tell(&hook, "changed", secrets.made.as_deref(), output)
 }
 

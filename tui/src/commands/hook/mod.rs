@@ -5,7 +5,7 @@ mod transfer;
 
 use farrier_common::{
     api::{AppliedHook, EditHook, Hook as Row},
-    client::{Client, HookPlace},
+    client::{Client, HookPlace, HookQuery},
 };
 use serde::Serialize;
 
@@ -24,12 +24,19 @@ struct Hooks {
 
 pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Result<u8, Failure> {
     match command {
-        Hook::List { place, kind } => {
+        Hook::List { all: true, .. } => {
+            let pages = client.managed_hooks(&HookQuery::default());
+            let all = list::collect(pages, |page: Vec<Row>| page, |hook| hook.id).await;
+            let all = all.map_err(Failure::call("listing hooks"))?;
+            list::show(output, all, |hook| hook.id, owners_table, |total_count, hooks| Hooks { total_count, hooks })?;
+        }
+        Hook::List { place, kind, .. } => {
             let all = all(&place, kind, client).await?;
             list::show(output, all, |hook| hook.id, table, |total_count, hooks| Hooks { total_count, hooks })?;
         }
         Hook::Show { id, place } => {
-            let hook = client.hook(&place.api(), id).await.map_err(Failure::call(format!("asking for hook {id}")))?;
+            let hook =
+                client.hook(&place.of_one(), id).await.map_err(Failure::call(format!("asking for hook {id}")))?;
             output.object(&hook, &id.to_string(), || page(&hook))?;
         }
         Hook::Create(args) => change::create(args, client, output).await?,
@@ -37,7 +44,7 @@ pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Resu
         Hook::On { id, place } => switch(id, &place, true, client, output).await?,
         Hook::Off { id, place } => switch(id, &place, false, client, output).await?,
         Hook::Test { id, place } => {
-            let sent = client.test_hook(&place.api(), id).await;
+            let sent = client.test_hook(&place.of_one(), id).await;
             let delivery = sent.map_err(Failure::call(format!("testing hook {id}")))?;
             let told = serde_json::json!({ "hook": id, "delivery": delivery });
             output.object(&told, &delivery, || format!("delivery {delivery} is on its way"))?;
@@ -45,7 +52,7 @@ pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Resu
         Hook::Apply { id } => apply(id, client, output).await?,
         Hook::Delete { id, place, yes } => {
             list::agreed(&format!("hook {id}"), yes)?;
-            client.delete_hook(&place.api(), id).await.map_err(Failure::call(format!("deleting hook {id}")))?;
+            client.delete_hook(&place.of_one(), id).await.map_err(Failure::call(format!("deleting hook {id}")))?;
             output.object(&serde_json::json!({ "deleted": id }), &id.to_string(), || format!("deleted hook {id}"))?;
         }
         Hook::Export { place, kind } => transfer::export(&all(&place, kind, client).await?, output)?,
@@ -67,7 +74,7 @@ async fn all(place: &Place, kind: Kind, client: &Client) -> Result<Vec<Row>, Fai
 
 async fn switch(id: i64, place: &Place, active: bool, client: &Client, output: &Output) -> Result<(), Failure> {
     let wanted = EditHook { active: Some(active), ..EditHook::default() };
-    let hook = edited(client, &place.api(), id, &wanted).await?;
+    let hook = edited(client, &place.of_one(), id, &wanted).await?;
     let word = if active { "on" } else { "off" };
     output.object(&hook, &id.to_string(), || format!("hook {id} is {word}"))
 }
@@ -94,22 +101,50 @@ async fn apply(id: i64, client: &Client, output: &Output) -> Result<(), Failure>
     output.object(&total, &total.copied.to_string(), text)
 }
 
+/// Columns of every table of hooks.
+const COLUMNS: [&str; 9] = ["ID", "KIND", "ON", "TYPE", "LAST", "FAILS", "EVENTS", "TARGET", "NAME"];
+
 fn table(all: &[Row]) -> String {
-    let mut table = Table::new(["ID", "KIND", "ON", "TYPE", "LAST", "FAILS", "EVENTS", "TARGET", "NAME"]);
+    let mut table = Table::new(COLUMNS);
     for hook in all {
-        table.row([
-            hook.id.to_string(),
-            hook.scope.clone(),
-            if hook.active { "on" } else { "off" }.to_owned(),
-            hook.r#type.clone(),
-            last(hook),
-            hook.failures.to_string(),
-            hook.events.join(","),
-            hook.url.clone(),
-            hook.name.clone(),
-        ]);
+        table.row(cells(hook));
     }
     table.render()
+}
+
+/// The table of hooks of all places: also whose each hook is.
+fn owners_table(all: &[Row]) -> String {
+    let mut table = Table::new(with_owner(COLUMNS, "OWNER"));
+    for hook in all {
+        table.row(with_owner(cells(hook), whose(hook)));
+    }
+    table.render()
+}
+
+/// `cells` with `owner` behind the number.
+fn with_owner<T>(cells: [T; 9], owner: T) -> [T; 10] {
+    let [id, kind, on, receiver, last, fails, events, target, name] = cells;
+    [id, owner, kind, on, receiver, last, fails, events, target, name]
+}
+
+/// The repository, organisation or user that a hook belongs to.
+fn whose(hook: &Row) -> String {
+    let name = if hook.repository.is_empty() { &hook.owner } else { &hook.repository };
+    if name.is_empty() { "-".to_owned() } else { name.clone() }
+}
+
+fn cells(hook: &Row) -> [String; 9] {
+    [
+        hook.id.to_string(),
+        hook.scope.clone(),
+        if hook.active { "on" } else { "off" }.to_owned(),
+        hook.r#type.clone(),
+        last(hook),
+        hook.failures.to_string(),
+        hook.events.join(","),
+        hook.url.clone(),
+        hook.name.clone(),
+    ]
 }
 
 fn last(hook: &Row) -> String {
@@ -127,6 +162,7 @@ fn page(hook: &Row) -> String {
     fields(&[
         ("hook", format!("{} {}", hook.id, hook.name)),
         ("kind", hook.scope.clone()),
+        ("owner", if hook.repository.is_empty() { hook.owner.clone() } else { hook.repository.clone() }),
         ("state", if hook.active { "on" } else { "off" }.to_owned()),
         ("switched off", hook.disabled_reason.clone()),
         ("type", format!("{}, {}", hook.r#type, hook.content_type)),
@@ -140,6 +176,8 @@ fn page(hook: &Row) -> String {
         ("copied from", hook.copied_from.map(|id| id.to_string()).unwrap_or_default()),
         ("last", last(hook)),
         ("failures", hook.failures.to_string()),
+        ("failing since", hook.failing_since.clone().unwrap_or_default()),
+        ("last error", hook.last_error.clone()),
         ("made", hook.created_at.clone()),
         ("changed", hook.updated_at.clone()),
     ])

@@ -3,6 +3,7 @@
 use farrier_common::{
     api::{MigrateRepository, Repository},
     client::Client,
+    defaults::REPOSITORY_PRIVATE,
 };
 
 use super::show;
@@ -24,7 +25,7 @@ pub(super) async fn run(args: MigrateRepo, client: &Client, output: &Output) -> 
         auth_username: args.username,
         auth_password: password,
         auth_token: token,
-        private: args.private,
+        private: args.private || REPOSITORY_PRIVATE,
         description: args.description,
         ..MigrateRepository::default()
     };

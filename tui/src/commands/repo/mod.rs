@@ -9,6 +9,7 @@ use std::io::IsTerminal as _;
 use farrier_common::{
     api::{CreateRepository, EditRepository, Repository, RepositorySearch},
     client::{Client, RepositoryPath},
+    defaults::REPOSITORY_PRIVATE,
 };
 
 use serde::Serialize;
@@ -50,7 +51,7 @@ async fn create(args: CreateRepo, client: &Client) -> Result<Repository, Failure
     let wanted = CreateRepository {
         name: args.repo.name.clone(),
         description: args.description,
-        private: args.private,
+        private: args.private || REPOSITORY_PRIVATE,
         default_branch: args.default_branch,
         auto_init: args.init,
         gitignores: args.gitignore,
