@@ -42,8 +42,8 @@ pub fn keys() -> Vec<KeysOfPlace> {
     ui::keys()
 }
 
-/// What can only be typed in the full screen, and what it does, for the manual.
-pub fn typed() -> Vec<(&'static str, &'static str)> {
+/// Commands of the full screen that have no key, with their arguments and what they do, for the manual.
+pub fn typed() -> Vec<(String, &'static str)> {
     ui::typed()
 }
 

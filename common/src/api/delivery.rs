@@ -158,6 +158,8 @@ pub struct DeliveryAttempt {
 pub struct RecoverDeliveries {
     /// RFC 3339; absent: all that are remembered.
     pub since: Option<String>,
+    /// Only counts the deliveries; nothing is sent.
+    pub dry_run: bool,
 }
 
 /// What a recovery has put into line.

@@ -52,7 +52,14 @@ impl Client {
     /// Sends what a hook has missed once more; for administrators.
     pub async fn recover(&self, hook: u64, since: Option<&str>) -> Result<RecoveredDeliveries, ClientError> {
         let target = format!("/api/farrier/v1/hooks/{hook}/recover");
-        let wanted = RecoverDeliveries { since: since.map(str::to_owned) };
+        let wanted = RecoverDeliveries { since: since.map(str::to_owned), dry_run: false };
+        answer::json(self.post_any(&target, &wanted).await?).await
+    }
+
+    /// Counts what [`Self::recover`] would send, and sends nothing; for administrators.
+    pub async fn recoverable(&self, hook: u64, since: Option<&str>) -> Result<RecoveredDeliveries, ClientError> {
+        let target = format!("/api/farrier/v1/hooks/{hook}/recover");
+        let wanted = RecoverDeliveries { since: since.map(str::to_owned), dry_run: true };
         answer::json(self.post_any(&target, &wanted).await?).await
     }
 }

@@ -10,6 +10,7 @@ mod delivery;
 mod hook;
 mod repo;
 mod task;
+mod wanted;
 
 use std::path::PathBuf;
 

@@ -4,6 +4,7 @@
 //! the command line's output, and the command line knows nothing of this but [`open`].
 
 mod app;
+mod bulk;
 mod caps;
 mod copy;
 mod form;
@@ -61,7 +62,7 @@ pub(crate) fn keys() -> Vec<crate::KeysOfPlace> {
 }
 
 /// Commands that have no key.
-pub(crate) fn typed() -> Vec<(&'static str, &'static str)> {
+pub(crate) fn typed() -> Vec<(String, &'static str)> {
     keymap::Keymap::default().only_words().collect()
 }
 

@@ -140,12 +140,33 @@ pub async fn recover(app: &App, of: Of, since_ms: Millis) -> Result<u64, Error> 
     }
 }
 
+/// Counts what [`recover`] would put into line, and changes nothing.
+pub async fn recoverable(read: &impl Read, of: Of, since_ms: Millis) -> Result<u64, Error> {
+    let Of::Hook(hook) = of else { return Err(Error::NotFound { what: "the hook" }) };
+    let (mut before, mut count) = (0, 0);
+    loop {
+        // Each step reads index entries behind those of the step before.
+        let (rows, next) = deliveries::failures(read, hook, before, RECOVER_BATCH).await?;
+        count += rows.iter().filter(|row| is_recovered(row, since_ms)).count();
+        let over = rows.last().is_some_and(|row| row.created_ms < since_ms);
+        match next.filter(|_| !over) {
+            Some(next) => before = next,
+            None => return Ok(u64::try_from(count).unwrap_or(u64::MAX)),
+        }
+    }
+}
+
+/// Whether a recovery sends a failed delivery again.
+fn is_recovered(row: &Delivery, since_ms: Millis) -> bool {
+    row.created_ms >= since_ms && row.state() != DeliveryState::Pending
+}
+
 /// Recovers the next failures behind `before`; how many, and behind which to go on. The loop over it ends: each step
 /// reads index entries behind those of the step before.
 async fn recover_some(tx: &Tx, hook: u64, before: u64, since_ms: Millis) -> Result<(u64, Option<u64>), Error> {
     let (rows, next) = deliveries::failures(tx, hook, before, RECOVER_BATCH).await?;
     let mut count = 0;
-    for row in rows.iter().filter(|row| row.created_ms >= since_ms && row.state() != DeliveryState::Pending) {
+    for row in rows.iter().filter(|row| is_recovered(row, since_ms)) {
         deliveries::ask_again(tx, row, DeliveryTrigger::Manual, false);
         count += 1;
     }

@@ -1,14 +1,8 @@
 //! Making and changing hooks. Secrets come from standard input or are made here: on the command line
 //! everybody on the machine would see them.
 
-use std::collections::BTreeMap;
-
 use base64::Engine as _;
-use farrier_common::{
-    api::{self, Hook},
-    client::{Client, HookPlace},
-    defaults::{HOOK_CONTENT_TYPE, HOOK_IS_SYSTEM},
-};
+use farrier_common::{api::Hook, client::Client};
 use serde::Serialize;
 
 use super::edited;
@@ -41,40 +35,17 @@ struct Secrets {
 
 pub(super) async fn create(args: CreateHook, client: &Client, output: &Output) -> Result<(), Failure> {
     let secrets = secrets(&args.change).await?;
-    let mut config = config(&args.change, args.target, secrets.secret);
-    config.entry("content_type".to_owned()).or_insert_with(|| HOOK_CONTENT_TYPE.to_owned());
-    if args.place.api() == HookPlace::Admin {
-        let system = args.kind.system || (HOOK_IS_SYSTEM && !args.kind.default);
-        config.insert("is_system_webhook".to_owned(), system.to_string());
-    }
-    let wanted = api::CreateHook {
-        r#type: args.kind_of_receiver,
-        config: Some(config),
-        events: args.change.events.unwrap_or_default(),
-        events_exact: Vec::new(),
-        branch_filter: args.change.branch_filter.unwrap_or_default(),
-        authorization_header: secrets.authorization.unwrap_or_default(),
-        active: !args.inactive,
-        name: args.change.name.unwrap_or_default(),
-    };
-    let hook = client.create_hook(&args.place.api(), &wanted).await.map_err(Failure::call("making a hook"))?;
+    let place = args.place.api();
+    let wanted = args.wanted(secrets.secret, secrets.authorization);
+    let hook = client.create_hook(&place, &wanted).await.map_err(Failure::call("making a hook"))?;
     tell(&hook, "made", secrets.made.as_deref(), output)
 }
 
 pub(super) async fn edit(args: EditHook, client: &Client, output: &Output) -> Result<(), Failure> {
     let secrets = secrets(&args.change).await?;
-    let config = config(&args.change, args.target, secrets.secret);
-    let whole = |what: String| if what == "authorization" { "authorization_header".to_owned() } else { what };
-    let wanted = api::EditHook {
-        config: (!config.is_empty()).then_some(config),
-        events: args.change.events,
-        branch_filter: args.change.branch_filter,
-        authorization_header: secrets.authorization,
-        name: args.change.name,
-        clear: args.clear.into_iter().map(whole).collect(),
-        ..api::EditHook::default()
-    };
-    let hook = edited(client, &args.place.of_one(), args.id, &wanted).await?;
+    let (place, id) = (args.place.of_one(), args.id);
+    let wanted = args.wanted(secrets.secret, secrets.authorization);
+    let hook = edited(client, &place, id, &wanted).await?;
     tell(&hook, "changed", secrets.made.as_deref(), output)
 }
 
@@ -109,13 +80,6 @@ fn generated() -> Result<String, Failure> {
     let mut bytes = [0; SECRET_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| Failure::Other(format!("no random bytes: {error}")))?;
     Ok(format!("whsec_{}", base64::engine::general_purpose::STANDARD.encode(bytes)))
-}
-
-fn config(change: &Change, target: Option<String>, secret: Option<String>) -> BTreeMap<String, String> {
-    let mut config: BTreeMap<String, String> = change.set.iter().cloned().collect();
-    let named = [("url", target), ("secret", secret), ("content_type", change.content_type.clone())];
-    config.extend(named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
-    config
 }
 
 #[cfg(test)]

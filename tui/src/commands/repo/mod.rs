@@ -7,7 +7,7 @@ mod migrate;
 use std::io::IsTerminal as _;
 
 use farrier_common::{
-    api::{CreateRepository, EditRepository, Repository, RepositorySearch},
+    api::{Repository, RepositorySearch},
     client::{Client, RepositoryPath},
     defaults::REPOSITORY_PRIVATE,
 };
@@ -48,35 +48,15 @@ fn show(repo: &Repository, output: &Output) -> Result<(), Failure> {
 }
 
 async fn create(args: CreateRepo, client: &Client) -> Result<Repository, Failure> {
-    let wanted = CreateRepository {
-        name: args.repo.name.clone(),
-        description: args.description,
-        private: args.private || REPOSITORY_PRIVATE,
-        default_branch: args.default_branch,
-        auto_init: args.init,
-        gitignores: args.gitignore,
-        license: args.license,
-        readme: args.readme,
-        template: args.template,
-        object_format_name: args.object_format.unwrap_or_default(),
-        ..CreateRepository::default()
-    };
-    let made = client.create_repository(&args.repo.owner, &wanted).await;
-    made.map_err(Failure::call(format!("making {}", args.repo)))
+    let path = args.repo.clone();
+    let made = client.create_repository(&path.owner, &args.wanted()).await;
+    made.map_err(Failure::call(format!("making {path}")))
 }
 
 async fn edit(args: EditRepo, client: &Client) -> Result<Repository, Failure> {
-    let wanted = EditRepository {
-        name: args.name,
-        description: args.description,
-        website: args.website,
-        private: args.private,
-        template: args.template,
-        archived: args.archived,
-        default_branch: args.default_branch,
-    };
-    let changed = client.edit_repository(&args.repo, &wanted).await;
-    changed.map_err(Failure::call(format!("changing {}", args.repo)))
+    let path = args.repo.clone();
+    let changed = client.edit_repository(&path, &args.wanted()).await;
+    changed.map_err(Failure::call(format!("changing {path}")))
 }
 
 async fn delete(repo: &RepositoryPath, yes: bool, client: &Client, output: &Output) -> Result<(), Failure> {

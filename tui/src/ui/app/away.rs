@@ -1,14 +1,12 @@
 //! Other daemons, other callers, and a daemon where there is none.
 
-use farrier_common::client::RepositoryPath;
-
 use super::{App, Effect};
 use crate::ui::{
     form::{Field, Form},
     layer::{Confirm, Layer},
     net::{Ask, Turn},
-    screens::{Purpose, ScreenId, Screens},
-    world::{Cmd, Link, Tone},
+    screens::{Purpose, Screens},
+    world::Link,
 };
 
 impl App {
@@ -17,9 +15,10 @@ impl App {
         let Some(starter) = self.world.starter.clone() else { return };
         let lines = vec![
             starter.program.display().to_string(),
-            "It serves this user on a socket of their own and on 127.0.0.1:3000, and keeps its data in ~/.local/share/farrier.".to_owned(),
-            "It goes on when this terminal closes; `kill` ends it in order.".to_owned(),
-            format!("Its log: {}", starter.log.display()),
+            "It listens on a socket of this user and on 127.0.0.1:3000. Its data is in ~/.local/share/farrier."
+                .to_owned(),
+            "It keeps running when this terminal closes; `kill` stops it.".to_owned(),
+            format!("Log: {}", starter.log.display()),
         ];
         let ask = Ask::StartDaemon(Box::new(starter));
         let question = Confirm::local("Start a daemon for this user".to_owned(), lines, "Start", ask, &self.world);
@@ -28,8 +27,8 @@ impl App {
 
     /// Asks for a token, which is shown to nobody.
     pub(super) fn ask_token(&mut self) {
-        let field = Field::secret("token", "Token").required().help("used until this program ends; kept nowhere");
-        let form = Form::new("Another token", "Use", Purpose::Token, vec![field]);
+        let field = Field::secret("token", "Token").required().help("used until this program ends; not saved");
+        let form = Form::new("Use another token", "Use", Purpose::Token, vec![field]);
         self.layers.push(Layer::Form(Box::new(form)));
     }
 
@@ -43,37 +42,5 @@ impl App {
         self.screens = Screens::default();
         self.ask(Ask::Status);
         self.go(self.current);
-    }
-
-    /// Carries out a command that has an argument.
-    pub(super) fn run_line(&mut self, line: &str) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words.as_slice() {
-            ["time", style] => self.write_times(style),
-            ["theme", name] => self.wear(name),
-            ["connect", place] => self.turn(Turn::To((*place).to_owned())),
-            ["hook", "show", id] if id.parse::<u64>().is_ok() => {
-                self.carry_out(vec![Cmd::Deliveries(id.parse().ok())]);
-            }
-            ["repo", "show", name] => {
-                self.screens.repositories.show_named(name);
-                self.go(ScreenId::Repositories);
-            }
-            ["artifacts"] => self.show_artifacts(None, None),
-            ["artifacts", of] if of.parse::<RepositoryPath>().is_ok() => self.show_artifacts(of.parse().ok(), None),
-            [noun @ ("artifact" | "run"), id] if id.parse::<i64>().is_ok() => {
-                self.show_artifacts(None, None);
-                let id = id.parse().unwrap_or_default();
-                if *noun == "run" {
-                    self.screens.artifacts.show_run(id);
-                } else {
-                    self.screens.artifacts.show_artifact(id);
-                }
-            }
-            ["delivery", "list", "--event", event] => {
-                self.carry_out(vec![Cmd::DeliveriesOf((*event).to_owned())]);
-            }
-            _ => self.say(Tone::Plain, format!("no such command: {line}")),
-        }
     }
 }

@@ -7,10 +7,12 @@ use crate::ui::{
     key::Key,
     keymap::{Action, Binding, Scope},
     layer::{
-        Help, Layer, Menu, Palette, Reader, Search, Step,
+        Help, Layer, Menu, Reader, Search, Step,
         menu::{Item, Pick},
     },
     net::{Problem, Turn},
+    screens::{ScreenId, Selection},
+    view::{self, page},
     world::{Cmd, Link, Tone},
 };
 
@@ -22,7 +24,7 @@ const REST: Duration = Duration::from_millis(120);
 const SURE: Duration = Duration::from_secs(5);
 
 /// What finds a request in the daemon's log.
-const REQUEST: &str = "request id";
+const REQUEST: &str = "request ID";
 
 impl App {
     pub(super) fn key(&mut self, key: Key) {
@@ -39,9 +41,19 @@ impl App {
         if key == Key::Esc && self.cancel_waiting() {
             return;
         }
+        if self.drops(key) {
+            return;
+        }
+        if !view::fits(self.world.size) {
+            // Nothing of the screen is visible, so no key may act on it.
+            return if key == Key::Char('q') {
+                self.quit()
+            };
+        }
         if let Some(layer) = self.layers.last_mut() {
             let step = layer.key(key, &self.world);
-            return self.step(step);
+            self.step(step);
+            return self.suggest();
         }
         let scopes = self.scopes();
         match self.world.keymap.find(&scopes, key) {
@@ -52,7 +64,7 @@ impl App {
 
     /// Says that a key means nothing here, but not for each time that it is held down.
     fn unknown(&mut self, key: Key) {
-        let text = format!("no action on '{}' here, ? help", key.name());
+        let text = format!("No action on '{}' here, ? help", key.name());
         let lately = |since: Duration| self.world.now < since + UNKNOWN_EVERY;
         if !self.notice.as_ref().is_some_and(|(_, said, since)| *said == text && lately(*since)) {
             self.say(Tone::Plain, text);
@@ -60,9 +72,10 @@ impl App {
     }
 
     pub(super) fn paste(&mut self, text: &str) {
-        if let Some(layer) = self.layers.last_mut() {
+        if let Some(layer) = self.layers.last_mut().filter(|_| view::fits(self.world.size)) {
             let step = layer.paste(text);
             self.step(step);
+            self.suggest();
         }
     }
 
@@ -80,23 +93,29 @@ impl App {
                 }
                 self.carry_out(cmds);
             }
-            Step::Act(screen, action) => {
+            Step::Do(cmds) => self.carry_out(cmds),
+            Step::Press(binding, selection) => {
                 if let Some(Layer::Palette(palette)) = self.layers.pop() {
                     self.commands.push(palette.typed().to_owned());
                 }
-                if let Some(id) = screen.filter(|id| *id != self.current) {
-                    self.go(id);
-                }
-                let scopes = self.scopes();
-                match self.world.keymap.of(&scopes).find(|binding| binding.action == action) {
-                    Some(binding) => self.press(binding),
-                    None => self.say(Tone::Plain, "that means nothing here".to_owned()),
-                }
+                self.press_on(binding, selection.as_ref());
             }
             Step::Run(line) => {
-                self.layers.pop();
-                self.commands.push(line.clone());
-                self.run_line(&line);
+                let at = self.layers.len();
+                match self.run_line(&line) {
+                    Ok(()) => {
+                        // What the command opened stays; turning to another daemon closes everything.
+                        if self.layers.len() >= at {
+                            self.layers.remove(at - 1);
+                        }
+                        self.commands.push(line);
+                    }
+                    Err(why) => {
+                        if let Some(Layer::Palette(palette)) = self.layers.last_mut() {
+                            palette.refuse(why);
+                        }
+                    }
+                }
             }
             Step::Sort(column) => {
                 self.layers.pop();
@@ -126,7 +145,7 @@ impl App {
         }
     }
 
-    fn filter(&mut self, text: &str) {
+    pub(super) fn filter(&mut self, text: &str) {
         let outcome = self.with(|screen, env| screen.filter(text, env));
         self.world.moving_until = Some(self.world.now + REST);
         if let Some(Layer::Search(search)) = self.layers.last_mut() {
@@ -137,10 +156,29 @@ impl App {
     /// Why a binding cannot be used now.
     fn off(&self, binding: &Binding) -> Option<String> {
         if binding.action == Action::StartDaemon && self.world.starter.is_none() {
-            return Some("no farrierd beside this program or in the search path".to_owned());
+            return Some("no farrierd next to this program or in PATH".to_owned());
         }
         let changes = binding.changes.then(|| self.world.no_changes()).flatten();
         changes.or_else(|| self.screen().off(binding.action))
+    }
+
+    /// What actions of the visible screen are about; nothing where it is not to be seen.
+    pub(super) fn selection(&self) -> Option<Selection> {
+        let is_hidden = self.screen().is_failed() || page::instead(&self.world).is_some();
+        self.screen().selection().filter(|_| !is_hidden)
+    }
+
+    /// Acts as the key of a binding would, on its own screen. A selection that is not the same any more
+    /// is left alone.
+    fn press_on(&mut self, binding: &'static Binding, selection: Option<&Selection>) {
+        let expected = selection.filter(|_| binding.object.is_some());
+        if let Some(before) = expected.filter(|before| self.selection().as_ref() != Some(before)) {
+            return self.say(Tone::Plain, format!("{} is not selected any more; nothing was done", before.name));
+        }
+        if let Some(id) = ScreenId::of(binding.scope).filter(|id| *id != self.current) {
+            self.go(id);
+        }
+        self.press(binding);
     }
 
     fn press(&mut self, binding: &'static Binding) {
@@ -160,7 +198,7 @@ impl App {
         match action {
             Action::Screen(id) => self.go(id),
             Action::LastScreen => self.go(self.last),
-            Action::Palette => self.layers.push(Layer::Palette(Palette::new(self.commands.clone(), self.world.keymap))),
+            Action::Palette => self.open_palette(),
             Action::Help => {
                 let scopes = self.scopes();
                 self.layers.push(Layer::Help(Help::new(self.screen().id().name(), &scopes, self.world.keymap)));
@@ -185,7 +223,7 @@ impl App {
             }
             Action::Redetect => {
                 self.effects.push(Effect::Redetect);
-                self.say(Tone::Plain, "the terminal was looked at anew".to_owned());
+                self.say(Tone::Plain, "Terminal detected again".to_owned());
             }
             Action::Repaint => self.effects.push(Effect::Repaint),
             Action::Suspend => self.effects.push(Effect::Suspend),
@@ -199,9 +237,9 @@ impl App {
             Action::StopTransfer => match self.world.transfers.stop() {
                 Some(ask) => {
                     self.cancel(&ask);
-                    self.say(Tone::Plain, format!("{} was stopped", ask.doing()));
+                    self.say(Tone::Plain, format!("Stopped {}", ask.doing()));
                 }
-                None => self.say(Tone::Plain, "nothing is being downloaded".to_owned()),
+                None => self.say(Tone::Plain, "No download is running".to_owned()),
             },
             Action::StartDaemon => self.offer_start(),
             Action::TypeToken => self.ask_token(),
@@ -227,13 +265,13 @@ impl App {
             pick: Pick::Do(Cmd::Quit { wait }),
         };
         let items = vec![
-            item('w', "wait: quit when everything is saved", true),
-            item('s', "stop and quit: parts of artifacts are kept and gone on with", false),
+            item('w', "Wait: quit when everything is saved", true),
+            item('s', "Stop and quit: partial artifacts are kept and continued later", false),
         ];
-        self.layers.push(Layer::Menu(Menu::new(format!("{what}; Ctrl-C once more quits"), items)));
+        self.layers.push(Layer::Menu(Menu::new(format!("{what}; Ctrl-C again quits"), items)));
     }
 
-    /// Takes back the last switch, or else what happened to marks.
+    /// Undoes the last switch, or else the last change of marks.
     fn take_back(&mut self) {
         let fresh = self.undo.take().filter(|(since, _)| self.world.now.saturating_sub(*since) <= UNDO);
         match fresh {
@@ -242,7 +280,7 @@ impl App {
                 None => self.carry_out(vec![cmd]),
             },
             None if self.with(|screen, env| screen.act(Action::Undo, env)) => {}
-            None => self.say(Tone::Plain, "nothing to take back".to_owned()),
+            None => self.say(Tone::Plain, "Nothing to undo".to_owned()),
         }
     }
 
@@ -259,10 +297,10 @@ impl App {
                 key: binding.keys.first().copied(),
                 title: binding.title.to_owned(),
                 off: self.off(binding),
-                pick: Pick::Act(binding.action),
+                pick: Pick::Press(binding),
             });
         let about = self.screen().subject().unwrap_or_else(|| self.screen().id().name().to_owned());
-        let menu = Menu::new(format!("Actions: {about}"), own.collect());
+        let menu = Menu::new(format!("Actions: {about}"), own.collect()).about(self.selection());
         self.layers.push(Layer::Menu(menu));
     }
 
@@ -283,7 +321,7 @@ impl App {
         let time = |wall: &jiff::Timestamp| self.world.clock.time(&wall.to_string());
         let lines: Vec<String> =
             self.messages.iter().rev().map(|(wall, text)| format!("{}  {text}", time(wall))).collect();
-        let text = if lines.is_empty() { "nothing was said yet".to_owned() } else { lines.join("\n") };
+        let text = if lines.is_empty() { "No messages yet".to_owned() } else { lines.join("\n") };
         self.layers.push(Layer::Reader(Reader::new("Messages", text)));
     }
 
@@ -297,10 +335,8 @@ impl App {
 
     fn details(&mut self) {
         let reader = match self.problem() {
-            Some(problem) => {
-                Reader::new("What went wrong", problem.text.clone()).with_copy(problem.request.clone(), REQUEST)
-            }
-            None => Reader::new("What went wrong", "nothing went wrong here"),
+            Some(problem) => Reader::new("Error", problem.text.clone()).with_copy(problem.request.clone(), REQUEST),
+            None => Reader::new("Error", "No error on this screen"),
         };
         self.layers.push(Layer::Reader(reader));
     }

@@ -51,7 +51,7 @@ impl App {
         match result {
             Ok(Answer::Status(now)) => self.world.status = Some(now.0.clone()),
             Ok(Answer::Started(log)) => {
-                self.say(Tone::Plain, format!("a daemon answers; its log: {}", log.display()));
+                self.say(Tone::Plain, format!("Daemon started; log: {}", log.display()));
                 self.ask(Ask::Status);
                 self.refresh();
             }
@@ -92,7 +92,8 @@ impl App {
     fn drop_question(&mut self) {
         let Some(Layer::Confirm(question)) = self.layers.last() else { return };
         if let Some(lost) = self.screen().lost(question.ask()) {
-            self.layers.pop();
+            let top = self.layers.len() - 1;
+            self.close_by_answer(top);
             self.say(Tone::Plain, format!("{lost} was removed meanwhile; nothing was done"));
         }
     }
@@ -127,11 +128,11 @@ impl App {
                     pick: Pick::Do(Cmd::Ask(ask.although(existing))),
                 };
                 let items = vec![
-                    item('b', "save it beside, under another name", Existing::Beside),
-                    item('o', "overwrite what is there", Existing::Replace),
+                    item('b', "Save under another name", Existing::Beside),
+                    item('o', "Overwrite the file", Existing::Replace),
                 ];
                 let name = ask.file().unwrap_or_default();
-                self.layers.push(Layer::Menu(Menu::new(format!("{name} exists; Esc skips it"), items)));
+                self.open(Layer::Menu(Menu::new(format!("{name} exists; Esc skips it"), items)));
             }
         }
     }
@@ -158,7 +159,7 @@ impl App {
         match (result, &mut self.layers[at]) {
             (Err(problem), Layer::Form(form)) => form.refused(problem),
             _ => {
-                self.layers.remove(at);
+                self.close_by_answer(at);
             }
         }
         true
@@ -188,7 +189,7 @@ impl App {
                 let before = std::mem::replace(&mut self.world.link, Link::Up);
                 if matches!(before, Link::Down { .. } | Link::Refused { .. }) {
                     self.refused = 0;
-                    self.say(Tone::Plain, "the daemon answers again".to_owned());
+                    self.say(Tone::Plain, "Connected again".to_owned());
                     self.refresh();
                 }
             }

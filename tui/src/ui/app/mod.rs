@@ -11,6 +11,8 @@ mod message;
 mod notices;
 mod places;
 mod pulse;
+mod typed;
+mod typing;
 mod waiting;
 mod wants;
 
@@ -80,6 +82,7 @@ pub(crate) struct App {
     /// The screen to begin with.
     start: Option<ScreenId>,
     themes: Vec<(String, Theme)>,
+    typing: typing::Typing,
     effects: Vec<Effect>,
 }
 
@@ -132,6 +135,7 @@ impl App {
             undo: None,
             start: settings.start,
             themes: settings.themes,
+            typing: typing::Typing::default(),
             effects: Vec::new(),
         }
     }
@@ -164,7 +168,12 @@ impl App {
                 self.world.size = size;
                 self.effects.push(Effect::Repaint);
             }
-            Msg::Answer(ticket, result) => self.answer(ticket, &result),
+            Msg::Answer(ticket, result) => {
+                self.typing.by_answer = true;
+                self.answer(ticket, &result);
+                self.suggest();
+                self.typing.by_answer = false;
+            }
             Msg::Place(place, token) => (self.world.place, self.world.token) = (place, token),
             Msg::Signal(number) => self.effects.push(Effect::Quit(128 + number)),
             Msg::Continued => {

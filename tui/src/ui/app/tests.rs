@@ -24,3 +24,4 @@ mod silence;
 mod sizes;
 mod story;
 mod transfers;
+mod typing;

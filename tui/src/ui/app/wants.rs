@@ -24,7 +24,7 @@ impl App {
                 Cmd::Cancel(ask) => self.cancel(&ask),
                 Cmd::WhenRested => self.awaits_rest = true,
                 Cmd::Tell(tone, text) => self.say(tone, text),
-                Cmd::Open(layer) => self.layers.push(*layer),
+                Cmd::Open(layer) => self.open(*layer),
                 Cmd::Artifacts(path, at) => self.show_artifacts(Some(path), at),
                 Cmd::Repository(id) => {
                     self.screens.repositories.show(id);
@@ -38,7 +38,7 @@ impl App {
                 Cmd::Turn(turn) => self.turn(turn),
                 Cmd::Quit { wait: true } => {
                     self.quits_later = true;
-                    self.say(Tone::Plain, "it ends when everything is saved; Ctrl-C ends it now".to_owned());
+                    self.say(Tone::Plain, "Quitting when everything is saved; Ctrl-C quits now".to_owned());
                 }
                 Cmd::Quit { wait: false } => self.effects.push(Effect::Quit(0)),
                 Cmd::Page(text) => self.effects.push(Effect::Page(text)),

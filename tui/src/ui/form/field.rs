@@ -92,6 +92,15 @@ impl Field {
         }
     }
 
+    /// What is typed, where printable keys are text.
+    pub(crate) fn typed(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Text(line) | Kind::Secret(line, _) => Some(line.text()),
+            Kind::Many(many) => many.typed(),
+            Kind::Toggle(_) | Kind::Choice(..) => None,
+        }
+    }
+
     pub(crate) fn is_on(&self) -> bool {
         match &self.kind {
             Kind::Toggle(on) => *on,

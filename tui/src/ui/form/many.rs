@@ -28,6 +28,11 @@ impl Many {
         Self { options, chosen, open: None }
     }
 
+    /// What the open list is searched for.
+    pub(super) fn typed(&self) -> Option<&str> {
+        self.open.as_ref().map(|open| open.typed.as_str())
+    }
+
     /// The names that are chosen, or all.
     pub(super) fn names(&self, all: bool) -> Vec<String> {
         let places = (0..self.options.len()).filter(|at| all || self.chosen.contains(at));

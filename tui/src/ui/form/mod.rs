@@ -101,7 +101,17 @@ impl Form {
         self.fields.iter().find(|field| field.name == name)
     }
 
+    /// What is in the text field that has the focus.
+    pub(crate) fn typed(&self) -> Option<&str> {
+        let is_open = self.ticket.is_none() && !self.discarding;
+        self.fields.get(self.focus).filter(|_| is_open)?.typed()
+    }
+
     pub(crate) fn key(&mut self, key: Key, world: &World) -> Step {
+        if self.ticket.is_some() && !matches!(key, Key::Esc) && !self.discarding {
+            // What was sent is not changed while the daemon works on it.
+            return Step::Stay;
+        }
         if self.discarding {
             self.discarding = false;
             return if matches!(key, Key::Char('y' | 'Y')) { Step::Close } else { Step::Stay };
@@ -139,6 +149,7 @@ impl Form {
     pub(crate) fn paste(&mut self, text: &str) {
         if let Some(field) = self.fields.get_mut(self.focus)
             && !self.discarding
+            && self.ticket.is_none()
         {
             field.paste(text);
             self.changed = true;

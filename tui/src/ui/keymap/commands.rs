@@ -1,25 +1,46 @@
-//! Commands that want something behind their words, and so have no keys.
+//! Commands that have no key because they need an argument.
 
-/// Their words, and what they want and do.
-pub(crate) const COMMANDS: &[(&str, &str)] = &[
-    ("hook show", "deliveries of a hook: its number"),
-    ("repo show", "a repository: OWNER/NAME"),
-    ("artifacts", "of all repositories, or of one: OWNER/NAME"),
-    ("artifact", "an artifact: its number"),
-    ("run", "a run and its artifacts: its number"),
-    ("delivery list --event", "deliveries of one event"),
-    ("connect", "speak to another daemon: PATH or URL"),
-    ("time", "relative, iso or local: how times are written"),
-    ("theme", "default, mono, high-contrast, light, dark, or one of your own"),
-];
+use super::Object;
 
-/// Whether a line is such a command with what it wants.
-pub(crate) fn is_whole(line: &str) -> bool {
-    let rest = |known: &str| line.strip_prefix(known)?.strip_prefix(' ').map(str::trim).filter(|rest| !rest.is_empty());
-    COMMANDS.iter().any(|(known, _)| match *known {
-        "artifacts" => line == "artifacts" || rest(known).is_some(),
-        // Other commands begin with the same word.
-        "artifact" | "run" => rest(known).is_some_and(|rest| rest.parse::<u64>().is_ok()),
-        known => rest(known).is_some(),
-    })
+/// A command that is typed with an argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Typed {
+    pub(crate) words: &'static str,
+    /// Other words that find it.
+    pub(crate) also: &'static str,
+    /// How its argument is written.
+    pub(crate) argument: &'static str,
+    pub(crate) title: &'static str,
+    /// What its argument names, where known names can be offered.
+    pub(crate) object: Option<Object>,
 }
+
+const fn typed(words: &'static str, argument: &'static str, title: &'static str) -> Typed {
+    Typed { words, also: "", argument, title, object: None }
+}
+
+impl Typed {
+    const fn of(mut self, object: Object) -> Self {
+        self.object = Some(object);
+        self
+    }
+
+    const fn also(mut self, also: &'static str) -> Self {
+        self.also = also;
+        self
+    }
+}
+
+/// All of them.
+pub(crate) static COMMANDS: &[Typed] = &[
+    typed("repo show", "OWNER/NAME", "Show a repository").also("open go").of(Object::Repository),
+    typed("hook show", "ID", "Show a hook").also("open go").of(Object::Hook),
+    typed("delivery list --hook", "ID", "Show deliveries of a hook").of(Object::Hook),
+    typed("delivery list --event", "EVENT", "Show deliveries of an event"),
+    typed("artifact list --repo", "OWNER/NAME", "Show runs and artifacts of a repository").of(Object::Repository),
+    typed("artifact", "ID", "Show an artifact").also("open go").of(Object::Artifact),
+    typed("run", "ID", "Show a run and its artifacts").also("open go").of(Object::Run),
+    typed("connect", "PATH|URL", "Connect to another daemon").also("server socket"),
+    typed("time", "relative|iso|local", "Set how times are shown").also("clock date"),
+    typed("theme", "NAME", "Set the colour theme: default, mono, high-contrast, light, dark or your own").also("color"),
+];

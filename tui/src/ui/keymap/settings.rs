@@ -34,6 +34,15 @@ fn action_name(action: Action) -> String {
     }
 }
 
+/// What an action was called in files before it had a name of its own.
+fn earlier_name(action: Action) -> Option<&'static str> {
+    match action {
+        Action::NewBranch => Some("new"),
+        Action::DeleteBranch => Some("delete"),
+        _ => None,
+    }
+}
+
 /// The name of a place in a file.
 fn scope_name(scope: Scope) -> String {
     if scope == Scope::Everywhere { GLOBAL.to_owned() } else { snake(&format!("{scope:?}")) }
@@ -106,8 +115,8 @@ fn change(bindings: &mut [Binding], setting: &KeySetting) -> Result<(), String> 
         return Ok(());
     }
     let mut found = false;
-    for binding in bindings.iter_mut().filter(|binding| here(binding) && action_name(binding.action) == setting.action)
-    {
+    let named = |action| action_name(action) == setting.action || earlier_name(action) == Some(&setting.action);
+    for binding in bindings.iter_mut().filter(|binding| here(binding) && named(binding.action)) {
         found = true;
         let more = keys.iter().filter(|key| !binding.keys.contains(key));
         binding.keys = Box::leak(binding.keys.iter().chain(more).copied().collect());
@@ -166,7 +175,11 @@ mod tests {
     fn a_key_with_two_meanings_leaves_its_place_as_it_was() {
         let (keymap, problems) = Keymap::with(&[setting("hooks", "test", &["D"]), setting("list", "sort", &["O"])]);
         assert_eq!(problems.len(), 1);
-        assert!(problems[0].text.contains("'send a test delivery' and 'delete' in hooks"), "{}", problems[0].text);
+        assert!(
+            problems[0].text.contains("'Send a test event' and 'Delete the hook' in hooks"),
+            "{}",
+            problems[0].text
+        );
         let meant = |scope, key| keymap.find(&[scope], key).map(|binding| binding.action);
         assert_eq!(meant(Scope::Hooks, Key::Char('D')), Some(Action::Delete));
         assert_eq!(meant(Scope::List, Key::Char('O')), Some(Action::Sort), "other places have what was added");
@@ -176,7 +189,7 @@ mod tests {
     fn names_that_are_none_are_said_with_those_that_are() {
         let said = |scope, action, key| Keymap::with(&[setting(scope, action, &[key])]).1.remove(0).text;
         assert!(said("hook", "test", "f5").contains("there are: "));
-        assert!(said("hooks", "tset", "f5").contains("toggle, test"));
+        assert!(said("hooks", "tset", "f5").contains("turn_off, test"));
         assert_eq!(said("hooks", "test", "f99x"), "'f99x' is no key");
     }
 }

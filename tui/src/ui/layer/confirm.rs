@@ -1,7 +1,7 @@
-//! Questions before something is lost.
+//! Questions before something is changed for many or lost.
 //!
 //! Enter alone never means yes: the focus is on Cancel, and what cannot be undone wants its name or
-//! number typed. What was typed before the question could be read is thrown away.
+//! number typed. Keys pressed before the question could be read are dropped.
 
 use std::time::Duration;
 
@@ -20,8 +20,10 @@ use crate::ui::{
     world::{Cmd, World},
 };
 
-/// Keys that come faster than anybody reads.
+/// Keys that come sooner than this were not meant for the question.
 const DEAF: Duration = Duration::from_millis(250);
+/// More objects than this want their number typed, whatever is done with them.
+pub(crate) const TYPED_ABOVE: i64 = 10;
 
 /// A question.
 #[derive(Clone, Debug)]
@@ -36,18 +38,29 @@ pub(crate) struct Confirm {
     ask: Ask,
     /// Whether it changes something on the daemon, which must be there then.
     remote: bool,
-    /// What can be kept of what is lost.
+    /// A file that can be written before something is deleted.
     copy: Option<Box<SafetyCopy>>,
-    /// What is being counted, and the line that will say so.
-    counting: Option<Box<(Ask, usize)>>,
+    counting: Option<Box<Counting>>,
+    /// Why it cannot be answered with yes.
+    off: Option<String>,
 }
 
-/// A copy that can be made before something is lost.
+/// A file that can be written first.
 #[derive(Clone, Debug)]
 struct SafetyCopy {
     ask: Ask,
     wanted: bool,
     focused: bool,
+}
+
+/// What the daemon is asked to count.
+#[derive(Clone, Debug)]
+struct Counting {
+    ask: Ask,
+    /// The line that shows the result.
+    line: usize,
+    /// Whether yes needs the result first.
+    needed: bool,
 }
 
 impl Confirm {
@@ -64,6 +77,7 @@ impl Confirm {
             remote: true,
             copy: None,
             counting: None,
+            off: None,
         }
     }
 
@@ -84,7 +98,7 @@ impl Confirm {
         Self { typed: Some((word, Line::default())), ..Self::simple(title, lines, verb, ask, world) }
     }
 
-    /// Offers to make a file first; what is asked about happens only when that has been saved.
+    /// Offers to write a file first; the rest is done only when that has been saved.
     #[must_use]
     pub(crate) fn with_copy(mut self, ask: Ask) -> Self {
         self.copy = Some(Box::new(SafetyCopy { ask, wanted: false, focused: false }));
@@ -93,23 +107,57 @@ impl Confirm {
 
     /// Adds a line for what `ask` counts, as soon as that is known.
     #[must_use]
-    pub(crate) fn counting(mut self, ask: Ask) -> Self {
+    pub(crate) fn counting(self, ask: Ask) -> Self {
+        self.count(ask, false)
+    }
+
+    /// The same, and the answer cannot be yes before the number is known.
+    #[must_use]
+    pub(crate) fn after_counting(self, ask: Ask) -> Self {
+        self.count(ask, true)
+    }
+
+    fn count(mut self, ask: Ask, needed: bool) -> Self {
         let line = 1.min(self.lines.len());
-        self.lines.insert(line, "counting what goes with it ..".to_owned());
-        self.counting = Some(Box::new((ask, line)));
+        self.lines.insert(line, "Counting …".to_owned());
+        self.counting = Some(Box::new(Counting { ask, line, needed }));
         self
     }
 
     /// Takes in what was counted.
     pub(crate) fn learn(&mut self, ask: &Ask, result: &Result<Answer, Problem>, clock: &Clock) {
-        let Some(counting) = self.counting.take_if(|counting| counting.0 == *ask) else { return };
-        let line = counting.1;
+        let Some(counting) = self.counting.take_if(|counting| counting.ask == *ask) else { return };
+        let line = counting.line;
         let told = match result {
             Ok(Answer::Facts(facts)) => vec![facts.counts(), facts.last(clock)],
+            Ok(Answer::Recoverable(count)) => self.learn_count(*count),
             Ok(_) => return,
-            Err(problem) => vec![problem.line().to_owned()],
+            Err(problem) => {
+                if counting.needed {
+                    self.off = Some("not counted".to_owned());
+                }
+                vec![problem.line().to_owned()]
+            }
         };
         self.lines.splice(line..=line, told.into_iter().filter(|line| !line.is_empty()));
+    }
+
+    /// A large number must be typed; nothing needs no answer.
+    fn learn_count(&mut self, count: i64) -> Vec<String> {
+        match count {
+            0 => {
+                self.off = Some("nothing to do".to_owned());
+                vec!["There are no failed deliveries.".to_owned()]
+            }
+            1 => vec!["1 failed delivery is sent again.".to_owned()],
+            _ => {
+                if count > TYPED_ABOVE {
+                    self.typed = Some((count.to_string(), Line::default()));
+                    self.on_verb = false;
+                }
+                vec![format!("{count} failed deliveries are sent again.")]
+            }
+        }
     }
 
     /// What is asked of the daemon when the answer is yes.
@@ -117,8 +165,15 @@ impl Confirm {
         &self.ask
     }
 
+    /// What was typed, where printable keys are text.
+    pub(super) fn typed_text(&self) -> Option<&str> {
+        let on_copy = self.copy.as_ref().is_some_and(|copy| copy.focused);
+        self.typed.as_ref().filter(|_| !on_copy).map(|(_, line)| line.text())
+    }
+
     fn ready(&self) -> bool {
         self.typed.as_ref().is_none_or(|(word, line)| line.text() == word)
+            && !self.counting.as_ref().is_some_and(|counting| counting.needed)
     }
 
     pub(super) fn key(&mut self, key: Key, world: &World) -> Step {
@@ -158,7 +213,7 @@ impl Confirm {
     }
 
     fn off(&self, world: &World) -> Option<String> {
-        world.no_changes().filter(|_| self.remote)
+        self.off.clone().or_else(|| world.no_changes().filter(|_| self.remote))
     }
 
     fn done(&self, world: &World) -> Step {
@@ -175,7 +230,7 @@ impl Confirm {
 
     pub(super) fn hints(&self) -> &'static [(&'static str, &'static str)] {
         if self.copy.is_some() {
-            &[("type", "the word"), ("Down Space", "copy first"), ("Tab", "button"), ("Esc", "cancel")]
+            &[("type", "the word"), ("Down Space", "save a copy first"), ("Tab", "button"), ("Esc", "cancel")]
         } else if self.typed.is_some() {
             &[("type", "the word"), ("Tab", "button"), ("Esc", "cancel")]
         } else {
@@ -186,7 +241,7 @@ impl Confirm {
     pub(super) fn draw(&self, world: &World, body: Rect, buf: &mut Buffer) -> Option<Position> {
         let room = 60.min(body.width).saturating_sub(4);
         let mut lines: Vec<String> = self.lines.iter().flat_map(|line| wrapped(line, room)).collect();
-        // What is to be typed, the field and the buttons must be seen, whatever else is not.
+        // The word to type, the field and the buttons must be seen, whatever else is not.
         let copied = u16::from(self.copy.is_some());
         let extra: u16 = if self.typed.is_some() { 6 + copied } else { 4 };
         lines.truncate(usize::from(body.height.saturating_sub(extra)));
@@ -194,10 +249,10 @@ impl Confirm {
         if let Some(copy) = &self.copy {
             let sign = if copy.wanted { "[x]" } else { "[ ]" };
             let cursor = if copy.focused { ">" } else { " " };
-            lines.push(format!("{cursor}{sign} write {} first", copy.ask.file().unwrap_or_default()));
+            lines.push(format!("{cursor}{sign} Save {} first", copy.ask.file().unwrap_or_default()));
         }
         if let Some((word, _)) = &self.typed {
-            lines.push(format!("Type {word} to go on:"));
+            lines.push(format!("Type {word} to confirm:"));
         }
         let high = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(extra);
         let inner = boxed(buf, body, 60, high, &self.title);
@@ -217,11 +272,16 @@ impl Confirm {
             y += 1;
         }
         y += 1;
+        self.buttons(world, row(y), buf);
+        cursor
+    }
+
+    fn buttons(&self, world: &World, row: Rect, buf: &mut Buffer) {
         let cancel = if self.on_verb { "[ Cancel ]" } else { "[>Cancel<]" };
         let verb = if self.on_verb { format!("[>{}<]", self.verb) } else { format!("[ {} ]", self.verb) };
-        let indent = if inner.width < NARROW { "" } else { "      " };
-        let used = text(buf, row(y), &format!("{indent}{cancel}"), if self.on_verb { Role::Text } else { Role::Key });
-        let rest = Rect { x: inner.x + used, width: inner.width.saturating_sub(used), ..row(y) };
+        let indent = if row.width < NARROW { "" } else { "      " };
+        let used = text(buf, row, &format!("{indent}{cancel}"), if self.on_verb { Role::Text } else { Role::Key });
+        let rest = Rect { x: row.x + used, width: row.width.saturating_sub(used), ..row };
         let note = match (self.off(world), self.ready(), &self.typed) {
             (Some(why), ..) => format!("  ({why})"),
             (None, false, _) => "  (not yet)".to_owned(),
@@ -230,6 +290,5 @@ impl Confirm {
         };
         let role = if self.ready() { Role::Error } else { Role::Muted };
         text(buf, rest, &format!("    {verb}{note}"), role);
-        cursor
     }
 }

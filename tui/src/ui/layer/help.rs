@@ -1,45 +1,99 @@
-//! The keys, generated from their table, with a search.
+//! Help: the keys of this place, all commands, and what other screens can do, with a search.
+//!
+//! Everything comes from the table of keys. Every printable key is part of the search.
 
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+};
 
 use super::Step;
 use crate::ui::{
     key::Key,
-    keymap::{Keymap, Scope},
+    keymap::{Binding, Keymap, Scope, commands::COMMANDS},
     line::Line,
+    screens::ScreenId,
     view::{NARROW, Role, boxed, text},
 };
 
-/// Headings, in their order.
+/// Headings, in their order. Other screens follow with their names.
 const HERE: &str = "Here";
 const EVERYWHERE: &str = "Everywhere";
 const COMMAND: &str = "Commands without a key";
+
+/// One line of help.
+#[derive(Clone, Debug)]
+struct Row {
+    heading: &'static str,
+    /// Keys, or the words of a command.
+    keys: String,
+    title: &'static str,
+    /// Everything that a search looks at, in lower case.
+    found_by: String,
+}
+
+impl Row {
+    fn new(heading: &'static str, keys: String, title: &'static str, words: &str, also: &str) -> Self {
+        let found_by = format!("{keys} {title} {words} {also}").to_lowercase();
+        Self { heading, keys, title, found_by }
+    }
+
+    fn of(heading: &'static str, binding: &Binding) -> Self {
+        let keys: Vec<String> = binding.keys.iter().map(|key| key.name()).collect();
+        Self::new(heading, keys.join(" "), binding.title, binding.words, binding.also)
+    }
+}
 
 /// Help for one place.
 #[derive(Clone, Debug)]
 pub(crate) struct Help {
     title: String,
-    /// Keys or words, what they do, and below which heading.
-    rows: Vec<(String, &'static str, &'static str)>,
+    rows: Vec<Row>,
+    /// The screens whose keys are listed only when a search finds them.
+    elsewhere: Vec<&'static str>,
     search: Line,
     top: usize,
 }
 
+fn is_general(scope: Scope) -> bool {
+    matches!(scope, Scope::Everywhere | Scope::List | Scope::Moves)
+}
+
 impl Help {
     pub(crate) fn new(title: &str, scopes: &[Scope], keymap: Keymap) -> Self {
-        let rows = keymap.of(scopes).filter(|binding| !binding.keys.is_empty()).map(|binding| {
-            let keys: Vec<String> = binding.keys.iter().map(|key| key.name()).collect();
-            let general = matches!(binding.scope, Scope::Everywhere | Scope::List | Scope::Moves);
-            (keys.join(" "), binding.title, if general { EVERYWHERE } else { HERE })
+        let with_key = |binding: &&Binding| !binding.keys.is_empty();
+        let here = keymap.of(scopes).filter(with_key);
+        let here = here.map(|one| Row::of(if is_general(one.scope) { EVERYWHERE } else { HERE }, one));
+        let without_key = keymap.all().iter().filter(|one| one.keys.is_empty() && !one.words.is_empty());
+        let without_key = without_key.map(|one| {
+            let argument = one.object.map_or_else(String::new, |object| format!(" {}", object.argument()));
+            Row::new(COMMAND, format!(":{}{argument}", one.words), one.title, "", one.also)
         });
-        let words = keymap.only_words().map(|(words, what)| (format!(": {words}"), what, COMMAND));
-        Self { title: format!("Help: {title}"), rows: rows.chain(words).collect(), search: Line::default(), top: 0 }
+        let typed = COMMANDS
+            .iter()
+            .map(|one| Row::new(COMMAND, format!(":{} {}", one.words, one.argument), one.title, "", one.also));
+        let mut rows: Vec<Row> = here.chain(without_key).chain(typed).collect();
+        let mut elsewhere = Vec::new();
+        for screen in ScreenId::ALL {
+            let of_screen = |one: &&Binding| ScreenId::of(one.scope) == Some(*screen) && !scopes.contains(&one.scope);
+            let before = rows.len();
+            rows.extend(keymap.all().iter().filter(with_key).filter(of_screen).map(|one| Row::of(screen.name(), one)));
+            if rows.len() > before {
+                elsewhere.push(screen.name());
+            }
+        }
+        Self { title: format!("Help: {title}"), rows, elsewhere, search: Line::default(), top: 0 }
+    }
+
+    /// What was typed to search for.
+    pub(crate) fn typed(&self) -> &str {
+        self.search.text()
     }
 
     pub(super) fn key(&mut self, key: Key) -> Step {
         match key {
             Key::Esc | Key::F(1) => return Step::Close,
-            Key::Char('q' | '?') if self.search.text().is_empty() => return Step::Close,
+            Key::Backspace if self.search.text().is_empty() => return Step::Close,
             Key::Down => self.top += 1,
             Key::Up => self.top = self.top.saturating_sub(1),
             Key::PageDown => self.top += 10,
@@ -54,34 +108,39 @@ impl Help {
         Step::Stay
     }
 
-    fn lines(&self) -> Vec<(Role, String, &'static str)> {
+    pub(super) fn paste(&mut self, pasted: &str) {
+        self.search.paste(pasted);
+        self.top = 0;
+    }
+
+    /// Headings and rows that the search finds; other screens only when something is searched for.
+    fn lines(&self) -> Vec<(Role, &str, &'static str)> {
         let wanted = self.search.text().to_lowercase();
-        let found = |row: &&(String, &'static str, &'static str)| {
-            row.0.to_lowercase().contains(&wanted) || row.1.to_lowercase().contains(&wanted)
-        };
+        let found = |row: &Row| wanted.split_whitespace().all(|word| row.found_by.contains(word));
+        let others: &[&'static str] = if wanted.trim().is_empty() { &[] } else { &self.elsewhere };
         let mut lines = Vec::new();
-        for heading in [HERE, EVERYWHERE, COMMAND] {
-            let rows: Vec<_> = self.rows.iter().filter(|row| row.2 == heading).filter(found).collect();
+        for heading in [HERE, EVERYWHERE, COMMAND].iter().chain(others) {
+            let rows: Vec<&Row> = self.rows.iter().filter(|row| row.heading == *heading && found(row)).collect();
             if !rows.is_empty() {
-                lines.push((Role::Title, heading.to_owned(), ""));
-                lines.extend(rows.into_iter().map(|row| (Role::Key, row.0.clone(), row.1)));
+                lines.push((Role::Title, *heading, ""));
+                lines.extend(rows.into_iter().map(|row| (Role::Key, row.keys.as_str(), row.title)));
             }
         }
         lines
     }
 
-    pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) {
-        let title = if self.search.text().is_empty() {
-            format!("{}   (type to search, Esc closes)", self.title)
-        } else {
-            format!("{}   search: {}", self.title, self.search.text())
-        };
-        let inner = boxed(buf, body, 66, body.height, &title);
+    pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) -> Position {
+        let inner = boxed(buf, body, 66, body.height, &self.title);
+        let used = text(buf, inner, "Search: ", Role::Key);
+        let field = Rect { x: inner.x + used.min(inner.width), width: inner.width.saturating_sub(used), ..inner };
+        let (shown, cursor) = self.search.window(field.width.saturating_sub(1));
+        text(buf, field, &shown, Role::Text);
         // Where titles would be cut off, they begin where the keys end.
         let column = if inner.width < NARROW { 8 } else { 23 };
         let lines = self.lines();
-        let top = self.top.min(lines.len().saturating_sub(usize::from(inner.height)));
-        for ((role, keys, what), y) in lines.iter().skip(top).zip(inner.y..inner.bottom()) {
+        let rows = Rect { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner };
+        let top = self.top.min(lines.len().saturating_sub(usize::from(rows.height)));
+        for ((role, keys, what), y) in lines.iter().skip(top).zip(rows.y..rows.bottom()) {
             let line = Rect { y, height: 1, ..inner };
             if what.is_empty() {
                 text(buf, line, keys, *role);
@@ -92,7 +151,8 @@ impl Help {
             text(buf, at((used + 4).max(column)), what, Role::Text);
         }
         if lines.is_empty() {
-            text(buf, inner, "nothing matches", Role::Muted);
+            text(buf, rows, "Nothing found. Esc closes help.", Role::Muted);
         }
+        Position { x: field.x + cursor, y: inner.y }
     }
 }

@@ -5,7 +5,8 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::Step;
 use crate::ui::{
     key::Key,
-    keymap::Action,
+    keymap::Binding,
+    screens::Selection,
     view::{Role, boxed, fit_left, text, width},
     world::Cmd,
 };
@@ -13,7 +14,8 @@ use crate::ui::{
 /// What a choice does.
 #[derive(Clone, Debug)]
 pub(crate) enum Pick {
-    Act(Action),
+    /// What the key of a binding does.
+    Press(&'static Binding),
     Sort(usize),
     Do(Cmd),
 }
@@ -32,13 +34,21 @@ pub(crate) struct Item {
 #[derive(Clone, Debug)]
 pub(crate) struct Menu {
     title: String,
+    /// The object that its bindings act on: they do nothing when another one is selected meanwhile.
+    about: Option<Selection>,
     items: Vec<Item>,
     at: usize,
 }
 
 impl Menu {
     pub(crate) fn new(title: impl Into<String>, items: Vec<Item>) -> Self {
-        Self { title: title.into(), items, at: 0 }
+        Self { title: title.into(), about: None, items, at: 0 }
+    }
+
+    /// Names the object that its bindings act on.
+    pub(crate) fn about(mut self, selection: Option<Selection>) -> Self {
+        self.about = selection;
+        self
     }
 
     /// Texts that can be copied: a letter, what it is, the text.
@@ -77,7 +87,7 @@ impl Menu {
     fn run(&self) -> Step {
         match self.items.get(self.at) {
             Some(Item { off: None, pick, .. }) => match pick {
-                Pick::Act(action) => Step::Act(None, *action),
+                Pick::Press(binding) => Step::Press(binding, self.about.clone()),
                 Pick::Sort(column) => Step::Sort(*column),
                 Pick::Do(cmd) => Step::Then(vec![cmd.clone()]),
             },

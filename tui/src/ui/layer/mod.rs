@@ -14,13 +14,20 @@ use ratatui::{
     layout::{Position, Rect},
 };
 
-pub(crate) use self::{confirm::Confirm, help::Help, menu::Menu, palette::Palette, reader::Reader, search::Search};
+pub(crate) use self::{
+    confirm::{Confirm, TYPED_ABOVE},
+    help::Help,
+    menu::Menu,
+    palette::{Offer, Palette},
+    reader::Reader,
+    search::Search,
+};
 use super::{
     form::Form,
     key::Key,
-    keymap::Action,
+    keymap::Binding,
     net::{Ask, Ticket},
-    screens::ScreenId,
+    screens::Selection,
     world::{Cmd, World},
 };
 
@@ -31,9 +38,11 @@ pub(crate) enum Step {
     Close,
     /// Close, then do.
     Then(Vec<Cmd>),
-    /// Close, then act as if a key had been pressed, on a screen if one is named.
-    Act(Option<ScreenId>, Action),
-    /// Close, then carry out what was typed.
+    /// Do, and stay open.
+    Do(Vec<Cmd>),
+    /// Close, then act as the key would; only on the selected object if one is given.
+    Press(&'static Binding, Option<Selection>),
+    /// Carry out the line that was typed, and close if that can be done.
     Run(String),
     /// Close, then sort by a column.
     Sort(usize),
@@ -70,6 +79,23 @@ impl Layer {
         }
     }
 
+    /// Whether printable keys are text here. While this is so they must not mean anything else.
+    pub(crate) fn takes_text(&self) -> bool {
+        self.typed().is_some()
+    }
+
+    /// What is in the text field that has the focus.
+    pub(crate) fn typed(&self) -> Option<&str> {
+        match self {
+            Self::Help(layer) => Some(layer.typed()),
+            Self::Palette(layer) => Some(layer.typed()),
+            Self::Search(layer) => Some(layer.typed()),
+            Self::Confirm(layer) => layer.typed_text(),
+            Self::Form(form) => form.typed(),
+            Self::Menu(_) | Self::Reader(_) => None,
+        }
+    }
+
     /// Pasted text is typed where text is typed, and means nothing elsewhere: least of all an answer
     /// to a question.
     pub(crate) fn paste(&mut self, text: &str) -> Step {
@@ -77,7 +103,8 @@ impl Layer {
             Self::Form(form) => form.paste(text),
             Self::Search(layer) => return layer.paste(text),
             Self::Palette(layer) => layer.paste(text),
-            Self::Help(_) | Self::Menu(_) | Self::Confirm(_) | Self::Reader(_) => {}
+            Self::Help(layer) => layer.paste(text),
+            Self::Menu(_) | Self::Confirm(_) | Self::Reader(_) => {}
         }
         Step::Stay
     }
@@ -85,7 +112,7 @@ impl Layer {
     /// Draws it over `body`. Answers where the cursor is, if somebody types.
     pub(crate) fn draw(&self, world: &World, body: Rect, status: Rect, buf: &mut Buffer) -> Option<Position> {
         match self {
-            Self::Help(layer) => layer.draw(body, buf),
+            Self::Help(layer) => return Some(layer.draw(body, buf)),
             Self::Palette(layer) => return Some(layer.draw(body, buf)),
             Self::Menu(layer) => layer.draw(body, buf),
             Self::Confirm(layer) => return layer.draw(world, body, buf),

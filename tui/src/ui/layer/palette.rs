@@ -1,4 +1,7 @@
-//! Commands by their words: the same as those of the shell.
+//! The command line: the words of the shell, with commands and known names offered below it.
+//!
+//! A command acts on the object that is typed behind it, or on the one that is visibly selected on the
+//! screen below; otherwise the palette asks which one. Every printable key is text.
 
 use ratatui::{
     buffer::Buffer,
@@ -8,120 +11,252 @@ use ratatui::{
 use super::Step;
 use crate::ui::{
     key::Key,
-    keymap::{
-        Action, Keymap,
-        commands::{self, COMMANDS},
-    },
+    keymap::{Binding, Keymap, Object, commands::COMMANDS},
     line::Line,
-    screens::ScreenId,
-    view::{NARROW, Role, boxed, text},
+    screens::Selection,
+    view::{NARROW, Role, boxed, text, wrapped},
 };
 
-/// Commands being chosen from.
+/// A name that can be put behind a command, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) value: String,
+    pub(crate) about: String,
+}
+
+/// A command line.
 #[derive(Clone, Debug)]
 pub(crate) struct Palette {
     line: Line,
-    at: usize,
+    /// The highlighted row. Offered names have none until one is chosen: Enter alone picks no object.
+    at: Option<usize>,
     history: Vec<String>,
     /// How far back in the history the line is.
     back: usize,
     keymap: Keymap,
+    /// What is selected on the screen below.
+    selected: Option<Selection>,
+    offers: Vec<Offer>,
+    error: Option<String>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Entry {
     words: &'static str,
+    also: &'static str,
     title: &'static str,
-    /// What it does, and on which screen; nothing while it wants something behind its words.
-    does: Option<(Option<ScreenId>, Action)>,
+    argument: &'static str,
+    object: Option<Object>,
+    /// The key that does the same; nothing for a command that only exists with an argument.
+    binding: Option<&'static Binding>,
 }
 
 fn entries(keymap: Keymap) -> impl Iterator<Item = Entry> {
-    let whole = keymap.all().iter().filter(|binding| !binding.words.is_empty()).map(|binding| Entry {
+    let bound = keymap.all().iter().filter(|binding| !binding.words.is_empty()).map(|binding| Entry {
         words: binding.words,
+        also: binding.also,
         title: binding.title,
-        does: Some((ScreenId::of(binding.scope), binding.action)),
+        argument: binding.object.map_or("", Object::argument),
+        object: binding.object,
+        binding: Some(binding),
     });
-    let more = COMMANDS.iter().map(|&(words, title)| Entry { words, title, does: None });
-    whole.chain(more)
+    let typed = COMMANDS.iter().map(|one| Entry {
+        words: one.words,
+        also: one.also,
+        title: one.title,
+        argument: one.argument,
+        object: one.object,
+        binding: None,
+    });
+    bound.chain(typed)
 }
 
 impl Palette {
-    pub(crate) fn new(history: Vec<String>, keymap: Keymap) -> Self {
-        Self { line: Line::default(), at: 0, history, back: 0, keymap }
+    pub(crate) fn new(history: Vec<String>, keymap: Keymap, selected: Option<Selection>) -> Self {
+        let offers = Vec::new();
+        Self { line: Line::default(), at: Some(0), history, back: 0, keymap, selected, offers, error: None }
     }
 
     pub(crate) fn typed(&self) -> &str {
         self.line.text()
     }
 
+    /// The line was not carried out; it stays, with the reason.
+    pub(crate) fn refuse(&mut self, why: String) {
+        self.error = Some(why);
+    }
+
+    /// Names for the argument that is being typed.
+    pub(crate) fn offer(&mut self, offers: Vec<Offer>) {
+        if offers.len() < self.offers.len() {
+            self.at = self.at.filter(|_| self.argument().is_none());
+        }
+        self.offers = offers;
+    }
+
+    /// The command whose words begin the line, and what is typed behind them.
+    fn command(&self) -> Option<(Entry, &str)> {
+        let line = self.line.text().trim_start();
+        let behind = |entry: Entry| {
+            let rest = line.strip_prefix(entry.words)?;
+            (rest.is_empty() || rest.starts_with(' ')).then_some((entry, rest))
+        };
+        entries(self.keymap).filter_map(behind).max_by_key(|(entry, _)| entry.words.len())
+    }
+
+    /// Whether the line is the beginning of a longer command.
+    fn is_begun(&self) -> bool {
+        let line = self.line.text().trim_start();
+        let known = self.command().map_or(0, |(entry, _)| entry.words.len());
+        entries(self.keymap).any(|entry| entry.words.len() > known && entry.words.starts_with(line))
+    }
+
+    /// The kind of object that is being named, and what is typed of it.
+    pub(crate) fn argument(&self) -> Option<(Object, &str)> {
+        let (entry, rest) = self.command().filter(|_| !self.is_begun())?;
+        let typed = rest.strip_prefix(' ')?;
+        let (before, last) = typed.rsplit_once(' ').map_or(("", typed), |(before, last)| (before.trim(), last));
+        if before.ends_with("--repo") {
+            return Some((Object::Repository, last));
+        }
+        // Several deliveries and artifacts can be named; of the others one.
+        let many = matches!(entry.object, Some(Object::Delivery | Object::Artifact));
+        let wanted = before.is_empty() || (many && !before.contains("--"));
+        entry.object.filter(|_| wanted && !last.starts_with('-')).map(|object| (object, last))
+    }
+
     /// The commands that have what was typed; first those that begin with it.
     fn found(&self) -> Vec<Entry> {
         let typed = self.line.text().to_lowercase();
-        let has = |entry: &Entry| typed.split_whitespace().all(|word| entry.words.contains(word));
+        let has = |entry: &Entry| {
+            let title = entry.title.to_lowercase();
+            let own = |word: &str| entry.words.contains(word) || entry.also.contains(word) || title.contains(word);
+            typed.split_whitespace().all(own)
+        };
         let mut found: Vec<Entry> = entries(self.keymap).filter(has).collect();
-        found.sort_by_key(|entry| !entry.words.starts_with(typed.trim()));
+        let rank = |entry: &Entry| {
+            let by_words = typed.split_whitespace().all(|word| entry.words.contains(word));
+            (!entry.words.starts_with(typed.trim()), !by_words)
+        };
+        found.sort_by_key(rank);
         found
+    }
+
+    fn rows(&self) -> usize {
+        if self.argument().is_some() { self.offers.len() } else { self.found().len() }
     }
 
     pub(super) fn key(&mut self, key: Key) -> Step {
         match key {
             Key::Esc => return Step::Close,
-            Key::Enter => {
-                let typed = self.line.text().trim();
-                if commands::is_whole(typed) {
-                    return Step::Run(typed.to_owned());
-                }
-                match self.found().get(self.at) {
-                    Some(Entry { does: Some((screen, action)), .. }) => return Step::Act(*screen, *action),
-                    Some(entry) => self.complete(entry),
-                    None => {}
-                }
+            Key::Enter => return self.enter(),
+            Key::Tab => self.complete(),
+            Key::Down => {
+                let next = self.at.map_or(0, |at| at + 1);
+                self.at = Some(next.min(self.rows().saturating_sub(1)));
             }
-            Key::Tab => {
-                if let Some(entry) = self.found().get(self.at) {
-                    self.complete(entry);
-                }
-            }
-            Key::Down => self.at = (self.at + 1).min(self.found().len().saturating_sub(1)),
-            Key::Up if self.at > 0 => self.at -= 1,
+            Key::Up if self.at.is_some_and(|at| at > 0) => self.at = self.at.map(|at| at - 1),
             Key::Up => {
                 if let Some(earlier) = self.history.iter().rev().nth(self.back) {
                     self.line = Line::new(earlier);
                     self.back += 1;
+                    self.edited();
                 }
             }
             Key::Backspace if self.line.text().is_empty() => return Step::Close,
             key => {
                 if self.line.key(key) {
-                    self.at = 0;
+                    self.edited();
                 }
             }
         }
         Step::Stay
     }
 
-    fn complete(&mut self, entry: &Entry) {
-        let blank = if entry.does.is_none() { " " } else { "" };
-        self.line = Line::new(&format!("{}{blank}", entry.words));
-        self.at = 0;
+    fn edited(&mut self) {
+        self.error = None;
+        self.at = if self.argument().is_some() { None } else { Some(0) };
+    }
+
+    fn enter(&mut self) -> Step {
+        if self.argument().is_some() && self.at.is_some() {
+            // What runs is what is read in the line: a chosen name is put there first.
+            self.complete();
+            return Step::Stay;
+        }
+        match self.command() {
+            Some((entry, rest)) if rest.trim().is_empty() && self.at.unwrap_or(0) == 0 => self.choose(entry),
+            Some((_, rest)) if !rest.trim().is_empty() && !self.is_begun() => {
+                Step::Run(self.line.text().trim().to_owned())
+            }
+            _ => match self.found().get(self.at.unwrap_or(0)).copied() {
+                Some(entry) => self.choose(entry),
+                // What only the shell can do is said by whoever reads the line.
+                None => Step::Run(self.line.text().trim().to_owned()),
+            },
+        }
+    }
+
+    /// Runs a command without an argument, or asks for the object that it needs.
+    fn choose(&mut self, entry: Entry) -> Step {
+        let selected = self.selected.as_ref().filter(|selected| entry.object == Some(selected.object));
+        match (entry.binding, entry.object) {
+            (Some(binding), None) => Step::Press(binding, None),
+            (Some(binding), Some(_)) if selected.is_some() => Step::Press(binding, selected.cloned()),
+            _ => {
+                self.put(entry.words);
+                let which = entry.object.map_or(entry.argument, Object::name);
+                self.error = Some(format!("Which {which}? Type {} or choose with Down.", entry.argument));
+                if entry.object.is_none() {
+                    self.error = Some(format!("Type {} behind it.", entry.argument));
+                }
+                Step::Stay
+            }
+        }
+    }
+
+    fn put(&mut self, words: &str) {
+        self.line = Line::new(&format!("{words} "));
+        self.edited();
+    }
+
+    /// Completes the command, or the name behind it.
+    fn complete(&mut self) {
+        if let Some((_, typed)) = self.argument() {
+            let keep = self.line.text().len() - typed.len();
+            if let Some(offer) = self.offers.get(self.at.unwrap_or(0)) {
+                let line = format!("{}{} ", &self.line.text()[..keep], offer.value);
+                self.line = Line::new(&line);
+                self.edited();
+            }
+        } else if let Some(entry) = self.found().get(self.at.unwrap_or(0)).copied() {
+            let blank = if entry.argument.is_empty() { "" } else { " " };
+            self.line = Line::new(&format!("{}{blank}", entry.words));
+            self.edited();
+        }
     }
 
     pub(super) fn paste(&mut self, pasted: &str) {
         self.line.paste(pasted);
-        self.at = 0;
+        self.edited();
     }
 
     pub(super) fn draw(&self, body: Rect, buf: &mut Buffer) -> Position {
-        let found = self.found();
         let inner = boxed(buf, body, 66, body.height.min(16), "Command");
         let row = |y: u16| Rect { y: inner.y + y.min(inner.height), height: 1, ..inner };
         let (shown, cursor) = self.line.window(inner.width.saturating_sub(3));
         text(buf, row(0), &format!(": {shown}"), Role::Key);
-        let room = usize::from(inner.height.saturating_sub(3));
-        let top = self.at.saturating_sub(room.saturating_sub(1));
-        for ((at, entry), y) in found.iter().enumerate().skip(top).take(room).zip(2..inner.height) {
-            let here = at == self.at;
+        let mut y = 1;
+        for line in self.error.iter().flat_map(|error| wrapped(error, inner.width)).take(3) {
+            text(buf, row(y), &line, Role::Warn);
+            y += 1;
+        }
+        let rows = self.lines();
+        let first = y.max(2);
+        let room = usize::from(inner.height.saturating_sub(first));
+        let top = self.at.unwrap_or(0).saturating_sub(room.saturating_sub(1));
+        for ((at, (name, about)), y) in rows.iter().enumerate().skip(top).take(room).zip(first..inner.height) {
+            let here = self.at == Some(at);
             let role = if here { Role::Selected } else { Role::Text };
             let line = row(y);
             if here {
@@ -129,17 +264,38 @@ impl Palette {
             }
             text(buf, line, if here { ">" } else { " " }, role);
             let at = |x: u16| Rect { x: line.x + x.min(line.width), width: line.width.saturating_sub(x), ..line };
-            let used = text(buf, at(2), entry.words, role);
+            let used = text(buf, at(2), name, role);
             let column = if inner.width < NARROW { 14 } else { 25 };
-            text(buf, at((used + 4).max(column)), entry.title, if here { role } else { Role::Muted });
+            text(buf, at((used + 4).max(column)), about, if here { role } else { Role::Muted });
         }
-        if found.is_empty() && inner.height > 2 {
-            let typed = self.line.text().trim_end();
-            match COMMANDS.iter().find(|(known, _)| known.starts_with(typed) || typed.starts_with(known)) {
-                Some((known, what)) => text(buf, row(2), &format!("  {known:<22} {what}"), Role::Text),
-                None => text(buf, row(2), "no such command; Esc closes", Role::Warn),
-            };
+        if rows.is_empty() && inner.height > first {
+            text(buf, row(first), &self.hint(), Role::Muted);
         }
         Position { x: inner.x + 2 + cursor, y: inner.y }
+    }
+
+    /// What is offered: names for the argument that is being typed, or commands.
+    fn lines(&self) -> Vec<(String, String)> {
+        if self.argument().is_some() {
+            return self.offers.iter().map(|offer| (offer.value.clone(), offer.about.clone())).collect();
+        }
+        let selected = |entry: &Entry| {
+            let selected = self.selected.as_ref().filter(|selected| entry.object == Some(selected.object));
+            selected.filter(|_| entry.binding.is_some())
+        };
+        let line = |entry: Entry| match selected(&entry) {
+            Some(selected) => (entry.words.to_owned(), format!("{}: {}", entry.title, selected.name)),
+            None if entry.argument.is_empty() => (entry.words.to_owned(), entry.title.to_owned()),
+            None => (format!("{} {}", entry.words, entry.argument), entry.title.to_owned()),
+        };
+        self.found().into_iter().map(line).collect()
+    }
+
+    fn hint(&self) -> String {
+        match self.command() {
+            Some((entry, _)) => format!("  {} {}   {}", entry.words, entry.argument, entry.title),
+            None if self.line.text().contains(' ') => "  Enter runs it as the shell would".to_owned(),
+            None => "  No such command; Esc closes".to_owned(),
+        }
     }
 }

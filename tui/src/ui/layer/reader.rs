@@ -17,17 +17,24 @@ pub(crate) struct Reader {
     top: usize,
     /// What `y` copies, and what it is called.
     copy: Option<(String, &'static str)>,
+    /// Whether only Esc closes it: what it shows is shown once.
+    keeps: bool,
 }
 
 impl Reader {
     pub(crate) fn new(title: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { title: title.into(), text: text.into(), top: 0, copy: None }
+        Self { title: title.into(), text: text.into(), top: 0, copy: None, keeps: false }
     }
 
     /// With something that can be copied, if there is any.
     pub(crate) fn with_copy(mut self, text: Option<String>, what: &'static str) -> Self {
         self.copy = text.map(|text| (text, what));
         self
+    }
+
+    /// Shows something that is shown only once: it stays until Esc closes it.
+    pub(crate) fn once(title: impl Into<String>, text: impl Into<String>, copy: (String, &'static str)) -> Self {
+        Self { copy: Some(copy), keeps: true, ..Self::new(title, text) }
     }
 
     pub(super) fn hints(&self) -> Vec<(String, String)> {
@@ -39,13 +46,16 @@ impl Reader {
     pub(super) fn key(&mut self, key: Key) -> Step {
         match key {
             Key::Char('y') if let Some((text, what)) = &self.copy => {
-                return Step::Then(vec![Cmd::Copy(text.clone(), (*what).to_owned())]);
+                let copy = vec![Cmd::Copy(text.clone(), (*what).to_owned())];
+                return if self.keeps { Step::Do(copy) } else { Step::Then(copy) };
             }
             Key::Down | Key::Char('j') => self.top += 1,
             Key::Up | Key::Char('k') => self.top = self.top.saturating_sub(1),
             Key::PageDown => self.top += 10,
             Key::PageUp => self.top = self.top.saturating_sub(10),
-            Key::Char(_) | Key::Esc | Key::Enter | Key::Backspace | Key::Left => return Step::Close,
+            Key::Esc => return Step::Close,
+            _ if self.keeps => {}
+            Key::Char(_) | Key::Enter | Key::Backspace | Key::Left => return Step::Close,
             _ => {}
         }
         self.top = self.top.min(self.text.lines().count().saturating_sub(1));

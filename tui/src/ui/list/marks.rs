@@ -1,28 +1,54 @@
 //! Marks: rows that were chosen one by one, in ranges or all together.
 //!
-//! They are identities and survive filters and sorting. Actions are about them when there are any,
-//! else about the row under the cursor.
+//! They are identities and survive filters and sorting. Actions are about the marked rows that are
+//! shown when any are marked, else about the row under the cursor: never about a row that a filter hides.
 
 use std::collections::HashSet;
 
 use super::{List, Row};
+use crate::ui::{keymap::Object, screens::Selection};
 
 impl<T: Row> List<T> {
-    /// The marked rows, or the one under the cursor.
+    /// The marked rows that are shown, or the one under the cursor if none is marked.
     pub(crate) fn targets(&self) -> Vec<&T> {
         if self.marks.is_empty() {
             return self.current().into_iter().collect();
         }
-        self.rows.iter().filter(|row| self.marks.contains(&row.id())).collect()
+        self.shown().filter(|row| self.marks.contains(&row.id())).collect()
+    }
+
+    pub(crate) fn has_marks(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
+    /// Marked rows that a filter hides.
+    pub(crate) fn hidden_marks(&self) -> usize {
+        if self.marks.is_empty() { 0 } else { self.marks.len() - self.targets().len() }
+    }
+
+    /// Says that hidden rows are left out.
+    pub(crate) fn hidden_note(&self) -> Option<String> {
+        match self.hidden_marks() {
+            0 => None,
+            1 => Some("1 marked row is hidden by the filter and left out".to_owned()),
+            many => Some(format!("{many} marked rows are hidden by the filter and left out")),
+        }
     }
 
     /// The one row that an action is about: the marked one, or the one under the cursor.
     pub(crate) fn target(&self) -> Result<Option<&T>, String> {
-        match self.targets().as_slice() {
-            [] => Ok(None),
-            [one] => Ok(Some(one)),
-            many => Err(format!("one at a time, and {} are marked; Esc clears marks", many.len())),
+        match (self.targets().as_slice(), self.hidden_note()) {
+            ([], Some(note)) => Err(note),
+            ([], None) => Ok(None),
+            ([one], _) => Ok(Some(one)),
+            (many, _) => Err(format!("works on one row, and {} are marked; Esc clears the marks", many.len())),
         }
+    }
+
+    /// What actions are about, with the identities of the rows.
+    pub(crate) fn selection(&self, object: Object, name: String) -> Option<Selection> {
+        let ids: Vec<T::Id> = self.targets().into_iter().map(Row::id).collect();
+        (!ids.is_empty()).then(|| Selection { object, name, rows: format!("{ids:?}") })
     }
 
     /// What actions are about, in words: one thing by its name, or how many.

@@ -32,6 +32,9 @@ impl<T: Row> List<T> {
             if weight > 0 {
                 let _ = write!(text, " of {}", crate::output::human_bytes(weight));
             }
+            if self.hidden_marks() > 0 {
+                let _ = write!(text, ", {} hidden", self.hidden_marks());
+            }
         }
         text
     }

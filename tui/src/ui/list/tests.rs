@@ -106,7 +106,8 @@ fn marks_survive_filters_and_add_up() {
     list.act(Action::MarkRange);
     assert_eq!(list.standing(None), "3/4  sort name  marked 3 of 3.0 KiB");
     list.set_filter(Filter::parse("d", &[]).unwrap());
-    assert_eq!((list.shown_count(), list.targets().len()), (1, 3));
+    assert_eq!((list.shown_count(), list.targets().len(), list.hidden_marks()), (1, 0, 3));
+    assert!(list.standing(None).ends_with("marked 3 of 3.0 KiB, 3 hidden"), "{}", list.standing(None));
     list.act(Action::MarkAll);
     assert_eq!(list.marks.len(), 4);
     list.act(Action::MarkAll);

@@ -47,6 +47,10 @@ pub(crate) enum Answer {
     Delivery(Box<DeliveryDetail>),
     /// How many deliveries are in line again.
     Recovered(i64),
+    /// How many deliveries could be put in line again.
+    Recoverable(i64),
+    /// What came of each of several wishes, in their order: nothing, or why not.
+    Many(Vec<Option<String>>),
     Event(Box<Event>),
     /// Runs and artifacts, or a part of them.
     Runs(Box<Part>),

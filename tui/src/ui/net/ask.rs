@@ -21,6 +21,21 @@ pub(crate) struct NewHook {
     /// Set when the answer to an earlier try was lost: a hook like this one with a higher number is
     /// the one that was to be made.
     pub(crate) unless_above: Option<i64>,
+    /// A secret that was generated here and is shown once when the hook exists.
+    pub(crate) shown_once: Option<String>,
+}
+
+/// Several wishes of one kind, carried out one after the other: one that fails does not stop the rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Batch {
+    /// What it is about, one of it: `hook`.
+    pub(crate) noun: &'static str,
+    /// What is done: `deleting`.
+    pub(crate) doing: &'static str,
+    /// What was done then: `deleted`.
+    pub(crate) done: &'static str,
+    /// Each object by its name.
+    pub(crate) items: Vec<(String, Ask)>,
 }
 
 /// One question or one wish.
@@ -64,6 +79,10 @@ pub(crate) enum Ask {
     ApplyHook(i64),
     /// Sends everything that failed for a hook again.
     Recover(i64),
+    /// How many deliveries that would be.
+    Recoverable(Vec<i64>),
+    /// Several wishes of one kind.
+    Many(Box<Batch>),
     /// What hooks were sent, the newest first.
     Deliveries {
         status: &'static str,
@@ -161,6 +180,7 @@ impl Ask {
                 | Self::HookEvents
                 | Self::Events { .. }
                 | Self::CheckName(_)
+                | Self::Recoverable(_)
                 | Self::CheckBranchFilter(_)
                 | Self::CheckMigration(_)
                 | Self::Deliveries { .. }
@@ -207,6 +227,10 @@ impl Ask {
             Self::DeleteHook(_, id) => format!("deleting hook {id}"),
             Self::TestHook(_, id) => format!("testing hook {id}"),
             Self::ApplyHook(id) => format!("copying hook {id}"),
+            Self::Recoverable(_) => "counting failed deliveries".to_owned(),
+            Self::Many(batch) => {
+                format!("{} {}", batch.doing, crate::ui::bulk::counted(batch.items.len(), batch.noun))
+            }
             Self::Recover(id) => format!("sending failed deliveries of hook {id} again"),
             Self::Deliveries { .. } => "listing deliveries".to_owned(),
             Self::LastDeliveries(hook) => format!("listing what hook {hook} was sent"),

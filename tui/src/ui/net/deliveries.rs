@@ -21,6 +21,13 @@ pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientEr
         Ask::Delivery(id) => Answer::Delivery(Box::new(client.delivery(&id).await?)),
         Ask::Redeliver(ids) => redeliver(client, ids).await?,
         Ask::Recover(id) => Answer::Recovered(client.recover(u64::try_from(id).unwrap_or_default(), None).await?.count),
+        Ask::Recoverable(hooks) => {
+            let mut count = 0;
+            for hook in hooks {
+                count += client.recoverable(u64::try_from(hook).unwrap_or_default(), None).await?.count;
+            }
+            Answer::Recoverable(count)
+        }
         _ => Answer::Done,
     })
 }

@@ -8,7 +8,7 @@ use farrier_common::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Page, archive, artifacts, checks, deliveries, facts, hooks, tasks};
+use super::{Answer, Ask, Batch, Page, Problem, archive, artifacts, checks, deliveries, facts, hooks, tasks};
 use crate::{
     exit::Failure,
     ui::repo::{Repo, Slimmer},
@@ -74,7 +74,9 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::DeleteHook(..)
         | Ask::TestHook(..)
         | Ask::ApplyHook(_)) => hooks::answer(client, ask).await.map_err(failed())?,
+        Ask::Many(batch) => many(client, *batch, part).await,
         ask @ (Ask::Recover(_)
+        | Ask::Recoverable(_)
         | Ask::Deliveries { .. }
         | Ask::LastDeliveries(_)
         | Ask::Delivery(_)
@@ -91,6 +93,23 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::Download { .. }) => artifacts::answer(client, ask, part).await?,
         Ask::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })
+}
+
+/// One after the other. When nobody answers any more, the rest is not tried, and said not to be done.
+async fn many(client: &Client, batch: Batch, part: &impl Fn(Answer)) -> Answer {
+    let mut each = Vec::with_capacity(batch.items.len());
+    let mut lost: Option<String> = None;
+    for (_, ask) in batch.items {
+        if let Some(why) = &lost {
+            each.push(Some(format!("not tried: {why}")));
+            continue;
+        }
+        let failure = Box::pin(answer(client, ask, part)).await.err();
+        let problem = failure.map(Problem::from);
+        lost = problem.as_ref().filter(|problem| problem.is_away()).map(|problem| problem.line().to_owned());
+        each.push(problem.map(|problem| problem.text));
+    }
+    Answer::Many(each)
 }
 
 fn done((): ()) -> Answer {

@@ -35,7 +35,7 @@ use tokio::sync::mpsc;
 use self::lane::Lane;
 pub(crate) use self::{
     answer::{Answer, Page},
-    ask::{Ask, Existing, NewHook},
+    ask::{Ask, Batch, Existing, NewHook},
     deliveries::ROWS_MAX as DELIVERIES_MAX,
     facts::Facts,
 };

@@ -32,7 +32,7 @@ pub(super) fn menu(ids: &[i64], what: &str, world: &World) -> Menu {
     let mut menu = Menu::new(format!("Expire {what}"), DAYS.map(item).into());
     menu.add(Item {
         key: Some(Key::Char('o')),
-        title: "another time, or so many days".to_owned(),
+        title: "Another time or number of days".to_owned(),
         off: None,
         pick: Pick::Do(Cmd::Open(Box::new(Layer::Form(Box::new(form(ids, what)))))),
     });

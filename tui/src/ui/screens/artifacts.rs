@@ -6,14 +6,14 @@ use farrier_common::client::RepositoryPath;
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    Screen, ScreenId,
+    Screen, ScreenId, Selection,
     artifact_facts::Facts,
     artifact_pane,
     artifact_tree::{Node, NodeId, Order, Shape},
     panes,
 };
 use crate::ui::{
-    keymap::{Action, Scope},
+    keymap::{Action, Object, Scope},
     list::{self, Feed, Filter, List, Place, Row as _},
     net::{Answer, Ask, Problem},
     runs::Tree,
@@ -184,6 +184,10 @@ impl Screen for Artifacts {
         self.rows.list.subject(Node::name, "marked")
     }
 
+    fn selection(&self) -> Option<Selection> {
+        self.rows.list.selection(Object::Artifact, self.subject()?)
+    }
+
     fn problem(&self) -> Option<&Problem> {
         self.rows.problem()
     }
@@ -208,7 +212,8 @@ impl Screen for Artifacts {
             Order::Made => String::new(),
             order => format!("  sort {}", order.name()),
         };
-        format!("{of}{}{sort}  {}", self.rows.list.standing(None), self.facts.told(self.of.is_some(), world))
+        let below = self.marked_below().map_or_else(String::new, |text| format!(" {text}"));
+        format!("{of}{}{below}{sort}  {}", self.rows.list.standing(None), self.facts.told(self.of.is_some(), world))
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
@@ -216,7 +221,7 @@ impl Screen for Artifacts {
             "farrier ci exec --repo {} -- COMMAND",
             self.of.as_ref().map_or_else(|| "OWNER/NAME".to_owned(), ToString::to_string)
         );
-        let empty: &[&str] = &["No runs yet. Agents begin them:", "", &name];
+        let empty: &[&str] = &["No runs yet. A CI agent creates one with:", "", &name];
         let place = Place { what: "runs", empty, focused: true };
         let here = self.rows.list.current();
         if world.split() {

@@ -5,9 +5,9 @@ use std::{collections::BTreeSet, time::Duration};
 use farrier_common::api::Delivery;
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId, inspector::Inspector, panes};
+use super::{Screen, ScreenId, Selection, inspector::Inspector, panes};
 use crate::ui::{
-    keymap::{Action, Scope},
+    keymap::{Action, Object, Scope},
     list::{self, Feed, Filter, List, Place, Row as _},
     net::{Answer, Ask, DELIVERIES_MAX, Problem},
     view::{Role, text},
@@ -64,6 +64,13 @@ impl Deliveries {
     pub(crate) fn choose(&mut self, hook: Option<u64>, env: &mut Env) {
         (self.hook, self.reading) = (hook, false);
         self.start_over(env);
+    }
+
+    /// Shows what passes: of a hook, of an event, in a state as the API calls it.
+    pub(crate) fn choose_all(&mut self, hook: Option<u64>, event: String, state: &str, env: &mut Env) {
+        self.state = STATES.iter().position(|(_, of_api)| *of_api == state).unwrap_or(0);
+        self.event = event;
+        self.choose(hook, env);
     }
 
     /// Shows one delivery of a hook as soon as it is listed.
@@ -204,9 +211,9 @@ impl Screen for Deliveries {
     fn off(&self, action: Action) -> Option<String> {
         match action {
             Action::Open | Action::Redeliver | Action::Copy if self.rows.list.targets().is_empty() => {
-                Some("no delivery here".to_owned())
+                Some(self.rows.list.hidden_note().unwrap_or_else(|| "no delivery selected".to_owned()))
             }
-            Action::Sort | Action::Reverse => Some("deliveries stand in the order of their making".to_owned()),
+            Action::Sort | Action::Reverse => Some("deliveries are always sorted by time".to_owned()),
             _ => None,
         }
     }
@@ -263,6 +270,16 @@ impl Screen for Deliveries {
         }
     }
 
+    fn selection(&self) -> Option<Selection> {
+        let name = self.subject()?;
+        match &self.inspector.detail {
+            Some(detail) if self.reading => {
+                Some(Selection { object: Object::Delivery, name, rows: detail.delivery.guid.clone() })
+            }
+            _ => self.rows.list.selection(Object::Delivery, name),
+        }
+    }
+
     fn problem(&self) -> Option<&Problem> {
         self.rows.problem()
     }
@@ -293,8 +310,7 @@ impl Screen for Deliveries {
         }
         self.parts(area, buf);
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
-        let empty: &[&str] =
-            &["No deliveries.", "", "They come when something happens that a hook hears of.", "3   hooks"];
+        let empty: &[&str] = &["No deliveries.", "", "Deliveries appear when an event matches a hook.", "3   hooks"];
         let place = Place { what: "deliveries", empty, focused: !self.reading };
         if !world.split() {
             return list::draw(&self.rows, place, world, body, buf);

@@ -5,36 +5,40 @@ use super::{
     deliveries::Deliveries,
     delivery_rows,
     delivery_text::{body, curl},
-    named_first,
 };
 use crate::ui::{
+    bulk::{self, Bulk},
     layer::{
-        Confirm, Layer, Menu,
+        Layer, Menu,
         menu::{Item, Pick},
     },
     net::Ask,
     world::{Cmd, Env},
 };
 
-/// More than these at once want their number typed.
-const REDELIVER_MAX: usize = 20;
-
 impl Deliveries {
     pub(super) fn redeliver(&self, env: &mut Env) {
-        let ids: Vec<String> = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
-        let named = self.rows.list.targets().into_iter();
-        let mut lines = named_first(
-            named.map(|one| format!("{}   hook {}   {}", one.guid, one.hook_id, delivery_rows::event(one))),
-        );
-        lines.push("The receiver gets them once more, under the same identifiers.".to_owned());
-        let (title, count) = (format!("Deliver {} again", ids.len()), ids.len());
-        let ask = Ask::Redeliver(ids);
-        let question = if count > REDELIVER_MAX {
-            Confirm::typed(title, lines, "Deliver", count.to_string(), ask, env.world)
-        } else {
-            Confirm::simple(title, lines, "Deliver", ask, env.world)
+        let ids = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
+        let question = self.redeliver_question(ids, env);
+        env.open(question);
+    }
+
+    /// The question before deliveries are sent again, listed here or not.
+    pub(crate) fn redeliver_question(&self, ids: Vec<String>, env: &mut Env) -> Layer {
+        let rows = self.rows.list.rows();
+        let name = |id: &String| match rows.iter().find(|one| one.guid == *id) {
+            Some(one) => format!("{}   hook {}   {}", one.guid, one.hook_id, delivery_rows::event(one)),
+            None => id.clone(),
         };
-        env.open(Layer::Confirm(question));
+        let bulk = Bulk {
+            verb: "Redeliver",
+            noun: "delivery",
+            names: ids.iter().map(name).collect(),
+            effect: "They are sent again with the same IDs.",
+            skipped: self.rows.list.hidden_note().into_iter().collect(),
+            ..Bulk::default()
+        };
+        Layer::Confirm(bulk.question(Ask::Redeliver(ids), env.world))
     }
 
     pub(super) fn choose_hook(&self, env: &mut Env) {
@@ -45,7 +49,7 @@ impl Deliveries {
             pick: Pick::Do(Cmd::Deliveries(hook)),
         };
         let hooks = self.hooks.iter().map(|id| (format!("hook {id}"), Some(*id)));
-        let items = std::iter::once(("all hooks".to_owned(), None)).chain(hooks).map(item).collect();
+        let items = std::iter::once(("All hooks".to_owned(), None)).chain(hooks).map(item).collect();
         env.open(Layer::Menu(Menu::new("Deliveries of", items)));
     }
 
@@ -57,7 +61,7 @@ impl Deliveries {
             pick: Pick::Do(Cmd::DeliveriesOf(event.to_owned())),
         };
         let events = self.events.iter().map(|event| (event.as_str(), event.as_str()));
-        let items = std::iter::once(("all events", "")).chain(events).map(item).collect();
+        let items = std::iter::once(("All events", "")).chain(events).map(item).collect();
         env.open(Layer::Menu(Menu::new("Deliveries of", items)));
     }
 
@@ -65,26 +69,19 @@ impl Deliveries {
         let ids: Vec<String> = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
         let shown = self.inspector.detail.as_ref().filter(|detail| ids.first() == Some(&detail.delivery.guid));
         let texts = vec![
-            ('i', "identifier", ids.join("\n")),
+            ('i', "ID", ids.join("\n")),
             ('b', "body", shown.map(body).unwrap_or_default()),
             ('c', "curl", shown.map(curl).unwrap_or_default()),
         ];
-        let title = if shown.is_some() { "Copy" } else { "Copy (Enter first: body and curl)" };
+        let title = if shown.is_some() { "Copy" } else { "Copy (open it first for body and curl)" };
         env.open(Layer::Menu(Menu::copies(title, texts)));
     }
 
     pub(super) fn redelivered(&mut self, each: &[(String, Option<String>)], env: &mut Env) {
-        let failed: Vec<&(String, Option<String>)> = each.iter().filter(|(_, error)| error.is_some()).collect();
+        let failed: Vec<(String, String)> =
+            each.iter().filter_map(|(id, error)| Some((id.clone(), error.clone()?))).collect();
         self.rows.list.mark_only(failed.iter().map(|(id, _)| id.clone()));
-        match failed.first() {
-            None => env.tell(format!("{} in line to be delivered again", each.len())),
-            Some((_, error)) => env.warn(format!(
-                "{} in line, {} refused and stay marked: {}",
-                each.len() - failed.len(),
-                failed.len(),
-                error.as_deref().unwrap_or_default()
-            )),
-        }
+        bulk::report(each.len(), "delivery", "queued for redelivery", &failed, env);
         self.rows.stop(env);
         self.refresh(env);
     }

@@ -1,12 +1,48 @@
 //! What came of what was asked about hooks.
 
-use farrier_common::api::EditHook;
+use farrier_common::{api::EditHook, client::HookPlace};
 
 use super::hooks::Hooks;
 use crate::ui::{
-    net::{Answer, Ask, Page, Problem},
+    bulk,
+    layer::{Layer, Reader},
+    net::{Answer, Ask, Batch, Page, Problem},
     world::{Cmd, Env},
 };
+
+/// Whether an edit turns a hook on or off and does nothing else.
+fn is_switch(wanted: &EditHook) -> bool {
+    *wanted == EditHook { active: wanted.active, ..EditHook::default() }
+}
+
+fn is_about_hooks(batch: &Batch) -> bool {
+    batch.items.iter().all(|(_, ask)| {
+        matches!(ask, Ask::EditHook(..) | Ask::DeleteHook(..) | Ask::TestHook(..) | Ask::ApplyHook(_) | Ask::Recover(_))
+    })
+}
+
+/// The number of the hook that a wish is about.
+fn hook_of(ask: &Ask) -> Option<i64> {
+    match ask {
+        Ask::EditHook(_, id, _)
+        | Ask::DeleteHook(_, id)
+        | Ask::TestHook(_, id)
+        | Ask::ApplyHook(id)
+        | Ask::Recover(id) => Some(*id),
+        _ => None,
+    }
+}
+
+/// Shows a generated secret: the daemon never sends it, so this is the only time.
+fn show_once(hook: i64, secret: Option<&str>, env: &mut Env) {
+    let Some(secret) = secret else { return };
+    let text = format!(
+        "{secret}\n\nThis secret is shown only now. Copy it (y) and give it to the receiver, which needs it to \
+         verify signatures. Esc closes."
+    );
+    let copy = (secret.to_owned(), "secret");
+    env.open(Layer::Reader(Reader::once(format!("Secret of hook {hook}"), text, copy)));
+}
 
 impl Hooks {
     /// Takes an answer that may be for this screen.
@@ -17,7 +53,7 @@ impl Hooks {
                 self.all.clone_from(all);
                 let page = Page { items: self.of_kind(all), total: None, last: true };
                 if let Some(gone) = self.feed.take(page, env.world) {
-                    env.tell(format!("hook {} was removed", gone.id));
+                    env.tell(format!("Hook {} was removed", gone.id));
                 }
                 self.look(false, env);
             }
@@ -33,6 +69,40 @@ impl Hooks {
         }
     }
 
+    /// Says that a hook was turned on or off, and how that is undone if it was not so before.
+    fn turned(&mut self, place: &HookPlace, id: i64, active: bool, env: &mut Env) {
+        let word = if active { "on" } else { "off" };
+        if self.all.iter().any(|hook| hook.id == id && hook.active == active) {
+            return env.tell(format!("Hook {id} was already {word}"));
+        }
+        env.tell(format!("Hook {id} turned {word} - z undoes"));
+        let back = EditHook { active: Some(!active), ..EditHook::default() };
+        env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditHook(place.clone(), id, Box::new(back))))));
+    }
+
+    /// Says what came of an action on several hooks; those that failed stay marked.
+    fn did_many(&mut self, batch: &Batch, each: &[Option<String>], env: &mut Env) {
+        let outcomes = || batch.items.iter().zip(each);
+        let failed: Vec<(String, String)> =
+            outcomes().filter_map(|((name, _), why)| Some((name.clone(), why.clone()?))).collect();
+        self.feed.list.mark_only(outcomes().filter(|(_, why)| why.is_some()).filter_map(|((_, ask), _)| hook_of(ask)));
+        let back: Vec<(String, Ask)> = outcomes()
+            .filter(|(_, why)| why.is_none())
+            .filter_map(|((name, ask), _)| match ask {
+                Ask::EditHook(place, id, wanted) if is_switch(wanted) => {
+                    let back = EditHook { active: wanted.active.map(|on| !on), ..EditHook::default() };
+                    Some((name.clone(), Ask::EditHook(place.clone(), *id, Box::new(back))))
+                }
+                _ => None,
+            })
+            .collect();
+        if !back.is_empty() {
+            let undo = Batch { noun: batch.noun, doing: "restoring", done: "restored", items: back };
+            env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::Many(Box::new(undo))))));
+        }
+        bulk::report(batch.items.len(), batch.noun, batch.done, &failed, env);
+    }
+
     fn again(&mut self, env: &mut Env) {
         self.feed.stop(env);
         self.feed.ask(Ask::Hooks(self.place.clone()), env);
@@ -40,38 +110,39 @@ impl Hooks {
 
     fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
         match (ask, answer) {
-            (Ask::CreateHook(..), Answer::Hook(hook)) => {
-                env.tell(format!("hook {} made", hook.id));
+            (Ask::CreateHook(new), Answer::Hook(hook)) => {
+                env.tell(format!("Hook {} created", hook.id));
                 self.feed.list.select(hook.id);
+                show_once(hook.id, new.shown_once.as_deref(), env);
             }
-            (Ask::EditHook(_, id, wanted), _) => match (wanted.active, &wanted.config) {
-                (Some(active), None) => {
-                    env.tell(format!("hook {id} switched {} - z undo", if active { "on" } else { "off" }));
-                    let back = EditHook { active: Some(!active), ..EditHook::default() };
-                    let place = self.place.clone();
-                    env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditHook(place, *id, Box::new(back))))));
+            (Ask::EditHook(place, id, wanted), _) => match wanted.active {
+                Some(active) if is_switch(wanted) => {
+                    self.turned(place, *id, active, env);
                 }
-                _ => env.tell(format!("hook {id} saved")),
+                _ => env.tell(format!("Hook {id} saved")),
             },
-            (Ask::DeleteHook(_, id), _) => env.tell(format!("hook {id} deleted")),
+            (Ask::DeleteHook(_, id), _) => env.tell(format!("Hook {id} deleted")),
             (Ask::CreateHook(_) | Ask::TestHook(..), Answer::Tested { hook, delivery }) => {
-                if let Ask::CreateHook(_) = ask {
-                    self.feed.list.select(*hook);
-                }
                 match delivery {
                     Ok(delivery) => {
-                        env.tell(format!("hook {hook} is being tested"));
+                        env.tell(format!("Test event sent to hook {hook}"));
                         env.want(Cmd::Inspect(u64::try_from(*hook).unwrap_or_default(), delivery.clone()));
                     }
-                    Err(why) => env.warn(format!("hook {hook} is made, but not tested: {why}")),
+                    Err(why) => env.warn(format!("Hook {hook} created, but not tested: {why}")),
+                }
+                if let Ask::CreateHook(new) = ask {
+                    self.feed.list.select(*hook);
+                    show_once(*hook, new.shown_once.as_deref(), env);
                 }
             }
             (Ask::ApplyHook(id), Answer::Applied { copied, skipped }) => {
-                env.tell(format!("hook {id}: {copied} copies made, {skipped} repositories skipped"));
+                env.tell(format!("Hook {id} copied into {copied} repositories, {skipped} skipped"));
             }
             (Ask::Recover(id), Answer::Recovered(count)) => {
-                env.tell(format!("hook {id}: {count} deliveries are sent again"));
+                let count = bulk::counted(usize::try_from(*count).unwrap_or_default(), "delivery");
+                env.tell(format!("Redelivering {count} of hook {id}"));
             }
+            (Ask::Many(batch), Answer::Many(each)) if is_about_hooks(batch) => self.did_many(batch, each, env),
             _ => return,
         }
         self.again(env);

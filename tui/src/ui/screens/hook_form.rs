@@ -106,6 +106,11 @@ fn secret(form: &Form) -> Result<Option<String>, Refusal> {
     }
 }
 
+/// The generated secret, which is shown once it is in use.
+fn generated(form: &Form) -> Option<String> {
+    (form.text("secret_mode") == GENERATED).then(|| form.text("secret").to_owned())
+}
+
 /// A generated secret is put where it can be read; what is typed becomes a typed one.
 pub(super) fn changed(form: &mut Form, name: &str) {
     match name {
@@ -148,10 +153,10 @@ pub(super) fn wonder(place: &HookPlace, form: &Form, name: &str) -> Option<Ask> 
 }
 
 /// `whsec_` and 32 random bytes, which also receivers of the common standard understand.
-fn made_up() -> Result<String, Refusal> {
+pub(crate) fn made_up() -> Result<String, String> {
     use base64::{Engine as _, engine::general_purpose::STANDARD};
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| ("secret_mode", format!("no random bytes: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes: {error}"))?;
     Ok(format!("whsec_{}", STANDARD.encode(bytes)))
 }
 
@@ -190,6 +195,7 @@ pub(super) fn create_ask(place: &HookPlace, above: i64, form: &Form) -> Result<A
         wanted,
         test: form.pressed() == AND_TEST,
         unless_above: form.may_be_done().then_some(above),
+        shown_once: generated(form),
     })))
 }
 

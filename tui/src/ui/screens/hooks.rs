@@ -8,9 +8,9 @@ use farrier_common::{
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId, hook_form, hook_pane, panes, sortable};
+use super::{Screen, ScreenId, Selection, hook_form, hook_pane, panes, sortable};
 use crate::ui::{
-    keymap::{Action, Scope},
+    keymap::{Action, Object, Scope},
     layer::Layer,
     list::{self, Feed, Filter, List, Place, Row as _},
     net::{Answer, Ask, Problem},
@@ -189,17 +189,12 @@ impl Screen for Hooks {
                 let form = hook_form::create(self.place.clone(), self.highest(), self.target(), &self.known);
                 env.open(Layer::Form(Box::new(form)));
             }
-            Action::Edit => {
-                if let Some(hook) = self.target() {
-                    env.open(Layer::Form(Box::new(hook_form::edit(self.place.clone(), hook, &self.known))));
-                }
-            }
+            Action::Edit => self.edit(env),
             Action::Toggle => self.toggle(env),
-            Action::Test => {
-                env.wants.extend(self.target().map(|hook| Cmd::Ask(Ask::TestHook(self.place.clone(), hook.id))));
-            }
-
-            Action::Apply => env.wants.extend(self.target().map(|hook| Cmd::Ask(Ask::ApplyHook(hook.id)))),
+            Action::TurnOn => self.switch(true, env),
+            Action::TurnOff => self.switch(false, env),
+            Action::Test => self.test(env),
+            Action::Apply => self.apply(env),
             Action::Recover => self.recover(env),
             Action::Delete => self.delete(env),
             Action::Copy => self.copy(env),
@@ -255,6 +250,10 @@ impl Screen for Hooks {
 
     fn subject(&self) -> Option<String> {
         self.feed.list.subject(|hook| format!("hook {}", hook.id), "hooks")
+    }
+
+    fn selection(&self) -> Option<Selection> {
+        self.feed.list.selection(Object::Hook, self.subject()?)
     }
 
     fn problem(&self) -> Option<&Problem> {

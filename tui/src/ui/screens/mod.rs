@@ -27,6 +27,7 @@ mod hook_pane;
 mod hook_rows;
 mod hooks;
 mod inspector;
+mod offers;
 mod panes;
 mod purpose;
 mod repo_actions;
@@ -47,6 +48,8 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
     deliveries::Deliveries,
+    hook_form::made_up as made_up_secret,
+    offers::Selection,
     purpose::{Purpose, Wish},
     set::Screens,
 };
@@ -56,9 +59,6 @@ use super::{
     repo::Repo,
     world::{Env, World},
 };
-
-/// Things that a question names one by one.
-const NAMED_MAX: usize = 6;
 
 /// A screen, by what it shows. Digits never change: fingers remember them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,6 +207,11 @@ pub(crate) trait Screen: Debug {
         None
     }
 
+    /// The same, for a command that may be carried out a little later.
+    fn selection(&self) -> Option<Selection> {
+        None
+    }
+
     /// What went wrong last.
     fn problem(&self) -> Option<&Problem> {
         None
@@ -251,13 +256,4 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
 /// The columns of a list that have an order.
 pub(super) fn sortable<T: super::list::Row>() -> Vec<(usize, &'static str)> {
     T::columns().iter().enumerate().filter(|(_, column)| column.order.is_some()).map(|(at, c)| (at, c.title)).collect()
-}
-
-/// What a question is about, line by line, and how many more there are where they are many.
-fn named_first(mut lines: impl ExactSizeIterator<Item = String>) -> Vec<String> {
-    let mut named: Vec<String> = lines.by_ref().take(NAMED_MAX).collect();
-    if lines.len() > 0 {
-        named.push(format!("and {} more", lines.len()));
-    }
-    named
 }

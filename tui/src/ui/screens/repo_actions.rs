@@ -1,18 +1,22 @@
 //! What can be done with a repository or a branch, each with its question or its menu.
 
-use farrier_common::api::Branch;
+use farrier_common::{api::Branch, client::RepositoryPath};
 
-use super::{branch_form, repo_form, repo_rows, repositories::Repositories};
+use super::{
+    branch_form, repo_form, repo_rows,
+    repositories::{Repositories, path},
+};
 use crate::{
     transfer::copy::Content,
     ui::{
+        bulk::Bulk,
         key::Key,
         keymap::Action,
         layer::{
             Confirm, Layer, Menu,
             menu::{Item, Pick},
         },
-        net::{Ask, Existing},
+        net::{Ask, Batch, Existing},
         repo::Repo,
         world::{Cmd, Env, World},
     },
@@ -27,6 +31,11 @@ impl Repositories {
     /// The branch under the cursor, where branches are listed.
     fn branch(&self) -> Option<&Branch> {
         self.detail.branches.list.current().filter(|_| self.on_branches()).map(|tip| &tip.branch)
+    }
+
+    /// The name of that branch.
+    pub(super) fn branch_name(&self) -> Option<&str> {
+        self.branch().map(|branch| branch.name.as_str())
     }
 
     pub(super) fn new_repository(env: &mut Env) {
@@ -49,49 +58,104 @@ impl Repositories {
         env.open(Layer::Form(Box::new(branch_form::create(path, from))));
     }
 
+    /// What actions are about: the marked repositories that are shown, or the one that is looked at.
+    fn targets(&self) -> Vec<(&Repo, RepositoryPath)> {
+        if self.in_detail {
+            return self.here().into_iter().collect();
+        }
+        self.repos.list.targets().into_iter().filter_map(|repo| Some((repo, path(repo)?))).collect()
+    }
+
     pub(super) fn copy(&self, env: &mut Env) {
-        let Some((repo, path)) = self.target() else { return };
-        let mut texts =
-            vec![('h', "https", repo.clone_url()), ('s', "ssh", repo.ssh_url()), ('n', "name", path.to_string())];
+        let targets = self.targets();
+        let each =
+            |text: &dyn Fn(&Repo) -> String| targets.iter().map(|(repo, _)| text(repo)).collect::<Vec<_>>().join("\n");
+        let mut texts = vec![
+            ('h', "https", each(&Repo::clone_url)),
+            ('s', "ssh", each(&Repo::ssh_url)),
+            ('n', "name", each(&|repo| repo.full_name().to_owned())),
+        ];
         if let Some(branch) = self.branch() {
             texts.extend([('b', "branch", branch.name.clone()), ('c', "commit", branch.commit.id.clone())]);
         }
         let mut menu = Menu::copies("Copy", texts);
-        menu.add(Item {
-            key: Some(Key::Char('j')),
-            title: "JSON       all that the daemon says of it".to_owned(),
-            off: None,
-            pick: Pick::Do(Cmd::Ask(Ask::Repository(path))),
-        });
+        if let [(_, path)] = targets.as_slice() {
+            menu.add(Item {
+                key: Some(Key::Char('j')),
+                title: "JSON       everything the API returns".to_owned(),
+                off: None,
+                pick: Pick::Do(Cmd::Ask(Ask::Repository(path.clone()))),
+            });
+        }
         env.open(Layer::Menu(menu));
     }
 
     pub(super) fn delete(&self, env: &mut Env) {
-        let Some((repo, path)) = self.target() else { return };
-        let bytes = repo_rows::bytes(repo);
-        let size = if bytes > 0 { format!("{}, ", crate::output::human_bytes(bytes)) } else { String::new() };
-        let lines = vec![
-            format!(
+        let paths: Vec<RepositoryPath> = self.targets().into_iter().map(|(_, path)| path).collect();
+        if !paths.is_empty() {
+            let question = self.delete_question(&paths, env);
+            env.open(question);
+        }
+    }
+
+    fn listed(&self, path: &RepositoryPath) -> Option<&Repo> {
+        let name = path.to_string();
+        self.repos.list.rows().iter().find(|repo| repo.full_name() == name)
+    }
+
+    /// The default branch of a listed repository.
+    pub(crate) fn default_branch(&self, path: &RepositoryPath) -> Option<String> {
+        self.listed(path).map(|repo| repo.default_branch().to_owned())
+    }
+
+    /// The question before repositories are deleted, listed here or not.
+    pub(crate) fn delete_question(&self, paths: &[RepositoryPath], env: &mut Env) -> Layer {
+        if let [path] = paths {
+            return Layer::Confirm(self.delete_one_question(path, env));
+        }
+        let size = |path: &RepositoryPath| self.listed(path).map_or(0, repo_rows::bytes);
+        let name = |path: &RepositoryPath| match size(path) {
+            0 => path.to_string(),
+            bytes => format!("{path}   {}", crate::output::human_bytes(bytes)),
+        };
+        let items = paths.iter().map(|path| (path.to_string(), Ask::DeleteRepository(path.clone()))).collect();
+        let batch = Batch { noun: "repository", doing: "deleting", done: "deleted", items };
+        let bulk = Bulk {
+            verb: "Delete",
+            noun: "repository",
+            names: paths.iter().map(name).collect(),
+            bytes: paths.iter().map(size).sum(),
+            effect: "Everything in them is deleted: branches, tags, hooks and artifacts.",
+            destroys: true,
+            skipped: self.repos.list.hidden_note().into_iter().collect(),
+        };
+        Layer::Confirm(bulk.question(Ask::Many(Box::new(batch)), env.world))
+    }
+
+    fn delete_one_question(&self, path: &RepositoryPath, env: &mut Env) -> Confirm {
+        let mut lines = Vec::new();
+        let repo = self.listed(path);
+        if let Some(repo) = repo {
+            let bytes = repo_rows::bytes(repo);
+            let size = if bytes > 0 { format!("{}, ", crate::output::human_bytes(bytes)) } else { String::new() };
+            lines.push(format!(
                 "{size}{}, default branch {}",
                 if repo.is_private() { "private" } else { "public" },
                 if repo.default_branch().is_empty() { "none" } else { repo.default_branch() },
-            ),
-            "All of it goes, and cannot be brought back.".to_owned(),
-        ];
+            ));
+        }
+        lines.push("Everything in it is deleted: branches, tags, hooks and artifacts.".to_owned());
         let ask = Ask::DeleteRepository(path.clone());
         let title = format!("Delete repository {path}");
         let counts = Ask::Facts(path.clone());
-        let mut question = Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world);
-        question = question.counting(counts.clone());
-        env.ask(counts);
-        if !repo.is_empty() && repo.migration().is_none_or(|going| going.state == "done") {
-            question = question.with_copy(Ask::Archive {
-                repo: path.clone(),
-                content: Content::All,
-                existing: Existing::Keep,
-            });
+        env.ask(counts.clone());
+        let question = Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world).counting(counts);
+        let has_content =
+            repo.is_some_and(|repo| !repo.is_empty() && repo.migration().is_none_or(|going| going.state == "done"));
+        if !has_content {
+            return question;
         }
-        env.open(Layer::Confirm(question));
+        question.with_copy(Ask::Archive { repo: path.clone(), content: Content::All, existing: Existing::Keep })
     }
 
     /// Offers the forms of an archive: of the branch under the cursor, or of the default one.
@@ -114,23 +178,30 @@ impl Repositories {
     }
 
     pub(super) fn cancel_migration(&self, env: &mut Env) {
-        let Some((repo, path)) = self.target() else { return };
+        // The task of a migration has its repository's number.
+        let Some((repo, _)) = self.target() else { return };
+        let question = self.cancel_task_question(repo.id, env);
+        env.open(question);
+    }
+
+    /// The question before an import is cancelled, listed here or not.
+    pub(crate) fn cancel_task_question(&self, id: i64, env: &mut Env) -> Layer {
+        let repo = self.repos.list.rows().iter().find(|repo| repo.id == id);
+        let what = repo.map_or_else(|| format!("task {id}"), |repo| format!("the import of {}", repo.full_name()));
         let lines = vec![
             "What was fetched so far is removed, and the name is free again.".to_owned(),
-            "The source does not notice.".to_owned(),
+            "The source is not changed.".to_owned(),
         ];
-        // The task of a migration has its repository's number.
-        let ask = Ask::CancelTask(repo.id);
-        let question = Confirm::simple(format!("Cancel the migration of {path}"), lines, "Stop it", ask, env.world);
-        env.open(Layer::Confirm(question));
+        let ask = Ask::CancelTask(id);
+        Layer::Confirm(Confirm::simple(format!("Cancel {what}"), lines, "Stop it", ask, env.world))
     }
 
     pub(super) fn delete_branch(&self, env: &mut Env) {
         let (Some((_, path)), Some(branch)) = (self.here(), self.branch()) else { return };
         let lines = vec![
             format!("{} at {}", branch.name, branch.commit.id),
-            format!("last commit by {}", branch.commit.author.name),
-            "Commits that no other branch or tag has are lost after a while.".to_owned(),
+            format!("Last commit by {}", branch.commit.author.name),
+            "Commits that are on no other branch or tag are removed later.".to_owned(),
         ];
         let ask = Ask::DeleteBranch(path, branch.name.clone());
         env.open(Layer::Confirm(Confirm::simple(
@@ -146,23 +217,21 @@ impl Repositories {
     pub(super) fn why_off(&self, action: Action) -> Option<String> {
         let here = self.repos.list.current();
         match action {
-            Action::Delete if self.on_branches() => match (self.branch(), here) {
-                (None, _) => Some("no branch here".to_owned()),
+            Action::DeleteBranch => match (self.branch(), here) {
+                (None, _) => Some("no branch selected".to_owned()),
                 (Some(branch), Some(repo)) if branch.name == repo.default_branch() => {
-                    Some("the default branch stays".to_owned())
+                    Some("the default branch cannot be deleted".to_owned())
                 }
                 _ => None,
             },
-            Action::New if self.on_branches() && here.is_some_and(Repo::is_empty) => {
-                Some("an empty repository has nothing to begin at".to_owned())
+            Action::NewBranch if here.is_some_and(Repo::is_empty) => {
+                Some("the repository is empty: push a commit first".to_owned())
             }
             Action::CancelMigration if here.is_none_or(|repo| repo_rows::state(repo) != "migrating") => {
-                Some("nothing is being fetched here".to_owned())
+                Some("no import is running here".to_owned())
             }
-            Action::Archive if here.is_some_and(Repo::is_empty) => {
-                Some("an empty repository has no archive".to_owned())
-            }
-            Action::Open if self.in_detail && !self.detail.has_current() => Some("nothing here".to_owned()),
+            Action::Archive if here.is_some_and(Repo::is_empty) => Some("the repository is empty".to_owned()),
+            Action::Open if self.in_detail && !self.detail.has_current() => Some("nothing selected".to_owned()),
             Action::Open
             | Action::Edit
             | Action::Delete
@@ -172,11 +241,14 @@ impl Repositories {
             | Action::Hooks
                 if here.is_none() =>
             {
-                Some("no repository here".to_owned())
+                Some("no repository selected".to_owned())
             }
-            Action::Edit | Action::Delete | Action::Copy | Action::Archive if !self.in_detail => {
+            Action::Edit | Action::Archive | Action::CancelMigration | Action::Artifacts | Action::Hooks
+                if !self.in_detail =>
+            {
                 self.repos.list.target().err()
             }
+            Action::Delete | Action::Copy if self.targets().is_empty() => self.repos.list.hidden_note(),
             _ => None,
         }
     }

@@ -2,7 +2,8 @@
 
 use super::repositories::Repositories;
 use crate::ui::{
-    net::{Answer, Ask, Page, Problem},
+    bulk,
+    net::{Answer, Ask, Batch, Page, Problem},
     repo::Repo,
     world::{Cmd, Env},
 };
@@ -54,19 +55,41 @@ impl Repositories {
         }
     }
 
+    /// Says what came of deleting several repositories; those that are still there stay marked.
+    fn deleted_many(&mut self, batch: &Batch, answer: &Answer, env: &mut Env) {
+        let Answer::Many(each) = answer else { return };
+        let outcomes = batch.items.iter().zip(each);
+        let failed: Vec<(String, String)> =
+            outcomes.filter_map(|((name, _), why)| Some((name.clone(), why.clone()?))).collect();
+        let rows = self.repos.list.rows().iter();
+        let left: Vec<i64> =
+            rows.filter(|repo| failed.iter().any(|(name, _)| name == repo.full_name())).map(|repo| repo.id).collect();
+        self.repos.list.mark_only(left);
+        bulk::report(batch.items.len(), batch.noun, batch.done, &failed, env);
+    }
+
     fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
         let made = match answer {
             Answer::Repository(repo) => Some(repo.id),
             _ => None,
         };
         match ask {
-            Ask::CreateRepository { .. } => env.tell(format!("{} done", ask.doing())),
-            Ask::MigrateRepository(_) => env.tell(format!("{} goes on in the background", ask.doing())),
+            Ask::CreateRepository { owner, wanted } => env.tell(format!("Created {owner}/{}", wanted.name)),
+            Ask::MigrateRepository(wanted) => {
+                env.tell(format!("Importing {}/{} in the background", wanted.repo_owner, wanted.repo_name));
+            }
             Ask::EditRepository(path, _) => env.tell(format!("{path} saved")),
-            Ask::DeleteRepository(path) => env.tell(format!("{path} deleted")),
-            Ask::CancelTask(_) => env.tell("the migration ends"),
-            Ask::CreateBranch(..) | Ask::DeleteBranch(..) => {
-                env.tell(format!("{} done", ask.doing()));
+            Ask::DeleteRepository(path) => env.tell(format!("Deleted {path}")),
+            Ask::Many(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::DeleteRepository(_))) => {
+                self.deleted_many(batch, answer, env);
+            }
+            Ask::CancelTask(_) => env.tell("Import cancelled"),
+            Ask::CreateBranch(_, wanted) => {
+                env.tell(format!("Branch {} created", wanted.new_branch_name));
+                self.detail.forget(env);
+            }
+            Ask::DeleteBranch(_, name) => {
+                env.tell(format!("Branch {name} deleted"));
                 self.detail.forget(env);
             }
             _ => return,

@@ -9,12 +9,12 @@ use farrier_common::{api::BackgroundTask, client::RepositoryPath};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
-    Screen, ScreenId, panes,
+    Screen, ScreenId, Selection, panes,
     repo_detail::{Detail, Part},
     repo_pane, repo_rows, sortable,
 };
 use crate::ui::{
-    keymap::{Action, Scope},
+    keymap::{Action, Object, Scope},
     list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
     net::{Answer, Ask, Problem},
     repo::Repo,
@@ -31,10 +31,10 @@ const PACE_MIGRATING: Duration = Duration::from_secs(1);
 const FIRST_STEPS: &[&str] = &[
     "No repositories yet.",
     "",
-    "n   makes one: its page says how to push to it",
-    "M   fetches one from elsewhere",
+    "n   creates one; its page shows how to push to it",
+    "M   imports one from another server",
     "",
-    "Then, on a repository: w its webhooks, o its runs and artifacts.",
+    "On a repository: w shows its webhooks, o its runs and artifacts.",
 ];
 
 #[derive(Debug)]
@@ -73,12 +73,12 @@ impl Repositories {
         self.repos.list.sorted_by().map(|(column, reversed)| ("repositories", column, reversed))
     }
 
-    /// Puts the cursor on the repository of this name, if it is there.
-    pub(crate) fn show_named(&mut self, name: &str) {
+    /// Puts the cursor on the repository of this name. Says whether it is in the list.
+    pub(crate) fn show_named(&mut self, name: &str) -> bool {
         let found = self.repos.list.rows().iter().find(|repo| repo.full_name().eq_ignore_ascii_case(name));
-        if let Some(id) = found.map(|repo| repo.id) {
-            self.show(id);
-        }
+        let id = found.map(|repo| repo.id);
+        id.into_iter().for_each(|id| self.show(id));
+        id.is_some()
     }
 
     /// Puts the cursor on a repository, now or when it comes.
@@ -152,6 +152,13 @@ impl Repositories {
         self.repos.list.rows().iter().any(|repo| repo_rows::state(repo) == "migrating")
     }
 
+    /// The name of a repository that was listed and is not there any more.
+    fn lost_repository(&self, path: &RepositoryPath) -> Option<String> {
+        let name = path.to_string();
+        let is_gone = self.repos.has_all() && !self.repos.list.rows().iter().any(|repo| repo.full_name() == name);
+        is_gone.then_some(name)
+    }
+
     /// How far a migration is, while it runs.
     pub(super) fn task(&self, repo: &Repo) -> Option<&BackgroundTask> {
         self.tasks.iter().find(|task| task.repository_id == repo.id && task.is_running())
@@ -216,11 +223,11 @@ impl Screen for Repositories {
                 }
                 return self.back(env);
             }
-            Action::New if self.on_branches() => self.new_branch(env),
+            Action::NewBranch => self.new_branch(env),
             Action::New => Self::new_repository(env),
             Action::Migrate => Self::migrate(env),
             Action::Edit => self.edit(env),
-            Action::Delete if self.on_branches() => self.delete_branch(env),
+            Action::DeleteBranch => self.delete_branch(env),
             Action::Delete => self.delete(env),
             Action::Copy => self.copy(env),
             Action::Archive => self.archive(env),
@@ -295,6 +302,19 @@ impl Screen for Repositories {
         self.repos.list.subject(|repo| repo.full_name().to_owned(), "repositories")
     }
 
+    fn selection(&self) -> Option<Selection> {
+        let name = self.subject()?;
+        if self.in_detail {
+            let id = self.repos.list.current()?.id;
+            return Some(Selection {
+                object: Object::Repository,
+                name,
+                rows: format!("{id} {:?}", self.branch_name()),
+            });
+        }
+        self.repos.list.selection(Object::Repository, name)
+    }
+
     fn problem(&self) -> Option<&Problem> {
         self.detail.problem().or_else(|| self.repos.problem())
     }
@@ -305,10 +325,8 @@ impl Screen for Repositories {
 
     fn lost(&self, ask: &Ask) -> Option<String> {
         match ask {
-            Ask::DeleteRepository(path) if self.repos.has_all() => {
-                let name = path.to_string();
-                (!self.repos.list.rows().iter().any(|repo| repo.full_name() == name)).then_some(name)
-            }
+            Ask::DeleteRepository(path) => self.lost_repository(path),
+            Ask::Many(batch) => batch.items.iter().find_map(|(_, ask)| self.lost(ask)),
             Ask::DeleteBranch(path, name) => self.detail.lost_branch(path, name).then(|| name.clone()),
             _ => None,
         }

@@ -3,13 +3,13 @@
 //! Owns the frame around every screen: tabs, banner, status, hints, layers, the card of a terminal
 //! that is too small. Reads the model and changes nothing of it but where windows stood.
 
-mod page;
+pub(crate) mod page;
 mod paint;
 mod plain;
 
 use ratatui::{
     buffer::Buffer,
-    layout::{Position, Rect},
+    layout::{Position, Rect, Size},
 };
 
 pub(crate) use self::paint::{Role, boxed, centred, fit, fit_left, rule, text, width, wrapped};
@@ -29,10 +29,15 @@ const PLACE_MIN: u16 = 10;
 /// With fewer cells two things beside each other are both cut off.
 pub(crate) const NARROW: u16 = 50;
 
+/// Whether anything but a note fits on a terminal.
+pub(crate) fn fits(size: Size) -> bool {
+    size.width >= WIDTH_MIN && size.height >= HEIGHT_MIN
+}
+
 /// Draws everything. Answers where the cursor is, if somebody types.
 pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
     let area = buf.area;
-    let cursor = if area.width < WIDTH_MIN || area.height < HEIGHT_MIN {
+    let cursor = if !fits(area.as_size()) {
         too_small(area, buf);
         None
     } else {

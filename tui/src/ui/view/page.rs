@@ -8,7 +8,7 @@ use crate::ui::world::{Link, World};
 type Lines = Vec<(Role, String)>;
 
 /// The page that stands in place of every screen, if there is one.
-pub(super) fn instead(world: &World) -> Option<Lines> {
+pub(crate) fn instead(world: &World) -> Option<Lines> {
     match &world.link {
         Link::Refused { problem } => Some(refused(world, &problem.text)),
         Link::Down { problem, .. } if world.is_nowhere() => Some(nowhere(world, &problem.text)),
@@ -23,13 +23,13 @@ fn nowhere(world: &World, said: &str) -> Lines {
     }
     lines.extend([(Role::Text, String::new()), (Role::Title, "What helps".to_owned())]);
     lines.push(match &world.starter {
-        Some(starter) => (Role::Text, format!("  U   starts one for this user: {}", starter.program.display())),
-        None => (Role::Muted, "  U   would start one, but there is no farrierd beside this program".to_owned()),
+        Some(starter) => (Role::Text, format!("  U   start a daemon for this user: {}", starter.program.display())),
+        None => (Role::Muted, "  U   not available: no farrierd next to this program or in PATH".to_owned()),
     });
     if let Some(starter) = &world.starter {
-        lines.push((Role::Muted, format!("      its log: {}", starter.log.display())));
+        lines.push((Role::Muted, format!("      log: {}", starter.log.display())));
     }
-    lines.push((Role::Text, format!("  r   looks again now{}", countdown(world))));
+    lines.push((Role::Text, format!("  r   retry now{}", countdown(world))));
     lines.push((Role::Text, "  :   connect PATH|URL".to_owned()));
     lines.push((Role::Text, "      systemctl status farrierd     journalctl -u farrierd -n 50".to_owned()));
     lines
@@ -37,7 +37,7 @@ fn nowhere(world: &World, said: &str) -> Lines {
 
 fn countdown(world: &World) -> String {
     let Link::Down { again_at, .. } = &world.link else { return String::new() };
-    format!("; by itself in {} s", again_at.saturating_sub(world.now).as_secs())
+    format!("; next try in {} s", again_at.saturating_sub(world.now).as_secs())
 }
 
 fn refused(world: &World, said: &str) -> Lines {

@@ -14,7 +14,10 @@ use crate::{
         extract::{Input, Output},
         query, show,
     },
-    service::deliveries::history::{self, Of},
+    service::{
+        Error,
+        deliveries::history::{self, Of},
+    },
 };
 
 /// Sends a delivery again, under the same identifier.
@@ -45,7 +48,13 @@ pub(in crate::http) async fn recover<A: At>(
 ) -> Result<Output<api::RecoveredDeliveries>, ApiError> {
     let since = input.since.as_deref().filter(|text| !text.is_empty());
     let since_ms = since.map(|text| query::time("since", text)).transpose()?.unwrap_or(Millis::MIN);
-    let count = show::number(history::recover(&app, at.of, since_ms).await?);
+    let count = if input.dry_run {
+        let snapshot = app.store.read().await.map_err(Error::from)?;
+        history::recoverable(&snapshot, at.of, since_ms).await?
+    } else {
+        history::recover(&app, at.of, since_ms).await?
+    };
+    let count = show::number(count);
     Ok(Output(StatusCode::ACCEPTED, api::RecoveredDeliveries { count }))
 }
 

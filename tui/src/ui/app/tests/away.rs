@@ -30,7 +30,7 @@ pub(super) fn unknown(stage: Stage) -> Story {
 fn where_no_daemon_is_one_is_started_after_a_question() {
     let mut story = alone(stage(80, 24));
     let text = story.text();
-    for part in ["looked at", "/run/farrier/farrier.sock", "U   starts one for this user", "its log:", "connect"] {
+    for part in ["looked at", "/run/farrier/farrier.sock", "U   start a daemon for this user", "log:", "connect"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     story.asked();
@@ -49,7 +49,7 @@ fn where_no_daemon_is_one_is_started_after_a_question() {
     assert_eq!(story.asked(), [], "nothing is tried while it starts");
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Started("/l.log".into()))));
     assert_eq!(story.app.world.link, Link::Up);
-    assert!(story.text().contains("a daemon answers; its log: /l.log"), "{}", story.text());
+    assert!(story.text().contains("Daemon started; log: /l.log"), "{}", story.text());
     assert!(story.asked().contains(&Ask::Repositories));
 }
 
@@ -59,7 +59,7 @@ fn a_daemon_that_cannot_be_started_is_not_offered() {
     story.app.world.starter = None;
     story.keys("U");
     assert!(story.app.layers.is_empty());
-    assert!(story.text().contains("no farrierd beside this program"), "{}", story.text());
+    assert!(story.text().contains("no farrierd next to this program"), "{}", story.text());
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn what_was_seen_of_one_daemon_is_not_shown_for_another() {
     assert!(!story.text().contains("infra/gateway"), "{}", story.text());
     assert_eq!(story.asked(), [Ask::Status, Ask::Repositories]);
     story.keys(":conn");
-    assert!(story.text().contains("PATH or URL"), "{}", story.text());
+    assert!(story.text().contains("connect PATH|URL"), "{}", story.text());
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_daemon_of_another_level_is_only_looked_at() {
     story.asked();
     story.keys("D");
     assert!(
-        story.app.layers.is_empty() && story.text().contains("delete: off: daemon 0.1.0 speaks level"),
+        story.app.layers.is_empty() && story.text().contains("Delete the repository: off: daemon 0.1.0 speaks level"),
         "{}",
         story.text()
     );

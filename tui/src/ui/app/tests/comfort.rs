@@ -27,7 +27,7 @@ fn a_key_of_the_file_works_and_is_shown() {
     let mut story = with(file, 120, 40);
     story.answer(|ask| *ask == Ask::Repositories, Ok(repositories(&NAMES)));
     story.keys("D");
-    assert!(story.app.layers.is_empty() && story.text().contains("no action on 'D' here"), "{}", story.text());
+    assert!(story.app.layers.is_empty() && story.text().contains("No action on 'D' here"), "{}", story.text());
     assert!(story.text().contains("F8 delete"), "{}", story.text());
     story.press(Key::F(8));
     assert!(story.text().contains("Delete repository data/lake"), "{}", story.text());

@@ -9,7 +9,7 @@ fn a_command_that_wants_more_is_completed_carried_out_and_remembered() {
     story.keys(":");
     story.asked();
     story.keys("conn");
-    assert!(story.text().contains("> connect                speak to another daemon"), "{}", story.text());
+    assert!(story.text().contains("> connect PATH|URL       Connect to another daemon"), "{}", story.text());
     story.press(Key::Tab);
     story.keys("/run/other.sock");
     story.effects.clear();
@@ -28,7 +28,7 @@ fn a_command_that_wants_more_is_completed_carried_out_and_remembered() {
 #[test]
 fn help_has_the_commands_that_no_key_has() {
     let mut story = Story::settled(80, 24);
-    for (word, what) in [("conn", "speak to another daemon"), ("messa", "what was said"), ("redet", "look at the")] {
+    for (word, what) in [("conn", "Connect to another daemon"), ("messa", "Show recent"), ("redet", "Detect the")] {
         story.keys("?");
         story.keys(word);
         assert!(story.text().contains("Commands without a key") && story.text().contains(what), "{}", story.text());

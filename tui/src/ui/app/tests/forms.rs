@@ -54,7 +54,7 @@ fn a_hook_that_could_not_be_tested_is_there_all_the_same() {
     story.keys("\n");
     let made = Answer::Tested { hook: 22, delivery: Err("it is switched off".into()) };
     story.tell(Msg::Answer(story.app.tickets, Ok(made)));
-    assert!(story.text().contains("hook 22 is made, but not tested: it is switched off"), "{}", story.text());
+    assert!(story.text().contains("Hook 22 created, but not tested: it is switched off"), "{}", story.text());
     assert_eq!(story.app.current, ScreenId::Hooks);
 }
 

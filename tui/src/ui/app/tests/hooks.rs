@@ -60,7 +60,7 @@ fn a_hook_is_switched_with_one_key_and_deleted_only_by_its_number() {
     story.keys("12\t\n");
     assert_eq!(story.asked(), [Ask::DeleteHook(HookPlace::Admin, 12)]);
     story.keys("jjT");
-    assert!(story.text().contains("a default hook hears of nothing itself"), "{}", story.text());
+    assert!(story.text().contains("default hooks receive no events themselves"), "{}", story.text());
     story.keys("w");
     assert_eq!(story.app.current, ScreenId::Hooks, "no action here, and said so");
 }
@@ -79,7 +79,7 @@ fn a_switch_is_taken_back_for_half_a_minute_and_marks_for_longer() {
     story.keys("t");
     assert_eq!(switched(&mut story), Some(false));
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Done)));
-    assert!(story.text().contains("switched off - z undo"), "{}", story.text());
+    assert!(story.text().contains("turned off - z undoes"), "{}", story.text());
     story.asked();
     story.keys("z");
     assert_eq!(switched(&mut story), Some(true));

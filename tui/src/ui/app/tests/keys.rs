@@ -18,12 +18,16 @@ fn the_palette_goes_to_the_screen_of_the_command() {
 fn commands_with_a_name_behind_them_lead_there() {
     let mut story = Story::settled(80, 24);
     story.keys(":hook show 12\n");
+    assert_eq!(story.app.current, ScreenId::Hooks);
+    story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    assert!(story.text().lines().any(|line| line.starts_with('>') && line.contains("12")), "{}", story.text());
+    story.keys(":delivery list --hook 12\n");
     assert_eq!(story.app.current, ScreenId::Deliveries);
     assert!(story.asked().iter().any(|ask| matches!(ask, Ask::Deliveries { hook: Some(12), .. })));
     story.keys(":repo show web/site\n");
     assert!(story.text().lines().any(|line| line.starts_with('>') && line.contains("web/site")), "{}", story.text());
     story.keys(":hook sh");
-    assert!(story.text().contains("deliveries of a hook: its number"), "{}", story.text());
+    assert!(story.text().contains("hook show ID"), "{}", story.text());
 }
 
 #[test]
@@ -43,7 +47,7 @@ fn a_key_that_means_nothing_is_spoken_of_once_a_second() {
     let mut story = Story::settled(80, 24);
     let before = story.app.messages.len();
     story.keys(&"Q".repeat(50));
-    assert!(story.text().contains("no action on 'Q' here, ? help"), "{}", story.text());
+    assert!(story.text().contains("No action on 'Q' here, ? help"), "{}", story.text());
     assert_eq!(story.app.messages.len(), before + 1);
     story.pass(Duration::from_secs(1));
     story.keys("QQE");

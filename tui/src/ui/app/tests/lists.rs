@@ -143,14 +143,20 @@ fn an_action_is_about_the_mark_and_never_about_a_row_beside_it() {
     story.pass(Duration::from_millis(300));
     story.press(Key::Esc);
     story.keys("  D");
-    assert!(story.app.layers.is_empty());
-    assert!(story.text().contains("3 are marked"), "{}", story.text());
+    let text = story.text();
+    assert!(text.contains("Delete 3 repositories (") && text.contains("Type 3 to confirm"), "{text}");
+    story.press(Key::Esc);
+    story.pass(Duration::from_millis(300));
+    story.press(Key::Esc);
+    story.keys("e");
+    assert!(story.text().contains("works on one row, and 3 are"), "{}", story.text());
     on_hooks(&mut story);
     story.asked();
     story.keys(" t");
     assert!(matches!(story.asked().as_slice(), [Ask::EditHook(_, 3, _)]));
     story.keys(" t");
     assert_eq!(story.asked(), []);
+    assert!(story.text().contains("Turn off 2 hooks"), "{}", story.text());
 }
 
 #[test]

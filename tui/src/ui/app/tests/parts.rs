@@ -71,7 +71,7 @@ fn parts_follow_one_another_in_both_directions_and_are_left_by_escape() {
     story.keys("[");
     assert!(story.text().contains("[Artifacts]"), "{}", story.text());
     story.keys("\n");
-    assert!(story.text().contains("nothing here"), "{}", story.text());
+    assert!(story.text().contains("nothing selected"), "{}", story.text());
     story.answer(|ask| matches!(ask, Ask::ArtifactsOf(_)), Ok(artifacts()));
     story.keys("/junit\n");
     assert!(story.text().contains("junit.xml") && !story.text().contains("sbom.json"), "{}", story.text());
@@ -89,10 +89,10 @@ fn a_question_about_a_repository_says_what_goes_with_it_or_why_that_is_not_known
     ] {
         let mut story = Story::settled(80, 24);
         story.keys("D");
-        assert!(story.text().contains("counting what goes with it"), "{}", story.text());
+        assert!(story.text().contains("Counting …"), "{}", story.text());
         story.answer(|ask| matches!(ask, Ask::Facts(_)), answer);
         assert!(story.text().contains(told), "{}", story.text());
-        assert!(!story.text().contains("counting what goes with it"), "{}", story.text());
+        assert!(!story.text().contains("Counting …"), "{}", story.text());
     }
 }
 

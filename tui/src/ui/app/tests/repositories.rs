@@ -56,7 +56,7 @@ fn a_migration_is_cancelled_after_a_question_and_nothing_else_is() {
     story.pass(Duration::from_secs(6));
     story.answer(|ask| *ask == Ask::Repositories, Ok(migrating(MigrationProgress::default())));
     story.keys("X");
-    assert!(story.text().contains("Cancel the migration of data/lake2"), "{}", story.text());
+    assert!(story.text().contains("Cancel the import of data/lake2"), "{}", story.text());
     story.pass(Duration::from_millis(300));
     story.asked();
     story.keys("y");

@@ -30,13 +30,13 @@ fn an_archive_is_fetched_counted_and_stopped() {
     story.tell(Msg::Answer(ticket, Ok(Answer::Progress { have: 3 << 20, size: None })));
     assert!(story.text().contains("lake-main.tar.gz 3.0 MiB"), "{}", story.text());
     story.press(Key::Ctrl('c'));
-    assert!(story.quits().is_none() && story.text().contains("once more quits"));
+    assert!(story.quits().is_none() && story.text().contains("again quits"));
     story.press(Key::Esc);
     story.keys("X");
     assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Cancel(stopped) if *stopped == ticket)));
     assert!(!story.text().contains("3.0 MiB"), "{}", story.text());
     story.keys("X");
-    assert!(story.text().contains("nothing is being fetched here"), "{}", story.text());
+    assert!(story.text().contains("no import is running here"), "{}", story.text());
 }
 
 #[test]
@@ -47,15 +47,12 @@ fn who_quits_while_something_is_fetched_waits_stops_or_stays() {
     let ticket = story.app.tickets;
     story.keys("q");
     let text = story.text();
-    assert!(
-        text.contains("1 download is running; Ctrl-C once more quits") && text.contains("s  stop and quit"),
-        "{text}"
-    );
+    assert!(text.contains("1 download is running; Ctrl-C again quits") && text.contains("s  Stop and quit"), "{text}");
     story.press(Key::Esc);
     assert_eq!(story.quits(), None, "it was taken back");
     story.pass(Duration::from_secs(6));
     story.keys("qw");
-    assert!(story.quits().is_none() && story.text().contains("it ends when everything is saved"), "{}", story.text());
+    assert!(story.quits().is_none() && story.text().contains("Quitting when everything is saved"), "{}", story.text());
     story.tell(Msg::Answer(ticket, saved()));
     assert_eq!(story.quits(), Some(0));
     // What fails is to be seen before the end.
@@ -77,13 +74,16 @@ fn a_file_that_is_there_is_asked_about_and_never_lost() {
     let ask = archive(&mut story);
     let exists = Problem::new(Kind::Exists, "fetching: lake-main.tar.gz exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
-    assert!(story.text().contains("overwrite what is there"), "{}", story.text());
+    assert!(story.text().contains("Overwrite the file"), "{}", story.text());
     story.press(Key::Esc);
     assert_eq!(story.asked(), [], "it is skipped");
     let again = archive(&mut story);
     assert_eq!(again, ask);
     let exists = Problem::new(Kind::Exists, "fetching: lake-main.tar.gz exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
+    story.keys("o");
+    assert_eq!(story.asked(), [], "a key on its way to the screen answers no menu");
+    story.pass(Duration::from_secs(1));
     story.keys("b");
     assert_eq!(story.asked(), [ask.although(Existing::Beside)]);
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Saved("/tmp/lake-main.tar-2.gz".into()))));
@@ -97,7 +97,7 @@ fn a_repository_is_deleted_only_after_its_copy_was_saved() {
         story.pass(Duration::from_millis(300));
         story.press(Key::Down);
         story.keys(" ");
-        assert!(story.text().contains("[x] write data-lake.bundle first"), "{}", story.text());
+        assert!(story.text().contains("[x] Save data-lake.bundle first"), "{}", story.text());
         story.press(Key::Up);
         story.asked();
         story.keys("data/lake\t\n");
@@ -113,6 +113,7 @@ fn a_repository_is_deleted_only_after_its_copy_was_saved() {
     let exists = Problem::new(Kind::Exists, "data-lake.bundle exists");
     story.tell(Msg::Answer(story.app.tickets, Err(exists)));
     assert!(!deleted(&mut story));
+    story.pass(Duration::from_secs(1));
     story.keys("b");
     assert!(!deleted(&mut story));
     story.tell(Msg::Answer(story.app.tickets, Ok(Answer::Saved("/tmp/data-lake-2.bundle".into()))));

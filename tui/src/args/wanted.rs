@@ -1,0 +1,128 @@
+//! What parsed words ask the daemon for: the same for the shell and for the full screen.
+
+use std::collections::BTreeMap;
+
+use farrier_common::{
+    api,
+    client::HookPlace,
+    defaults::{HOOK_CONTENT_TYPE, HOOK_IS_SYSTEM, REPOSITORY_PRIVATE},
+};
+
+use super::{ArchiveRepo, Change, CreateHook, CreateRepo, EditHook, EditRepo, MigrateRepo};
+use crate::transfer::copy::Content;
+
+impl CreateRepo {
+    pub(crate) fn wanted(self) -> api::CreateRepository {
+        api::CreateRepository {
+            name: self.repo.name,
+            description: self.description,
+            private: self.private || REPOSITORY_PRIVATE,
+            default_branch: self.default_branch,
+            auto_init: self.init,
+            gitignores: self.gitignore,
+            license: self.license,
+            readme: self.readme,
+            template: self.template,
+            object_format_name: self.object_format.unwrap_or_default(),
+            ..api::CreateRepository::default()
+        }
+    }
+}
+
+impl EditRepo {
+    /// Only what was named.
+    pub(crate) fn wanted(self) -> api::EditRepository {
+        api::EditRepository {
+            name: self.name,
+            description: self.description,
+            website: self.website,
+            private: self.private,
+            template: self.template,
+            archived: self.archived,
+            default_branch: self.default_branch,
+        }
+    }
+}
+
+impl MigrateRepo {
+    /// A secret without a user name is a token.
+    pub(crate) fn wanted(self, secret: String) -> api::MigrateRepository {
+        let (password, token) =
+            if self.username.is_empty() { (String::new(), secret) } else { (secret, String::new()) };
+        api::MigrateRepository {
+            clone_addr: self.from,
+            repo_name: self.repo.name,
+            repo_owner: self.repo.owner,
+            auth_username: self.username,
+            auth_password: password,
+            auth_token: token,
+            private: self.private || REPOSITORY_PRIVATE,
+            description: self.description,
+            ..api::MigrateRepository::default()
+        }
+    }
+}
+
+impl ArchiveRepo {
+    /// What is to be saved, without a file name to guess the format from. `default_branch` is that of the repository.
+    pub(crate) fn content(&self, default_branch: &str) -> Content {
+        let format = match self.format.as_deref() {
+            Some("zip") => "zip",
+            Some("bundle") => "bundle",
+            _ => "tar.gz",
+        };
+        match &self.reference {
+            None if format == "bundle" => Content::All,
+            reference => {
+                Content::Of { reference: reference.clone().unwrap_or_else(|| default_branch.to_owned()), format }
+            }
+        }
+    }
+}
+
+impl Change {
+    fn config(&self, target: Option<String>, secret: Option<String>) -> BTreeMap<String, String> {
+        let mut config: BTreeMap<String, String> = self.set.iter().cloned().collect();
+        let named = [("url", target), ("secret", secret), ("content_type", self.content_type.clone())];
+        config.extend(named.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+        config
+    }
+}
+
+impl CreateHook {
+    pub(crate) fn wanted(self, secret: Option<String>, authorization: Option<String>) -> api::CreateHook {
+        let mut config = self.change.config(self.target, secret);
+        config.entry("content_type".to_owned()).or_insert_with(|| HOOK_CONTENT_TYPE.to_owned());
+        if self.place.api() == HookPlace::Admin {
+            let system = self.kind.system || (HOOK_IS_SYSTEM && !self.kind.default);
+            config.insert("is_system_webhook".to_owned(), system.to_string());
+        }
+        api::CreateHook {
+            r#type: self.kind_of_receiver,
+            config: Some(config),
+            events: self.change.events.unwrap_or_default(),
+            events_exact: Vec::new(),
+            branch_filter: self.change.branch_filter.unwrap_or_default(),
+            authorization_header: authorization.unwrap_or_default(),
+            active: !self.inactive,
+            name: self.change.name.unwrap_or_default(),
+        }
+    }
+}
+
+impl EditHook {
+    /// Only what was named.
+    pub(crate) fn wanted(self, secret: Option<String>, authorization: Option<String>) -> api::EditHook {
+        let config = self.change.config(self.target, secret);
+        let whole = |what: String| if what == "authorization" { "authorization_header".to_owned() } else { what };
+        api::EditHook {
+            config: (!config.is_empty()).then_some(config),
+            events: self.change.events,
+            branch_filter: self.change.branch_filter,
+            authorization_header: authorization,
+            name: self.change.name,
+            clear: self.clear.into_iter().map(whole).collect(),
+            ..api::EditHook::default()
+        }
+    }
+}

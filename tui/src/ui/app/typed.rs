@@ -1,0 +1,299 @@
+//! Command lines that were typed, with the words and flags of the shell.
+//!
+//! The shell's own definitions read them. A line names what it acts on; nothing here looks at a cursor.
+
+use std::fmt::Display;
+
+use clap::Parser as _;
+use farrier_common::{
+    api::{self, EditHook},
+    client::{HookPlace, RepositoryPath},
+};
+
+use super::App;
+use crate::{
+    args::{self, Cli, Command},
+    ui::{
+        layer::Layer,
+        net::{Ask, Existing, NewHook, Turn},
+        screens::{ScreenId, made_up_secret},
+        world::Cmd,
+    },
+};
+
+/// What a line wants, or why it cannot be carried out.
+type Wants = Result<Vec<Cmd>, String>;
+
+impl App {
+    /// Carries out a line; says why not, and then nothing was done.
+    pub(super) fn run_line(&mut self, line: &str) -> Result<(), String> {
+        let words = shlex::split(line).ok_or_else(|| "a quote is not closed".to_owned())?;
+        let wants = self.wants_of(&words)?;
+        self.carry_out(wants);
+        Ok(())
+    }
+
+    fn wants_of(&mut self, words: &[String]) -> Wants {
+        let plain: Vec<&str> = words.iter().map(String::as_str).collect();
+        match plain.as_slice() {
+            ["time", style] => self.write_times(style),
+            ["theme", name] => self.wear(name),
+            ["connect", place] => self.turn(Turn::To((*place).to_owned())),
+            ["artifact" | "run", id] if id.parse::<i64>().is_ok() => {
+                self.show_artifacts(None, None);
+                let id = id.parse().unwrap_or_default();
+                if plain[0] == "run" {
+                    self.screens.artifacts.show_run(id);
+                } else {
+                    self.screens.artifacts.show_artifact(id);
+                }
+            }
+            ["artifacts", of] => self.show_artifacts(Some(parsed(of)?), None),
+            _ => return self.shell_line(words),
+        }
+        Ok(Vec::new())
+    }
+
+    fn shell_line(&mut self, words: &[String]) -> Wants {
+        let line = std::iter::once("farrier").chain(words.iter().map(String::as_str));
+        let cli = Cli::try_parse_from(line).map_err(|error| usage(&error))?;
+        let only_shell = || Err(format!("runs in the shell only: farrier {}", words.join(" ")));
+        if cli.global.socket.is_some() || cli.global.url.is_some() || cli.global.token_file.is_some() {
+            return Err("this screen keeps its daemon; `connect PATH|URL` changes it".to_owned());
+        }
+        match cli.command {
+            Some(Command::Status { .. }) => self.go(ScreenId::Dashboard),
+            Some(Command::Repo(command)) => return self.repo_line(command).unwrap_or_else(only_shell),
+            Some(Command::Hook(command)) => return self.hook_line(command).unwrap_or_else(only_shell),
+            Some(Command::Delivery(command)) => return self.delivery_line(command).unwrap_or_else(only_shell),
+            Some(Command::Artifact(command)) => return self.artifact_line(command).unwrap_or_else(only_shell),
+            Some(Command::Task(args::Task::Cancel { id })) => {
+                return Ok(vec![self.question(|screens, env| screens.repositories.cancel_task_question(id, env))?]);
+            }
+            _ => return only_shell(),
+        }
+        Ok(Vec::new())
+    }
+
+    /// Why nothing can be changed now, as an error.
+    fn may_change(&self) -> Result<(), String> {
+        self.world.no_changes().map_or(Ok(()), Err)
+    }
+
+    /// A question before something is done.
+    fn question(
+        &mut self,
+        build: impl FnOnce(&crate::ui::screens::Screens, &mut crate::ui::world::Env) -> Layer,
+    ) -> Result<Cmd, String> {
+        self.may_change()?;
+        let layer = self.with_all(|screens, env| build(screens, env));
+        Ok(Cmd::Open(Box::new(layer)))
+    }
+
+    fn change(&self, ask: Ask) -> Wants {
+        self.may_change()?;
+        Ok(vec![Cmd::Ask(ask)])
+    }
+
+    fn repo_line(&mut self, command: args::Repo) -> Option<Wants> {
+        Some(match command {
+            args::Repo::List { owner } => {
+                self.go(ScreenId::Repositories);
+                if let Some(owner) = owner {
+                    self.filter(&format!("^{owner}/"));
+                }
+                Ok(Vec::new())
+            }
+            args::Repo::Show { repo } => self.show_repository(&repo),
+            args::Repo::Create(args) => {
+                let owner = args.repo.owner.clone();
+                self.change(Ask::CreateRepository { owner, wanted: Box::new(args.wanted()) })
+            }
+            args::Repo::Edit(args) => {
+                let path = args.repo.clone();
+                let wanted = args.wanted();
+                if wanted == api::EditRepository::default() {
+                    Err("say what to change, for example --description TEXT; `e` opens a form".to_owned())
+                } else {
+                    self.change(Ask::EditRepository(path, Box::new(wanted)))
+                }
+            }
+            args::Repo::Delete { repo, .. } => self
+                .question(|screens, env| screens.repositories.delete_question(&[repo], env))
+                .map(|question| vec![question]),
+            args::Repo::Migrate(args) if !args.password_stdin => {
+                self.change(Ask::MigrateRepository(Box::new(args.wanted(String::new()))))
+            }
+            args::Repo::Migrate(_) => Err("a password is typed into the form: M on the screen Repositories".to_owned()),
+            args::Repo::Archive(args) if args.output.is_none() => {
+                let branch = self.screens.repositories.default_branch(&args.repo).unwrap_or_default();
+                if branch.is_empty() && args.reference.is_none() {
+                    Err(format!("say which branch, tag or commit of {} with --ref", args.repo))
+                } else {
+                    let content = args.content(&branch);
+                    Ok(vec![Cmd::Ask(Ask::Archive { repo: args.repo, content, existing: Existing::Keep })])
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    fn show_repository(&mut self, path: &RepositoryPath) -> Wants {
+        if !self.screens.repositories.show_named(&path.to_string()) {
+            return Err(format!("{path} is not in the list of repositories; r refreshes it"));
+        }
+        self.go(ScreenId::Repositories);
+        Ok(Vec::new())
+    }
+
+    /// Where a hook belongs: where the line says, else where it was listed.
+    fn place(&self, place: &args::Place, id: i64) -> HookPlace {
+        match place.api() {
+            HookPlace::Admin => self.screens.hooks.place_of(id).unwrap_or(HookPlace::Any),
+            said => said,
+        }
+    }
+
+    fn hook_line(&mut self, command: args::Hook) -> Option<Wants> {
+        Some(match command {
+            args::Hook::List { place, .. } => {
+                match place.api() {
+                    HookPlace::Repository(path) => self.show_hooks(path, None),
+                    HookPlace::Admin => self.go(ScreenId::Hooks),
+                    _ => return None,
+                }
+                Ok(Vec::new())
+            }
+            args::Hook::Show { id, place } => {
+                match self.place(&place, id) {
+                    HookPlace::Repository(path) => self.show_hooks(path, Some(id)),
+                    _ => {
+                        self.go(ScreenId::Hooks);
+                        self.screens.hooks.show(id);
+                    }
+                }
+                Ok(Vec::new())
+            }
+            args::Hook::On { id, place } => self.switch_hook(&place, id, true),
+            args::Hook::Off { id, place } => self.switch_hook(&place, id, false),
+            args::Hook::Test { id, place } => {
+                let place = self.place(&place, id);
+                self.change(Ask::TestHook(place, id))
+            }
+            args::Hook::Apply { id } => self.change(Ask::ApplyHook(id)),
+            args::Hook::Delete { id, place, .. } => {
+                let place = self.place(&place, id);
+                self.question(|screens, env| screens.hooks.delete_question(&[(place, id)], env)).map(|one| vec![one])
+            }
+            args::Hook::Create(args) => self.create_hook(args),
+            args::Hook::Edit(args) => self.edit_hook(args),
+            _ => return None,
+        })
+    }
+
+    fn switch_hook(&self, place: &args::Place, id: i64, on: bool) -> Wants {
+        let wanted = EditHook { active: Some(on), ..EditHook::default() };
+        self.change(Ask::EditHook(self.place(place, id), id, Box::new(wanted)))
+    }
+
+    fn create_hook(&self, args: args::CreateHook) -> Wants {
+        secrets_are_for_forms(&args.change)?;
+        let secret = if args.change.generate_secret { Some(made_up_secret()?) } else { None };
+        let place = args.place.api();
+        let wanted = args.wanted(secret.clone(), None);
+        self.change(Ask::CreateHook(Box::new(NewHook {
+            place,
+            wanted,
+            test: false,
+            unless_above: None,
+            shown_once: secret,
+        })))
+    }
+
+    fn edit_hook(&self, args: args::EditHook) -> Wants {
+        secrets_are_for_forms(&args.change)?;
+        if args.change.generate_secret {
+            return Err("a secret is generated in the form: e on the screen Hooks".to_owned());
+        }
+        let (id, place) = (args.id, self.place(&args.place, args.id));
+        let wanted = args.wanted(None, None);
+        if wanted == EditHook::default() {
+            return Err("say what to change, for example --events push; `e` opens a form".to_owned());
+        }
+        self.change(Ask::EditHook(place, id, Box::new(wanted)))
+    }
+
+    fn delivery_line(&mut self, command: args::Delivery) -> Option<Wants> {
+        Some(match command {
+            args::Delivery::List(list) => {
+                let args::Filter { failed, status, hook, event, repo: None, since: None } = list.filter else {
+                    return None;
+                };
+                let state = if failed { "failure".to_owned() } else { status.unwrap_or_default() };
+                self.show_deliveries(|screen, env| screen.choose_all(hook, event.unwrap_or_default(), &state, env));
+                Ok(Vec::new())
+            }
+            args::Delivery::Redeliver { deliveries, .. } if !deliveries.is_empty() => self
+                .question(|screens, env| screens.deliveries.redeliver_question(deliveries, env))
+                .map(|question| vec![question]),
+            args::Delivery::Recover { hook, since: None, .. } => {
+                let id = i64::try_from(hook).unwrap_or_default();
+                self.question(|screens, env| screens.hooks.recover_question(&[id], env)).map(|one| vec![one])
+            }
+            _ => return None,
+        })
+    }
+
+    fn artifact_line(&mut self, command: args::Artifact) -> Option<Wants> {
+        let ids = |words: &[String]| -> Result<Vec<i64>, String> {
+            words.iter().map(|word| word.parse().map_err(|_| format!("{word} is not an ID; type the number"))).collect()
+        };
+        Some(match command {
+            args::Artifact::List(list) if list.name.is_none() => {
+                self.show_artifacts(list.place.repo, None);
+                if let Some(run) = list.place.run {
+                    self.screens.artifacts.show_run(run);
+                }
+                Ok(Vec::new())
+            }
+            args::Artifact::Delete(args) => ids(&args.artifacts).and_then(|ids| {
+                self.question(|screens, env| screens.artifacts.delete_question(&ids, env)).map(|one| vec![one])
+            }),
+            args::Artifact::Expire(args) => ids(&args.artifacts).and_then(|ids| {
+                let at = args.at.as_deref().map(crate::moment::read).transpose()?;
+                let wanted = api::EditArtifact { days: args.days, expires_at: at, ..api::EditArtifact::default() };
+                self.change(Ask::EditArtifacts(ids.into_iter().map(|id| (id, wanted.clone())).collect()))
+            }),
+            args::Artifact::Download(args) if args.output.is_none() && !args.extract => {
+                ids(&[args.artifact]).and_then(|ids| match self.screens.artifacts.download_of(ids[0]) {
+                    Some(ask) => Ok(vec![Cmd::Ask(ask)]),
+                    None => Err(format!("artifact {} is not in the list; 5 shows it", ids[0])),
+                })
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// The first line of what clap says, which names the problem.
+fn usage(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let problem: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
+    let problem = problem.join(" ");
+    problem.strip_prefix("error: ").unwrap_or(&problem).to_owned()
+}
+
+fn parsed<T: std::str::FromStr>(text: &str) -> Result<T, String>
+where
+    T::Err: Display,
+{
+    text.parse().map_err(|error: T::Err| error.to_string())
+}
+
+/// Standard input is this screen's keyboard.
+fn secrets_are_for_forms(change: &args::Change) -> Result<(), String> {
+    if change.secret_stdin || change.authorization_stdin {
+        return Err("secrets are typed into the form: n or e on the screen Hooks".to_owned());
+    }
+    Ok(())
+}

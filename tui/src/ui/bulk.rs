@@ -1,0 +1,94 @@
+//! The one rule for actions on many objects.
+//!
+//! A question says how many there are, how large they are, what happens and what is left out. A large
+//! number, and any number that is destroyed, must be typed. Afterwards one notice says what was done,
+//! and one list shows what failed.
+
+use super::{
+    layer::{Confirm, Layer, Reader, TYPED_ABOVE},
+    net::Ask,
+    world::{Env, World},
+};
+use crate::output::human_bytes;
+
+/// Objects that a question names one by one.
+const NAMED_MAX: usize = 6;
+
+/// `1 hook`, `7 hooks`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {noun}s"),
+    }
+}
+
+/// An action on several objects of a kind.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bulk {
+    /// What is done: `Delete`.
+    pub(crate) verb: &'static str,
+    /// What it is done to, one of it: `artifact`.
+    pub(crate) noun: &'static str,
+    /// The objects, a line each.
+    pub(crate) names: Vec<String>,
+    /// What they hold together.
+    pub(crate) bytes: i64,
+    /// What happens to them.
+    pub(crate) effect: &'static str,
+    pub(crate) destroys: bool,
+    /// What is left out, and why.
+    pub(crate) skipped: Vec<String>,
+}
+
+impl Bulk {
+    fn title(&self) -> String {
+        let size = if self.bytes > 0 { format!(" ({})", human_bytes(self.bytes)) } else { String::new() };
+        format!("{} {}{size}", self.verb, counted(self.names.len(), self.noun))
+    }
+
+    /// Whether the number must be typed.
+    fn is_typed(&self, world: &World) -> bool {
+        let count = self.names.len();
+        i64::try_from(count).is_ok_and(|count| count > TYPED_ABOVE) || (self.destroys && count > world.bulk_over.max(1))
+    }
+
+    /// The question before `ask` is carried out.
+    pub(crate) fn question(self, ask: Ask, world: &World) -> Confirm {
+        let (title, is_typed, count) = (self.title(), self.is_typed(world), self.names.len());
+        let mut lines: Vec<String> = self.names.iter().take(NAMED_MAX).cloned().collect();
+        if count > NAMED_MAX {
+            lines.push(format!("and {} more", count - NAMED_MAX));
+        }
+        lines.extend(self.skipped);
+        lines.push(self.effect.to_owned());
+        if is_typed {
+            Confirm::typed(title, lines, self.verb, count.to_string(), ask, world)
+        } else {
+            Confirm::simple(title, lines, self.verb, ask, world)
+        }
+    }
+}
+
+/// Says what came of an action: `done` in words such as `deleted`, `failed` with the name and the reason of each.
+pub(crate) fn report(count: usize, noun: &str, done: &str, failed: &[(String, String)], env: &mut Env) {
+    if failed.is_empty() {
+        return env.tell(format!("{} {done}", counted(count, noun)));
+    }
+    let good = count - failed.len();
+    env.warn(format!("{} {done}, {} failed and stay marked", counted(good, noun), failed.len()));
+    let lines: Vec<String> = failed.iter().map(|(name, why)| format!("{name}\n  {why}")).collect();
+    let title = format!("{} failed, {good} {done}", failed.len());
+    env.open(Layer::Reader(Reader::new(title, lines.join("\n"))));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nouns_have_their_plurals() {
+        assert_eq!(counted(1, "delivery"), "1 delivery");
+        assert_eq!((counted(2, "delivery"), counted(0, "hook")), ("2 deliveries".into(), "0 hooks".into()));
+    }
+}

@@ -1,0 +1,234 @@
+//! The table of keys and of commands that do what a key does.
+
+use super::{
+    Action as A, Binding,
+    Key::{self, Char as C, Ctrl},
+    Object as O,
+    Scope::{self, self as S},
+};
+use crate::ui::screens::ScreenId;
+
+const fn bind(scope: Scope, keys: &'static [Key], action: A, title: &'static str, hint: &'static str) -> Binding {
+    Binding { scope, keys, action, title, hint, words: "", also: "", object: None, changes: false }
+}
+
+impl Binding {
+    const fn words(mut self, words: &'static str) -> Self {
+        self.words = words;
+        self
+    }
+
+    /// Other words that find it.
+    const fn also(mut self, also: &'static str) -> Self {
+        self.also = also;
+        self
+    }
+
+    const fn of(mut self, object: O) -> Self {
+        self.object = Some(object);
+        self
+    }
+
+    const fn changes(mut self) -> Self {
+        self.changes = true;
+        self
+    }
+}
+
+/// All bindings, the more particular scopes first; within a scope in the order of the hint line.
+pub(crate) static BINDINGS: &[Binding] = &[
+    bind(S::Nowhere, &[C('U')], A::StartDaemon, "Start a daemon for this user", "start daemon"),
+    bind(S::Nowhere, &[C('r')], A::Refresh, "Retry now", "retry"),
+    bind(S::Away, &[C('r')], A::Refresh, "Retry now", "retry now"),
+    bind(S::Away, &[C(':')], A::Palette, "Enter a command", "connect PATH|URL"),
+    bind(S::Refused, &[C('N')], A::TypeToken, "Use another token", "new token"),
+    bind(S::Refused, &[C('i')], A::SocketIdentity, "Use the socket identity", "socket identity"),
+    bind(S::Refused, &[C('r')], A::Refresh, "Retry", "retry"),
+    bind(S::Failed, &[C('r')], A::Refresh, "Retry", "retry"),
+    bind(S::Failed, &[Key::Enter], A::Details, "Show the error", "details"),
+    bind(S::FailedRequest, &[C('y')], A::CopyRequest, "Copy the request ID", "copy request ID"),
+    bind(S::Repositories, &[Key::Enter, C('l'), Key::Right], A::Open, "Open the repository", "open").of(O::Repository),
+    bind(S::Repositories, &[C('n')], A::New, "Create a repository", "new")
+        .words("repo create")
+        .also("add make")
+        .changes(),
+    bind(S::Repositories, &[C('M')], A::Migrate, "Import a repository", "import")
+        .words("repo migrate")
+        .also("import clone fetch mirror")
+        .changes(),
+    bind(S::Repositories, &[C('e')], A::Edit, "Edit the repository", "")
+        .words("repo edit")
+        .also("rename description visibility private public archive default branch change")
+        .of(O::Repository)
+        .changes(),
+    bind(S::Repositories, &[C('y')], A::Copy, "Copy URL, name or JSON", "copy").also("clone address").of(O::Repository),
+    bind(S::Repositories, &[C('a')], A::Archive, "Download an archive: zip, tar.gz or bundle", "archive")
+        .words("repo archive")
+        .also("export backup save")
+        .of(O::Repository),
+    bind(S::Repositories, &[C('X')], A::CancelMigration, "Cancel the import", "")
+        .words("task cancel")
+        .also("stop migration abort")
+        .of(O::Repository)
+        .changes(),
+    bind(S::Repositories, &[C('o')], A::Artifacts, "Show runs and artifacts", "artifacts").of(O::Repository),
+    bind(S::Repositories, &[C('w')], A::Hooks, "Show webhooks", "").of(O::Repository),
+    bind(S::Repositories, &[C('D')], A::Delete, "Delete the repository", "delete")
+        .words("repo delete")
+        .also("remove destroy")
+        .of(O::Repository)
+        .changes(),
+    bind(S::Repository, &[C(']')], A::NextPart, "Next tab", "tab"),
+    bind(S::Repository, &[C('[')], A::PreviousPart, "Previous tab", ""),
+    bind(S::Repository, &[C('y')], A::Copy, "Copy URL, name or JSON", "copy").also("clone address").of(O::Repository),
+    bind(S::Repository, &[C('a')], A::Archive, "Download an archive: zip, tar.gz or bundle", "archive")
+        .also("export backup save")
+        .of(O::Repository),
+    bind(S::Repository, &[C('X')], A::CancelMigration, "Cancel the import", "")
+        .also("stop migration abort")
+        .of(O::Repository)
+        .changes(),
+    bind(S::Repository, &[C('e')], A::Edit, "Edit the repository", "edit")
+        .also("rename description visibility private public archive default branch change")
+        .of(O::Repository)
+        .changes(),
+    bind(S::Repository, &[C('o')], A::Artifacts, "Show runs and artifacts", "artifacts").of(O::Repository),
+    bind(S::Repository, &[C('w')], A::Hooks, "Show webhooks", "hooks").of(O::Repository),
+    bind(S::Dashboard, &[Key::Enter, C('l'), Key::Right], A::Open, "Open the selected item", "open"),
+    bind(S::RepositoryParts, &[Key::Enter, C('l'), Key::Right], A::Open, "Open on its own screen", "open"),
+    bind(S::Branches, &[C('D')], A::DeleteBranch, "Delete the branch", "delete branch")
+        .also("remove")
+        .of(O::Branch)
+        .changes(),
+    bind(S::Branches, &[C('n')], A::NewBranch, "Create a branch", "new branch").also("add make").changes(),
+    bind(S::Artifacts, &[Key::Enter], A::Open, "Expand or collapse; details of an artifact", "open"),
+    bind(S::Artifacts, &[C('d')], A::Download, "Download", "download")
+        .words("artifact download")
+        .also("save fetch")
+        .of(O::Artifact),
+    bind(S::Artifacts, &[C('D')], A::Delete, "Delete artifacts", "delete")
+        .words("artifact delete")
+        .also("remove")
+        .of(O::Artifact)
+        .changes(),
+    bind(S::Artifacts, &[C('e')], A::Edit, "Set when artifacts expire", "expiry")
+        .words("artifact expire")
+        .also("retention keep")
+        .of(O::Artifact)
+        .changes(),
+    bind(S::Artifacts, &[C('o')], A::Inside, "List the files in a zip artifact", "files")
+        .also("content inside look")
+        .of(O::Artifact),
+    bind(S::Artifacts, &[C('y')], A::Copy, "Copy ID, name, SHA-256 or a signed URL", "copy").of(O::Artifact),
+    bind(S::Artifacts, &[C('l'), Key::Right], A::Unfold, "Expand", ""),
+    bind(S::Artifacts, &[C('h'), Key::Left], A::Fold, "Collapse, or go to the parent", ""),
+    bind(S::Hooks, &[Key::Enter, C('l'), Key::Right], A::Open, "Show deliveries of the hook", "deliveries").of(O::Hook),
+    bind(S::Hooks, &[C('n')], A::New, "Create a hook", "new").words("hook create").also("add make webhook").changes(),
+    bind(S::Hooks, &[C('e')], A::Edit, "Edit the hook", "edit").words("hook edit").also("change").of(O::Hook).changes(),
+    bind(S::Hooks, &[C('c')], A::Clone, "Copy the hook into a new form", "").also("duplicate").of(O::Hook).changes(),
+    bind(S::Hooks, &[C('t')], A::Toggle, "Turn the hook on or off", "on/off")
+        .also("toggle switch enable disable pause resume activate")
+        .of(O::Hook)
+        .changes(),
+    bind(S::Hooks, &[], A::TurnOn, "Turn the hook on", "")
+        .words("hook on")
+        .also("enable activate resume")
+        .of(O::Hook)
+        .changes(),
+    bind(S::Hooks, &[], A::TurnOff, "Turn the hook off", "")
+        .words("hook off")
+        .also("disable pause deactivate stop")
+        .of(O::Hook)
+        .changes(),
+    bind(S::Hooks, &[C('T')], A::Test, "Send a test event", "test")
+        .words("hook test")
+        .also("ping try")
+        .of(O::Hook)
+        .changes(),
+    bind(S::Hooks, &[C('A')], A::Apply, "Copy a default hook into repositories without it", "")
+        .words("hook apply")
+        .of(O::Hook)
+        .changes(),
+    bind(S::Hooks, &[C('y')], A::Copy, "Copy URL, ID or JSON", "copy").of(O::Hook),
+    bind(S::Hooks, &[C('D')], A::Delete, "Delete the hook", "delete")
+        .words("hook delete")
+        .also("remove")
+        .of(O::Hook)
+        .changes(),
+    bind(S::Hooks, &[C(']')], A::NextPart, "Next tab", ""),
+    bind(S::Hooks, &[C('[')], A::PreviousPart, "Previous tab", ""),
+    bind(S::Hooks, &[C('R')], A::Recover, "Redeliver failed deliveries of the hook", "")
+        .words("delivery recover")
+        .also("resend retry again replay")
+        .of(O::Hook)
+        .changes(),
+    bind(S::Deliveries, &[Key::Enter, C('l'), Key::Right], A::Open, "Open the delivery", "open").of(O::Delivery),
+    bind(S::Deliveries, &[C('R')], A::Redeliver, "Redeliver", "redeliver")
+        .words("delivery redeliver")
+        .also("resend retry again replay")
+        .of(O::Delivery)
+        .changes(),
+    bind(S::Deliveries, &[C('H')], A::ChooseHook, "Filter by hook", "hook"),
+    bind(S::Deliveries, &[C('E')], A::ChooseEvent, "Filter by event", "event"),
+    bind(S::Deliveries, &[C('y')], A::Copy, "Copy ID, body or a curl command", "").of(O::Delivery),
+    bind(S::Deliveries, &[C(']')], A::NextPart, "Next tab", ""),
+    bind(S::Deliveries, &[C('[')], A::PreviousPart, "Previous tab", ""),
+    bind(S::Inspector, &[C(']')], A::NextPart, "Next tab", "tab"),
+    bind(S::Inspector, &[C('[')], A::PreviousPart, "Previous tab", ""),
+    bind(S::Inspector, &[C('R')], A::Redeliver, "Redeliver", "redeliver")
+        .also("resend retry again replay")
+        .of(O::Delivery)
+        .changes(),
+    bind(S::Inspector, &[C('J')], A::NextItem, "Next delivery", "next"),
+    bind(S::Inspector, &[C('K')], A::PreviousItem, "Previous delivery", ""),
+    bind(S::Inspector, &[C('/')], A::Filter, "Search", "search").also("find"),
+    bind(S::Inspector, &[C('n')], A::NextMatch, "Next match", ""),
+    bind(S::Inspector, &[C('N')], A::PreviousMatch, "Previous match", ""),
+    bind(S::Inspector, &[C('w')], A::Wrap, "Wrap long lines", "wrap"),
+    bind(S::Inspector, &[C('b')], A::Hex, "Show bodies as text or bytes", "bytes").also("hex"),
+    bind(S::Inspector, &[C('o')], A::Pager, "Open the body in $PAGER", "pager").also("less"),
+    bind(S::Inspector, &[C('y')], A::Copy, "Copy ID, body or a curl command", "copy").of(O::Delivery),
+    bind(S::Moves, &[C('j'), Key::Down], A::Down, "Down", ""),
+    bind(S::Moves, &[C('k'), Key::Up], A::Up, "Up", ""),
+    bind(S::Moves, &[C('g'), Key::Home], A::First, "First", "").also("top"),
+    bind(S::Moves, &[C('G'), Key::End], A::Last, "Last", "").also("bottom end"),
+    bind(S::Moves, &[Key::PageDown, Ctrl('f')], A::PageDown, "Page down", ""),
+    bind(S::Moves, &[Key::PageUp], A::PageUp, "Page up", ""),
+    bind(S::Moves, &[Ctrl('d')], A::HalfDown, "Half a page down", ""),
+    bind(S::Moves, &[Ctrl('u')], A::HalfUp, "Half a page up", ""),
+    bind(S::List, &[C(' ')], A::Mark, "Mark and move down", "mark").also("select"),
+    bind(S::List, &[C('v')], A::MarkRange, "Mark from the last mark to here", "").also("select range"),
+    bind(S::List, &[C('*')], A::MarkAll, "Mark all shown, or none", "").also("select unmark"),
+    bind(S::List, &[C('/')], A::Filter, "Filter", "filter").also("search find"),
+    bind(S::List, &[C('s')], A::Sort, "Sort by", "sort").also("order"),
+    bind(S::List, &[C('S')], A::Reverse, "Reverse the order", "").also("sort"),
+    bind(S::List, &[C('!')], A::Problems, "Only problems, or all", "").also("failed errors"),
+    bind(S::Everywhere, &[Key::Tab, Key::BackTab], A::OtherPane, "Switch pane", ""),
+    bind(S::Everywhere, &[Key::Esc, C('h'), Key::Left, Key::Backspace], A::Back, "Back, close or clear", "")
+        .also("cancel unmark"),
+    bind(S::Everywhere, &[C('x')], A::Menu, "All actions", "").also("menu"),
+    bind(S::Everywhere, &[C(':')], A::Palette, "Enter a command", "command").also("palette"),
+    bind(S::Everywhere, &[C('r')], A::Refresh, "Refresh", "").words("refresh").also("reload update retry"),
+    bind(S::Everywhere, &[C('z')], A::Undo, "Undo", "").words("undo").also("revert take back restore"),
+    bind(S::Everywhere, &[C('p')], A::Pause, "Pause or resume live updates", "")
+        .words("pause")
+        .also("stop freeze resume live"),
+    bind(S::Everywhere, &[C('+')], A::FullPane, "One pane or two", "").also("split zoom"),
+    bind(S::Everywhere, &[C('X')], A::StopTransfer, "Stop a download", "").also("cancel abort"),
+    bind(S::Everywhere, &[C('W')], A::Wide, "More columns or fewer", ""),
+    bind(S::Everywhere, &[C('m')], A::Mouse, "Turn the mouse on or off", "").words("mouse"),
+    bind(S::Everywhere, &[C('i')], A::Details, "Show the last error", "").also("problem details"),
+    bind(S::Everywhere, &[], A::Messages, "Show recent messages", "").words("messages").also("log notices history"),
+    bind(S::Everywhere, &[C('1')], A::Screen(ScreenId::Dashboard), "Dashboard", "").words("status"),
+    bind(S::Everywhere, &[C('2')], A::Screen(ScreenId::Repositories), "Repositories", "").words("repo list"),
+    bind(S::Everywhere, &[C('3')], A::Screen(ScreenId::Hooks), "Hooks", "").words("hook list").also("webhooks"),
+    bind(S::Everywhere, &[C('4')], A::Screen(ScreenId::Deliveries), "Deliveries", "").words("delivery list"),
+    bind(S::Everywhere, &[C('5')], A::Screen(ScreenId::Artifacts), "Artifacts", "").words("artifact list").also("runs"),
+    bind(S::Everywhere, &[C('-')], A::LastScreen, "Last screen", "").also("previous back"),
+    bind(S::Everywhere, &[Ctrl('l')], A::Repaint, "Redraw the screen", "").words("redraw").also("repaint clear"),
+    bind(S::Everywhere, &[], A::Redetect, "Detect the terminal again", "").words("redetect").also("tmux"),
+    bind(S::Everywhere, &[Ctrl('z')], A::Suspend, "Suspend", ""),
+    bind(S::Everywhere, &[C('?'), Key::F(1)], A::Help, "Help", "help").also("keys"),
+    bind(S::Everywhere, &[C('q')], A::Leave, "Back, or quit", "quit").also("exit"),
+    bind(S::Everywhere, &[Ctrl('c')], A::Quit, "Quit now", "").words("quit").also("exit"),
+];

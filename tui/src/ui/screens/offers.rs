@@ -1,0 +1,81 @@
+//! Objects that the screens know by name: what is offered behind a command, and what is selected.
+
+use super::{Screen as _, Screens};
+use crate::ui::{keymap::Object, layer::Offer, list::feed::Load, world::Env};
+
+/// Names that are offered at once.
+const OFFERS_MAX: usize = 50;
+
+/// What actions of a screen are about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Selection {
+    pub(crate) object: Object,
+    /// As a person would call it.
+    pub(crate) name: String,
+    /// Which rows exactly: names may be the same.
+    pub(crate) rows: String,
+}
+
+impl Screens {
+    /// Whether objects of a kind have been listed.
+    pub(crate) fn is_known(&self, object: Object) -> bool {
+        match object {
+            Object::Hook => self.hooks.feed.load != Load::Never,
+            Object::Delivery => self.deliveries.rows.load != Load::Never,
+            Object::Run | Object::Artifact => self.artifacts.rows.load != Load::Never,
+            // Repositories are listed from the start.
+            Object::Repository | Object::Branch => true,
+        }
+    }
+
+    /// Asks for the objects of a kind.
+    pub(crate) fn learn(&mut self, object: Object, env: &mut Env) {
+        match object {
+            Object::Hook => self.hooks.refresh(env),
+            Object::Delivery => self.deliveries.refresh(env),
+            Object::Run | Object::Artifact => self.artifacts.refresh(env),
+            Object::Repository | Object::Branch => {}
+        }
+    }
+
+    /// The objects of a kind whose name or description has `typed`; first those that begin with it.
+    pub(crate) fn offers(&self, object: Object, typed: &str) -> Vec<Offer> {
+        let typed = typed.to_lowercase();
+        let offer = |value: String, about: String| Offer { value, about };
+        let all: Box<dyn Iterator<Item = Offer>> = match object {
+            Object::Repository => {
+                let rows = self.repositories.repos.list.rows().iter();
+                // Descriptions are copied only for what is found.
+                let found = rows.filter(|repo| repo.full_name().to_lowercase().contains(&typed));
+                Box::new(found.map(move |repo| offer(repo.full_name().to_owned(), repo.description().to_owned())))
+            }
+            Object::Hook => Box::new(self.hooks.all.iter().map(move |hook| {
+                let state = if hook.active { "on" } else { "off" };
+                offer(hook.id.to_string(), format!("{state:<3} {}", hook.url))
+            })),
+            Object::Delivery => Box::new(
+                self.deliveries
+                    .rows
+                    .list
+                    .rows()
+                    .iter()
+                    .map(move |one| offer(one.guid.clone(), format!("hook {} {}", one.hook_id, one.event))),
+            ),
+            Object::Run => Box::new(
+                self.artifacts
+                    .tree
+                    .entries()
+                    .map(move |entry| offer(entry.run.id.to_string(), entry.run.repo.to_string())),
+            ),
+            Object::Artifact => Box::new(self.artifacts.tree.entries().flat_map(move |entry| {
+                let about = |name: &str| format!("{name}  run {}  {}", entry.run.id, entry.run.repo);
+                entry.artifacts.iter().map(move |one| offer(one.id.to_string(), about(one.name())))
+            })),
+            Object::Branch => Box::new(std::iter::empty()),
+        };
+        let has = |one: &Offer| one.value.to_lowercase().contains(&typed) || one.about.to_lowercase().contains(&typed);
+        let mut found: Vec<Offer> = all.filter(has).take(OFFERS_MAX).collect();
+        found.sort_by_key(|one| !one.value.to_lowercase().starts_with(&typed));
+        found
+    }
+}
