@@ -14,6 +14,13 @@ use crate::api::{EditHook, EditRepository, Hook, Repository};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityTag(HeaderValue);
 
+impl EntityTag {
+    /// The tag of a header's value.
+    pub fn new(value: HeaderValue) -> Self {
+        Self(value)
+    }
+}
+
 /// An object, and the tag of the state in which it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tagged<T> {

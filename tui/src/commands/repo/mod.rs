@@ -9,7 +9,6 @@ use std::io::IsTerminal as _;
 use farrier_common::{
     api::{Repository, RepositorySearch},
     client::{Client, RepositoryPath},
-    defaults::REPOSITORY_PRIVATE,
 };
 
 use serde::Serialize;

@@ -46,9 +46,10 @@ impl App {
         }
         if !view::fits(self.world.size) {
             // Nothing of the screen is visible, so no key may act on it.
-            return if key == Key::Char('q') {
-                self.quit()
-            };
+            if key == Key::Char('q') {
+                self.quit();
+            }
+            return;
         }
         if let Some(layer) = self.layers.last_mut() {
             let step = layer.key(key, &self.world);

@@ -57,6 +57,14 @@ impl App {
             }
             _ => {}
         }
+        if let Ok(answer) = result {
+            for layer in &mut self.layers {
+                if let Layer::Form(form) = layer {
+                    let purpose = form.purpose.clone();
+                    purpose.loaded(form, &ask, answer);
+                }
+            }
+        }
         let formed = self.answer_form(ticket, result);
         for layer in &mut self.layers {
             if let Layer::Confirm(question) = layer {
@@ -157,7 +165,15 @@ impl App {
         }
         let Some(at) = self.layers.iter().position(|layer| layer.ticket() == Some(ticket)) else { return false };
         match (result, &mut self.layers[at]) {
-            (Err(problem), Layer::Form(form)) => form.refused(problem),
+            (Err(problem), Layer::Form(form)) => {
+                form.refused(problem);
+                // The other change is loaded and shown; nothing of either is lost.
+                let load = form.purpose.load().filter(|_| problem.kind == Kind::Changed);
+                if let Some(load) = load {
+                    form.outdated();
+                    self.ask(load);
+                }
+            }
             _ => {
                 self.close_by_answer(at);
             }

@@ -165,12 +165,11 @@ impl App {
                 Ok(Vec::new())
             }
             args::Hook::Show { id, place } => {
-                match self.place(&place, id) {
-                    HookPlace::Repository(path) => self.show_hooks(path, Some(id)),
-                    _ => {
-                        self.go(ScreenId::Hooks);
-                        self.screens.hooks.show(id);
-                    }
+                if let HookPlace::Repository(path) = self.place(&place, id) {
+                    self.show_hooks(path, Some(id));
+                } else {
+                    self.go(ScreenId::Hooks);
+                    self.screens.hooks.show(id);
                 }
                 Ok(Vec::new())
             }
@@ -261,7 +260,7 @@ impl App {
             }),
             args::Artifact::Expire(args) => ids(&args.artifacts).and_then(|ids| {
                 let at = args.at.as_deref().map(crate::moment::read).transpose()?;
-                let wanted = api::EditArtifact { days: args.days, expires_at: at, ..api::EditArtifact::default() };
+                let wanted = api::EditArtifact { days: args.days, expires_at: at };
                 self.change(Ask::EditArtifacts(ids.into_iter().map(|id| (id, wanted.clone())).collect()))
             }),
             args::Artifact::Download(args) if args.output.is_none() && !args.extract => {

@@ -57,7 +57,7 @@ impl Form {
             rows.extend(wrapped(refusal, room).into_iter().map(|line| Row::Note(Role::Error, line)));
             rows.push(Row::Blank);
         }
-        for (at, field) in self.fields.iter().enumerate() {
+        for (at, field) in self.fields.iter().enumerate().filter(|(_, field)| !field.hidden) {
             rows.push(Row::Field(at, field));
             if let Kind::Many(many) = &field.kind {
                 rows.extend(
@@ -66,7 +66,9 @@ impl Form {
                         .map(|(here, line)| Row::Note(if here { Role::Selected } else { Role::Text }, line)),
                 );
             }
-            if let Some(error) = &field.error {
+            if let Some((role, note)) = field.conflict() {
+                rows.extend(wrapped(&note, room).into_iter().map(|line| Row::Note(role, line)));
+            } else if let Some(error) = &field.error {
                 let lines = wrapped(&format!("! {error}"), room);
                 rows.extend(lines.into_iter().map(|line| Row::Note(Role::Error, line)));
             } else if let Some((role, note)) = self.note(field.name) {
@@ -135,7 +137,7 @@ impl Form {
         let button =
             |at: usize, word: &str| if self.focus == at { format!("[>{word}<]") } else { format!("[ {word} ]") };
         let note = if self.discarding {
-            "discard what was typed? y/N".to_owned()
+            "discard changes? y/N".to_owned()
         } else if self.ticket.is_some() {
             let age = world.now.saturating_sub(self.waits_since).as_secs();
             let age = if age > 0 { format!(" {age} s, Esc cancels") } else { String::new() };

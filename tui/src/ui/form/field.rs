@@ -16,6 +16,13 @@ pub(crate) enum Kind {
     Many(Many),
 }
 
+/// Several names as one text, in an order of their own.
+pub(crate) fn joined(names: &[String]) -> String {
+    let mut names = names.to_vec();
+    names.sort_unstable();
+    names.join(", ")
+}
+
 /// Says what is wrong with a text.
 pub(crate) type Check = fn(&str) -> Option<String>;
 
@@ -31,11 +38,28 @@ pub(crate) struct Field {
     /// Below the field while it has the focus.
     pub(crate) help: &'static str,
     pub(crate) error: Option<String>,
+    /// What the object had in it when the form was filled.
+    pub(super) initial: String,
+    /// What somebody else put there while it was changed here too.
+    pub(super) theirs: Option<String>,
+    /// Whether it means nothing now and is not shown.
+    pub(crate) hidden: bool,
 }
 
 impl Field {
     fn new(name: &'static str, label: &'static str, kind: Kind) -> Self {
-        Self { name, label, kind, required: false, check: None, help: "", error: None }
+        Self {
+            name,
+            label,
+            kind,
+            required: false,
+            check: None,
+            help: "",
+            error: None,
+            initial: String::new(),
+            theirs: None,
+            hidden: false,
+        }
     }
 
     pub(crate) fn line(name: &'static str, label: &'static str, text: &str) -> Self {
@@ -140,6 +164,25 @@ impl Field {
         }
     }
 
+    /// What is in it, whatever its kind.
+    pub(super) fn value(&self) -> String {
+        match &self.kind {
+            Kind::Toggle(on) => if *on { "on" } else { "off" }.to_owned(),
+            Kind::Many(many) => joined(&many.names(false)),
+            Kind::Text(_) | Kind::Secret(..) | Kind::Choice(..) => self.text().to_owned(),
+        }
+    }
+
+    /// Puts something in, as [`Self::value`] says it.
+    pub(super) fn set_value(&mut self, value: &str) {
+        match &mut self.kind {
+            Kind::Toggle(on) => *on = value == "on",
+            Kind::Many(many) => many.choose(&value.split(", ").collect::<Vec<_>>()),
+            Kind::Choice(words, at) => *at = words.iter().position(|word| *word == value).unwrap_or(*at),
+            Kind::Text(_) | Kind::Secret(..) => self.fill(value),
+        }
+    }
+
     /// Types `text` in place of what was typed.
     pub(crate) fn fill(&mut self, text: &str) {
         if let Kind::Text(line) | Kind::Secret(line, _) = &mut self.kind {
@@ -161,9 +204,13 @@ impl Field {
     }
 
     pub(super) fn check(&mut self) {
+        if self.hidden {
+            self.error = None;
+            return;
+        }
         let text = self.text();
         self.error = if self.required && text.is_empty() {
-            Some("needed".to_owned())
+            Some("required".to_owned())
         } else if text.is_empty() {
             None
         } else {

@@ -28,6 +28,11 @@ impl Many {
         Self { options, chosen, open: None }
     }
 
+    /// Chooses exactly the options with these names.
+    pub(super) fn choose(&mut self, names: &[&str]) {
+        self.chosen = (0..self.options.len()).filter(|at| names.contains(&self.options[*at].0.as_str())).collect();
+    }
+
     /// What the open list is searched for.
     pub(super) fn typed(&self) -> Option<&str> {
         self.open.as_ref().map(|open| open.typed.as_str())

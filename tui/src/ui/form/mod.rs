@@ -6,12 +6,13 @@
 mod draw;
 mod field;
 mod many;
+mod merge;
 mod notes;
 
 use std::time::Duration;
 
-pub(crate) use self::field::{Field, Kind};
-use self::notes::Note;
+pub(crate) use self::field::{Field, Kind, joined};
+use self::{merge::Base, notes::Note};
 use super::{
     key::Key,
     layer::Step,
@@ -35,6 +36,8 @@ pub(crate) struct Form {
     notes: Vec<Note>,
     /// Whether an answer was lost: what was asked for may have been done.
     lost: bool,
+    /// The object that is edited; nothing in a form for something new.
+    base: Option<Base>,
     /// What the daemon said.
     refusal: Option<String>,
     /// The request that it waits for.
@@ -48,7 +51,7 @@ pub(crate) struct Form {
 
 impl Form {
     pub(crate) fn new(title: impl Into<String>, verb: &'static str, purpose: Purpose, fields: Vec<Field>) -> Self {
-        Self {
+        let mut form = Self {
             title: title.into(),
             purpose,
             fields,
@@ -57,12 +60,15 @@ impl Form {
             pressed: verb,
             notes: Vec::new(),
             lost: false,
+            base: None,
             refusal: None,
             ticket: None,
             waits_since: Duration::ZERO,
             changed: false,
             discarding: false,
-        }
+        };
+        form.show_fields();
+        form
     }
 
     /// Another button before the one that most people want.
@@ -116,6 +122,12 @@ impl Form {
             self.discarding = false;
             return if matches!(key, Key::Char('y' | 'Y')) { Step::Close } else { Step::Stay };
         }
+        if let Key::Ctrl(c @ (merge::TAKE | merge::KEEP)) = key
+            && self.decide(c == merge::TAKE)
+        {
+            self.changed = true;
+            return Step::Stay;
+        }
         let (cancel, last) = (self.fields.len(), self.fields.len() + self.verbs.len());
         if let Some(field) = self.fields.get_mut(self.focus)
             && field.key(key)
@@ -126,14 +138,15 @@ impl Form {
             }
             let (purpose, name) = (self.purpose.clone(), field.name);
             purpose.changed(self, name);
+            self.show_fields();
             return Step::Stay;
         }
         match key {
-            Key::Tab | Key::Down => return self.go((self.focus + 1) % (last + 1)),
-            Key::BackTab | Key::Up => return self.go((self.focus + last) % (last + 1)),
+            Key::Tab | Key::Down => return self.go(self.next(1)),
+            Key::BackTab | Key::Up => return self.go(self.next(last)),
             Key::Right if (cancel..last).contains(&self.focus) => return self.go(self.focus + 1),
             Key::Left if self.focus > cancel => return self.go(self.focus - 1),
-            Key::Enter if self.focus < cancel => return self.go(self.focus + 1),
+            Key::Enter if self.focus < cancel => return self.go(self.next(1)),
             Key::Enter | Key::Char(' ') if self.focus > cancel => {
                 return self.press(self.verbs[self.focus - cancel - 1], world);
             }
@@ -156,12 +169,35 @@ impl Form {
         }
     }
 
+    /// The next place for the focus in steps of `step`, which is not a hidden field.
+    fn next(&self, step: usize) -> usize {
+        let places = self.fields.len() + self.verbs.len() + 1;
+        let mut at = (self.focus + step) % places;
+        while self.fields.get(at).is_some_and(|field| field.hidden) {
+            at = (at + step) % places;
+        }
+        at
+    }
+
+    /// Hides the fields that mean nothing with what is in the others.
+    pub(super) fn show_fields(&mut self) {
+        let purpose = self.purpose.clone();
+        let hidden: Vec<bool> = self.fields.iter().map(|field| purpose.hides(self, field.name)).collect();
+        for (field, hidden) in self.fields.iter_mut().zip(hidden) {
+            field.hidden = hidden;
+        }
+    }
+
     /// Moves the focus; a field is checked when it is left, never while it is first typed.
     fn go(&mut self, to: usize) -> Step {
         let from = std::mem::replace(&mut self.focus, to);
         let Some(field) = self.fields.get_mut(from) else { return Step::Stay };
         field.check();
         let (wrong, name) = (field.error.is_some(), field.name);
+        if !wrong {
+            let purpose = self.purpose.clone();
+            purpose.left(self, name);
+        }
         if wrong {
             self.forget_note(name);
             return Step::Stay;
@@ -184,6 +220,15 @@ impl Form {
         if let Some(first) = self.fields.iter().position(|field| field.error.is_some()) {
             self.focus = first;
             return Step::Stay;
+        }
+        if let Some(first) = self.undecided() {
+            self.focus = first;
+            self.refusal = Some("Somebody else changed this field too: choose one of the two values.".to_owned());
+            return Step::Stay;
+        }
+        if let Some(load) = self.purpose.load().filter(|_| self.is_unloaded()) {
+            self.refusal = Some(merge::NOT_LOADED.to_owned());
+            return Step::Do(vec![Cmd::Ask(load)]);
         }
         match self.purpose.wish(self) {
             Ok(Wish::Ask(ask)) => {
@@ -227,6 +272,12 @@ impl Form {
     pub(crate) fn refused(&mut self, problem: &Problem) {
         self.ticket = None;
         self.lost |= problem.is_away();
+        if problem.kind == crate::ui::net::Kind::Changed {
+            self.refusal = Some(
+                "Somebody else changed it meanwhile. Your changes are kept here; check them and save again.".to_owned(),
+            );
+            return;
+        }
         let plain = |text: &str| text.replace(['_', ' '], "").to_lowercase();
         let text = plain(&problem.text);
         let named = self.fields.iter().find(|field| text.contains(&format!("[{}]", plain(field.name))));
@@ -246,7 +297,10 @@ impl Form {
             return &[("Esc", "stop waiting")];
         }
         if self.discarding {
-            return &[("y", "discard what was typed"), ("any other key", "go on")];
+            return &[("y", "discard changes"), ("any other key", "keep editing")];
+        }
+        if self.fields.get(self.focus).is_some_and(|field| field.theirs.is_some()) {
+            return &[("C-t", "take theirs"), ("C-o", "keep yours"), ("Tab", "next"), ("Esc", "cancel")];
         }
         &[("Tab", "next"), ("S-Tab", "back"), ("Space", "toggle"), ("C-s", "submit"), ("Esc", "cancel")]
     }

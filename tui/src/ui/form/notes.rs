@@ -72,7 +72,7 @@ impl Form {
         Some(match &note.said {
             None => (Role::Muted, "..".to_owned()),
             Some((true, text)) => (Role::Ok, format!("ok: {text}")),
-            Some((false, text)) => (Role::Warn, format!("! {text}")),
+            Some((false, text)) => (Role::Warn, format!("warning: {text}")),
         })
     }
 }

@@ -7,6 +7,8 @@ use farrier_common::api::{
     Repository, Status,
 };
 
+use farrier_common::client::Tagged;
+
 use super::Facts;
 use crate::ui::{repo::Repo, runs::Part};
 
@@ -37,6 +39,8 @@ pub(crate) enum Answer {
     Hooks(Vec<Hook>),
     HookEvents(Vec<HookEvent>),
     Hook(Box<Hook>),
+    LoadedHook(Box<Tagged<Hook>>),
+    LoadedRepository(Box<Tagged<Repository>>),
     /// How many repositories have a copy now, and how many were passed over.
     Applied {
         copied: i64,

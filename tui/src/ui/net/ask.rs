@@ -6,7 +6,7 @@ use farrier_common::{
         CheckBranchFilter, CreateBranch, CreateHook, CreateRepository, EditArtifact, EditHook, EditRepository,
         MigrateRepository,
     },
-    client::{HookPlace, RepositoryPath},
+    client::{EntityTag, HookPlace, RepositoryPath},
 };
 
 use crate::{transfer::copy::Content, ui::starter::Starter};
@@ -23,6 +23,27 @@ pub(crate) struct NewHook {
     pub(crate) unless_above: Option<i64>,
     /// A secret that was generated here and is shown once when the hook exists.
     pub(crate) shown_once: Option<String>,
+}
+
+/// The changed fields of a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SaveHook {
+    pub(crate) place: HookPlace,
+    pub(crate) id: i64,
+    pub(crate) wanted: EditHook,
+    /// The version that the form was filled with; the daemon refuses the change of another one.
+    pub(crate) tag: Option<EntityTag>,
+    /// A secret that was generated here and is shown once when the hook is saved.
+    pub(crate) shown_once: Option<String>,
+}
+
+/// The changed fields of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SaveRepository {
+    pub(crate) path: RepositoryPath,
+    pub(crate) wanted: EditRepository,
+    /// The version that the form was filled with; the daemon refuses the change of another one.
+    pub(crate) tag: Option<EntityTag>,
 }
 
 /// Several wishes of one kind, carried out one after the other: one that fails does not stop the rest.
@@ -60,6 +81,10 @@ pub(crate) enum Ask {
         wanted: Box<CreateRepository>,
     },
     EditRepository(RepositoryPath, Box<EditRepository>),
+    /// The same from a form, unless somebody else changed the repository meanwhile.
+    SaveRepository(Box<SaveRepository>),
+    /// A repository as it is now, with its version.
+    LoadRepository(RepositoryPath),
     MigrateRepository(Box<MigrateRepository>),
     DeleteRepository(RepositoryPath),
     /// How much belongs to a repository.
@@ -73,6 +98,10 @@ pub(crate) enum Ask {
     HookEvents,
     CreateHook(Box<NewHook>),
     EditHook(HookPlace, i64, Box<EditHook>),
+    /// The same from a form, unless somebody else changed the hook meanwhile.
+    SaveHook(Box<SaveHook>),
+    /// A hook as it is now, with its version.
+    LoadHook(HookPlace, i64),
     DeleteHook(HookPlace, i64),
     TestHook(HookPlace, i64),
     /// Copies a default hook into all repositories that have no copy.
@@ -181,6 +210,8 @@ impl Ask {
                 | Self::Events { .. }
                 | Self::CheckName(_)
                 | Self::Recoverable(_)
+                | Self::LoadHook(..)
+                | Self::LoadRepository(_)
                 | Self::CheckBranchFilter(_)
                 | Self::CheckMigration(_)
                 | Self::Deliveries { .. }
@@ -208,6 +239,8 @@ impl Ask {
             Self::Repository(path) => format!("asking for {path}"),
             Self::CreateRepository { owner, wanted } => format!("making {owner}/{}", wanted.name),
             Self::EditRepository(path, _) => format!("changing {path}"),
+            Self::SaveRepository(save) => format!("changing {}", save.path),
+            Self::LoadRepository(path) => format!("loading {path}"),
             Self::MigrateRepository(wanted) => format!("fetching {}/{}", wanted.repo_owner, wanted.repo_name),
             Self::DeleteRepository(path) => format!("deleting {path}"),
             Self::Facts(path) => format!("counting what belongs to {path}"),
@@ -223,6 +256,8 @@ impl Ask {
             Self::CheckName(path) => format!("looking whether {path} is free"),
             Self::CheckBranchFilter(_) => "trying the branch filter".to_owned(),
             Self::CheckMigration(wanted) => format!("asking {}", wanted.clone_addr),
+            Self::LoadHook(_, id) => format!("loading hook {id}"),
+            Self::SaveHook(save) => format!("changing hook {}", save.id),
             Self::EditHook(_, id, _) => format!("changing hook {id}"),
             Self::DeleteHook(_, id) => format!("deleting hook {id}"),
             Self::TestHook(_, id) => format!("testing hook {id}"),

@@ -21,9 +21,29 @@ pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientEr
 async fn name(client: &Client, path: &RepositoryPath) -> Result<Answer, ClientError> {
     match client.repository(path).await {
         Ok(_) => Ok(Answer::Verdict(false, format!("{path} is taken"))),
-        Err(error) if error.status() == Some(http::StatusCode::NOT_FOUND) => {
-            Ok(Answer::Verdict(true, format!("{path} is free")))
-        }
+        Err(error) if is_missing(&error) => Ok(if is_owner(client, &path.owner).await? {
+            Answer::Verdict(true, format!("{path} is free"))
+        } else {
+            Answer::Verdict(false, format!("there is no user or organisation {}", path.owner))
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_missing(error: &ClientError) -> bool {
+    error.status() == Some(http::StatusCode::NOT_FOUND)
+}
+
+/// Whether a name belongs to a user or an organisation that the caller sees.
+async fn is_owner(client: &Client, name: &str) -> Result<bool, ClientError> {
+    match client.user(name).await {
+        Ok(_) => return Ok(true),
+        Err(error) if is_missing(&error) => {}
+        Err(error) => return Err(error),
+    }
+    match client.org(name).await {
+        Ok(_) => Ok(true),
+        Err(error) if is_missing(&error) => Ok(false),
         Err(error) => Err(error),
     }
 }

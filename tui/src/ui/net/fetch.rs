@@ -44,6 +44,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         Ask::CreateRepository { owner, wanted } => {
             Answer::Repository(Box::new(client.create_repository(&owner, &wanted).await.map_err(failed())?))
         }
+        ask @ (Ask::SaveRepository(_) | Ask::LoadRepository(_)) => versioned(client, ask).await.map_err(failed())?,
         Ask::EditRepository(path, wanted) => {
             Answer::Repository(Box::new(client.edit_repository(&path, &wanted).await.map_err(failed())?))
         }
@@ -71,6 +72,8 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::HookEvents
         | Ask::CreateHook(..)
         | Ask::EditHook(..)
+        | Ask::SaveHook(_)
+        | Ask::LoadHook(..)
         | Ask::DeleteHook(..)
         | Ask::TestHook(..)
         | Ask::ApplyHook(_)) => hooks::answer(client, ask).await.map_err(failed())?,
@@ -92,6 +95,18 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::ZipContent { .. }
         | Ask::Download { .. }) => artifacts::answer(client, ask, part).await?,
         Ask::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
+    })
+}
+
+/// A repository with its version, or a change of that version.
+async fn versioned(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
+    Ok(match ask {
+        Ask::SaveRepository(save) => {
+            let saved = client.edit_repository_if_match(&save.path, &save.wanted, save.tag.as_ref()).await?;
+            Answer::Repository(Box::new(saved.value))
+        }
+        Ask::LoadRepository(path) => Answer::LoadedRepository(Box::new(client.repository_tagged(&path).await?)),
+        _ => Answer::Done,
     })
 }
 

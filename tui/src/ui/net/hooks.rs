@@ -16,6 +16,11 @@ pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientEr
         Ask::HookEvents => Answer::HookEvents(client.hook_events().await?),
         Ask::CreateHook(new) => create(client, &new).await?,
         Ask::EditHook(place, id, wanted) => Answer::Hook(Box::new(client.edit_hook(&place, id, &wanted).await?)),
+        Ask::SaveHook(save) => {
+            let saved = client.edit_hook_if_match(&save.place, save.id, &save.wanted, save.tag.as_ref()).await?;
+            Answer::Hook(Box::new(saved.value))
+        }
+        Ask::LoadHook(place, id) => Answer::LoadedHook(Box::new(client.hook_tagged(&place, id).await?)),
         Ask::DeleteHook(place, id) => {
             client.delete_hook(&place, id).await?;
             Answer::Done

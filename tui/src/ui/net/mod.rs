@@ -35,7 +35,7 @@ use tokio::sync::mpsc;
 use self::lane::Lane;
 pub(crate) use self::{
     answer::{Answer, Page},
-    ask::{Ask, Batch, Existing, NewHook},
+    ask::{Ask, Batch, Existing, NewHook, SaveHook, SaveRepository},
     deliveries::ROWS_MAX as DELIVERIES_MAX,
     facts::Facts,
 };
@@ -95,6 +95,8 @@ pub(crate) enum Kind {
     /// A file of that name is there.
     Exists,
     Invalid,
+    /// Somebody else changed the object meanwhile.
+    Changed,
     Other,
 }
 
@@ -159,6 +161,7 @@ fn kind(error: &ClientError) -> Kind {
             403 => Kind::Forbidden,
             404 => Kind::NotFound,
             400 | 409 | 422 => Kind::Invalid,
+            412 => Kind::Changed,
             _ => Kind::Other,
         },
         _ => Kind::Other,

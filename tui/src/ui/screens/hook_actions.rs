@@ -250,7 +250,9 @@ impl Hooks {
 
     pub(super) fn edit(&self, env: &mut Env) {
         if let Some(hook) = self.target() {
-            let form = hook_form::edit(self.place_or_here(hook.id), hook, &self.known);
+            let place = self.place_or_here(hook.id);
+            let form = hook_form::edit(place.clone(), hook, &self.known);
+            env.ask(Ask::LoadHook(place, hook.id));
             env.open(Layer::Form(Box::new(form)));
         }
     }

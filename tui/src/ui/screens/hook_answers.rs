@@ -121,6 +121,10 @@ impl Hooks {
                 }
                 _ => env.tell(format!("Hook {id} saved")),
             },
+            (Ask::SaveHook(save), Answer::Hook(_)) => {
+                env.tell(format!("Hook {} saved", save.id));
+                show_once(save.id, save.shown_once.as_deref(), env);
+            }
             (Ask::DeleteHook(_, id), _) => env.tell(format!("Hook {id} deleted")),
             (Ask::CreateHook(_) | Ask::TestHook(..), Answer::Tested { hook, delivery }) => {
                 match delivery {

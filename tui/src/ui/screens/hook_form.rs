@@ -9,23 +9,37 @@ use farrier_common::{
 
 use super::Purpose;
 use crate::ui::{
-    form::{Field, Form},
-    net::{Ask, NewHook},
+    form::{Field, Form, joined},
+    net::{Ask, NewHook, SaveHook},
 };
 
 /// A word of the choice of secrets.
 const GENERATED: &str = "generated";
 /// Shorter secrets can be guessed.
 const SECRET_SHORT: usize = 16;
-const TYPES: [&str; 4] = ["farrier", "gitea", "forgejo", "gogs"];
+/// Types whose settings fit into a form; `farrier hook create` knows more.
+const TYPES: [&str; 7] = ["farrier", "gitea", "forgejo", "gogs", "slack", "discord", "msteams"];
+
+/// A comma outside of braces separates nothing.
+fn branch_filter(text: &str) -> Option<String> {
+    let mut depth = 0_i32;
+    let stray = text.chars().any(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    });
+    stray.then(|| {
+        let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+        format!("a comma separates patterns only inside of braces; write {{{}}}", parts.join(","))
+    })
+}
 
 fn url(text: &str) -> Option<String> {
     let known = ["http://", "https://"];
     if let Some(rest) = known.iter().find_map(|scheme| text.strip_prefix(scheme)).filter(|rest| !rest.is_empty()) {
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
         return match host.rsplit_once('@') {
-            Some(_) => Some("user and password do not belong here; the auth header is the place for them".to_owned()),
-            None if host.is_empty() => Some("there is no host in it".to_owned()),
+            Some(_) => Some("put user and password into the auth header, not into the URL".to_owned()),
+            None if host.is_empty() => Some("the host is missing".to_owned()),
             None => None,
         };
     }
@@ -34,32 +48,40 @@ fn url(text: &str) -> Option<String> {
     Some(match text {
         _ if text.starts_with("http") && !rest.is_empty() => {
             let scheme = if text.starts_with("https") { "https" } else { "http" };
-            format!("not an absolute address; did you mean {scheme}://{rest} ?")
+            format!("not an absolute URL; did you mean {scheme}://{rest} ?")
         }
-        _ => "not an absolute address; it looks like https://host/path".to_owned(),
+        _ => "not an absolute URL; expected https://host/path".to_owned(),
     })
 }
 
 /// `from` fills the form; secrets are never among what it holds.
 fn fields(place: &HookPlace, from: &Hook, secrets: &[&'static str], known: &[HookEvent]) -> Vec<Field> {
     let at = |words: &[&str], word: &str| words.iter().position(|one| *one == word).unwrap_or(0);
+    // What is never sent is offered only where a hook has it already.
+    let is_offered = |event: &&HookEvent| event.sent || from.events_exact.contains(&event.exact);
     let options: Vec<(String, String)> =
-        known.iter().map(|event| (event.exact.clone(), event.description.clone())).collect();
+        known.iter().filter(is_offered).map(|event| (event.exact.clone(), event.description.clone())).collect();
     let all = !options.is_empty() && from.events_exact.len() >= options.len();
     let mut fields = Vec::new();
     if *place == HookPlace::Admin {
         let kind = Field::choice("kind", "Kind", &["system", "default"], usize::from(from.scope == "default"));
-        fields.push(kind.help("system: events of all repositories; default: copied into each new one"));
+        fields.push(kind.help("system: events of all repositories; default: copied into each new repository"));
+    }
+    if from.id == 0 {
+        let kind = Field::choice("type", "Type", &TYPES, at(&TYPES, &from.r#type));
+        fields.push(kind.help("telegram and matrix: farrier hook create --type"));
     }
     fields.extend([
-        Field::choice("type", "Type", &TYPES, at(&TYPES, &from.r#type)),
+        Field::line("channel", "Channel", "").required().help("of Slack, such as #dev"),
         Field::line("url", "URL", &from.url).required().checked(url),
         Field::choice("content_type", "Content", &["json", "form"], at(&["json", "form"], &from.content_type)),
-        Field::choice("secret_mode", "Secret", secrets, 0).help("signs deliveries; shown by nobody afterwards"),
-        Field::secret("secret", "Secret text").help("only when it is typed or generated"),
-        Field::toggle("show", "Show it", false).help("so that the receiver can be given the same"),
-        Field::secret("authorization_header", "Auth header").help("the whole value; empty: none, or as it is"),
+        Field::choice("secret_mode", "Secret", secrets, 0).help("signs deliveries; a generated one is shown once"),
+        Field::secret("secret", "Secret text").required(),
+        Field::toggle("show", "Show it", false).help("the receiver needs the same text"),
+        Field::secret("authorization_header", "Auth header")
+            .help("value of the Authorization header; empty: unchanged or none"),
         Field::line("branch_filter", "Branches", &from.branch_filter)
+            .checked(branch_filter)
             .help("a pattern such as {main,release/*}; empty: all"),
         Field::choice("events", "Events", &["chosen", "all"], usize::from(all)),
         Field::many("events_exact", "Chosen", options, &from.events_exact),
@@ -80,17 +102,41 @@ pub(super) fn create(place: HookPlace, above: i64, from: Option<&Hook>, known: &
         events_exact: vec!["push".to_owned()],
         ..Hook::default()
     };
-    let fields = fields(&place, from.unwrap_or(&plain), &["none", "typed", GENERATED], known);
+    let from = Hook { id: 0, ..from.unwrap_or(&plain).clone() };
+    let fields = fields(&place, &from, &["none", "typed", GENERATED], known);
     let form = Form::new("New hook", "Create", Purpose::CreateHook(place, above), fields);
     form.also(AND_TEST)
 }
 
 pub(super) fn edit(place: HookPlace, hook: &Hook, known: &[HookEvent]) -> Form {
     let secrets: &[&str] =
-        if hook.has_secret { &["as it is", "typed", GENERATED, "remove"] } else { &["none", "typed", GENERATED] };
+        if hook.has_secret { &["unchanged", "typed", GENERATED, "remove"] } else { &["none", "typed", GENERATED] };
     let fields = fields(&place, hook, secrets, known);
     let purpose = Purpose::EditHook(place, hook.id);
-    Form::new(format!("Edit hook {}", hook.id), "Save", purpose, fields)
+    Form::new(format!("Edit hook {}", hook.id), "Save", purpose, fields).editing()
+}
+
+/// What a hook has in the fields of its form, as far as the daemon tells it.
+pub(super) fn values(hook: &Hook) -> Vec<(&'static str, String)> {
+    let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+    vec![
+        ("kind", if hook.scope == "default" { "default" } else { "system" }.to_owned()),
+        ("url", hook.url.clone()),
+        ("content_type", hook.content_type.clone()),
+        ("branch_filter", hook.branch_filter.clone()),
+        ("events_exact", joined(&hook.events_exact)),
+        ("active", switch(hook.active)),
+    ]
+}
+
+/// Whether a field means nothing with what is in the others.
+pub(super) fn hides(form: &Form, name: &str) -> bool {
+    match name {
+        "secret" | "show" => !matches!(form.text("secret_mode"), "typed" | GENERATED),
+        "events_exact" => form.text("events") == "all",
+        "channel" => form.text("type") != "slack",
+        _ => false,
+    }
 }
 
 type Refusal = (&'static str, String);
@@ -98,9 +144,7 @@ type Refusal = (&'static str, String);
 /// The secret that the form asks for; none when there is to be none or it stays.
 fn secret(form: &Form) -> Result<Option<String>, Refusal> {
     match form.text("secret_mode") {
-        "typed" | GENERATED if form.text("secret").is_empty() => {
-            Err(("secret", "needed: it is to be typed".to_owned()))
-        }
+        "typed" | GENERATED if form.text("secret").is_empty() => Err(("secret", "required".to_owned())),
         "typed" | GENERATED => Ok(Some(form.text("secret").to_owned())),
         _ => Ok(None),
     }
@@ -134,11 +178,9 @@ pub(super) fn changed(form: &mut Form, name: &str) {
 /// What is worth a second thought.
 pub(super) fn remark(form: &Form, name: &str) -> Option<String> {
     match name {
-        "url" if form.text("url").starts_with("http://") => {
-            Some("http: what is sent can be read on the way".to_owned())
-        }
+        "url" if form.text("url").starts_with("http://") => Some("HTTP is not encrypted".to_owned()),
         "secret" if (1..SECRET_SHORT).contains(&form.text("secret").len()) => {
-            Some(format!("shorter than {SECRET_SHORT} characters: it may be guessed"))
+            Some(format!("shorter than {SECRET_SHORT} characters: easy to guess"))
         }
         _ => None,
     }
@@ -163,16 +205,25 @@ pub(crate) fn made_up() -> Result<String, String> {
 fn events(form: &Form) -> Result<Vec<String>, Refusal> {
     let field = form.field("events_exact");
     let names = field.map(|field| field.names(form.is_on("events"))).unwrap_or_default();
-    if names.is_empty() { Err(("events_exact", "at least one; Enter opens the list".to_owned())) } else { Ok(names) }
+    if names.is_empty() {
+        Err(("events_exact", "choose at least one; Enter opens the list".to_owned()))
+    } else {
+        Ok(names)
+    }
 }
 
-fn config(form: &Form) -> Result<BTreeMap<String, String>, Refusal> {
-    let mut config = BTreeMap::from([
-        ("url".to_owned(), form.text("url").to_owned()),
-        ("content_type".to_owned(), form.text("content_type").to_owned()),
-    ]);
-    if form.field("kind").is_some() {
+/// Keys of the configuration: all that the form has for a new hook, else those that were changed.
+fn config(form: &Form, is_new: bool) -> Result<BTreeMap<String, String>, Refusal> {
+    let mut config = BTreeMap::new();
+    let wanted = |name: &str| is_new || form.is_changed(name);
+    for name in ["url", "content_type"].into_iter().filter(|name| wanted(name)) {
+        config.insert(name.to_owned(), form.text(name).to_owned());
+    }
+    if form.field("kind").is_some() && wanted("kind") {
         config.insert("is_system_webhook".to_owned(), (!form.is_on("kind")).to_string());
+    }
+    if form.text("type") == "slack" {
+        config.insert("channel".to_owned(), form.text("channel").to_owned());
     }
     if let Some(secret) = secret(form)? {
         config.insert("secret".to_owned(), secret);
@@ -183,7 +234,7 @@ fn config(form: &Form) -> Result<BTreeMap<String, String>, Refusal> {
 pub(super) fn create_ask(place: &HookPlace, above: i64, form: &Form) -> Result<Ask, Refusal> {
     let wanted = CreateHook {
         r#type: form.text("type").to_owned(),
-        config: Some(config(form)?),
+        config: Some(config(form, true)?),
         events_exact: events(form)?,
         branch_filter: form.text("branch_filter").to_owned(),
         authorization_header: form.text("authorization_header").to_owned(),
@@ -199,19 +250,26 @@ pub(super) fn create_ask(place: &HookPlace, above: i64, form: &Form) -> Result<A
     })))
 }
 
+/// Asks for a change of the fields that differ from the hook, and of nothing else.
 pub(super) fn edit_ask(place: &HookPlace, id: i64, form: &Form) -> Result<Ask, Refusal> {
     let header = form.text("authorization_header");
     let remove = form.text("secret_mode") == "remove";
+    let config = config(form, false)?;
+    let chose_events = form.is_changed("events") || form.is_changed("events_exact");
     let wanted = EditHook {
-        config: Some(config(form)?),
-        events_exact: Some(events(form)?),
-        branch_filter: Some(form.text("branch_filter").to_owned()),
+        config: (!config.is_empty()).then_some(config),
+        events_exact: if chose_events { Some(events(form)?) } else { None },
+        branch_filter: form.is_changed("branch_filter").then(|| form.text("branch_filter").to_owned()),
         authorization_header: (!header.is_empty()).then(|| header.to_owned()),
-        active: Some(form.is_on("active")),
+        active: form.is_changed("active").then(|| form.is_on("active")),
         clear: if remove { vec!["secret".to_owned()] } else { Vec::new() },
         ..EditHook::default()
     };
-    Ok(Ask::EditHook(place.clone(), id, Box::new(wanted)))
+    if wanted == EditHook::default() {
+        return Err(("", "Nothing was changed.".to_owned()));
+    }
+    let (place, tag, shown_once) = (place.clone(), form.tag(), generated(form));
+    Ok(Ask::SaveHook(Box::new(SaveHook { place, id, wanted, tag, shown_once })))
 }
 
 #[cfg(test)]
@@ -222,8 +280,8 @@ mod tests {
     fn an_address_that_is_nearly_right_is_guessed() {
         assert_eq!(url("https://h/x"), None);
         let guess = url("https//ci.example.net/hook").unwrap();
-        assert_eq!(guess, "not an absolute address; did you mean https://ci.example.net/hook ?");
-        assert!(url("ftp://h").unwrap().contains("looks like"));
+        assert_eq!(guess, "not an absolute URL; did you mean https://ci.example.net/hook ?");
+        assert!(url("ftp://h").unwrap().contains("expected"));
         assert!(url("https://").is_some());
         assert!(url("https://u:p@h/x").unwrap().contains("auth header"));
         assert_eq!(url("https://h/@x"), None);

@@ -5,7 +5,7 @@ use farrier_common::client::{HookPlace, RepositoryPath, Token};
 use super::{artifact_form, branch_form, hook_form, repo_form};
 use crate::ui::{
     form::Form,
-    net::{Ask, Turn},
+    net::{Answer, Ask, Turn},
 };
 
 /// What a submitted form wants.
@@ -38,7 +38,7 @@ impl Purpose {
     pub(crate) fn wish(&self, form: &Form) -> Result<Wish, (&'static str, String)> {
         Ok(Wish::Ask(match self {
             Self::CreateRepository => repo_form::create_ask(form),
-            Self::EditRepository(path) => repo_form::edit_ask(path, form),
+            Self::EditRepository(path) => repo_form::edit_ask(path, form)?,
             Self::Migrate => {
                 let wanted = repo_form::migrate_wanted(form)?;
                 if form.pressed() == repo_form::CHECK {
@@ -61,6 +61,41 @@ impl Purpose {
     pub(crate) fn changed(&self, form: &mut Form, name: &str) {
         if let Self::CreateHook(..) | Self::EditHook(..) = self {
             hook_form::changed(form, name);
+        }
+    }
+
+    /// Changes other fields because one was left.
+    pub(crate) fn left(&self, form: &mut Form, name: &str) {
+        if let Self::Migrate = self {
+            repo_form::left(form, name);
+        }
+    }
+
+    /// Whether a field means nothing with what is in the others.
+    pub(crate) fn hides(&self, form: &Form, name: &str) -> bool {
+        match self {
+            Self::CreateHook(..) | Self::EditHook(..) => hook_form::hides(form, name),
+            Self::Migrate => repo_form::hides(form, name),
+            _ => false,
+        }
+    }
+
+    /// What loads the object that is edited.
+    pub(crate) fn load(&self) -> Option<Ask> {
+        match self {
+            Self::EditRepository(path) => Some(Ask::LoadRepository(path.clone())),
+            Self::EditHook(place, id) => Some(Ask::LoadHook(place.clone(), *id)),
+            _ => None,
+        }
+    }
+
+    /// Fills a form with the object as it is now, if the answer is about it.
+    pub(crate) fn loaded(&self, form: &mut Form, ask: &Ask, answer: &Answer) {
+        match answer {
+            _ if self.load().as_ref() != Some(ask) => {}
+            Answer::LoadedHook(hook) => form.merge(&hook_form::values(&hook.value), hook.tag.clone()),
+            Answer::LoadedRepository(repo) => form.merge(&repo_form::values(&repo.value), repo.tag.clone()),
+            _ => {}
         }
     }
 

@@ -48,6 +48,7 @@ impl Repositories {
 
     pub(super) fn edit(&self, env: &mut Env) {
         let Some((repo, path)) = self.target() else { return };
+        env.ask(Ask::LoadRepository(path.clone()));
         env.open(Layer::Form(Box::new(repo_form::edit(repo, path))));
     }
 

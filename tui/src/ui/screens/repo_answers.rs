@@ -79,6 +79,7 @@ impl Repositories {
                 env.tell(format!("Importing {}/{} in the background", wanted.repo_owner, wanted.repo_name));
             }
             Ask::EditRepository(path, _) => env.tell(format!("{path} saved")),
+            Ask::SaveRepository(save) => env.tell(format!("{} saved", save.path)),
             Ask::DeleteRepository(path) => env.tell(format!("Deleted {path}")),
             Ask::Many(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::DeleteRepository(_))) => {
                 self.deleted_many(batch, answer, env);

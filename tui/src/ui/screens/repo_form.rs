@@ -1,7 +1,7 @@
 //! Forms about repositories, and what they ask for.
 
 use farrier_common::{
-    api::{CreateRepository, EditRepository, MigrateRepository},
+    api::{CreateRepository, EditRepository, MigrateRepository, Repository},
     client::RepositoryPath,
     names,
 };
@@ -9,7 +9,7 @@ use farrier_common::{
 use super::Purpose;
 use crate::ui::{
     form::{Field, Form},
-    net::Ask,
+    net::{Ask, SaveRepository},
     repo::Repo,
 };
 
@@ -31,7 +31,7 @@ fn source(text: &str) -> Option<String> {
     if known.iter().any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty())) {
         return None;
     }
-    Some("not an address to fetch from; it looks like https://host/owner/name.git".to_owned())
+    Some("not a URL to import from; expected https://host/owner/name.git".to_owned())
 }
 
 /// `login` is who is asking, and so the likeliest owner.
@@ -41,8 +41,7 @@ pub(super) fn create(login: &str) -> Form {
         Field::line("name", "Name", "").required().checked(name).help("letters, digits, - _ and ."),
         Field::line("description", "Description", "").checked(description),
         Field::choice("private", "Visibility", &["public", "private"], 1),
-        Field::toggle("auto_init", "First commit", false)
-            .help("begins with a readme; without it the repository is empty"),
+        Field::toggle("auto_init", "First commit", false).help("adds a readme; otherwise the repository is empty"),
         Field::line("default_branch", "Default branch", "").help("empty: main"),
         Field::choice("object_format_name", "Object format", &["sha1", "sha256"], 0),
     ];
@@ -66,30 +65,45 @@ pub(super) fn create_ask(form: &Form) -> Ask {
 
 pub(super) fn edit(repo: &Repo, path: RepositoryPath) -> Form {
     let fields = vec![
-        Field::line("name", "Name", repo.name()).required().checked(name).help("the old name leads to the new one"),
+        Field::line("name", "Name", repo.name()).required().checked(name).help("the old name redirects to the new one"),
         Field::line("description", "Description", repo.description()).checked(description),
         Field::line("website", "Website", repo.website()),
         Field::choice("private", "Visibility", &["public", "private"], repo.is_private().into()),
-        Field::toggle("archived", "Archived", repo.is_archived()).help("an archived repository takes no pushes"),
+        Field::toggle("archived", "Archived", repo.is_archived()).help("an archived repository accepts no pushes"),
         Field::line("default_branch", "Default branch", repo.default_branch()),
     ];
-    Form::new(format!("Edit {path}"), "Save", Purpose::EditRepository(path), fields)
+    Form::new(format!("Edit {path}"), "Save", Purpose::EditRepository(path), fields).editing()
 }
 
-pub(super) fn edit_ask(path: &RepositoryPath, form: &Form) -> Ask {
-    let branch = form.text("default_branch");
-    Ask::EditRepository(
-        path.clone(),
-        Box::new(EditRepository {
-            name: (form.text("name") != path.name).then(|| form.text("name").to_owned()),
-            description: Some(form.text("description").to_owned()),
-            website: Some(form.text("website").to_owned()),
-            private: Some(form.is_on("private")),
-            archived: Some(form.is_on("archived")),
-            default_branch: (!branch.is_empty()).then(|| branch.to_owned()),
-            ..EditRepository::default()
-        }),
-    )
+/// What a repository has in the fields of its form.
+pub(super) fn values(repo: &Repository) -> Vec<(&'static str, String)> {
+    vec![
+        ("name", repo.name.clone()),
+        ("description", repo.description.trim().to_owned()),
+        ("website", repo.website.trim().to_owned()),
+        ("private", if repo.private { "private" } else { "public" }.to_owned()),
+        ("archived", if repo.archived { "on" } else { "off" }.to_owned()),
+        ("default_branch", repo.default_branch.clone()),
+    ]
+}
+
+/// Asks for a change of the fields that differ from the repository, and of nothing else.
+pub(super) fn edit_ask(path: &RepositoryPath, form: &Form) -> Result<Ask, (&'static str, String)> {
+    let text = |name: &str| form.is_changed(name).then(|| form.text(name).to_owned());
+    let switch = |name: &str| form.is_changed(name).then(|| form.is_on(name));
+    let wanted = EditRepository {
+        name: text("name"),
+        description: text("description"),
+        website: text("website"),
+        private: switch("private"),
+        archived: switch("archived"),
+        default_branch: text("default_branch").filter(|branch| !branch.is_empty()),
+        ..EditRepository::default()
+    };
+    if wanted == EditRepository::default() {
+        return Err(("", "Nothing was changed.".to_owned()));
+    }
+    Ok(Ask::SaveRepository(Box::new(SaveRepository { path: path.clone(), wanted, tag: form.tag() })))
 }
 
 pub(super) fn migrate(login: &str) -> Form {
@@ -100,10 +114,32 @@ pub(super) fn migrate(login: &str) -> Form {
         Field::choice("private", "Visibility", &["public", "private"], 1),
         Field::line("description", "Description", "").checked(description),
         Field::choice("auth", "Sign in with", &["nothing", "token", "user and password"], 0),
-        Field::line("auth_username", "User", "").help("at the source; only with a password"),
-        Field::secret("auth_secret", "Token/password").help("sent to the source, kept nowhere"),
+        Field::line("auth_username", "User", "").required().help("at the source"),
+        Field::secret("auth_secret", "Token/password").required().help("sent to the source, not saved"),
     ];
-    Form::new("Migrate a repository", "Migrate", Purpose::Migrate, fields).also(CHECK)
+    Form::new("Import a repository", "Import", Purpose::Migrate, fields).also(CHECK)
+}
+
+/// The name comes from the URL unless one was typed.
+pub(super) fn left(form: &mut Form, left: &str) {
+    if left != "clone_addr" || !form.text("repo_name").is_empty() {
+        return;
+    }
+    let address = form.text("clone_addr").trim_end_matches('/');
+    let last = address.rsplit('/').next().unwrap_or_default();
+    let guess = last.strip_suffix(".git").unwrap_or(last).to_owned();
+    if let Some(field) = form.field_mut("repo_name").filter(|_| name(&guess).is_none()) {
+        field.fill(&guess);
+    }
+}
+
+/// Whether a field means nothing with what is in the others.
+pub(super) fn hides(form: &Form, name: &str) -> bool {
+    match name {
+        "auth_username" => form.text("auth") != "user and password",
+        "auth_secret" => form.text("auth") == "nothing",
+        _ => false,
+    }
 }
 
 /// Whether the name is free, asked when owner or name was left.
@@ -116,10 +152,10 @@ pub(super) fn wonder(form: &Form, left: &str, owner: &str, name: &str) -> Option
 pub(super) fn migrate_wanted(form: &Form) -> Result<Box<MigrateRepository>, (&'static str, String)> {
     let secret = form.text("auth_secret").to_owned();
     let (username, password, token) = match form.text("auth") {
-        "token" if secret.is_empty() => return Err(("auth_secret", "needed to sign in with a token".to_owned())),
+        "token" if secret.is_empty() => return Err(("auth_secret", "required to sign in with a token".to_owned())),
         "token" => (String::new(), String::new(), secret),
         "user and password" if form.text("auth_username").is_empty() => {
-            return Err(("auth_username", "needed to sign in with a password".to_owned()));
+            return Err(("auth_username", "required to sign in with a password".to_owned()));
         }
         "user and password" => (form.text("auth_username").to_owned(), secret, String::new()),
         _ => Default::default(),

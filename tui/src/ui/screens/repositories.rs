@@ -76,9 +76,9 @@ impl Repositories {
     /// Puts the cursor on the repository of this name. Says whether it is in the list.
     pub(crate) fn show_named(&mut self, name: &str) -> bool {
         let found = self.repos.list.rows().iter().find(|repo| repo.full_name().eq_ignore_ascii_case(name));
-        let id = found.map(|repo| repo.id);
-        id.into_iter().for_each(|id| self.show(id));
-        id.is_some()
+        let Some(id) = found.map(|repo| repo.id) else { return false };
+        self.show(id);
+        true
     }
 
     /// Puts the cursor on a repository, now or when it comes.

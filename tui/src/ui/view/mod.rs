@@ -37,11 +37,11 @@ pub(crate) fn fits(size: Size) -> bool {
 /// Draws everything. Answers where the cursor is, if somebody types.
 pub(crate) fn draw(app: &App, buf: &mut Buffer) -> Option<Position> {
     let area = buf.area;
-    let cursor = if !fits(area.as_size()) {
+    let cursor = if fits(area.as_size()) {
+        whole(app, area, buf)
+    } else {
         too_small(area, buf);
         None
-    } else {
-        whole(app, area, buf)
     };
     plain::reduce(app.world.look, buf);
     cursor.filter(|at| area.contains(*at))

@@ -28,18 +28,102 @@ fn a_hook_is_made_with_what_was_chosen_and_a_secret_that_nobody_typed() {
     assert!(!story.text().contains("whsec_"));
 }
 
-#[test]
-fn editing_a_hook_sends_no_secret_that_was_not_typed() {
+/// The second hook of the list, as the daemon has it with a version.
+fn loaded(change: impl Fn(&mut farrier_common::api::Hook), version: &str) -> Answer {
+    let Answer::Hooks(all) = hooks() else { unreachable!() };
+    let mut hook = all[1].clone();
+    change(&mut hook);
+    let tag = Some(farrier_common::client::EntityTag::new(version.parse().unwrap()));
+    Answer::LoadedHook(Box::new(farrier_common::client::Tagged { value: hook, tag }))
+}
+
+/// The form of hook 12, with the cursor on its URL.
+fn editing() -> Story {
     let mut story = Story::settled(120, 40);
     on_hooks(&mut story);
-    story.asked();
     story.keys("je");
+    story.answer(|ask| matches!(ask, Ask::LoadHook(_, 12)), Ok(loaded(|_| {}, "\"1\"")));
+    story.press(Key::Tab);
+    story.asked();
+    story
+}
+
+fn saved(story: &mut Story) -> Vec<crate::ui::net::SaveHook> {
     story.press(Key::Ctrl('s'));
-    let asked = story.asked();
-    let [Ask::EditHook(_, 12, wanted)] = asked.as_slice() else { panic!("{asked:?}") };
-    assert!(!wanted.config.as_ref().unwrap().contains_key("secret"));
-    assert_eq!((wanted.authorization_header.as_ref(), wanted.clear.len()), (None, 0));
-    assert_eq!(wanted.events_exact.as_ref().unwrap().len(), 2);
+    let asked = story.asked().into_iter();
+    asked.filter_map(|ask| if let Ask::SaveHook(save) = ask { Some(*save) } else { None }).collect()
+}
+
+#[test]
+fn a_form_sends_only_what_was_changed_and_the_version_that_it_was_filled_with() {
+    let mut story = editing();
+    assert!(saved(&mut story).is_empty() && story.text().contains("Nothing was changed"), "{}", story.text());
+    story.keys("/v2");
+    let all = saved(&mut story);
+    let [save] = all.as_slice() else { panic!("{all:?} {}", story.text()) };
+    let config = save.wanted.config.as_ref().unwrap();
+    assert_eq!(config.iter().collect::<Vec<_>>(), [(&"url".to_owned(), &"https://ci.example.net/hook/v2".to_owned())]);
+    let only_config = farrier_common::api::EditHook { config: Some(config.clone()), ..Default::default() };
+    assert_eq!((save.id, &save.wanted, save.tag.is_some()), (12, &only_config, true));
+}
+
+#[test]
+fn a_form_is_not_sent_before_the_current_version_is_known() {
+    let mut story = Story::settled(120, 40);
+    on_hooks(&mut story);
+    story.keys("je\t/v2");
+    assert!(saved(&mut story).is_empty() && story.text().contains("not loaded yet"), "{}", story.text());
+    // What somebody changed since the list was loaded is not taken back.
+    let other = |hook: &mut farrier_common::api::Hook| hook.branch_filter = "main".into();
+    story.press(Key::Ctrl('s'));
+    story.answer(|ask| matches!(ask, Ask::LoadHook(_, 12)), Ok(loaded(other, "\"2\"")));
+    let all = saved(&mut story);
+    let [save] = all.as_slice() else { panic!("{all:?} {}", story.text()) };
+    assert_eq!((save.wanted.branch_filter.as_ref(), story.text().contains("[main")), (None, true));
+}
+
+#[test]
+fn what_two_people_change_at_once_is_decided_field_by_field() {
+    for (key, sent) in [('o', Some("https://ci.example.net/hook/v2")), ('t', None)] {
+        let mut story = editing();
+        story.keys("/v2");
+        assert_eq!(saved(&mut story).len(), 1);
+        let problem = Problem::new(crate::ui::net::Kind::Changed, "changing hook 12: changed meanwhile (412)");
+        story.tell(Msg::Answer(story.app.tickets, Err(problem)));
+        assert!(story.text().contains("Somebody else changed it meanwhile"), "{}", story.text());
+        let theirs = |hook: &mut farrier_common::api::Hook| {
+            hook.url = "https://elsewhere.lan/hook".into();
+            hook.active = false;
+        };
+        story.answer(|ask| matches!(ask, Ask::LoadHook(_, 12)), Ok(loaded(theirs, "\"2\"")));
+        let text = story.text();
+        assert!(text.contains("https://elsewhere.lan/hook") && text.contains("hook/v2"), "both are seen: {text}");
+        assert!(saved(&mut story).is_empty(), "it is decided first");
+        story.press(Key::Ctrl(key));
+        let all = saved(&mut story);
+        let url = |save: &crate::ui::net::SaveHook| save.wanted.config.as_ref().map(|config| config["url"].clone());
+        assert_eq!(all.first().and_then(url).as_deref(), sent, "{}", story.text());
+        assert!(all.iter().all(|save| save.wanted.active.is_none()), "their other change stays");
+    }
+}
+
+#[test]
+fn a_generated_secret_is_shown_once_until_it_is_closed() {
+    let mut story = Story::settled(120, 40);
+    on_hooks(&mut story);
+    story.keys("n\t\t");
+    story.tell(Msg::Paste("https://ci.example.net/hook".into()));
+    story.keys("\t\t  ");
+    story.press(Key::Ctrl('s'));
+    let Answer::Hooks(all) = hooks() else { unreachable!() };
+    story.answer(|ask| matches!(ask, Ask::CreateHook(_)), Ok(Answer::Hook(Box::new(all[0].clone()))));
+    assert!(story.text().contains("Secret of hook 3") && story.text().contains("whsec_"), "{}", story.text());
+    story.pass(Duration::from_secs(1));
+    story.keys("jtDy");
+    let copied = |effect: &Effect| matches!(effect, Effect::Copy(text) if text.starts_with("whsec_"));
+    assert!(story.effects.iter().any(copied) && story.text().contains("whsec_"), "{}", story.text());
+    story.press(Key::Esc);
+    assert!(story.app.layers.is_empty());
 }
 
 #[test]

@@ -172,8 +172,11 @@ fn nothing_acts_on_a_terminal_that_shows_nothing() {
 /// What a wish changes, as it is written on the screen or in the command.
 fn objects_of(ask: &Ask) -> Vec<String> {
     match ask {
-        Ask::EditHook(_, id, _) | Ask::DeleteHook(_, id) | Ask::TestHook(_, id) => vec![id.to_string()],
-        Ask::ApplyHook(id) | Ask::Recover(id) => vec![id.to_string()],
+        Ask::EditHook(_, id, _)
+        | Ask::DeleteHook(_, id)
+        | Ask::TestHook(_, id)
+        | Ask::ApplyHook(id)
+        | Ask::Recover(id) => vec![id.to_string()],
         Ask::DeleteRepository(path) | Ask::EditRepository(path, _) => vec![path.to_string()],
         Ask::Archive { repo, .. } => vec![repo.to_string()],
         Ask::DeleteArtifacts(ids) => ids.iter().map(ToString::to_string).collect(),

@@ -38,7 +38,7 @@ pub(in super::super) const REPOSITORIES: &[Scene] = &[
     on("migrate-checked", |story| {
         story.keys("M");
         story.tell(Msg::Paste("https://git.example.org/team/lake.git".into()));
-        story.keys("\t\tlake2\t");
+        story.keys("\t\t2\t");
         // The buttons are before the first field.
         for _ in 0..5 {
             story.press(Key::BackTab);
@@ -79,7 +79,7 @@ pub(super) const HOOKS: &[Scene] = &[
     on("hook-form", |story| {
         on_hooks(story);
         story.keys("e");
-        for _ in 0..9 {
+        for _ in 0..7 {
             story.press(Key::Tab);
         }
         story.keys("\n");
