@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{Config, Places, Problem, file, forms};
+use crate::config::{Config, Given, Places, Problem, file, forms, machine};
 
 /// farrierd hosts artifacts of workflow runs and more; it is managed with `farrier`.
 #[derive(Debug, Parser)]
@@ -30,12 +30,16 @@ pub struct Args {
 /// What the daemon's program does besides serving.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
-    /// Prints every problem of the configuration; exits with 0 if there is none.
-    CheckConfig,
-    /// Checks the configuration, lets a running daemon read it again, and prints what came of it.
+    /// Prints every problem of the configuration on this machine; exits with 0 if there is none.
+    CheckConfig {
+        /// Check only the file: not the groups, directories, ports and host names of this machine.
+        #[arg(long)]
+        file_only: bool,
+    },
+    /// Checks the configuration, makes the running daemon read it again, and prints the result.
     Reload {
-        /// The daemon's process.
-        pid: i32,
+        /// Process ID that the daemon must have; the reload is refused if it has another.
+        pid: Option<i32>,
     },
     /// Compares store and disk of a stopped daemon; exits with 3 if damage is left, and with 4 if the store
     /// does not belong to the data beside it.
@@ -87,47 +91,77 @@ pub enum ArgsError {
     Problems(Vec<Problem>),
 }
 
-/// Defaults, then the file, then flags.
+/// The configuration to run with: defaults, then the file, then flags.
 pub fn configuration(args: &Args, places: Places) -> Result<Config, ArgsError> {
+    let merged = merge(args, places)?;
+    if merged.problems.is_empty() { Ok(merged.config) } else { Err(ArgsError::Problems(merged.problems)) }
+}
+
+/// Finds every problem of the configuration, for `check-config`. `file_only` leaves out what depends on this machine.
+pub fn check(args: &Args, places: Places, file_only: bool) -> Result<(), ArgsError> {
+    let Merged { config, given, mut problems } = merge(args, places)?;
+    if !file_only {
+        let found = machine::problems(&config, &given).into_iter();
+        // A key with a bad value has its default here, which says nothing about this machine.
+        let fresh = found.filter(|new| problems.iter().all(|known| known.key != new.key)).collect::<Vec<_>>();
+        problems.extend(fresh);
+        problems.sort_by_key(|problem| problem.line);
+    }
+    if problems.is_empty() { Ok(()) } else { Err(ArgsError::Problems(problems)) }
+}
+
+/// A configuration with everything that is wrong with it.
+struct Merged {
+    config: Config,
+    given: Given,
+    problems: Vec<Problem>,
+}
+
+fn merge(args: &Args, places: Places) -> Result<Merged, ArgsError> {
     let places = match &args.data_dir {
         Some(dir) => places.with_data_dir(std::path::absolute(dir).unwrap_or_else(|_| dir.clone())),
         None => places,
     };
     let data_dir = places.data_dir.clone();
     let mut config = Config::defaults(&places);
-    let mut problems = Vec::new();
+    let (mut given, mut problems) = (Given::default(), Vec::new());
     if let Some(path) = &args.config {
         let text = std::fs::read_to_string(path).map_err(|source| ArgsError::Read { path: path.clone(), source })?;
-        problems.extend(file::apply(&text, &mut config).err().into_iter().flatten());
+        (given, problems) = file::read(&text, &mut config);
     }
-    // Who only asks a daemon to reload need not be able to read its secrets: systemd gives credentials to
-    // the daemon alone, and the daemon looks at them again.
+    // `reload` need not be able to read the daemon's secrets: systemd gives credentials to the daemon alone,
+    // and the daemon reads them again.
     if !matches!(args.command, Some(Command::Reload { .. })) {
-        problems.extend(proxy_credentials(&mut config, &places).err());
+        problems.extend(proxy_credentials(&mut config, &places, &given).err());
     }
     if args.data_dir.is_some() {
         config.data_dir = data_dir;
+        given.replaced_by_flag("data_dir");
     }
     if !args.listen.is_empty() {
         config.server.listen.clear();
+        given.replaced_by_flag("server.listen");
         for text in &args.listen {
             match forms::listen_address(text) {
                 Ok(address) => config.server.listen.push(address),
-                Err(reason) => problems.push(Problem { key: "--listen".into(), reason }),
+                Err(reason) => problems.push(Problem::new("--listen", &format!("{text:?}"), reason)),
             }
         }
     }
     if let Some(path) = &args.socket {
         config.socket.path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+        given.replaced_by_flag("socket.path");
     }
-    if problems.is_empty() { Ok(config) } else { Err(ArgsError::Problems(problems)) }
+    Ok(Merged { config, given, problems })
 }
 
 /// Puts what `webhook.proxy_auth_file` holds into the proxy's address.
-fn proxy_credentials(config: &mut Config, places: &Places) -> Result<(), Problem> {
+fn proxy_credentials(config: &mut Config, places: &Places, given: &Given) -> Result<(), Problem> {
     let Some(file) = &config.webhook.proxy_auth_file else { return Ok(()) };
-    let problem = |reason: String| Problem { key: "webhook.proxy_auth_file".into(), reason };
-    let none = "is the name of a credential, and the service manager has given none";
+    // Without the value: somebody may have put the password itself there.
+    let problem =
+        |reason: String| Problem { value: String::new(), ..given.problem("webhook.proxy_auth_file", "", reason) };
+    let none = "is the name of a credential, but the service manager has given none; name a file by its absolute path";
     let path = places.secret(file).ok_or_else(|| problem(none.to_owned()))?;
     let unreadable = |error: std::io::Error| problem(format!("{} cannot be read: {error}", path.display()));
     let text = std::fs::read_to_string(&path).map_err(unreadable)?;
@@ -197,7 +231,7 @@ mod tests {
         let path = format!("proxy_auth_file = \"{}/proxy\"", dir.path().display());
         assert!(with(false, &format!("{url}\n{path}")).is_ok());
         assert!(with(false, &format!("{url}\n{name}")).expect_err("no credentials").contains("has given none"));
-        let reload = parse(&format!("farrierd --config {}/c.toml reload 1", dir.path().display()));
+        let reload = parse(&format!("farrierd --config {}/c.toml reload", dir.path().display()));
         with(false, &format!("{url}\n{name}")).expect_err("no credentials for the daemon");
         assert!(configuration(&reload, places()).is_ok(), "who asks for a reload needs none");
         assert!(with(true, name).expect_err("no proxy").contains("needs webhook.proxy_url"));

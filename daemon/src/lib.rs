@@ -18,6 +18,7 @@ pub mod http;
 pub mod manager;
 pub mod model;
 pub mod reload;
+pub mod running;
 pub mod serve;
 pub mod service;
 pub mod set_aside;

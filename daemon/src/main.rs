@@ -37,15 +37,14 @@ fn main() -> ExitCode {
     hide_guarded_panics();
     raise_descriptors();
     let args = Args::parse();
+    if let Some(Command::CheckConfig { file_only }) = args.command {
+        return check_config(&args, file_only);
+    }
     let config = match args::configuration(&args, places()) {
         Ok(config) => config,
         Err(error) => return refuse(&error),
     };
     match &args.command {
-        Some(Command::CheckConfig) => {
-            println!("the configuration is valid");
-            return ExitCode::SUCCESS;
-        }
         Some(Command::CheckData { json, adopt: true, .. }) => return decide(&config, Decision::Adopt, *json),
         Some(Command::CheckData { json, set_aside: true, .. }) => return decide(&config, Decision::SetAside, *json),
         Some(Command::CheckData { repair, git, json, .. }) => {
@@ -53,7 +52,7 @@ fn main() -> ExitCode {
         }
         Some(Command::Restore { store_file, dry_run }) => return restore(&config, store_file, *dry_run),
         Some(Command::Reload { pid }) => return ask_to_reload(*pid, &config),
-        None => {}
+        Some(Command::CheckConfig { .. }) | None => {}
     }
     let logs = match telemetry::init(&config.log) {
         Ok(guard) => guard,
@@ -78,6 +77,16 @@ fn exit_code(error: &RunError) -> u8 {
     match error {
         RunError::Mismatch(_) | RunError::Damaged { .. } => BAD_DATA,
         _ => FAILED,
+    }
+}
+
+fn check_config(args: &Args, file_only: bool) -> ExitCode {
+    match args::check(args, places(), file_only) {
+        Ok(()) => {
+            println!("the configuration is valid");
+            ExitCode::SUCCESS
+        }
+        Err(error) => refuse(&error),
     }
 }
 
@@ -256,7 +265,7 @@ fn places() -> Places {
     Places::from_env(|name| std::env::var(name))
 }
 
-fn ask_to_reload(pid: i32, config: &Config) -> ExitCode {
+fn ask_to_reload(pid: Option<i32>, config: &Config) -> ExitCode {
     match reload::ask(pid, &config.data_dir) {
         Ok(said) => {
             println!("{said}");

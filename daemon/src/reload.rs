@@ -2,13 +2,11 @@
 //! service manager, and in a small file for which `farrierd reload` waits.
 
 use std::{
-    error::Error as StdError,
     fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use tokio::signal::unix;
 
 use crate::{
@@ -17,13 +15,14 @@ use crate::{
     config::Config,
     control::{Control, Reloaded},
     manager,
+    running::{self, FindError},
 };
 
 /// The first line of an answer ends with one of these.
 const TAKEN: &str = "taken";
 const REFUSED: &str = "refused";
 
-/// How often `farrierd reload` looks for an answer, and how often at most.
+/// How long `farrierd reload` waits between two looks for an answer, and how often it looks: 30 seconds in all.
 const LOOK: Duration = Duration::from_millis(20);
 const LOOKS_MAX: usize = 1_500;
 
@@ -88,39 +87,61 @@ fn answer(data_dir: &Path, word: &str, lines: &[String]) -> io::Result<()> {
     fs::rename(&fresh, answer_file(data_dir))
 }
 
-/// Why a running daemon does not have the new configuration.
+/// Why the running daemon does not have the new configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
-    /// There is no such process, or it belongs to somebody else.
-    #[error("process {pid} cannot be asked to reload")]
+    /// No daemon runs with this data directory, or it cannot be found.
+    #[error(transparent)]
+    Find(#[from] FindError),
+    /// Another process was named.
+    #[error("process {named} is not the farrierd of the data directory {path}, which is process {pid}; nothing was reloaded")]
+    OtherProcess {
+        /// The process that was named.
+        named: i32,
+        /// The daemon.
+        pid: i32,
+        /// Its data directory.
+        path: PathBuf,
+    },
+    /// The daemon cannot be signalled.
+    #[error("the daemon, process {pid}, cannot be asked to reload")]
     Signal {
-        /// The process.
+        /// The daemon.
         pid: i32,
         /// Why.
         #[source]
-        source: Box<dyn StdError + Send + Sync>,
+        source: io::Error,
     },
-    /// It said nothing.
-    #[error("process {pid} did not say what came of it; is {path} its data directory?")]
-    Silent {
-        /// The process.
+    /// It ended.
+    #[error("the daemon, process {pid}, ended before it had reloaded; its log says why")]
+    Ended {
+        /// The daemon.
         pid: i32,
-        /// Where it should have.
-        path: PathBuf,
+    },
+    /// It did not answer in time.
+    #[error("the daemon, process {pid}, did not report a result within 30 seconds; its log says more")]
+    Silent {
+        /// The daemon.
+        pid: i32,
     },
     /// It refused the file.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Lets the daemon `pid`, whose data lies in `data_dir`, read its configuration again; gives what it
-/// says to it.
-pub fn ask(pid: i32, data_dir: &Path) -> Result<String, ReloadError> {
-    let signal = |source: Box<dyn StdError + Send + Sync>| ReloadError::Signal { pid, source };
-    let process = Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(|| signal("it is no process".into()))?;
+/// Makes the daemon whose data is in `data_dir` read its configuration again; returns what it reports.
+///
+/// Only that daemon is ever signalled: `named`, if given, must be its process.
+pub fn ask(named: Option<i32>, data_dir: &Path) -> Result<String, ReloadError> {
+    let daemon = running::find(data_dir)?;
+    let pid = daemon.pid;
+    if let Some(named) = named.filter(|named| *named != pid) {
+        return Err(ReloadError::OtherProcess { named, pid, path: data_dir.to_owned() });
+    }
+    let failed = |source| ReloadError::Signal { pid, source };
     let said = || fs::read_to_string(answer_file(data_dir)).unwrap_or_default();
     let before = said();
-    kill_process(process, Signal::HUP).map_err(|error| signal(error.into()))?;
+    daemon.hang_up().map_err(failed)?;
     for _ in 0..LOOKS_MAX {
         let now = said();
         if now != before && !now.is_empty() {
@@ -128,8 +149,9 @@ pub fn ask(pid: i32, data_dir: &Path) -> Result<String, ReloadError> {
             let lines = lines.trim_end().to_owned();
             return if head.ends_with(TAKEN) { Ok(lines) } else { Err(ReloadError::Refused(lines)) };
         }
-        test_kill_process(process).map_err(|error| signal(error.into()))?;
-        std::thread::sleep(LOOK);
+        if daemon.ends_within(LOOK).map_err(failed)? {
+            return Err(ReloadError::Ended { pid });
+        }
     }
-    Err(ReloadError::Silent { pid, path: data_dir.to_owned() })
+    Err(ReloadError::Silent { pid })
 }

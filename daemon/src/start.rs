@@ -25,6 +25,7 @@ use crate::{
     git::Git,
     http::{self, Front, PeerRules},
     model::secret::{self, SigningKey},
+    running,
     serve::{self, Limits, Listener},
     service::{
         self, accounts,
@@ -191,7 +192,10 @@ pub async fn run_with_store(
 ) -> Result<(), RunError> {
     let tasks = Tasks::new(stop);
     let grace = config.server.drain_grace + TASKS_GRACE;
+    let data_dir = config.data_dir.clone();
     let app = build(store, config, &listeners, clock, tasks.clone()).await?;
+    // Whoever has the store has the data directory, so nobody else holds the mark.
+    let _mark = running::mark(&data_dir).map_err(|source| RunError::DataDir { path: data_dir, source })?;
     migrations::recover(&app).await.map_err(RunError::Recover)?;
     let interrupted = pushes::interrupted(&app).await.map_err(RunError::Recover)?;
     let router = http::router(app.clone());

@@ -2,7 +2,7 @@
 //!
 //! No line holds a token, a signature or a secret: requests are logged without their query.
 
-use std::io::IsTerminal as _;
+use std::{fs::DirBuilder, io::IsTerminal as _, os::unix::fs::DirBuilderExt as _};
 
 use tokio::sync::watch;
 use tracing_appender::{non_blocking::WorkerGuard, rolling};
@@ -20,6 +20,9 @@ use crate::config::Log;
 /// Why logs cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
+    /// The directory for files cannot be made.
+    #[error("log.directory cannot be made")]
+    Make(#[source] std::io::Error),
     /// The directory for files cannot be used.
     #[error("log.directory cannot be used")]
     Directory(#[from] rolling::InitError),
@@ -67,6 +70,8 @@ pub fn init(log: &Log) -> Result<Logs, TelemetryError> {
     let mut layers = vec![filtered(stderr)];
     let mut guard = None;
     if let Some(directory) = &log.directory {
+        // The appender makes it, too, but only after it has complained on standard error that it cannot read it.
+        DirBuilder::new().recursive(true).mode(0o750).create(directory).map_err(TelemetryError::Make)?;
         let files = rolling::Builder::new()
             .rotation(rolling::Rotation::DAILY)
             .filename_prefix("farrierd")

@@ -1,16 +1,20 @@
 //! The daemon's configuration as typed values with every default visible.
 //!
 //! Owns what the keys mean; [`mod@file`] reads them from TOML and names every problem at once. Reads
-//! no environment but what [`Places`] was given, and opens nothing.
+//! no environment but what [`Places`] was given, and opens nothing, except for [`machine`], which compares a
+//! configuration with the machine for `check-config`.
 
 #[cfg(test)]
 mod documented;
 pub mod file;
 pub mod forms;
 mod live;
+pub mod machine;
 mod places;
+mod problem;
 mod reader;
 mod reload;
+mod toml_value;
 
 use std::{
     net::{Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -21,7 +25,12 @@ use std::{
 use ipnet::IpNet;
 use url::Url;
 
-pub use self::{live::Live, places::Places, reader::Problem, reload::keep_fixed};
+pub use self::{
+    live::Live,
+    places::Places,
+    problem::{Given, Problem},
+    reload::keep_fixed,
+};
 
 /// Everything that can be configured.
 #[derive(Clone, Debug, PartialEq)]

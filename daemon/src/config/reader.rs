@@ -1,103 +1,143 @@
-//! Takes values out of a configuration file, key by key, and remembers all that is wrong with it.
+//! Takes values out of a configuration file, key by key, and collects all that is wrong with it.
 //!
-//! Knows no key: which there are, `file` says.
+//! Does not know which keys exist; `file` does.
 
 use std::{fmt, time::Duration};
 
-use serde::de::DeserializeOwned;
-use toml::{Table, Value};
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{
+    Problem,
+    problem::{Given, shown},
+    toml_value::{FromToml, entries},
+};
 
 /// A hundred years: beyond it, times overflow somewhere.
 pub(super) const SECS_MAX: u64 = 100 * 365 * 86_400;
 
-/// One thing that is wrong with a configuration file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// `section.key`, or empty when the file is no TOML at all.
-    pub key: String,
-    /// What is wrong, in words.
-    pub reason: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.key.is_empty() { f.write_str(&self.reason) } else { write!(f, "{}: {}", self.key, self.reason) }
-    }
-}
-
 /// Takes keys out of the file; what is left over is unknown.
-pub(super) struct Reader {
-    table: Table,
+pub(super) struct Reader<'t> {
+    text: &'t str,
+    table: DeTable<'t>,
     problems: Vec<Problem>,
+    given: Given,
     /// Every key that is understood.
-    #[cfg(test)]
     pub(super) known: Vec<String>,
 }
 
-impl Reader {
-    pub(super) fn new(table: Table) -> Self {
-        Self {
-            table,
+/// A value that was taken out of the file.
+struct Taken<'t> {
+    key: String,
+    value: Spanned<DeValue<'t>>,
+}
+
+impl<'t> Reader<'t> {
+    /// Reads `text`. If it is not TOML, the problems are all of its syntax errors.
+    pub(super) fn new(text: &'t str) -> Result<Self, Vec<Problem>> {
+        let (table, errors) = DeTable::parse_recoverable(text);
+        if !errors.is_empty() {
+            // The error's own text shows the line, which may hold a secret.
+            let problem = |error: &toml::de::Error| Problem {
+                line: Some(error.span().map_or(1, |span| line_of(text, span.start))),
+                reason: error.message().to_owned(),
+                ..Problem::default()
+            };
+            let mut problems: Vec<Problem> = errors.iter().map(problem).collect();
+            problems.sort_by_key(|problem| problem.line);
+            return Err(problems);
+        }
+        Ok(Self {
+            text,
+            table: table.into_inner(),
             problems: Vec::new(),
-            #[cfg(test)]
+            given: Given::default(),
             known: Vec::new(),
-        }
+        })
     }
 
-    fn take<T: DeserializeOwned>(&mut self, section: &str, key: &str) -> Option<T> {
-        #[cfg(test)]
-        self.known.push(format!("{section}.{key}"));
-        let value = match self.table.get_mut(section)? {
-            Value::Table(table) => table.remove(key)?,
-            _ => return None, // reported by `finish`
+    fn take(&mut self, section: &str, key: &str) -> Option<Taken<'t>> {
+        let name = if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") };
+        self.known.push(name.clone());
+        let value = match section {
+            "" => self.table.remove(key)?,
+            _ => match self.table.get_mut(section)?.get_mut() {
+                DeValue::Table(table) => table.remove(key)?,
+                _ => return None, // reported by `finish`
+            },
         };
-        match value.try_into() {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.problem(format!("{section}.{key}"), error.to_string().trim());
-                None
-            }
-        }
+        let (line, text) = self.place(value.span());
+        self.given.note(name.clone(), line, text);
+        Some(Taken { key: name, value })
     }
 
-    fn problem(&mut self, key: impl Into<String>, reason: impl Into<String>) {
-        self.problems.push(Problem { key: key.into(), reason: reason.into() });
+    /// The line and the text of a part of the file.
+    fn place(&self, span: std::ops::Range<usize>) -> (usize, String) {
+        (line_of(self.text, span.start), shown(self.text.get(span).unwrap_or_default()))
+    }
+
+    /// Notes that the part `span` of the value of `key` is wrong.
+    fn refuse(&mut self, key: &str, span: std::ops::Range<usize>, reason: String) {
+        let (line, value) = self.place(span);
+        self.problems.push(Problem { key: key.to_owned(), value, line: Some(line), reason });
     }
 
     /// A string that stands outside of all sections.
     pub(super) fn outside<T>(&mut self, key: &str, into: &mut T, parse: impl FnOnce(String) -> Result<T, String>) {
-        #[cfg(test)]
-        self.known.push(key.to_owned());
-        let read = match self.table.remove(key) {
-            None => return,
-            Some(Value::String(text)) => parse(text),
-            Some(_) => Err("must be a string".into()),
-        };
-        match read {
-            Ok(value) => *into = value,
-            Err(reason) => self.problem(key, reason),
-        }
+        self.parsed("", key, into, parse);
     }
 
     /// A value as it stands.
-    pub(super) fn value<T: DeserializeOwned>(&mut self, section: &str, key: &str, into: &mut T) {
-        if let Some(value) = self.take(section, key) {
-            *into = value;
-        }
+    pub(super) fn value<T: FromToml>(&mut self, section: &str, key: &str, into: &mut T) {
+        self.parsed(section, key, into, Ok);
     }
 
     /// A value that is parsed and checked from another one; `parse` gives the reason of a refusal.
-    pub(super) fn parsed<R: DeserializeOwned, T>(
+    pub(super) fn parsed<R: FromToml, T>(
         &mut self,
         section: &str,
         key: &str,
         into: &mut T,
         parse: impl FnOnce(R) -> Result<T, String>,
     ) {
-        let Some(raw) = self.take::<R>(section, key) else { return };
-        match parse(raw) {
+        let Some(taken) = self.take(section, key) else { return };
+        match R::from_toml(taken.value.get_ref()).and_then(parse) {
             Ok(value) => *into = value,
-            Err(reason) => self.problem(format!("{section}.{key}"), reason),
+            Err(reason) => self.refuse(&taken.key, taken.value.span(), reason),
+        }
+    }
+
+    /// A list whose entries are parsed one by one; every bad entry is a problem of its own.
+    pub(super) fn list<R: FromToml, T>(
+        &mut self,
+        section: &str,
+        key: &str,
+        into: &mut Vec<T>,
+        parse: impl Fn(R) -> Result<T, String>,
+    ) {
+        let Some(taken) = self.take(section, key) else { return };
+        let found = match entries(taken.value.get_ref()) {
+            Ok(found) => found,
+            Err(reason) => return self.refuse(&taken.key, taken.value.span(), reason),
+        };
+        let mut list = Vec::with_capacity(found.len());
+        for entry in found {
+            match R::from_toml(entry.get_ref()).and_then(&parse) {
+                Ok(value) => list.push(value),
+                Err(reason) => self.refuse(&taken.key, entry.span(), reason),
+            }
+        }
+        if list.len() == found.len() {
+            *into = list;
+        }
+    }
+
+    /// Refuses an empty list where the file gives one.
+    pub(super) fn not_empty<T>(&mut self, section: &str, key: &str, list: &[T]) {
+        if list.is_empty() {
+            self.problems.push(self.given.problem(&format!("{section}.{key}"), "[]", "must not be empty"));
         }
     }
 
@@ -113,27 +153,55 @@ impl Reader {
     /// A number that is not too small.
     pub(super) fn at_least<T>(&mut self, section: &str, key: &str, least: &T, into: &mut T)
     where
-        T: DeserializeOwned + PartialOrd + fmt::Display,
+        T: FromToml + PartialOrd + fmt::Display,
     {
         self.parsed(section, key, into, |value: T| {
             if value < *least { Err(format!("must be at least {least}")) } else { Ok(value) }
         });
     }
 
-    /// What is wrong, now that all keys of these sections are read.
-    pub(super) fn finish(mut self, sections: &[&str]) -> Result<(), Vec<Problem>> {
-        for (section, value) in self.table {
-            match value {
-                _ if !sections.contains(&section.as_str()) => {
-                    self.problems.push(Problem { key: section, reason: "unknown section".into() });
+    /// Where the file sets each key, and what is wrong, in the order of the file. To be called when all keys of
+    /// `sections` were read.
+    pub(super) fn finish(mut self, sections: &[&str]) -> (Given, Vec<Problem>) {
+        let mut problems = std::mem::take(&mut self.problems);
+        let mut unknown = |key: String, span: std::ops::Range<usize>, reason: String| {
+            let line = Some(line_of(self.text, span.start));
+            problems.push(Problem { key, line, reason, value: String::new() });
+        };
+        for (section, value) in &self.table {
+            let (name, span) = (section.get_ref(), section.span());
+            match value.get_ref() {
+                DeValue::Table(rest) if sections.contains(&name.as_ref()) => {
+                    for key in rest.keys() {
+                        let name = format!("{name}.{}", key.get_ref());
+                        let reason = format!("unknown key{}", self.similar(&name));
+                        unknown(name, key.span(), reason);
+                    }
                 }
-                Value::Table(rest) => {
-                    let unknown = rest.keys().map(|key| format!("{section}.{key}"));
-                    self.problems.extend(unknown.map(|key| Problem { key, reason: "unknown key".into() }));
+                DeValue::Table(_) => {
+                    unknown(name.to_string(), span, format!("unknown section; expected one of {}", sections.join(", ")));
                 }
-                _ => self.problems.push(Problem { key: section, reason: "must be a table".into() }),
+                _ if sections.contains(&name.as_ref()) => {
+                    unknown(name.to_string(), span, format!("must be a table: write [{name}] on a line of its own"));
+                }
+                _ => unknown(name.to_string(), span, format!("unknown key{}", self.similar(name))),
             }
         }
-        if self.problems.is_empty() { Ok(()) } else { Err(self.problems) }
+        problems.sort_by_key(|problem| problem.line);
+        (self.given, problems)
     }
+
+    /// The known key that is spelled most like `name`, as a question.
+    fn similar(&self, name: &str) -> String {
+        let distances = self.known.iter().map(|known| (strsim::damerau_levenshtein(known, name), known));
+        match distances.min() {
+            Some((1..=3, known)) => format!("; did you mean {known}?"),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The line of the byte `at`, counted from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
 }

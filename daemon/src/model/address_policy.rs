@@ -51,7 +51,19 @@ impl AddressPolicy {
     /// the name and the address; in brackets, `[p]rivate` is a name and not the word.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-        Ok(Self { rules: words.map(Rule::parse).collect::<Result<_, _>>()?, text: text.trim().to_owned() })
+        let (mut rules, mut bad) = (Vec::new(), Vec::new());
+        for word in words {
+            match Rule::parse(word) {
+                Some(rule) => rules.push(rule),
+                None => bad.push(format!("{word:?}")),
+            }
+        }
+        if bad.is_empty() {
+            return Ok(Self { rules, text: text.trim().to_owned() });
+        }
+        let are = if bad.len() == 1 { "is" } else { "are" };
+        let expected = "expected host names, addresses, networks or external, private, loopback, *";
+        Err(format!("{} {are} not valid; {expected}", bad.join(" and ")))
     }
 
     /// The list that also allows `address`: everything that it allows now, and one entry more.
@@ -62,6 +74,15 @@ impl AddressPolicy {
         if now.is_empty() { entry } else { format!("{now}, {entry}") }
     }
 
+    /// Names in a list that [`Self::parse`] accepts that consist of one word without wildcards: host names of
+    /// the local network, or misspelled keywords.
+    pub fn single_words(text: &str) -> impl Iterator<Item = &str> {
+        text.split(',').map(str::trim).filter(|word| {
+            let name = !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+            name && matches!(Rule::parse(word), Some(Rule::Host(_)))
+        })
+    }
+
     /// Whether `host`, which was resolved to `address`, may be connected to.
     pub fn allows(&self, host: &str, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -70,22 +91,20 @@ impl AddressPolicy {
 }
 
 impl Rule {
-    fn parse(word: &str) -> Result<Self, String> {
+    fn parse(word: &str) -> Option<Self> {
         match word.to_lowercase().as_str() {
-            "*" => Ok(Self::Any),
-            "external" => Ok(Self::External),
-            "private" => Ok(Self::Private),
-            "loopback" => Ok(Self::Loopback),
+            "*" => Some(Self::Any),
+            "external" => Some(Self::External),
+            "private" => Some(Self::Private),
+            "loopback" => Some(Self::Loopback),
             word => {
                 if let Ok(net) = word.parse::<IpNet>() {
-                    return Ok(Self::Net(net));
+                    return Some(Self::Net(net));
                 }
                 if let Ok(address) = word.trim_matches(['[', ']']).parse::<IpAddr>() {
-                    return Ok(Self::Net(address.into()));
+                    return Some(Self::Net(address.into()));
                 }
-                pattern(word).map(Self::Host).ok_or_else(|| {
-                    format!("{word:?} is neither a host, a network, nor one of external, private, loopback, *")
-                })
+                pattern(word).map(Self::Host)
             }
         }
     }

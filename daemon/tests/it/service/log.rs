@@ -43,9 +43,11 @@ async fn a_level_holds_at_once_and_until_the_configuration_is_read_again() {
 #[tokio::test]
 async fn what_is_no_filter_is_refused_and_changes_nothing() {
     let farrier = TestDaemon::start().await;
-    for wrong in ["farrierd=loud".to_owned(), "x".repeat(5_000)] {
+    for wrong in ["farrierd=loud".to_owned(), "warning".to_owned(), "loud".to_owned(), "x".repeat(5_000)] {
         let refused = farrier.admin(Method::PATCH, LOG, json!({ "filter": wrong })).await;
         assert_eq!(refused.status, 422, "{refused:?}");
+        let levels = "expected off, error, warn, info, debug or trace, or target=level";
+        assert!(wrong.len() > 4_096 || refused.text().contains(levels), "{refused:?}");
     }
     assert_eq!(farrier.admin(Method::PATCH, LOG, json!({})).await.json()["filter"], "info");
     assert_eq!(farrier.admin(Method::GET, LOG, Value::Null).await.json()["filter"], "info");

@@ -107,10 +107,75 @@ async fn connections_wait_for_the_new_number_of_places() {
 }
 
 #[tokio::test]
-async fn only_a_daemon_can_be_asked() {
+async fn only_the_running_daemon_of_the_data_directory_is_signalled() {
     let mut program = running("").await;
+    let bystander = crate::support::process::command("sleep").arg("600").spawn().expect("a process");
+    let named = bystander.id().expect("it runs");
+    let done = output(program.program(&["reload", &named.to_string()])).await.expect("the program");
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("process {named} is not the farrierd of the data directory")), "{said}");
+    assert!(std::path::Path::new(&format!("/proc/{named}")).exists(), "a hangup would have ended it");
+    let own = program.id().to_string();
+    assert!(output(program.program(&["reload", &own])).await.expect("the program").status.success());
+
     program.kill().await;
     let (status, said) = reload(&program).await;
     assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("cannot be asked to reload"), "{said}");
+    assert!(said.contains("no farrierd runs with the data directory"), "{said}");
+    program.start().await;
+    let (status, said) = reload(&program).await;
+    assert_eq!(status, Some(0), "the mark that the killed daemon left does no harm: {said}");
+}
+
+#[tokio::test]
+async fn check_config_names_what_does_not_fit_this_machine() {
+    let program = Binary::new("");
+    let scratch = program.scratch();
+    let file = scratch.join("a file");
+    std::fs::write(&file, "").expect("a file");
+    let socket = scratch.join("x".repeat(100));
+    program.configure(&format!(
+        "data_dir = \"{data}/data\"\n[server]\nlisten = [\"127.0.0.1:3000\", \"0.0.0.0:3000\"]\nmax_connections = 0\n\
+         [socket]\npath = \"{socket}\"\ngroup = \"no-such-group-here\"\n\
+         [metrics]\nlisten = \"127.0.0.1:3000\"\n[webhook]\nallowed_hosts = \"external, lopback\"\n\
+         [log]\ndirectory = \"{data}/log\"\n",
+        data = file.display(),
+        socket = socket.display(),
+    ));
+    let check = async |args: &[&str]| {
+        let mut command = crate::support::process::command(env!("CARGO_BIN_EXE_farrierd"));
+        command.arg("--config").arg(program.config_file()).arg("check-config").args(args);
+        let done = output(command).await.expect("the program");
+        (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
+    };
+    let (status, said) = check(&[]).await;
+    assert_eq!(status, BAD_CONFIG, "{said}");
+    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+    let expected = [
+        ("line 1: data_dir = ", "is not a directory"),
+        ("line 3: server.listen = ", "0.0.0.0:3000 and 127.0.0.1:3000 cannot both be listened on"),
+        ("line 4: server.max_connections = 0: ", "must be at least 1"),
+        ("line 6: socket.path = ", "the path of a socket may have at most 99"),
+        ("line 7: socket.group = \"no-such-group-here\": ", "no such group"),
+        ("line 9: metrics.listen = \"127.0.0.1:3000\": ", "server.listen uses the port already"),
+        ("line 11: webhook.allowed_hosts = \"external, lopback\": ", "did you mean loopback?"),
+        ("line 13: log.directory = ", "is not a directory"),
+    ];
+    assert_eq!(lines.len(), expected.len() + 1, "{said}");
+    for ((start, reason), line) in expected.iter().zip(&lines[1..]) {
+        assert!(line.starts_with(start) && line.contains(reason), "{start}… {reason}: {said}");
+    }
+    let (status, said) = check(&["--file-only"]).await;
+    assert_eq!((status, said.lines().count()), (BAD_CONFIG, 2), "{said}");
+}
+
+#[tokio::test]
+async fn a_log_directory_that_is_missing_is_made_without_a_complaint() {
+    let mut program = Binary::new("");
+    let directory = program.scratch().join("a/log");
+    program.configure(&format!("[log]\ndirectory = \"{}\"\n", directory.display()));
+    program.start().await;
+    assert_eq!(std::fs::read_dir(&directory).expect("it was made").count(), 1, "the file of today");
+    assert!(!program.log().contains("Error"), "{}", program.log());
 }

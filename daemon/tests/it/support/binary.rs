@@ -21,15 +21,13 @@ pub struct Binary {
     dir: TempDir,
     manager: Manager,
     program: Option<Program>,
-    /// The last process.
-    pid: u32,
 }
 
 impl Binary {
     /// A daemon that does not run yet, with `config` as its file.
     pub fn new(config: &str) -> Self {
-        let binary =
-            Self { dir: tempfile::tempdir().expect("a directory"), manager: Manager::default(), program: None, pid: 0 };
+        let dir = tempfile::tempdir().expect("a directory");
+        let binary = Self { dir, manager: Manager::default(), program: None };
         binary.configure(config);
         binary
     }
@@ -53,6 +51,11 @@ impl Binary {
         self.manager.files_max = Some(most);
     }
 
+    /// The configuration file.
+    pub fn config_file(&self) -> PathBuf {
+        config_file(self.dir.path())
+    }
+
     /// Another file for the next start.
     pub fn configure(&self, config: &str) {
         std::fs::write(config_file(self.dir.path()), config).expect("a file");
@@ -63,7 +66,6 @@ impl Binary {
         assert!(self.program.is_none(), "one process at a time");
         let (data, socket) = (self.data_dir(), self.socket());
         let program = Program::start_under(&self.manager, self.dir.path(), &data, &socket, "127.0.0.1:0").await;
-        self.pid = program.id();
         self.program = Some(program);
     }
 
@@ -92,11 +94,15 @@ impl Binary {
         self.running().signal(rustix::process::Signal::HUP);
     }
 
-    /// `farrierd reload` for the last process.
+    /// `farrierd reload` for the daemon of this directory.
     pub fn reload_command(&self) -> Command {
+        self.program(&["reload"])
+    }
+
+    /// `farrierd` with this configuration and data directory, and `args`.
+    pub fn program(&self, args: &[&str]) -> Command {
         let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
-        command.arg("--config").arg(config_file(self.dir.path())).arg("--data-dir").arg(self.data_dir());
-        command.args(["reload", &self.pid.to_string()]);
+        command.arg("--config").arg(config_file(self.dir.path())).arg("--data-dir").arg(self.data_dir()).args(args);
         command
     }
 

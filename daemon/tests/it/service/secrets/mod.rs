@@ -68,7 +68,7 @@ async fn what_is_secret_is_seen_nowhere() {
 async fn bad_files(program: &Binary, seen: &mut Outputs) {
     let broken = format!("[webhook]\nproxy_url = \"http://u:{}@h\n", IN_A_BROKEN_FILE.text);
     let wrong = format!("[webhook]\nproxy_url = \"ftp://u:{}@h\"\n", IN_A_WRONG_FILE.text);
-    for (file, named) in [(broken, "line 2"), (wrong, "webhook.proxy_url: must begin")] {
+    for (file, named) in [(broken, "line 2"), (wrong, "must begin with http://")] {
         program.configure(&file);
         program.hang_up();
         eventually("the daemon names the problem", async || program.log().contains(named)).await;
