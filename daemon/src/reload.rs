@@ -94,7 +94,9 @@ pub enum ReloadError {
     #[error(transparent)]
     Find(#[from] FindError),
     /// Another process was named.
-    #[error("process {named} is not the farrierd of the data directory {path}, which is process {pid}; nothing was reloaded")]
+    #[error(
+        "process {named} is not the farrierd of the data directory {path}, which is process {pid}; nothing was reloaded"
+    )]
     OtherProcess {
         /// The process that was named.
         named: i32,

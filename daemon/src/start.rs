@@ -199,8 +199,7 @@ pub async fn run_with_store(
     migrations::recover(&app).await.map_err(RunError::Recover)?;
     let interrupted = pushes::interrupted(&app).await.map_err(RunError::Recover)?;
     let router = http::router(app.clone());
-    let front =
-        Front::new(router, &app.root_url, app.config.server.idle_timeout, tasks.clone(), app.serving.requests.clone());
+    let front = Front::new(router, &app);
     let limits = Limits {
         slots: app.serving.slots.clone(),
         header_timeout: app.config.server.header_timeout,

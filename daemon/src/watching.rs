@@ -27,7 +27,7 @@ pub(crate) fn begin(app: &App, address: SocketAddr) -> io::Result<String> {
         reserve: app.serving.reserve.clone(),
     };
     let router = http::watched(app.clone());
-    let front = Front::new(router, &app.root_url, server.idle_timeout, app.tasks.clone(), app.serving.requests.clone());
+    let front = Front::new(router, app);
     let serving = serve::serve(vec![listener], limits, app.tasks.clone(), Arc::default(), move |peer, request| {
         front.clone().handle(peer, request)
     });

@@ -31,6 +31,8 @@ pub(crate) const CONFLICT: u8 = 5;
 pub(crate) const UNREACHABLE: u8 = 6;
 /// Some of several things were done.
 pub(crate) const PARTLY: u8 = 7;
+/// The daemon answers, and one of its health checks fails.
+pub(crate) const UNHEALTHY: u8 = 8;
 /// Interrupted by the user.
 pub(crate) const INTERRUPTED: u8 = 130;
 
@@ -66,6 +68,9 @@ pub(crate) enum Failure {
         #[source]
         source: io::Error,
     },
+    /// Health checks of the daemon fail; the output says which.
+    #[error("the daemon is unhealthy: {0}")]
+    Unhealthy(String),
     /// Stdout is closed.
     #[error("nobody reads the output")]
     Closed,
@@ -117,6 +122,7 @@ impl Failure {
             Self::NotFound(_) => NOT_FOUND,
             Self::Conflict(_) => CONFLICT,
             Self::Other(_) | Self::Io { .. } => FAILED,
+            Self::Unhealthy(_) => UNHEALTHY,
             Self::Closed => OK,
             Self::Interrupted => INTERRUPTED,
         }
@@ -199,6 +205,7 @@ mod tests {
             (Failure::Call { doing: String::new(), source: ClientError::Silent { seconds: 1 } }, UNREACHABLE),
             (Failure::Nowhere(Vec::new()), UNREACHABLE),
             (Failure::Usage(String::new()), USAGE),
+            (Failure::Unhealthy(String::new()), UNHEALTHY),
             (Failure::Closed, OK),
             (Failure::Interrupted, INTERRUPTED),
         ];
@@ -213,7 +220,7 @@ mod tests {
         let chapter =
             manual.split("## Exit codes of farrier\n").nth(1).and_then(|rest| rest.split("##").next()).unwrap();
         let listed: Vec<u8> = chapter.lines().filter_map(|line| line.split('|').nth(1)?.trim().parse().ok()).collect();
-        let codes = [OK, FAILED, USAGE, NOT_FOUND, UNAUTHORISED, CONFLICT, UNREACHABLE, PARTLY, INTERRUPTED];
+        let codes = [OK, FAILED, USAGE, NOT_FOUND, UNAUTHORISED, CONFLICT, UNREACHABLE, PARTLY, UNHEALTHY, INTERRUPTED];
         assert_eq!(listed, codes);
     }
 

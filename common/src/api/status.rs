@@ -60,6 +60,10 @@ pub struct SetLogFilter {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Status {
+    /// The worst health check: `pass`, `warn` or `fail`, as `GET /api/healthz` answers it. Empty: an older daemon.
+    pub status: String,
+    /// What is wrong, in sentences.
+    pub problems: Vec<String>,
     /// farrier's own version.
     pub version: String,
     /// The version that the compatible API claims.

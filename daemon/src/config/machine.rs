@@ -52,7 +52,7 @@ fn socket_path(config: &Config, given: &Given, problems: &mut Vec<Problem>) {
     let length = path.as_os_str().len();
     if length > SOCKET_PATH_MAX {
         let reason = format!("is {length} bytes long; the path of a socket may have at most {SOCKET_PATH_MAX}");
-        problems.push(given.problem("socket.path", &format!("{path:?}"), reason));
+        problems.push(given.problem("socket.path", &format!("\"{}\"", path.display()), reason));
     }
 }
 
@@ -60,7 +60,7 @@ fn directories(config: &Config, given: &Given, problems: &mut Vec<Problem>) {
     let log = config.log.directory.as_deref().map(|directory| ("log.directory", directory));
     for (key, directory) in [("data_dir", config.data_dir.as_path())].into_iter().chain(log) {
         if let Err(reason) = writable(directory) {
-            problems.push(given.problem(key, &format!("{directory:?}"), reason));
+            problems.push(given.problem(key, &format!("\"{}\"", directory.display()), reason));
         }
     }
 }

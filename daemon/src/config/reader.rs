@@ -49,13 +49,7 @@ impl<'t> Reader<'t> {
             problems.sort_by_key(|problem| problem.line);
             return Err(problems);
         }
-        Ok(Self {
-            text,
-            table: table.into_inner(),
-            problems: Vec::new(),
-            given: Given::default(),
-            known: Vec::new(),
-        })
+        Ok(Self { text, table: table.into_inner(), problems: Vec::new(), given: Given::default(), known: Vec::new() })
     }
 
     fn take(&mut self, section: &str, key: &str) -> Option<Taken<'t>> {
@@ -179,7 +173,11 @@ impl<'t> Reader<'t> {
                     }
                 }
                 DeValue::Table(_) => {
-                    unknown(name.to_string(), span, format!("unknown section; expected one of {}", sections.join(", ")));
+                    unknown(
+                        name.to_string(),
+                        span,
+                        format!("unknown section; expected one of {}", sections.join(", ")),
+                    );
                 }
                 _ if sections.contains(&name.as_ref()) => {
                     unknown(name.to_string(), span, format!("must be a table: write [{name}] on a line of its own"));

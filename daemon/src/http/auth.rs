@@ -12,9 +12,9 @@ use std::marker::PhantomData;
 use axum::extract::{FromRequestParts, RawPathParams};
 use http::{HeaderMap, Method, header, request::Parts};
 
-pub(super) use self::credentials::query_token;
+pub(super) use self::credentials::{client_address, query_token};
 pub use self::peers::PeerRules;
-use super::error::ApiError;
+use super::{access_log::CallerName, error::ApiError};
 use crate::{
     app::App,
     model::{
@@ -151,10 +151,17 @@ async fn identify_for(app: &App, parts: &Parts, password_may_be_due: bool) -> Re
         }
         None => peers::identity(app, peer).await?,
     };
-    match credentials::sudo(headers, query) {
-        Some(name) => Ok(authentication::act_as(app, identity, &name).await?),
-        None => Ok(identity),
+    let caller = parts.extensions.get::<CallerName>();
+    let Some(other) = credentials::sudo(headers, query) else {
+        if let Some(caller) = caller.filter(|_| !matches!(identity, Identity::Anonymous)) {
+            caller.set(identity.label());
+        }
+        return Ok(identity);
+    };
+    if let Some(caller) = caller {
+        caller.set(identity.label());
     }
+    Ok(authentication::act_as(app, identity, &other).await?)
 }
 
 /// Refuses who lacks a scope, has not signed in, or is no administrator where that is needed.

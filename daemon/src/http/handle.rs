@@ -19,14 +19,14 @@ use percent_encoding::percent_decode_str;
 use tower::ServiceExt as _;
 
 use super::{
+    access_log,
     artifact::BlobApiError,
-    auth::query_token,
+    auth::{client_address, query_token},
     body::{Lingering, Stalling},
     error::{ApiError, complete},
     etag,
-    requests::Requests,
 };
-use crate::{model::secret, serve::Peer, tasks::Tasks, webhook::request::ATTEMPT};
+use crate::{app::App, model::secret, serve::Peer, webhook::request::ATTEMPT};
 
 /// Finds a request in the log; in every answer.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -71,29 +71,33 @@ pub struct Front(Arc<Shared>);
 
 struct Shared {
     router: Router,
-    root_url: String,
+    app: App,
     idle_timeout: Duration,
     ids: RequestIds,
-    tasks: Tasks,
-    requests: Arc<Requests>,
 }
 
 impl Front {
-    /// A front for `router`; a body that stands still for `idle_timeout` is given up. What is answered
-    /// is counted in `requests`.
-    pub fn new(router: Router, root_url: &str, idle_timeout: Duration, tasks: Tasks, requests: Arc<Requests>) -> Self {
-        let root_url = root_url.to_owned();
-        Self(Arc::new(Shared { router, root_url, idle_timeout, ids: RequestIds::new(), tasks, requests }))
+    /// A front for `router`, whose requests are counted in those of `app`. A request body of which no byte
+    /// arrives for `server.idle_timeout_secs` fails.
+    pub fn new(router: Router, app: &App) -> Self {
+        let idle_timeout = app.config.server.idle_timeout;
+        Self(Arc::new(Shared { router, app: app.clone(), idle_timeout, ids: RequestIds::new() }))
     }
 
     /// Answers one request.
     pub async fn handle(self, peer: Peer, request: Request<Incoming>) -> Response<Body> {
-        let Shared { router, root_url, idle_timeout, ids, tasks, requests } = &*self.0;
+        let Shared { router, app, idle_timeout, ids } = &*self.0;
+        let tasks = &app.tasks;
         let id = ids.next();
         let begun = tokio::time::Instant::now();
         let method = request.method().clone();
         let (mut parts, body) = request.into_parts();
         parts.uri = canonical(parts.uri);
+        let mut line = access_log::Line::begin(id.0, &method, parts.uri.path(), &peer, begun);
+        if let Some(line) = &mut line {
+            line.client(client_address(app, &parts.headers, Some(&peer)));
+            parts.extensions.insert(line.caller());
+        }
         parts.extensions.insert(peer);
         let body = if body.is_end_stream() {
             Body::empty()
@@ -119,13 +123,11 @@ impl Front {
             }
         };
         let status = response.status().as_u16();
-        requests.count(path, status, begun);
+        app.serving.requests.count(path, status, begun);
         if status >= 500 {
-            tracing::warn!(request_id = id.as_str(), %method, path, status, "answered");
-        } else {
-            tracing::debug!(request_id = id.as_str(), %method, path, status, "answered");
+            tracing::warn!(request_id = id.as_str(), %method, path, status, "a request failed");
         }
-        let mut response = complete(response, root_url, &uri, id.as_str());
+        let mut response = complete(response, &app.root_url, &uri, id.as_str());
         let headers = response.headers_mut();
         if let Ok(id) = HeaderValue::from_bytes(&id.0) {
             headers.insert(REQUEST_ID, id);
@@ -135,7 +137,10 @@ impl Front {
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
-        response
+        match line {
+            Some(line) => line.answered(response),
+            None => response,
+        }
     }
 }
 

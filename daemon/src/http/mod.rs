@@ -2,6 +2,7 @@
 //!
 //! Handlers decode, call one service function and encode. Only this module knows status codes.
 
+mod access_log;
 pub mod artifact;
 mod auth;
 mod body;

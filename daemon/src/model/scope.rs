@@ -42,10 +42,14 @@ const CATEGORIES: [(Category, &str); 9] = [
     (Category::User, "user"),
 ];
 
-/// A word that is no scope.
+/// A word that is not a scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no scope")]
+#[error("{0:?} is not a scope; use all, public-only, or read: or write: followed by one of {list}", list = categories())]
 pub struct UnknownScope(pub String);
+
+fn categories() -> String {
+    CATEGORIES.map(|(_, name)| name).join(", ")
+}
 
 /// A normalised set of scopes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

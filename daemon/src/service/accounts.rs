@@ -14,7 +14,7 @@ pub use self::{
     password::change_password,
     remove::delete,
 };
-use super::{Error, access, sign_in, viewer};
+use super::{Error, access, security_log, sign_in, viewer};
 use crate::{
     app::App,
     clock::Millis,
@@ -82,7 +82,10 @@ pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result
     };
     let row = &user;
     match app.store.write(async |tx: Tx| Ok::<_, Error>(owners::insert_user(&tx, row).await?)).await? {
-        None => Ok(user),
+        None => {
+            security_log::user_created(identity, &user);
+            Ok(user)
+        }
         Some(owners::Taken::Name) => Err(Error::taken("username", format!("user already exists: {}", user.name))),
         Some(owners::Taken::Email) => Err(Error::taken("email", "e-mail already in use")),
     }

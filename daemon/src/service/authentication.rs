@@ -73,7 +73,7 @@ pub async fn authenticate(
     };
     let Some(account) = account else {
         app.sign_in.heard(source, None, app.now_ms())?;
-        app.sign_in.note(source, None, app.now_ms());
+        app.sign_in.note(source, None, false, app.now_ms());
         return Err(wrong());
     };
     check_state(&account.user, password_may_be_due)?;

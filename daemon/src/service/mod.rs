@@ -18,6 +18,7 @@ pub mod orgs;
 pub mod pushes;
 pub mod ref_changes;
 pub mod repositories;
+mod security_log;
 pub mod sign_in;
 pub mod status;
 pub mod tasks;

@@ -6,6 +6,7 @@
 //! nothing is told twice.
 
 mod changes;
+mod forced;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -92,7 +93,10 @@ pub async fn record(app: &App, push: &Push, received_bytes: u64, _lock: &Reposit
     let changes = changes.flat_map(|(name, (known, found))| {
         changes::between(name, known.as_deref(), found.as_deref(), push.asked.get(name))
     });
-    write(app, push.repository, push.actor, &changes.collect::<Vec<_>>(), received_bytes, &[push.mark]).await
+    let changes = changes.collect::<Vec<_>>();
+    write(app, push.repository, push.actor, &changes, received_bytes, &[push.mark]).await?;
+    forced::log(app, push.repository, push.actor, changes);
+    Ok(())
 }
 
 /// Pushes that an earlier daemon has not recorded. To be asked before new ones begin.

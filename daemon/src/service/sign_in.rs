@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use argon2::{Argon2, PasswordHasher as _, PasswordVerifier as _, password_hash::phc::PasswordHash};
 use tokio::sync::Semaphore;
 
-use super::{Error, authentication::wrong};
+use super::{Error, authentication::wrong, security_log};
 use crate::{
     app::App,
     clock::Millis,
@@ -55,8 +55,17 @@ impl SignIn {
         }
     }
 
-    /// Notes wrong credentials: a token, or a password for the account `name`.
-    pub(super) fn note(&self, source: &str, name: Option<&str>, now: Millis) {
+    /// Notes and logs wrong credentials: a token, or a password for the account `name`, which `exists` or does not.
+    pub(super) fn note(&self, source: &str, name: Option<&str>, exists: bool, now: Millis) {
+        let account = name.filter(|_| exists);
+        security_log::failed_sign_in(account, source);
+        self.count(source, name, now);
+        if let Err(Error::Throttled { retry_after_secs }) = self.heard(source, name, now) {
+            security_log::locked_out(account, source, retry_after_secs);
+        }
+    }
+
+    fn count(&self, source: &str, name: Option<&str>, now: Millis) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let points = if name.is_some() { PASSWORD_POINTS } else { 1 };
         failures.note(source.to_owned(), points, OF_SOURCE, now);
@@ -83,8 +92,8 @@ pub(super) async fn by_password(app: &App, name: &str, password: String, source:
     drop(turn);
     match user {
         Some(user) if fits => Ok(Account { user, proof: Proof::Password }),
-        _ => {
-            app.sign_in.note(source, Some(name), app.now_ms());
+        user => {
+            app.sign_in.note(source, Some(name), user.is_some(), app.now_ms());
             Err(wrong())
         }
     }
@@ -122,14 +131,14 @@ mod tests {
         let sign_in = SignIn::default();
         for n in 0..10 {
             sign_in.heard(&format!("tcp {n}"), Some("Octo"), 0).expect("below the limit");
-            sign_in.note(&format!("tcp {n}"), Some("octo"), 0);
+            sign_in.note(&format!("tcp {n}"), Some("octo"), true, 0);
         }
         let refused = sign_in.heard("tcp 99", Some("OCTO"), 0);
         assert!(matches!(refused, Err(Error::Throttled { retry_after_secs: 30 })), "{refused:?}");
         sign_in.heard("tcp 0", Some("other"), 0).expect("another account");
         sign_in.heard("tcp 99", Some("octo"), 30_000).expect("after a while");
         for _ in 0..300 {
-            sign_in.note("tcp 7", None, 60_000);
+            sign_in.note("tcp 7", None, false, 60_000);
         }
         assert!(sign_in.heard("tcp 7", None, 60_000).is_err());
     }

@@ -72,9 +72,14 @@ pub async fn status(app: &App, identity: &Identity) -> Result<Status, Error> {
         return Err(Error::Unauthenticated { reason: "token is required".into() });
     }
     let store = app.store.health().await?;
-    let space = app.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
+    let health = health(app).await;
+    // `problems` says that the disk does not answer.
+    let (free_bytes, total_bytes) =
+        app.blobs.space().await.map_or((0, 0), |space| (space.free_bytes, space.total_bytes));
     let listeners = app.serving.listeners.iter();
     Ok(Status {
+        status: health.status,
+        problems: health.problems,
         version: VERSION.into(),
         api_version: app.config.server.version.clone(),
         api_level: farrier_common::API_LEVEL,
@@ -85,7 +90,7 @@ pub async fn status(app: &App, identity: &Identity) -> Result<Status, Error> {
             .collect(),
         resident_bytes: resident_bytes().unwrap_or_default(),
         store: StoreStatus { engine: store.name.into(), size_bytes: signed(store.size_bytes) },
-        disk: DiskStatus { free_bytes: signed(space.free_bytes), total_bytes: signed(space.total_bytes) },
+        disk: DiskStatus { free_bytes: signed(free_bytes), total_bytes: signed(total_bytes) },
         connections: app.serving.connections.load(Ordering::Relaxed),
         identity: identity.label().into(),
         artifacts: artifact_limits(app),

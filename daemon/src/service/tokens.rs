@@ -6,7 +6,7 @@ use farrier_proto::store::{Token, User};
 use super::{
     Error,
     access::{self, Action},
-    repositories, viewer,
+    repositories, security_log, viewer,
 };
 use crate::{
     app::App,
@@ -97,6 +97,7 @@ pub async fn create(app: &App, identity: &Identity, user_name: &str, input: &Cre
             Ok(())
         })
         .await?;
+    security_log::token_created(identity, &user, &row);
     Ok(Minted { row, clear })
 }
 
@@ -157,7 +158,8 @@ pub async fn list(read: &impl Read, identity: &Identity, user_name: &str) -> Res
 /// Removes the token with the number or, failing that, the name `which`.
 pub async fn delete(app: &App, identity: &Identity, user_name: &str, which: &str) -> Result<(), Error> {
     access::require_more_than_public(identity)?;
-    app.store
+    let (user, token) = app
+        .store
         .write(async |tx: Tx| {
             let user = account(&tx, identity, user_name, Level::Write).await?;
             let rows = tokens::of_user(&tx, user.id).await?;
@@ -166,9 +168,11 @@ pub async fn delete(app: &App, identity: &Identity, user_name: &str, which: &str
             let found = by_id.or_else(|| rows.iter().find(|row| row.name == which));
             let token = found.ok_or(Error::NotFound { what: "the token" })?;
             tokens::delete(&tx, user.id, token.id).await?;
-            Ok(())
+            Ok::<_, Error>((user.id, token.id))
         })
-        .await
+        .await?;
+    security_log::token_deleted(identity, user, token);
+    Ok(())
 }
 
 /// The token that the request was made with, and whose it is.
@@ -183,13 +187,16 @@ pub async fn current(read: &impl Read, identity: &Identity) -> Result<(Token, Us
 
 /// Removes the token that the request was made with.
 pub async fn delete_current(app: &App, identity: &Identity) -> Result<(), Error> {
-    app.store
+    let token = app
+        .store
         .write(async |tx: Tx| {
             let (row, _) = current(&tx, identity).await?;
             tokens::delete(&tx, row.user_id, row.id).await?;
-            Ok(())
+            Ok::<_, Error>(row)
         })
-        .await
+        .await?;
+    security_log::token_deleted(identity, token.user_id, token.id);
+    Ok(())
 }
 
 fn expiry(text: Option<&str>, now: i64) -> Result<i64, Error> {

@@ -17,7 +17,11 @@ const EVERY: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(client: &Client, output: &Output) -> Result<(), Failure> {
     let status = client.status().await.map_err(Failure::call("asking for the status"))?;
-    output.object(&status, &status.version, || page(&status))
+    output.object(&status, &status.version, || page(&status))?;
+    if status.status == "fail" {
+        return Err(Failure::Unhealthy(status.problems.join("; ")));
+    }
+    Ok(())
 }
 
 /// Shows it every second until the reader has gone or the user interrupts. On a terminal the page stays
@@ -40,7 +44,9 @@ pub(super) async fn watch(client: &Client, output: &Output) -> Result<(), Failur
 fn page(status: &Status) -> String {
     let listeners: Vec<String> = status.listeners.iter().map(|l| format!("{} {}", l.kind, l.address)).collect();
     let identity = if status.identity.is_empty() { "nobody" } else { &status.identity };
-    let mut lines = vec![
+    let mut lines = vec![("health", health(status))];
+    lines.extend(status.problems.iter().map(|problem| ("problem", problem.clone())));
+    lines.extend([
         ("version", format!("{} (API {})", status.version, status.api_version)),
         ("up", duration(status.uptime_secs)),
         ("address", status.root_url.clone()),
@@ -50,12 +56,23 @@ fn page(status: &Status) -> String {
         ("memory", human_bytes(status.resident_bytes)),
         ("store", format!("{}, {}", status.store.engine, human_bytes(status.store.size_bytes))),
         ("disk", format!("{} free of {}", human_bytes(status.disk.free_bytes), human_bytes(status.disk.total_bytes))),
-    ];
+    ]);
     if let Some(kept) = &status.kept {
         lines.push(("repositories", amount(&kept.repositories)));
         lines.push(("artifacts", amount(&kept.artifacts)));
     }
     fields(&lines)
+}
+
+/// The word for the daemon's health. A daemon of before sends none.
+fn health(status: &Status) -> String {
+    match status.status.as_str() {
+        "pass" => "ok".to_owned(),
+        "warn" => "warning".to_owned(),
+        "fail" => "failing".to_owned(),
+        "" => "unknown".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 fn amount(amount: &Amount) -> String {

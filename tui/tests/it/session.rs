@@ -17,6 +17,8 @@ pub(crate) struct Daemon {
     running: Option<(CancellationToken, JoinHandle<()>)>,
     /// Where hooks may lead, and migrations.
     hosts: &'static str,
+    /// Free disk space below which the daemon is unhealthy.
+    reserve_bytes: u64,
 }
 
 impl Daemon {
@@ -27,9 +29,13 @@ impl Daemon {
 
     /// A daemon whose hooks may lead to these hosts.
     pub(crate) fn reaching(hosts: &'static str) -> Self {
+        Self::with(hosts, 0)
+    }
+
+    fn with(hosts: &'static str, reserve_bytes: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("work")).unwrap();
-        let mut daemon = Self { dir, running: None, hosts };
+        let mut daemon = Self { dir, running: None, hosts, reserve_bytes };
         daemon.go_on();
         daemon
     }
@@ -39,7 +45,7 @@ impl Daemon {
         let places = Places::from_env(|_| Ok(std::env::temp_dir().display().to_string()));
         let mut config = Config::defaults(&places.with_data_dir(self.dir.path().join("data")));
         config.socket.path = self.socket();
-        config.artifacts.reserve_bytes = 0;
+        config.artifacts.reserve_bytes = self.reserve_bytes;
         config.webhook.allowed_hosts = self.hosts.into();
         config.migration.allowed_hosts = self.hosts.into();
         let stop = CancellationToken::new();
@@ -93,6 +99,20 @@ impl Drop for Daemon {
 }
 
 pub(crate) const FARRIER: &str = env!("CARGO_BIN_EXE_farrier");
+
+#[test]
+fn the_status_of_an_unhealthy_daemon_names_the_problem_and_has_an_exit_code() {
+    let healthy = Daemon::start().farrier(&["status"]).ok();
+    assert!(healthy.stdout.contains("health       ok\n"), "{healthy:?}");
+    let daemon = Daemon::with("external", u64::MAX);
+    let ran = daemon.farrier(&["status"]);
+    let problem = "the disk is almost full: uploads are refused";
+    assert!(ran.stdout.contains("health       failing\n") && ran.stdout.contains(problem), "{ran:?}");
+    assert_eq!((ran.code, ran.stderr), (8, format!("farrier: the daemon is unhealthy: {problem}\n")));
+    let ran = daemon.farrier(&["status", "--json"]);
+    let status: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, &status["status"], &status["problems"][0]), (8, &"fail".into(), &problem.into()));
+}
 
 #[test]
 fn a_job_keeps_a_file_and_a_directory_and_an_operator_gets_them_back() {

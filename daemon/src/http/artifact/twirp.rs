@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::calls;
 use crate::{
     app::App,
-    http::{auth, error, extract, origin},
+    http::{access_log::CallerName, auth, error, extract, origin},
     serve::Peer,
     service::{
         Error,
@@ -150,6 +150,9 @@ async fn receive(app: App, request: Request<Body>) -> Result<Call, TwirpError> {
     let token = auth::bearer(&parts.headers);
     let token = token.ok_or_else(|| Error::Unauthenticated { reason: "a runtime token is required".into() })?;
     let job = authentication::job(&app, token).await?;
+    if let Some(caller) = parts.extensions.get::<CallerName>() {
+        caller.set(format!("job {}", job.job_id));
+    }
     let encoding = encoding(&parts.headers)?;
     let base = origin::base(&app, &parts.headers, parts.extensions.get::<Peer>());
     let body = extract::collect(body, MESSAGE_MAX_BYTES).await;

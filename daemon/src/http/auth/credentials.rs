@@ -1,5 +1,7 @@
 //! Credentials out of a request: headers first, then the query.
 
+use std::net::IpAddr;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::{HeaderMap, StatusCode, header};
 
@@ -67,12 +69,25 @@ pub(super) fn sudo(headers: &HeaderMap, query: Option<&str>) -> Option<String> {
 /// Where a request comes from, as far as guessing is concerned: an address, a network of IPv6, a
 /// local user. A proxy that is trusted says it for its client.
 pub(super) fn source(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> String {
-    let address = match peer {
-        Some(Peer::Tcp(Some(address))) => *address,
-        Some(Peer::Unix(Some(ids))) => return format!("uid {}", ids.uid),
-        _ => return "unknown".to_owned(),
-    };
-    let trusted = |address: &std::net::IpAddr| app.config.server.trusted_proxies.iter().any(|n| n.contains(address));
+    if let Some(Peer::Unix(Some(ids))) = peer {
+        return format!("uid {}", ids.uid);
+    }
+    match client_address(app, headers, peer) {
+        None => "unknown".to_owned(),
+        Some(IpAddr::V4(address)) => format!("ip {address}"),
+        Some(IpAddr::V6(address)) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("ip {a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+    }
+}
+
+/// The address of the client: that of the peer, or, if the peer is a trusted proxy, the one that the proxy names.
+/// `None` on the Unix socket.
+pub(in crate::http) fn client_address(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Option<IpAddr> {
+    let Some(Peer::Tcp(Some(address))) = peer else { return None };
+    let address = *address;
+    let trusted = |address: &IpAddr| app.config.server.trusted_proxies.iter().any(|n| n.contains(address));
     let mut client = address;
     if trusted(&address) {
         let told = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
@@ -85,13 +100,7 @@ pub(super) fn source(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Str
             }
         }
     }
-    match client.to_canonical() {
-        std::net::IpAddr::V4(address) => format!("ip {address}"),
-        std::net::IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            format!("ip {a:x}:{b:x}:{c:x}:{d:x}::/64")
-        }
-    }
+    Some(client.to_canonical())
 }
 
 #[cfg(test)]

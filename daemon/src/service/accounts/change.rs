@@ -10,7 +10,7 @@ use super::{
 use crate::{
     app::App,
     model::identity::Identity,
-    service::{Error, access, sign_in},
+    service::{Error, access, security_log, sign_in},
     store::{Tx, owners, repositories},
 };
 
@@ -27,7 +27,8 @@ pub async fn edit(app: &App, identity: &Identity, name: &str, input: EditUser) -
     };
     let now = app.now_ms();
     let (input, hash) = (&input, &password_hash);
-    app.store
+    let (before, after) = app
+        .store
         .write(async |tx: Tx| {
             let old = user_to_change(&tx, identity, name).await?;
             let mut row = old.clone();
@@ -43,11 +44,13 @@ pub async fn edit(app: &App, identity: &Identity, name: &str, input: EditUser) -
                 repositories::relist(&tx, row.id, row.visibility()).await?;
             }
             match owners::update_user(&tx, &old, &row).await? {
-                None => Ok(row),
+                None => Ok::<_, Error>((old, row)),
                 Some(_) => Err(Error::taken("email", "e-mail already in use")),
             }
         })
-        .await
+        .await?;
+    security_log::user_changed(identity, &before, &after);
+    Ok(after)
 }
 
 fn check(input: &EditUser) -> Result<(), Error> {

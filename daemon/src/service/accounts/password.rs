@@ -7,7 +7,7 @@ use super::check_password;
 use crate::{
     app::App,
     model::identity::{Identity, Proof},
-    service::{Error, access, sign_in},
+    service::{Error, access, security_log, sign_in},
     store::{Tx, owners},
 };
 
@@ -31,7 +31,8 @@ pub async fn change_password(app: &App, identity: &Identity, input: ChangePasswo
     };
     let hash = &sign_in::hash_password(app, input.new_password).await?;
     let (id, hash_before, now) = (account.user.id, &hash_before, app.now_ms());
-    app.store
+    let (before, after) = app
+        .store
         .write(async |tx: Tx| {
             let before = owners::user(&tx, id).await?.ok_or(Error::NotFound { what: "the account" })?;
             if before.password_hash != *hash_before {
@@ -41,9 +42,11 @@ pub async fn change_password(app: &App, identity: &Identity, input: ChangePasswo
                 User { password_hash: hash.clone(), must_change_password: false, updated_ms: now, ..before.clone() };
             // Neither the name nor the address changes, so neither can be taken.
             owners::update_user(&tx, &before, &row).await?;
-            Ok(())
+            Ok::<_, Error>((before, row))
         })
-        .await
+        .await?;
+    security_log::user_changed(identity, &before, &after);
+    Ok(())
 }
 
 /// Checks the old password; gives the hash that it was compared with.

@@ -6,7 +6,7 @@ use super::{ADMIN_ID, user_to_change};
 use crate::{
     app::App,
     model::identity::Identity,
-    service::{Error, access, hooks},
+    service::{Error, access, hooks, security_log},
     store::{Tx, orgs, owners, repositories, tokens, users},
 };
 
@@ -37,9 +37,11 @@ pub async fn delete(app: &App, identity: &Identity, name: &str, purge: bool) -> 
             users::end_collaborations(&tx, user.id, PIECE).await?;
             hooks::delete_of_owner(&tx, user.id).await?;
             owners::delete_user(&tx, &user);
-            Ok(())
+            Ok::<_, Error>(())
         })
-        .await
+        .await?;
+    security_log::user_deleted(identity, &user);
+    Ok(())
 }
 
 /// The account, if nothing stands against its end, and the organisations that end with it.

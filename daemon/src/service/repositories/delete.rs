@@ -11,7 +11,7 @@ use crate::{
         access::Action,
         ci,
         events::{Actor, News, Subject, Telling},
-        migrations,
+        migrations, security_log,
     },
     store::{Snapshot, Tx, hooks, owners::Owner, repositories},
 };
@@ -49,6 +49,7 @@ async fn remove(app: &App, identity: &Identity, found: &Found, expected: &Expect
             Ok::<_, Error>(())
         })
         .await?;
+    security_log::repository_deleted(identity, found.owner.name(), &found.repository.name, id);
     app.migrations.cancel(id);
     app.sweep.now();
     Ok(())

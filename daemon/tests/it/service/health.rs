@@ -40,6 +40,12 @@ async fn every_part_has_its_word() {
     assert_eq!((status, &said["status"], &said["problems"]), (503, &json!("fail"), &json!([almost])));
     assert_eq!(said["checks"]["disk"], json!([{ "status": "fail", "output": almost }]));
     assert_eq!(said["checks"]["store"], pass);
+    let status = full.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await.json();
+    assert_eq!(
+        (&status["status"], &status["problems"]),
+        (&json!("fail"), &json!([almost])),
+        "the status says the same"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,6 +6,7 @@ mod exits;
 mod figures;
 mod health;
 mod log;
+mod log_lines;
 mod notices;
 mod proxied;
 mod reload;

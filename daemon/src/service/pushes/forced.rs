@@ -1,0 +1,40 @@
+//! Finds forced pushes for the log. git tells nobody that a push was forced, so history is asked afterwards, beside the
+//! request.
+
+use super::changes::Change;
+use crate::{app::App, git::ref_name::HEADS, service::security_log};
+
+/// Branches of one push that are looked at.
+const BRANCHES_MAX: usize = 64;
+
+/// Logs every branch that was moved to a commit that does not contain its former tip.
+pub(super) fn log(app: &App, repository: u64, actor: u64, changes: Vec<Change>) {
+    let moved = changes.into_iter().filter_map(|change| {
+        let name = change.name.strip_prefix(HEADS)?.to_owned();
+        Some((name, change.before?, change.after?))
+    });
+    let moved: Vec<_> = moved.take(BRANCHES_MAX).collect();
+    if moved.is_empty() {
+        return;
+    }
+    let app_of_task = app.clone();
+    app.tasks.short(async move {
+        for (branch, before, after) in moved {
+            match lost_commit(&app_of_task, repository, &before, &after).await {
+                Ok(true) => security_log::forced_push(actor, repository, &branch, &before, &after),
+                Ok(false) => {}
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::debug!(repository, branch, error, "whether a push was forced is unknown");
+                }
+            }
+        }
+    });
+}
+
+/// Whether `after` lacks a commit of `before`.
+async fn lost_commit(app: &App, repository: u64, before: &str, after: &str) -> Result<bool, crate::git::GitError> {
+    let call = app.git.call(repository, ["rev-list", "--max-count=1"]);
+    let found = call.operands([before.to_owned(), format!("^{after}")]).run().await?;
+    Ok(!found.stdout.is_empty())
+}
