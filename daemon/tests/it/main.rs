@@ -17,6 +17,7 @@ mod kill;
 mod openapi;
 mod parsers;
 mod recorded;
+mod reliability;
 mod repos;
 mod runs;
 mod service;

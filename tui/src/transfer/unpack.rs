@@ -4,9 +4,9 @@
 //! link. All names are checked before the first file is written.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io,
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -31,13 +31,15 @@ pub(crate) fn unpack(file: File, directory: &Path, force: bool) -> Result<usize,
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(failed)?;
         }
-        if force && path.symlink_metadata().is_ok() {
-            fs::remove_file(&path).map_err(failed)?;
-        }
-        // Bits that give rights to others than the owner are the umask's business, set-uid nobody's.
+        // The umask decides about bits that give rights to others; set-uid bits are dropped.
         let mode = entry.unix_mode().map_or(0o666, |mode| mode & 0o777 | 0o600);
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path).map_err(failed)?;
+        let mut fresh = tempfile::Builder::new();
+        fresh.prefix(".farrier-").permissions(fs::Permissions::from_mode(mode));
+        let mut file = fresh.tempfile_in(path.parent().unwrap_or(directory)).map_err(failed)?;
         io::copy(&mut entry, &mut file).map_err(failed)?;
+        // An existing file stays until the new one is complete: a full disk or a damaged entry must not cost it.
+        let placed = if force { file.persist(&path) } else { file.persist_noclobber(&path) };
+        placed.map_err(|error| failed(error.error))?;
         files += 1;
     }
     Ok(files)
@@ -99,6 +101,27 @@ mod tests {
         assert!(unpack(link, &below, true).is_err());
         assert!(unpack(tempfile::tempfile().unwrap(), &below, true).is_err());
         assert_eq!(fs::read_dir(&below).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_damaged_entry_does_not_cost_the_file_that_it_would_replace() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("a"), "old").unwrap();
+        let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+        let mut bytes = Vec::new();
+        let mut file = zip_of(|zip| {
+            zip.start_file("a", stored).unwrap();
+            zip.write_all(b"new content").unwrap();
+        });
+        io::copy(&mut file, &mut bytes).unwrap();
+        let at = bytes.windows(11).position(|part| part == b"new content").unwrap();
+        bytes[at] = b'N';
+        let mut damaged = tempfile::tempfile().unwrap();
+        damaged.write_all(&bytes).unwrap();
+        damaged.rewind().unwrap();
+        unpack(damaged, dir.path(), true).unwrap_err();
+        assert_eq!(fs::read(dir.path().join("a")).unwrap(), b"old");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "and leaves nothing behind");
     }
 
     #[test]

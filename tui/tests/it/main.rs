@@ -7,6 +7,7 @@ mod basics;
 mod ci;
 mod config;
 mod deliveries;
+mod documents;
 mod fake;
 mod hooks;
 mod program;
