@@ -5,11 +5,11 @@
 //! are tried, because a path that somebody named is meant.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
-use farrier_common::client::{Client, Endpoint, Token, probe_socket};
+use farrier_common::client::{Client, Endpoint, Token, Trust, probe_socket};
 
 use crate::{
     args::Global,
@@ -31,43 +31,72 @@ enum Choice {
     Search(Vec<PathBuf>),
 }
 
-/// A client for the daemon, with the token that the flags name.
+/// Variables that name a daemon; one of them is enough to pass over the configuration file.
+const NAMED_BY: [&str; 2] = ["FARRIER_URL", "FARRIER_SOCKET"];
+
+/// A client for the daemon, with the token of the flags, the environment or the file.
 pub(crate) async fn connect(global: &Global) -> Result<Client, Failure> {
-    let global = &configured(global, &Config::load(variable).server, variable("FARRIER_SOCKET").is_some());
-    let token = match &global.token_file {
-        Some(path) => Some(read_token(path)?),
-        None => None,
+    let is_named = NAMED_BY.into_iter().any(|name| variable(name).is_some());
+    let global = &configured(global, &Config::load(variable).server, is_named, variable);
+    let token = match (&global.token_file, variable("FARRIER_TOKEN")) {
+        (Some(path), _) => Some(read_token(path)?),
+        (None, Some(text)) => Some(token_of(&text)?),
+        (None, None) => None,
     };
-    let client = client(choose(global, None, variable)?, token).await?;
+    let client = client(choose(global, None, variable)?, token, global).await?;
     Ok(if global.read_only { client.read_only() } else { client })
 }
 
+fn token_of(text: &OsStr) -> Result<Token, Failure> {
+    Token::new(&text.to_string_lossy()).map_err(|error| Failure::Usage(format!("FARRIER_TOKEN: {error}")))
+}
+
 /// Adds what the configuration says. A token of the file belongs to the daemon of the file.
-fn configured(global: &Global, server: &Server, named: bool) -> Global {
+fn configured(global: &Global, server: &Server, is_named: bool, variable: impl Fn(&str) -> Option<OsString>) -> Global {
     let mut global = global.clone();
     global.read_only |= server.read_only;
-    if !named && global.socket.is_none() && global.url.is_none() {
+    if !is_named && global.socket.is_none() && global.url.is_none() {
         global.socket.clone_from(&server.socket);
         if server.socket.is_none() {
             global.url.clone_from(&server.url);
         }
-        global.token_file = global.token_file.or_else(|| server.token_file.clone());
+        if variable("FARRIER_TOKEN").is_none() {
+            global.token_file = global.token_file.or_else(|| server.token_file.clone());
+        }
+    }
+    if global.ca.is_none() && variable("FARRIER_CA").is_none() {
+        global.ca.clone_from(&server.ca);
     }
     global
+}
+
+/// The file of certificate authorities that the flags, the environment or the configuration name.
+pub(crate) fn authorities(global: &Global) -> Option<PathBuf> {
+    let named = global.ca.clone().or_else(|| variable("FARRIER_CA").map(PathBuf::from));
+    named.or_else(|| Config::load(variable).server.ca)
+}
+
+fn trust(global: &Global) -> Result<Trust, Failure> {
+    let Some(path) = authorities(global) else { return Ok(Trust::default()) };
+    let pem = std::fs::read(&path).map_err(|source| Failure::io(format!("reading {}", path.display()), source))?;
+    Trust::with_ca(&pem).map_err(|error| Failure::Usage(format!("--ca: {} {error}", path.display())))
 }
 
 /// A client for the artifact service of the job that this process runs in.
 pub(crate) async fn connect_job(global: &Global, token: Token) -> Result<Client, Failure> {
     let results = variable("ACTIONS_RESULTS_URL").and_then(|url| url.into_string().ok());
-    client(choose(global, results.as_deref(), variable)?, Some(token)).await
+    client(choose(global, results.as_deref(), variable)?, Some(token), global).await
 }
 
-async fn client(choice: Choice, token: Option<Token>) -> Result<Client, Failure> {
+async fn client(choice: Choice, token: Option<Token>, global: &Global) -> Result<Client, Failure> {
     let endpoint = match choice {
         Choice::Given(endpoint) => endpoint,
         Choice::Search(paths) => search(paths).await?,
     };
-    Client::new(endpoint, token).map_err(Failure::call("connecting"))
+    // The file is read only where it is used.
+    let is_https = matches!(&endpoint, Endpoint::Http(url) if url.scheme() == "https");
+    let trust = if is_https { trust(global)? } else { Trust::default() };
+    Client::trusting(endpoint, token, &trust).map_err(Failure::call("connecting"))
 }
 
 /// `results` is the origin that a job's token came with: it yields to what names a daemon for this
@@ -78,11 +107,15 @@ fn choose(
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Choice, Failure> {
     if let Some(url) = &global.url {
-        let endpoint = Endpoint::parse_url(url).map_err(|error| Failure::Usage(format!("--url: {error}")))?;
+        let endpoint = Endpoint::parse_url(url).map_err(|error| Failure::Usage(format!("--url {error}")))?;
         return Ok(Choice::Given(endpoint));
     }
     if let Some(path) = &global.socket {
         return Ok(Choice::Given(Endpoint::Unix(path.clone())));
+    }
+    if let Some(url) = variable("FARRIER_URL") {
+        let endpoint = Endpoint::parse_url(&url.to_string_lossy());
+        return endpoint.map(Choice::Given).map_err(|error| Failure::Usage(format!("FARRIER_URL {error}")));
     }
     if let Some(path) = variable("FARRIER_SOCKET") {
         return Ok(Choice::Given(Endpoint::Unix(path.into())));
@@ -157,11 +190,15 @@ mod tests {
         assert_eq!(choose(&url, origin, environment(set)).unwrap(), http("http://h"));
         assert_eq!(choose(&none, origin, environment(set)).unwrap(), unix("/env.sock"));
         assert_eq!(choose(&none, origin, environment(&[])).unwrap(), http("http://origin:3000"));
-        for other in [None, Some("https://origin"), Some("nonsense")] {
+        assert_eq!(choose(&none, Some("https://origin"), environment(&[])).unwrap(), http("https://origin"));
+        let both: &[_] = &[("FARRIER_SOCKET", "/env.sock"), ("FARRIER_URL", "https://env")];
+        assert_eq!(choose(&none, origin, environment(both)).unwrap(), http("https://env"));
+        assert_eq!(choose(&socket, origin, environment(both)).unwrap(), unix("/flag.sock"));
+        for other in [None, Some("nonsense")] {
             assert!(matches!(choose(&none, other, environment(&[])).unwrap(), Choice::Search(_)));
         }
-        let https = Global { url: Some("https://h".into()), ..Global::default() };
-        assert_eq!(choose(&https, None, environment(&[])).unwrap_err().code(), crate::exit::USAGE);
+        let odd = Global { url: Some("ftp://h".into()), ..Global::default() };
+        assert_eq!(choose(&odd, None, environment(&[])).unwrap_err().code(), crate::exit::USAGE);
     }
 
     #[test]
@@ -169,14 +206,20 @@ mod tests {
         let server = Server {
             url: Some("http://h".into()),
             token_file: Some("/token".into()),
+            ca: Some("/ca.pem".into()),
             read_only: true,
             ..Server::default()
         };
         let none = Global::default();
-        let from_file = configured(&none, &server, false);
+        let from_file = configured(&none, &server, false, environment(&[]));
         assert_eq!((from_file.url.as_deref(), from_file.token_file.is_some()), (Some("http://h"), true));
+        assert_eq!(from_file.ca.as_deref(), Some(Path::new("/ca.pem")));
+        let own = configured(&none, &server, false, environment(&[("FARRIER_TOKEN", "t"), ("FARRIER_CA", "/c")]));
+        assert_eq!((own.url.as_deref(), own.token_file, own.ca), (Some("http://h"), None, None));
         let flag = Global { socket: Some("/s".into()), ..Global::default() };
-        for other in [configured(&none, &server, true), configured(&flag, &server, false)] {
+        for other in
+            [configured(&none, &server, true, environment(&[])), configured(&flag, &server, false, environment(&[]))]
+        {
             assert_eq!((other.url, other.token_file, other.read_only), (None, None, true));
         }
     }

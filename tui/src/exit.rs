@@ -10,13 +10,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use farrier_common::client::ClientError;
+use farrier_common::client::{ClientError, TlsProblem};
 use http::StatusCode;
 
 use crate::denied;
 
 /// All went well.
 pub(crate) const OK: u8 = 0;
+/// The daemon refused the input.
+pub(crate) const INVALID: u8 = 9;
 /// Something failed that has no code of its own.
 pub(crate) const FAILED: u8 = 1;
 /// The command line makes no sense.
@@ -79,7 +81,8 @@ pub(crate) enum Failure {
     Interrupted,
 }
 
-const HINT: &str = "start one with `farrierd`, or say where it is: --socket PATH, --url URL or $FARRIER_SOCKET";
+const HINT: &str =
+    "start one with `farrierd`, or name its address with --socket PATH, --url URL, $FARRIER_SOCKET or $FARRIER_URL";
 
 /// Whose a socket is that was named and may not be opened.
 fn closed(endpoint: &str, why: &(dyn StdError + 'static)) -> Option<String> {
@@ -149,6 +152,12 @@ impl Failure {
             ClientError::Unreachable { endpoint, source } => {
                 Some(closed(endpoint, source.as_ref()).map_or(HINT.into(), Cow::Owned))
             }
+            ClientError::Tls { source: TlsProblem::UnknownAuthority, .. } => {
+                Some("pass the certificate of the authority with --ca FILE, or add it to those of the system".into())
+            }
+            ClientError::Tls { source: TlsProblem::NotTls, .. } => {
+                Some("use http:// if the daemon is meant to answer without TLS".into())
+            }
             ClientError::Status { status: StatusCode::UNAUTHORIZED, .. } => Some(
                 "on the socket the daemon knows root, its own user and socket.admin_group; others need --token-file"
                     .into(),
@@ -160,7 +169,10 @@ impl Failure {
 
 fn call_code(error: &ClientError) -> u8 {
     match error {
-        ClientError::Unreachable { .. } | ClientError::Lost { .. } | ClientError::Silent { .. } => UNREACHABLE,
+        ClientError::Unreachable { .. }
+        | ClientError::Tls { .. }
+        | ClientError::Lost { .. }
+        | ClientError::Silent { .. } => UNREACHABLE,
         ClientError::Endpoint(_) | ClientError::Token(_) => USAGE,
         ClientError::Status { status, code, .. } => match status.as_u16() {
             401 | 403 => UNAUTHORISED,
@@ -168,6 +180,7 @@ fn call_code(error: &ClientError) -> u8 {
             409 => CONFLICT,
             // The API family answers 422 for some names that are taken.
             422 if code.as_deref().is_some_and(|code| code.ends_with("_exists")) => CONFLICT,
+            422 => INVALID,
             _ => FAILED,
         },
         _ => FAILED,
@@ -199,7 +212,7 @@ mod tests {
             (refused(410, None), NOT_FOUND),
             (refused(409, None), CONFLICT),
             (refused(422, Some("user_exists")), CONFLICT),
-            (refused(422, Some("invalid")), FAILED),
+            (refused(422, Some("invalid")), INVALID),
             (refused(400, None), FAILED),
             (refused(500, None), FAILED),
             (Failure::Call { doing: String::new(), source: ClientError::Silent { seconds: 1 } }, UNREACHABLE),
@@ -220,7 +233,19 @@ mod tests {
         let chapter =
             manual.split("## Exit codes of farrier\n").nth(1).and_then(|rest| rest.split("##").next()).unwrap();
         let listed: Vec<u8> = chapter.lines().filter_map(|line| line.split('|').nth(1)?.trim().parse().ok()).collect();
-        let codes = [OK, FAILED, USAGE, NOT_FOUND, UNAUTHORISED, CONFLICT, UNREACHABLE, PARTLY, UNHEALTHY, INTERRUPTED];
+        let codes = [
+            OK,
+            FAILED,
+            USAGE,
+            NOT_FOUND,
+            UNAUTHORISED,
+            CONFLICT,
+            UNREACHABLE,
+            PARTLY,
+            UNHEALTHY,
+            INVALID,
+            INTERRUPTED,
+        ];
         assert_eq!(listed, codes);
     }
 

@@ -15,6 +15,7 @@ mod exit;
 mod moment;
 mod output;
 mod progress;
+mod prompt;
 mod quote;
 mod transfer;
 mod ui;

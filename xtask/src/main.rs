@@ -1,7 +1,7 @@
 //! Makes what packages hold beside the programs: manual pages and completions, from the programs'
 //! own command lines. `cargo run -p xtask -- DIR`
 //!
-//! A program of its own, so that neither farrier nor farrierd carries what only packages need.
+//! `farrier completion` and `farrier man` print the same for farrier alone.
 
 use std::{fmt::Write as _, fs, io, path::Path, process::ExitCode};
 

@@ -7,14 +7,14 @@
 use std::path::PathBuf;
 
 use http::{HeaderValue, Uri};
-use url::Url;
+use url::{Host, Url};
 
 /// The address of a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// A Unix socket.
     Unix(PathBuf),
-    /// `http://HOST[:PORT][/PREFIX]`.
+    /// `http://HOST[:PORT][/PREFIX]` or `https://HOST[:PORT][/PREFIX]`.
     Http(Url),
 }
 
@@ -22,22 +22,16 @@ pub enum Endpoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
     /// Not a URL at all.
-    #[error("not a URL; it looks like http://127.0.0.1:3000")]
+    #[error("is not a valid URL; expected https://HOST or http://HOST:PORT")]
     NotUrl,
-    /// TLS is not spoken.
-    #[error(
-        "https is not supported by this program yet: on the daemon's machine use the socket or \
-         http://127.0.0.1:3000, from elsewhere forward one of them, for example with ssh -L"
-    )]
-    Https,
     /// Another scheme.
-    #[error("only http:// addresses are supported")]
+    #[error("has a scheme that is not supported; expected https:// or http://")]
     Scheme,
     /// `user:password@`.
-    #[error("credentials do not belong into a URL; use --token-file")]
+    #[error("must not contain credentials; use --token-file or FARRIER_TOKEN")]
     Credentials,
     /// `?…` or `#…`.
-    #[error("an address has no query and no fragment")]
+    #[error("must not have a query or a fragment")]
     Query,
     /// A path that is empty, too long for a socket, or not UTF-8.
     #[error("a socket's path must be UTF-8 and have between 1 and 107 bytes")]
@@ -55,6 +49,23 @@ impl Endpoint {
         Ok(endpoint)
     }
 
+    /// Whether requests are encrypted.
+    pub(super) fn is_https(&self) -> bool {
+        matches!(self, Self::Http(url) if url.scheme() == "https")
+    }
+
+    /// Whether what is sent leaves this machine unencrypted.
+    pub(super) fn is_open(&self) -> bool {
+        let Self::Http(url) = self else { return false };
+        let is_loopback = match url.host() {
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            None => false,
+        };
+        url.scheme() == "http" && !is_loopback
+    }
+
     pub(super) fn check(&self) -> Result<(), EndpointError> {
         match self {
             Self::Unix(path) => match path.to_str() {
@@ -62,11 +73,12 @@ impl Endpoint {
                 _ => Err(EndpointError::SocketPath),
             },
             Self::Http(url) => match url.scheme() {
-                "https" => Err(EndpointError::Https),
-                "http" if !url.username().is_empty() || url.password().is_some() => Err(EndpointError::Credentials),
-                "http" if url.query().is_some() || url.fragment().is_some() => Err(EndpointError::Query),
-                "http" if url.has_host() => Ok(()),
-                "http" => Err(EndpointError::NotUrl),
+                "http" | "https" if !url.username().is_empty() || url.password().is_some() => {
+                    Err(EndpointError::Credentials)
+                }
+                "http" | "https" if url.query().is_some() || url.fragment().is_some() => Err(EndpointError::Query),
+                "http" | "https" if url.has_host() => Ok(()),
+                "http" | "https" => Err(EndpointError::NotUrl),
                 _ => Err(EndpointError::Scheme),
             },
         }
@@ -85,7 +97,7 @@ impl Endpoint {
                 let host = url.host_str()?;
                 let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
                 let prefix = url.path().trim_end_matches('/');
-                let uri = format!("http://{host}{prefix}{target}").parse().ok()?;
+                let uri = format!("{}://{host}{prefix}{target}", url.scheme()).parse().ok()?;
                 Some((uri, HeaderValue::from_str(&host).ok()?))
             }
         }
@@ -110,13 +122,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_http_addresses_are_taken() {
-        for good in ["http://127.0.0.1:3000", "http://forge.localhost/", "http://[::1]:3000/sub/"] {
+    fn only_http_and_https_addresses_are_accepted() {
+        for good in [
+            "https://forge.example",
+            "https://[::1]:3443/sub",
+            "http://127.0.0.1:3000",
+            "http://forge.localhost/",
+            "http://[::1]:3000/sub/",
+        ] {
             assert!(Endpoint::parse_url(good).is_ok(), "{good}");
         }
         let refused = [
             ("forge", EndpointError::NotUrl),
-            ("https://forge.example", EndpointError::Https),
+            ("https://me:secret@forge.example", EndpointError::Credentials),
             ("ftp://forge.example", EndpointError::Scheme),
             ("http://me:secret@forge.example", EndpointError::Credentials),
             ("http://forge.example/?a=b", EndpointError::Query),
@@ -132,6 +150,8 @@ mod tests {
         let cases = [
             ("http://h:3000", "http://h:3000/a?b=c", "h:3000"),
             ("http://h/sub/", "http://h/sub/a?b=c", "h"),
+            ("https://h", "https://h/a?b=c", "h"),
+            ("https://h:3443/sub", "https://h:3443/sub/a?b=c", "h:3443"),
             ("http://[::1]:8080", "http://[::1]:8080/a?b=c", "[::1]:8080"),
         ];
         for (base, uri, host) in cases {
@@ -141,6 +161,21 @@ mod tests {
         let (made, header) = Endpoint::Unix("/run/a b.sock".into()).address("/a?b=c").unwrap();
         assert_eq!(made.to_string(), "unix://2f72756e2f6120622e736f636b:0/a?b=c");
         assert_eq!(header, "localhost");
+    }
+
+    #[test]
+    fn only_plain_http_to_another_machine_is_open() {
+        for (url, is_open) in [
+            ("http://127.0.0.1:3000", false),
+            ("http://[::1]", false),
+            ("http://forge.localhost", false),
+            ("https://forge.example", false),
+            ("http://forge.example", true),
+            ("http://10.0.0.7:3000", true),
+        ] {
+            assert_eq!(Endpoint::parse_url(url).unwrap().is_open(), is_open, "{url}");
+        }
+        assert!(!Endpoint::Unix("/s".into()).is_open());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::error::Error as StdError;
 
 use http::StatusCode;
 
-use super::{EndpointError, TokenError};
+use super::{EndpointError, TlsProblem, TokenError};
 
 type Cause = Box<dyn StdError + Send + Sync>;
 
@@ -15,7 +15,7 @@ type Cause = Box<dyn StdError + Send + Sync>;
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The address cannot be used.
-    #[error("the daemon's address cannot be used")]
+    #[error("the address of the daemon is not valid")]
     Endpoint(#[from] EndpointError),
     /// The token cannot be one.
     #[error("the credentials cannot be used")]
@@ -28,6 +28,15 @@ pub enum ClientError {
         /// Why.
         #[source]
         source: Cause,
+    },
+    /// A server answers there, but TLS with it is not possible or not safe.
+    #[error("cannot connect to {endpoint}")]
+    Tls {
+        /// Where.
+        endpoint: String,
+        /// Why.
+        #[source]
+        source: TlsProblem,
     },
     /// The connection ended before the answer did.
     #[error("the connection was lost while {doing}")]

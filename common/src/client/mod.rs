@@ -25,6 +25,7 @@ mod runs;
 mod signed;
 mod tagged;
 mod tasks;
+mod tls;
 mod token;
 mod transport;
 
@@ -45,8 +46,10 @@ pub use self::{
     page::{PAGE_ITEMS, Pages},
     path::RepositoryPath,
     results::RunScope,
+    runs::RunFilter,
     signed::{ContentRange, Download, SignedUrl},
     tagged::{EntityTag, Tagged},
+    tls::{TlsProblem, Trust, TrustError},
     token::{Token, TokenError},
 };
 
@@ -103,7 +106,22 @@ impl Client {
     /// A client that speaks to `endpoint`, with `token` or, on a socket, as the calling process.
     /// Connects to nothing yet.
     pub fn new(endpoint: Endpoint, token: Option<Token>) -> Result<Self, ClientError> {
-        Ok(Self { transport: Transport::new(endpoint)?, token, read_only: false })
+        Self::trusting(endpoint, token, &Trust::default())
+    }
+
+    /// The same; over https it accepts certificates that `trust` accepts.
+    pub fn trusting(endpoint: Endpoint, token: Option<Token>, trust: &Trust) -> Result<Self, ClientError> {
+        Ok(Self { transport: Transport::new(endpoint, trust)?, token, read_only: false })
+    }
+
+    /// Whether the daemon identifies the caller by its process alone.
+    pub fn is_peer(&self) -> bool {
+        self.token.is_none() && matches!(self.endpoint(), Endpoint::Unix(_))
+    }
+
+    /// Whether the token leaves this machine unencrypted.
+    pub fn exposes_token(&self) -> bool {
+        self.token.is_some() && self.endpoint().is_open()
     }
 
     /// The same connections with other credentials.

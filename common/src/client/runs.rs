@@ -3,7 +3,26 @@
 use super::{Client, ClientError, Pages, RepositoryPath, path::segment};
 use crate::api::FoundRun;
 
+/// Which runs to list; an empty or absent field does not restrict the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Of this repository.
+    pub repository: Option<RepositoryPath>,
+    /// `in_progress` or `completed`.
+    pub status: String,
+}
+
 impl Client {
+    /// The runs that the caller may read, newest first, with their jobs.
+    pub fn found_runs(&self, filter: &RunFilter) -> Pages<'_> {
+        let repository = filter.repository.as_ref().map(RepositoryPath::to_string).unwrap_or_default();
+        let pairs = [("repository", &repository), ("status", &filter.status)];
+        let given = pairs.iter().filter(|(_, value)| !value.is_empty());
+        let query: Vec<String> = given.map(|(name, value)| format!("{name}={}", segment(value))).collect();
+        let mark = if query.is_empty() { "" } else { "?" };
+        Pages::new(self, format!("/api/farrier/v1/runs{mark}{}", query.join("&")))
+    }
+
     /// The runs of all repositories that the caller may read, or of one, newest first, with their jobs.
     pub fn all_runs(&self, repository: Option<&RepositoryPath>) -> Pages<'_> {
         let filter = repository.map_or_else(String::new, |path| format!("?repository={}", segment(&path.to_string())));

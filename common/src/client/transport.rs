@@ -1,6 +1,6 @@
 //! How bytes get to the daemon.
 //!
-//! Owns the two connectors, the headers that every request has and the time limits. Knows nothing
+//! Owns the three connectors, the headers that every request has and the time limits. Knows nothing
 //! of what is asked or answered.
 
 use std::{path::Path, time::Duration};
@@ -12,7 +12,7 @@ use hyper_util::{
 };
 use hyperlocal::UnixConnector;
 
-use super::{Answer, Call, ClientError, Endpoint, RequestBody, Token};
+use super::{Answer, Call, ClientError, Endpoint, RequestBody, TlsProblem, Token, Trust, tls::TlsConnector};
 use crate::VERSION;
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);
@@ -31,10 +31,11 @@ pub(super) struct Transport {
 enum AnyPool {
     Unix(Pool<UnixConnector, RequestBody>),
     Tcp(Pool<HttpConnector, RequestBody>),
+    Tls(Pool<TlsConnector, RequestBody>),
 }
 
 impl Transport {
-    pub(super) fn new(endpoint: Endpoint) -> Result<Self, ClientError> {
+    pub(super) fn new(endpoint: Endpoint, trust: &Trust) -> Result<Self, ClientError> {
         endpoint.check()?;
         let mut builder = Pool::builder(TokioExecutor::new());
         // `Host` is set by `address`: hyper's own would be the socket's path in hexadecimal.
@@ -45,7 +46,11 @@ impl Transport {
                 let mut connector = HttpConnector::new();
                 connector.set_connect_timeout(Some(CONNECT_MAX));
                 connector.set_nodelay(true);
-                AnyPool::Tcp(builder.build(connector))
+                if endpoint.is_https() {
+                    AnyPool::Tls(builder.build(TlsConnector::new(connector, trust)))
+                } else {
+                    AnyPool::Tcp(builder.build(connector))
+                }
             }
         };
         Ok(Self { endpoint, pool })
@@ -60,10 +65,17 @@ impl Transport {
         let answer = match &self.pool {
             AnyPool::Unix(pool) => tokio::time::timeout(ANSWER_MAX, pool.request(request)).await,
             AnyPool::Tcp(pool) => tokio::time::timeout(ANSWER_MAX, pool.request(request)).await,
+            AnyPool::Tls(pool) => tokio::time::timeout(ANSWER_MAX, pool.request(request)).await,
         };
         match answer {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) if error.is_connect() => Err(ClientError::unreachable(self.endpoint.to_string(), &error)),
+            Ok(Err(error)) if error.is_connect() => {
+                let endpoint = self.endpoint.to_string();
+                match TlsProblem::find(&error).filter(|_| self.endpoint.is_https()) {
+                    Some(source) => Err(ClientError::Tls { endpoint, source }),
+                    None => Err(ClientError::unreachable(endpoint, &error)),
+                }
+            }
             Ok(Err(error)) => Err(ClientError::lost("waiting for an answer", error)),
             Err(_) => Err(ClientError::Silent { seconds: ANSWER_MAX.as_secs() }),
         }

@@ -1,6 +1,9 @@
 //! Words of `farrier user`, `farrier org` and `farrier token`.
 
 use clap::{Args, Subcommand};
+use farrier_common::client::RepositoryPath;
+
+use super::Limit;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum User {
@@ -9,6 +12,8 @@ pub(crate) enum User {
         /// Only those whose name, display name or address holds this
         #[arg(value_name = "TEXT")]
         text: Option<String>,
+        #[command(flatten)]
+        limit: Limit,
     },
     /// Show an account
     Show {
@@ -88,7 +93,10 @@ pub(crate) struct EditUser {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Org {
     /// List organisations
-    List,
+    List {
+        #[command(flatten)]
+        limit: Limit,
+    },
     /// Show an organisation
     Show {
         /// Organisation
@@ -131,6 +139,8 @@ pub(crate) enum Token {
         /// Account
         #[arg(long, value_name = "NAME")]
         user: String,
+        #[command(flatten)]
+        limit: Limit,
     },
     /// Make a token and print it, and nothing else
     Create(CreateToken),
@@ -158,4 +168,7 @@ pub(crate) struct CreateToken {
     /// When it stops working: an instant such as 2030-01-02T03:04:05Z, or a time from now such as 30d
     #[arg(long, value_name = "WHEN")]
     pub(crate) expires: Option<String>,
+    /// Limit the token to these repositories [default: all that its account can reach]
+    #[arg(long = "repo", value_name = "OWNER/NAME", value_delimiter = ',')]
+    pub(crate) repositories: Vec<RepositoryPath>,
 }

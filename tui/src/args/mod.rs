@@ -9,12 +9,13 @@ mod ci;
 mod delivery;
 mod hook;
 mod repo;
+mod run;
 mod task;
 mod wanted;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::ui::{ColorWish, ScreenId};
 
@@ -25,12 +26,13 @@ pub(crate) use self::{
     delivery::{Delivery, Filter, ListDeliveries},
     hook::{Change, CreateHook, EditHook, Events, Hook, Kind, Place},
     repo::{ArchiveRepo, CreateRepo, EditRepo, MigrateRepo, Repo},
+    run::{ListRuns, Run},
     task::Task,
 };
 
 /// Manages a farrier daemon.
 #[derive(Debug, Parser)]
-#[command(name = "farrier", version, disable_help_subcommand = true)]
+#[command(name = "farrier", version)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -68,10 +70,13 @@ pub(crate) struct Global {
     /// Unix socket of the daemon [default: the user's own daemon, then the system's]
     #[arg(long, global = true, value_name = "PATH", conflicts_with = "url")]
     pub(crate) socket: Option<PathBuf>,
-    /// Address of the daemon, such as `http://127.0.0.1:3000`
+    /// Address of the daemon, such as `https://forge.example` [env: `FARRIER_URL`]
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// File that holds an access token; without one the socket tells the daemon who is calling
+    /// PEM file of certificate authorities to trust besides those of the system [env: `FARRIER_CA`]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
+    /// File that contains an access token; without one the socket tells the daemon who is calling [env: `FARRIER_TOKEN`, the token itself]
     #[arg(long, global = true, value_name = "F")]
     pub(crate) token_file: Option<PathBuf>,
     /// Change nothing on the daemon
@@ -104,6 +109,33 @@ pub(crate) struct Format {
     /// Ids only
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
+    /// Times in tables [default: relative on a terminal, iso elsewhere]
+    #[arg(long, global = true, value_name = "STYLE")]
+    pub(crate) time: Option<TimeStyle>,
+}
+
+/// How tables show times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimeStyle {
+    /// `5m ago`
+    Relative,
+    /// `2026-01-02T03:04:05Z`
+    Iso,
+}
+
+/// How many items a list shows.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Limit {
+    /// Maximum number of items [default: all]
+    #[arg(long = "limit", value_name = "N", value_parser = limit)]
+    max: Option<usize>,
+}
+
+impl Limit {
+    /// The maximum number of items.
+    pub(crate) fn items(self) -> usize {
+        self.max.unwrap_or(usize::MAX)
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -131,9 +163,12 @@ pub(crate) enum Command {
     Hook(Hook),
     /// What happens
     Events(Events),
-    /// Workflow runs and their jobs, for CI agents
+    /// Begin and end jobs of workflow runs, for CI agents
     #[command(subcommand)]
     Ci(Ci),
+    /// List, show and cancel workflow runs
+    #[command(subcommand)]
+    Run(Run),
     /// Artifacts of workflow runs
     #[command(subcommand)]
     Artifact(Artifact),
@@ -146,9 +181,37 @@ pub(crate) enum Command {
     /// What the daemon logs
     #[command(subcommand)]
     Log(Log),
+    /// Change your own password
+    ///
+    /// Asks on the terminal. An administrator sets the password of another account with `user edit`.
+    Passwd {
+        /// Read the passwords from standard input: the old one and the new one, each on a line. On the socket
+        /// of the daemon, without a token, the new one alone
+        #[arg(long)]
+        password_stdin: bool,
+    },
     /// The configuration of this program
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Print the completion script of a shell
+    Completion {
+        /// Shell
+        shell: clap_complete::Shell,
+    },
+    /// Print a manual page in roff: farrier man repo create | man -l -
+    Man {
+        /// Command [default: the program itself]
+        #[arg(value_name = "COMMAND")]
+        command: Vec<String>,
+    },
+}
+
+/// Parses the value of `--limit`.
+pub(crate) fn limit(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("expected a whole number from 1".to_owned()),
+        Ok(limit) => Ok(limit),
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -237,6 +300,18 @@ mod tests {
         "farrier ci begin --repo o/n --run 7 --job j --sha s --branch b --workflow w --json",
         "farrier ci end 7 --conclusion success",
         "farrier ci exec --repo o/n -- cmd --json -q",
+        "farrier passwd --password-stdin",
+        "farrier completion bash",
+        "farrier man",
+        "farrier man repo create",
+        "farrier repo list --limit 5 --time iso",
+        "farrier org list --limit 5 --time relative",
+        "farrier task list --limit 1",
+        "farrier token create --user a --name n --scopes all --repo o/n,o/m",
+        "farrier ci exec --repo o/n --grace 3 --report-timeout 5 -- cmd",
+        "farrier run list --repo o/n --status in_progress --limit 5 --json",
+        "farrier run show 7 --url https://forge.example --ca ca.pem",
+        "farrier run cancel 7",
         "farrier artifact upload --name n --repo o/n --retention-days 5 --concurrency 2 a b",
         "farrier artifact list --repo o/n --run 7 --jsonl",
         "farrier artifact download 7 --repo o/n --run 7 -o d/ --no-extract",
@@ -288,6 +363,13 @@ mod tests {
             "farrier ci begin --repo o/n --run x",
             "farrier ci end 7 --conclusion maybe",
             "farrier ci exec --repo o/n",
+            "farrier run cancel",
+            "farrier completion nonsense",
+            "farrier repo list --limit 0",
+            "farrier status --time odd",
+            "farrier token create --user a --name n --scopes all --repo justname",
+            "farrier run list --status odd",
+            "farrier run list --limit 0",
             "farrier artifact upload",
             "farrier artifact upload --concurrency 0 a",
             "farrier artifact delete",

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use farrier_common::client::RepositoryPath;
 
+use super::Limit;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Repo {
     /// List repositories
@@ -12,6 +14,8 @@ pub(crate) enum Repo {
         /// User or organisation [default: all]
         #[arg(value_name = "OWNER")]
         owner: Option<String>,
+        #[command(flatten)]
+        limit: Limit,
     },
     /// Make a repository
     Create(CreateRepo),
@@ -41,6 +45,8 @@ pub(crate) enum Repo {
         /// Repository
         #[arg(value_name = "OWNER/NAME")]
         repo: RepositoryPath,
+        #[command(flatten)]
+        limit: Limit,
     },
 }
 
@@ -145,7 +151,7 @@ pub(crate) struct MigrateRepo {
     /// Read the password or token at the source from standard input
     #[arg(long)]
     pub(crate) password_stdin: bool,
-    /// Wait until all is there; progress goes to stderr
+    /// Wait until the migration ends; progress goes to stderr. An interrupt ends the wait, not the migration
     #[arg(long)]
     pub(crate) wait: bool,
 }

@@ -2,10 +2,15 @@
 
 use clap::Subcommand;
 
+use super::Limit;
+
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub(crate) enum Task {
     /// List tasks that run and those that ended lately
-    List,
+    List {
+        #[command(flatten)]
+        limit: Limit,
+    },
     /// Show a task and its phases
     Show {
         /// Number of the task; that of a migration is its repository's

@@ -66,6 +66,7 @@ fn shown(config: &Config) -> String {
         ("server.socket", path(&server.socket).unwrap_or_else(|| "the usual ones".to_owned())),
         ("server.url", or(&server.url, "none")),
         ("server.token_file", path(&server.token_file).unwrap_or_else(|| "none".to_owned())),
+        ("server.ca", path(&server.ca).unwrap_or_else(|| "none".to_owned())),
         ("server.read_only", server.read_only.to_string()),
         ("ui.theme", or(&ui.theme, "default")),
         ("ui.color", or(&ui.color, "auto")),

@@ -16,7 +16,7 @@ use crate::{
     args::{Delivery, Filter, ListDeliveries},
     clock,
     exit::{self, Failure},
-    output::{Output, Table},
+    output::{Output, Table, time},
 };
 
 #[derive(Serialize)]
@@ -45,13 +45,13 @@ pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> 
         }
         Delivery::Recover { hook, since, yes } => {
             if !yes {
-                return Err(Failure::Usage("sending again all that a hook has missed needs --yes".into()));
+                return Err(Failure::Usage("redelivering everything that a hook has missed needs --yes".into()));
             }
             let since = since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
             let recovered = client.recover(hook, since.as_deref()).await;
             let recovered = recovered.map_err(Failure::call(format!("recovering hook {hook}")))?;
             let count = recovered.count;
-            output.object(&recovered, &count.to_string(), || format!("{count} deliveries go out again"))?;
+            output.object(&recovered, &count.to_string(), || format!("Redelivering {count} deliveries"))?;
         }
     }
     Ok(exit::OK)
@@ -59,7 +59,13 @@ pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> 
 
 async fn list_of(args: ListDeliveries, client: &Client, output: &Output) -> Result<(), Failure> {
     let all = rows(args.filter, args.limit, client).await?;
-    list::show(output, all, |row| row.id, table, |total_count, deliveries| Deliveries { total_count, deliveries })
+    list::show(
+        output,
+        all,
+        |row| row.guid.clone(),
+        table,
+        |total_count, deliveries| Deliveries { total_count, deliveries },
+    )
 }
 
 /// The newest deliveries that pass, at most `limit`.
@@ -100,8 +106,8 @@ fn table(all: &[Row]) -> String {
             row.state.clone(),
             format!("{}{code}", row.status),
             row.attempts.to_string(),
-            row.created_at.clone(),
-            row.next_attempt_at.clone().unwrap_or_default(),
+            time(&row.created_at),
+            row.next_attempt_at.as_deref().map(time).unwrap_or_default(),
         ]);
     }
     table.render()

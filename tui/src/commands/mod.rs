@@ -11,12 +11,17 @@ mod events;
 mod hook;
 mod list;
 mod log;
+mod manual;
 mod org;
+mod passwd;
 mod repo;
+mod run;
 mod status;
 mod task;
 mod token;
 mod user;
+
+use farrier_common::client::Client;
 
 use crate::{
     args::{Command, Global},
@@ -25,21 +30,39 @@ use crate::{
     output::Output,
 };
 
+/// Connects to the daemon and warns when the token leaves the machine unencrypted.
+async fn connect(global: &Global, output: &Output) -> Result<Client, Failure> {
+    let client = endpoint::connect(global).await?;
+    if client.exposes_token() {
+        let _ = output.note(&format!(
+            "farrier: warning: {} is not encrypted; anyone on the way can read the token",
+            client.endpoint()
+        ));
+    }
+    Ok(client)
+}
+
 /// Runs one command. The answer is the exit code of a command that did not fail by itself.
 pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> Result<u8, Failure> {
     match command {
-        Command::Status { watch: false } => status::run(&endpoint::connect(global).await?, output).await?,
-        Command::Status { watch: true } => status::watch(&endpoint::connect(global).await?, output).await?,
-        Command::Task(command) => task::run(command, &endpoint::connect(global).await?, output).await?,
-        Command::User(command) => user::run(command, &endpoint::connect(global).await?, output).await?,
-        Command::Org(command) => org::run(command, &endpoint::connect(global).await?, output).await?,
-        Command::Token(command) => token::run(command, &endpoint::connect(global).await?, output).await?,
-        Command::Repo(command) => repo::run(command, &endpoint::connect(global).await?, output).await?,
-        Command::Hook(command) => return hook::run(command, &endpoint::connect(global).await?, output).await,
-        Command::Events(args) => events::run(args, &endpoint::connect(global).await?, output).await?,
-        Command::Delivery(command) => return delivery::run(command, &endpoint::connect(global).await?, output).await,
-        Command::Log(command) => log::run(command, &endpoint::connect(global).await?, output).await?,
-        Command::Ci(command) => return ci::run(command, &endpoint::connect(global).await?, output).await,
+        Command::Status { watch: false } => status::run(&connect(global, output).await?, output).await?,
+        Command::Status { watch: true } => status::watch(&connect(global, output).await?, output).await?,
+        Command::Task(command) => task::run(command, &connect(global, output).await?, output).await?,
+        Command::User(command) => user::run(command, &connect(global, output).await?, output).await?,
+        Command::Org(command) => org::run(command, &connect(global, output).await?, output).await?,
+        Command::Token(command) => token::run(command, &connect(global, output).await?, output).await?,
+        Command::Repo(command) => repo::run(command, &connect(global, output).await?, output).await?,
+        Command::Hook(command) => return hook::run(command, &connect(global, output).await?, output).await,
+        Command::Events(args) => events::run(args, &connect(global, output).await?, output).await?,
+        Command::Delivery(command) => return delivery::run(command, &connect(global, output).await?, output).await,
+        Command::Log(command) => log::run(command, &connect(global, output).await?, output).await?,
+        Command::Ci(command) => return ci::run(command, &connect(global, output).await?, global, output).await,
+        Command::Run(command) => run::run(command, &connect(global, output).await?, output).await?,
+        Command::Passwd { password_stdin } => {
+            passwd::run(password_stdin, &connect(global, output).await?, output).await?;
+        }
+        Command::Completion { shell } => manual::completion(shell, output)?,
+        Command::Man { command } => manual::page(&command, output)?,
         Command::Config(command) => return config::run(command, output),
         Command::Artifact(command) => return artifact::run(command, global, output).await,
     }

@@ -21,8 +21,8 @@ struct Organizations {
 
 pub(super) async fn run(command: Org, client: &Client, output: &Output) -> Result<(), Failure> {
     match command {
-        Org::List => {
-            let all = list::collect(client.orgs(), |page: Vec<Organization>| page, |org| org.id).await;
+        Org::List { limit } => {
+            let all = list::first(limit.items(), client.orgs(), |page: Vec<Organization>| page, |org| org.id).await;
             let all = all.map_err(Failure::call("listing organisations"))?;
             list::show(
                 output,
@@ -33,7 +33,7 @@ pub(super) async fn run(command: Org, client: &Client, output: &Output) -> Resul
             )
         }
         Org::Show { name } => {
-            let org = client.org(&name).await.map_err(Failure::call(format!("asking for {name}")))?;
+            let org = client.org(&name).await.map_err(Failure::call(format!("showing {name}")))?;
             output.object(&org, &org.id.to_string(), || page(&org))
         }
         Org::Create(args) => {
@@ -45,19 +45,19 @@ pub(super) async fn run(command: Org, client: &Client, output: &Output) -> Resul
                 ..CreateOrg::default()
             };
             let made = client.create_org(args.owner.as_deref(), &wanted).await;
-            let org = made.map_err(Failure::call(format!("making {}", wanted.username)))?;
-            output.object(&org, &org.id.to_string(), || format!("made organisation {} ({})", org.name, org.id))
+            let org = made.map_err(Failure::call(format!("creating {}", wanted.username)))?;
+            output.object(&org, &org.id.to_string(), || format!("Created organisation {}", org.name))
         }
         Org::Delete { name, yes } => {
-            list::agreed(&name, yes)?;
+            list::agreed(&format!("Organisation {name}"), &name, yes).await?;
             client.delete_org(&name).await.map_err(Failure::call(format!("deleting {name}")))?;
-            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("deleted {name}"))
+            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("Deleted organisation {name}"))
         }
     }
 }
 
 fn table(all: &[Organization]) -> String {
-    let mut table = Table::new(["ID", "SEEN BY", "NAME", "ABOUT"]);
+    let mut table = Table::new(["ID", "VISIBILITY", "NAME", "DESCRIPTION"]);
     for org in all {
         table.row([org.id.to_string(), org.visibility.clone(), org.name.clone(), org.description.clone()]);
     }
@@ -68,10 +68,10 @@ fn page(org: &Organization) -> String {
     fields(&[
         ("organisation", format!("{} ({})", org.name, org.id)),
         ("name", org.full_name.clone()),
-        ("about", org.description.clone()),
-        ("seen by", org.visibility.clone()),
+        ("description", org.description.clone()),
+        ("visibility", org.visibility.clone()),
         ("address", org.email.clone()),
         ("website", org.website.clone()),
-        ("made", org.created.clone()),
+        ("created", org.created.clone()),
     ])
 }

@@ -9,7 +9,7 @@ use super::list;
 use crate::{
     args::Task,
     exit::Failure,
-    output::{Output, Table, fields, human_bytes},
+    output::{Output, Table, fields, human_bytes, time},
     progress,
 };
 
@@ -24,21 +24,22 @@ struct Tasks {
 
 pub(super) async fn run(command: Task, client: &Client, output: &Output) -> Result<(), Failure> {
     match command {
-        Task::List => {
-            let all = client.tasks().await.map_err(Failure::call("listing tasks"))?;
+        Task::List { limit } => {
+            let mut all = client.tasks().await.map_err(Failure::call("listing tasks"))?;
+            all.truncate(limit.items());
             list::show(output, all, |task| task.id, table, |total_count, tasks| Tasks { total_count, tasks })
         }
         Task::Show { id } => show(&client.task(id).await.map_err(Failure::call(asking(id)))?, output),
         Task::Wait { id } => show(&follow(client, id, output).await?, output),
         Task::Cancel { id } => {
             let task = client.cancel_task(id).await.map_err(Failure::call(format!("cancelling task {id}")))?;
-            output.object(&task, &id.to_string(), || format!("cancelling task {id}, {}", task.repository))
+            output.object(&task, &id.to_string(), || format!("Cancelling task {id} ({})", task.repository))
         }
     }
 }
 
 fn asking(id: i64) -> String {
-    format!("asking for task {id}")
+    format!("showing task {id}")
 }
 
 fn show(task: &BackgroundTask, output: &Output) -> Result<(), Failure> {
@@ -72,9 +73,9 @@ fn far(task: &BackgroundTask) -> String {
 }
 
 fn table(all: &[BackgroundTask]) -> String {
-    let mut table = Table::new(["ID", "KIND", "STATE", "BEGAN", "REPOSITORY", "NOW"]);
+    let mut table = Table::new(["ID", "KIND", "STATE", "STARTED", "REPOSITORY", "PROGRESS"]);
     for task in all {
-        let (kind, state, began) = (task.kind.clone(), task.state.clone(), task.began_at.clone());
+        let (kind, state, began) = (task.kind.clone(), task.state.clone(), time(&task.began_at));
         let now = if task.is_running() { far(task) } else { task.error.clone() };
         table.row([task.id.to_string(), kind, state, began, task.repository.clone(), now]);
     }

@@ -1,8 +1,8 @@
 //! `farrier token …`
 
 use farrier_common::{
-    api::{AccessToken, CreateToken},
-    client::Client,
+    api::{AccessToken, CreateToken, TokenRepository},
+    client::{Client, RepositoryPath},
 };
 use jiff::{SpanRelativeTo, Timestamp, civil, tz::TimeZone};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::{
     args::Token,
     clock,
     exit::Failure,
-    output::{Output, Table},
+    output::{Output, Table, time},
 };
 
 #[derive(Serialize)]
@@ -24,11 +24,12 @@ struct Tokens {
 pub(super) async fn run(command: Token, client: &Client, output: &Output) -> Result<(), Failure> {
     let args = match command {
         Token::Create(args) => args,
-        Token::List { user } => return list_of(&user, client, output).await,
+        Token::List { user, limit } => return list_of(&user, limit.items(), client, output).await,
         Token::Revoke { user, token } => {
             let ended = client.delete_token(&user, &token).await;
-            ended.map_err(Failure::call(format!("ending the token {token} of {user}")))?;
-            return output.object(&serde_json::json!({ "revoked": token }), &token, || format!("revoked {token}"));
+            ended.map_err(Failure::call(format!("revoking token {token} of {user}")))?;
+            return output
+                .object(&serde_json::json!({ "revoked": token }), &token, || format!("Revoked token {token}"));
         }
     };
     let expires_at = match &args.expires {
@@ -36,31 +37,45 @@ pub(super) async fn run(command: Token, client: &Client, output: &Output) -> Res
         None => None,
     };
     let scopes = args.scopes.iter().map(|scope| scope.trim().to_owned()).collect();
-    let wanted = CreateToken { name: args.name, scopes, expires_at, repositories: None };
-    let doing = format!("making a token of {}", args.user);
+    let repositories: Vec<TokenRepository> = args.repositories.into_iter().map(limited_to).collect();
+    let repositories = (!repositories.is_empty()).then_some(repositories);
+    let wanted = CreateToken { name: args.name, scopes, expires_at, repositories };
+    let doing = format!("creating a token for {}", args.user);
     let token = client.create_token(&args.user, &wanted).await.map_err(Failure::call(doing))?;
     if token.sha1.is_empty() {
-        return Err(Failure::Other("the daemon made a token but did not say which".into()));
+        return Err(Failure::Other("the daemon created a token but did not return it".into()));
     }
     output.object(&token, &token.sha1, || token.sha1.clone())
 }
 
-async fn list_of(user: &str, client: &Client, output: &Output) -> Result<(), Failure> {
-    let all = list::collect(client.tokens(user), |page: Vec<AccessToken>| page, |token| token.id).await;
+fn limited_to(path: RepositoryPath) -> TokenRepository {
+    TokenRepository { owner: path.owner, name: path.name, ..TokenRepository::default() }
+}
+
+/// The repositories that a token is limited to.
+fn reach(token: &AccessToken) -> String {
+    let Some(all) = &token.repositories else { return "all".to_owned() };
+    let path = |one: &TokenRepository| one.full_name.clone().unwrap_or_else(|| format!("{}/{}", one.owner, one.name));
+    all.iter().map(path).collect::<Vec<_>>().join(" ")
+}
+
+async fn list_of(user: &str, limit: usize, client: &Client, output: &Output) -> Result<(), Failure> {
+    let all = list::first(limit, client.tokens(user), |page: Vec<AccessToken>| page, |token| token.id).await;
     let all = all.map_err(Failure::call(format!("listing tokens of {user}")))?;
     list::show(output, all, |token| token.id, table, |total_count, tokens| Tokens { total_count, tokens })
 }
 
 fn table(all: &[AccessToken]) -> String {
-    let mut table = Table::new(["ID", "LAST EIGHT", "LAST USED", "EXPIRES", "NAME", "SCOPES"]);
+    let mut table = Table::new(["ID", "LAST EIGHT", "LAST USED", "EXPIRES", "NAME", "REPOSITORIES", "SCOPES"]);
     for token in all {
-        let or = |time: &Option<String>, none: &str| time.clone().unwrap_or_else(|| none.to_owned());
+        let or = |at: &Option<String>, none: &str| at.as_deref().map_or_else(|| none.to_owned(), time);
         table.row([
             token.id.to_string(),
             token.token_last_eight.clone(),
             or(&token.last_used_at, "never"),
             or(&token.expires_at, "never"),
             token.name.clone(),
+            reach(token),
             token.scopes.join(" "),
         ]);
     }

@@ -29,23 +29,24 @@ pub(super) async fn run(command: User, client: &Client, output: &Output) -> Resu
     match command {
         User::Create(args) => create(args, client, output).await,
         User::Edit(args) => show(&edit(args, client).await?, output),
-        User::List { text } => {
-            let all = list::collect(client.users(text.as_deref()), |page: Vec<Account>| page, |user| user.id).await;
+        User::List { text, limit } => {
+            let pages = client.users(text.as_deref());
+            let all = list::first(limit.items(), pages, |page: Vec<Account>| page, |user| user.id).await;
             let all = all.map_err(Failure::call("listing accounts"))?;
             list::show(output, all, |user| user.id, table, |total_count, users| Users { total_count, users })
         }
         User::Show { name } => {
-            show(&client.user(&name).await.map_err(Failure::call(format!("asking for {name}")))?, output)
+            show(&client.user(&name).await.map_err(Failure::call(format!("showing {name}")))?, output)
         }
         User::Off { name } => {
             let wanted = api::EditUser { active: Some(false), ..api::EditUser::default() };
             let closed = client.edit_user(&name, &wanted).await.map_err(Failure::call(format!("closing {name}")))?;
-            output.object(&closed, &closed.id.to_string(), || format!("closed {}", closed.login))
+            output.object(&closed, &closed.id.to_string(), || format!("Closed account {}", closed.login))
         }
         User::Delete { name, purge, yes } => {
-            list::agreed(&name, yes)?;
+            list::agreed(&format!("Account {name}"), &name, yes).await?;
             client.delete_user(&name, purge).await.map_err(Failure::call(format!("deleting {name}")))?;
-            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("deleted {name}"))
+            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("Deleted account {name}"))
         }
     }
 }
@@ -57,8 +58,8 @@ fn show(user: &Account, output: &Output) -> Result<(), Failure> {
             ("name", user.full_name.clone()),
             ("address", user.email.clone()),
             ("state", state(user)),
-            ("seen by", user.visibility.clone()),
-            ("made", user.created.clone()),
+            ("visibility", user.visibility.clone()),
+            ("created", user.created.clone()),
         ])
     })
 }
@@ -116,8 +117,8 @@ async fn create(args: CreateUser, client: &Client, output: &Output) -> Result<()
         admin: args.admin,
         ..api::CreateUser::default()
     };
-    let user = client.create_user(&wanted).await.map_err(Failure::call(format!("making {}", wanted.username)))?;
-    output.object(&user, &user.id.to_string(), || format!("made user {} ({})", user.login, user.id))
+    let user = client.create_user(&wanted).await.map_err(Failure::call(format!("creating {}", wanted.username)))?;
+    output.object(&user, &user.id.to_string(), || format!("Created account {}", user.login))
 }
 
 /// All of standard input but one line break at its end; `option` asked for it.

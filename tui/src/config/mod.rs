@@ -26,6 +26,8 @@ pub(crate) struct Server {
     pub(crate) socket: Option<PathBuf>,
     pub(crate) url: Option<String>,
     pub(crate) token_file: Option<PathBuf>,
+    /// PEM file of certificate authorities.
+    pub(crate) ca: Option<PathBuf>,
     pub(crate) read_only: bool,
 }
 

@@ -75,8 +75,9 @@ impl<'t> Reader<'t> {
                 "socket" => server.socket = self.text(line, key, value, &[]).map(Into::into),
                 "url" => server.url = self.text(line, key, value, &[]),
                 "token_file" => server.token_file = self.text(line, key, value, &[]).map(Into::into),
+                "ca" => server.ca = self.text(line, key, value, &[]).map(Into::into),
                 "read_only" => server.read_only = self.switch(line, key, value),
-                other => self.unknown(line, other, &["socket", "url", "token_file", "read_only"]),
+                other => self.unknown(line, other, &["socket", "url", "token_file", "ca", "read_only"]),
             }
         }
     }

@@ -6,6 +6,7 @@
 
 mod clean;
 mod standing;
+mod style;
 mod table;
 
 use std::{
@@ -16,7 +17,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-pub(crate) use self::{clean::line as clean_line, standing::Standing, table::Table};
+pub(crate) use self::{clean::line as clean_line, standing::Standing, style::time, table::Table};
 use crate::{
     args::{Format, Global},
     exit::Failure,
@@ -42,6 +43,7 @@ struct Document<'a, T> {
 
 impl Output {
     pub(crate) fn new(global: &Global) -> Self {
+        style::decide(global.format.time);
         Self {
             format: global.format,
             stdout_is_terminal: io::stdout().is_terminal(),

@@ -37,7 +37,7 @@ fn a_user_is_usable_at_once() {
     assert_eq!(world.run("user create octo --email o@x.y -q").ok().stdout, "5\n");
     let taken = world.run("user create taken --email o@x.y");
     assert_eq!(taken.code, 5);
-    assert_eq!(taken.stderr, "farrier: making taken: taken (422)\n");
+    assert_eq!(taken.stderr, "farrier: creating taken: taken (422)\n");
     assert_eq!(world.run("user create a --email b --password-stdin").code, 2);
 }
 
@@ -56,7 +56,7 @@ fn repositories_are_made_and_shown() {
     assert_eq!(world.run("repo show octo/none").code, 3);
     let refused = world.run("repo show octo/private");
     assert_eq!(refused.code, 4);
-    assert_eq!(refused.stderr, "farrier: asking for octo/private: not yours (403, request r1)\n");
+    assert_eq!(refused.stderr, "farrier: showing octo/private: not yours (403, request r1)\n");
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn repositories_are_listed_changed_deleted_and_fetched() {
     assert_eq!((&list["total_count"], &list["repositories"][0]["id"]), (&1.into(), &4.into()));
     assert_eq!(world.run("repo edit octo/tool --archived true --json").json()["archived"], true);
     assert_eq!(world.run("repo delete octo/tool").code, 2);
-    assert_eq!(world.run("repo delete octo/tool --yes").ok().stdout, "deleted octo/tool\n");
+    assert_eq!(world.run("repo delete octo/tool --yes").ok().stdout, "Deleted octo/tool\n");
     assert_eq!(world.run("repo migrate http://h/a octo/copy --wait -q").ok().stdout, "6\n");
     let refused = world.run_with("repo migrate http://h/a octo/copy --password-stdin", [], "s3cret\n");
     assert_eq!((refused.code, refused.stderr.as_str()), (1, "farrier: migrating octo/copy: no\n"));
@@ -87,9 +87,9 @@ fn a_daemon_that_is_nowhere_is_looked_for_everywhere() {
     assert_eq!(named.code, 6);
     assert!(named.stderr.contains("the socket /nonexistent/s"), "{}", named.stderr);
     assert_eq!(world.run("status --url http://127.0.0.1:9").code, 6);
-    let https = world.run("status --url https://forge.example");
-    assert_eq!(https.code, 2);
-    assert!(https.stderr.contains("https is not supported"), "{}", https.stderr);
+    let odd = world.run("status --url ftp://forge.example");
+    assert_eq!(odd.code, 2);
+    assert!(odd.stderr.contains("expected https:// or http://"), "{}", odd.stderr);
 }
 
 #[test]

@@ -1,6 +1,11 @@
 //! Jobs: begun, ended, and commands run as jobs.
 
-use std::process::Stdio;
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    process::Stdio,
+};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::program::{World, finish};
 
@@ -22,7 +27,7 @@ fn a_shell_evaluates_what_begin_prints() {
     let exports = world.run("ci begin --repo o/r").ok().stdout;
     assert!(exports.contains("export FARRIER_JOB_ID='9'\n") && exports.contains("export GITHUB_RUN_ID='7'\n"));
     let ran = world.run_with("ci end --conclusion success", [("FARRIER_JOB_ID", "9")], "");
-    assert_eq!(ran.ok().stdout, "ended job 9: success\n");
+    assert_eq!(ran.ok().stdout, "Job 9 ended: success\n");
     let ended = world.run("ci end 9 --conclusion skipped --json").json();
     assert_eq!((&ended["job_id"], &ended["conclusion"]), (&9.into(), &"skipped".into()));
     assert_eq!(world.fake.state().ended, ["success", "skipped"]);
@@ -56,15 +61,30 @@ fn a_job_ends_as_its_command_does_and_the_exit_status_is_kept() {
 }
 
 #[test]
-fn a_job_that_cannot_be_ended_is_said_and_does_not_hide_the_commands_status() {
+fn the_exit_code_is_that_of_the_command_when_the_end_of_the_job_cannot_be_reported() {
     let world = World::new();
     world.fake.state().refuse_end = true;
-    let fine = world.run_words(&["ci", "exec", "--repo", "o/r", "--", "true"]);
-    assert_eq!(fine.code, 5);
-    assert!(fine.stderr.contains("ending job 9: ended already"), "{}", fine.stderr);
-    let failed = world.run_words(&["ci", "exec", "--repo", "o/r", "--", "sh", "-c", "exit 3"]);
-    assert_eq!(failed.code, 3);
-    assert!(failed.stderr.contains("ending job 9"), "{}", failed.stderr);
+    for (script, code, conclusion) in [("exit 0", 0, "success"), ("exit 3", 3, "failure")] {
+        let ran = world.run_words(&["ci", "exec", "--repo", "o/r", "--", "sh", "-c", script]);
+        assert_eq!(ran.code, code);
+        let said = format!("could not report the conclusion {conclusion} of job 9: ended already");
+        assert!(ran.stderr.contains(&said), "{}", ran.stderr);
+    }
+    world.fake.state().refuse_end = false;
+    world.fake.state().busy_end = usize::MAX;
+    let ran = world.run_words(&["ci", "exec", "--repo", "o/r", "--report-timeout", "0", "--", "true"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stderr.contains("could not report the conclusion success of job 9"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_end_of_a_job_is_reported_again_until_the_daemon_answers() {
+    let world = World::new();
+    world.fake.state().busy_end = 2;
+    let ran = world.run_words(&["ci", "exec", "--repo", "o/r", "--", "true"]).ok();
+    assert!(ran.stderr.contains("cannot report the end of job 9 yet"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("could not"), "{}", ran.stderr);
+    assert_eq!(world.fake.state().ended, ["success"]);
 }
 
 #[test]
@@ -72,20 +92,74 @@ fn a_signal_reaches_the_command_and_the_job_is_still_ended() {
     let world = World::new();
     // The command tells when it listens, and then that it heard.
     let script = "trap 'echo heard; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
-    let mut command = world.command();
-    command.args(["ci", "exec", "--repo", "o/r", "--", "sh", "-c", script]);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
-    assert_eq!(line, "ready\n");
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    let mut rest = String::new();
-    std::io::Read::read_to_string(&mut stdout, &mut rest).unwrap();
-    assert_eq!(rest, "heard\n");
-    assert_eq!(child.wait().unwrap().code(), Some(5));
+    let (said, code) = signalled(&world, &[], script, Signal::TERM);
+    assert_eq!((said.as_str(), code), ("heard\n", Some(5)));
     assert_eq!(world.fake.state().ended, ["failure"]);
+}
+
+/// Runs `script` as a job until it says `ready`, and sends `signal` to the program. Returns what the
+/// script said from then on and the exit code, once no process has the standard output any more.
+fn signalled(world: &World, options: &[&str], script: &str, signal: Signal) -> (String, Option<i32>) {
+    let mut command = world.command();
+    command.args(["ci", "exec", "--repo", "o/r"]).args(options).args(["--", "sh", "-c", script]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    (rest, child.wait().unwrap().code())
+}
+
+#[test]
+fn a_signal_reaches_the_processes_below_the_command() {
+    let world = World::new();
+    let script = "(trap 'echo below; exit 0' TERM; echo ready; while :; do sleep 0.05; done) & wait";
+    let (said, code) = signalled(&world, &[], script, Signal::TERM);
+    assert_eq!((said.as_str(), code), ("below\n", Some(143)));
+    assert_eq!(world.fake.state().ended, ["cancelled"]);
+}
+
+#[test]
+fn processes_that_ignore_a_signal_are_killed_after_the_grace_time() {
+    let world = World::new();
+    // One of them has left the process group and the session of the command.
+    let script = "trap '' TERM; setsid sleep 600 & echo ready; sleep 600; sleep 600";
+    let (said, code) = signalled(&world, &["--grace", "1"], script, Signal::TERM);
+    assert_eq!((said.as_str(), code), ("", Some(137)));
+    assert_eq!(world.fake.state().ended, ["cancelled"]);
+}
+
+#[test]
+fn what_a_command_leaves_in_its_process_group_is_ended() {
+    let world = World::new();
+    let ran = world.run_words(&["ci", "exec", "--repo", "o/r", "--", "sh", "-c", "sleep 600 & echo done"]).ok();
+    // The output ends only when no process has it any more.
+    assert_eq!(ran.stdout, "done\n");
+    assert_eq!(world.fake.state().ended, ["success"]);
+}
+
+#[test]
+fn the_command_ends_when_the_program_is_killed() {
+    let world = World::new();
+    let script = "trap 'echo heard; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
+    let (said, code) = signalled(&world, &[], script, Signal::KILL);
+    assert_eq!((said.as_str(), code), ("heard\n", None));
+}
+
+#[test]
+fn a_job_has_a_lease_and_hands_its_run_to_what_it_starts() {
+    let world = World::new();
+    let script = "echo $FARRIER_RUN_ID; test -z \"$FARRIER_URL\" && test -S \"$FARRIER_SOCKET\"";
+    let ran = world.run_words(&["ci", "exec", "--repo", "o/r", "--", "sh", "-c", script]).ok();
+    assert_eq!(ran.stdout, "7\n");
+    let begun = world.fake.state().begun[0].clone();
+    assert_eq!(begun["lease_secs"], 120);
+    world.run_with("ci begin --repo o/r", [("FARRIER_RUN_ID", "7")], "").ok();
+    let begun = world.fake.state().begun[1].clone();
+    assert_eq!((&begun["run_id"], &begun["lease_secs"]), (&7.into(), &serde_json::Value::Null));
 }
 
 #[test]

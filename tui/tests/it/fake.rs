@@ -56,6 +56,8 @@ pub(crate) struct State {
     signature: usize,
     /// Whether jobs cannot be ended.
     pub(crate) refuse_end: bool,
+    /// How often the end of a job is answered 503 before it is accepted.
+    pub(crate) busy_end: usize,
     /// How many repositories are listed in place of the one.
     pub(crate) repositories: usize,
     /// What the one is called.
@@ -194,6 +196,10 @@ async fn route(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
         }
         (&Method::POST, ["api", "farrier", "v1", "jobs", _, "end"]) if state.refuse_end => {
             message(409, "ended already")
+        }
+        (&Method::POST, ["api", "farrier", "v1", "jobs", _, "end"]) if state.busy_end > 0 => {
+            state.busy_end -= 1;
+            message(503, "busy")
         }
         (&Method::POST, ["api", "farrier", "v1", "jobs", _, "end"]) => {
             state.ended.push(input["conclusion"].as_str().unwrap().to_owned());

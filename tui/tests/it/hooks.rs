@@ -52,7 +52,7 @@ fn an_operator_makes_changes_and_removes_hooks() {
     daemon.farrier(&["hook", "delete", &id, "--yes"]).ok();
     assert_eq!(daemon.farrier(&["hook", "show", &id]).code, 3);
     let refused = daemon.farrier(&["hook", "create", TARGET, "--type", "dingtalk"]);
-    assert!(refused.code == 1 && refused.stderr.contains("Invalid hook type: dingtalk"), "{refused:?}");
+    assert!(refused.code == 9 && refused.stderr.contains("Invalid hook type: dingtalk"), "{refused:?}");
     let warned = daemon.farrier(&["hook", "create", "http://10.0.0.1/", "--mine"]).ok();
     assert!(warned.stderr.contains("webhook.allowed_hosts"), "{warned:?}");
 }

@@ -14,3 +14,4 @@ mod program;
 mod repos;
 mod screen;
 mod session;
+mod tls;

@@ -133,7 +133,7 @@ fn a_task_is_watched_and_ended_from_the_shell() {
     assert_eq!(daemon.farrier(&["task", "list", "-q"]).ok().stdout, format!("{id}\n"));
     let task = daemon.farrier(&["task", "show", &id, "--json"]).json();
     assert_eq!((&task["state"], &task["repository"]), (&"running".into(), &"admin/copy".into()));
-    assert_eq!(daemon.farrier(&["task", "cancel", &id]).ok().stdout, format!("cancelling task {id}, admin/copy\n"));
+    assert_eq!(daemon.farrier(&["task", "cancel", &id]).ok().stdout, format!("Cancelling task {id} (admin/copy)\n"));
     let waited = daemon.farrier(&["task", "wait", &id]);
     assert_eq!((waited.code, waited.stderr.as_str()), (1, "farrier: migrating admin/copy was cancelled\n"));
     assert_eq!(daemon.farrier(&["task", "cancel", &id]).code, 5, "it has ended");

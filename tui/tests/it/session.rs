@@ -235,14 +235,14 @@ fn people_organisations_and_tokens_are_managed_from_the_shell() {
     daemon.farrier(&["token", "create", "--user", "rob", "--name", "ci", "--scopes", "all", "--expires", "30d"]).ok();
     let tokens = daemon.farrier(&["token", "list", "--user", "rob", "--json"]).json();
     assert_eq!((&tokens["tokens"][0]["name"], &tokens["tokens"][0]["sha1"]), (&"ci".into(), &"".into()));
-    assert_eq!(daemon.farrier(&["token", "revoke", "--user", "rob", "ci"]).ok().stdout, "revoked ci\n");
+    assert_eq!(daemon.farrier(&["token", "revoke", "--user", "rob", "ci"]).ok().stdout, "Revoked token ci\n");
     assert_eq!(daemon.farrier(&["token", "revoke", "--user", "rob", "ci"]).code, 3);
     assert_eq!(daemon.farrier(&["token", "list", "--user", "rob", "-q"]).ok().stdout, "");
 
-    assert!(daemon.farrier(&["user", "off", "rob"]).ok().stdout.contains("closed rob"));
+    assert!(daemon.farrier(&["user", "off", "rob"]).ok().stdout.contains("Closed account rob"));
     assert!(daemon.farrier(&["user", "list"]).ok().stdout.contains("not active"));
     assert_eq!(daemon.farrier(&["user", "delete", "rob"]).code, 2, "without --yes");
-    assert_eq!(daemon.farrier(&["user", "delete", "rob", "--yes"]).code, 1, "belongs to acme");
+    assert_eq!(daemon.farrier(&["user", "delete", "rob", "--yes"]).code, 9, "belongs to acme");
     daemon.farrier(&["org", "delete", "acme", "--yes"]).ok();
     daemon.farrier(&["user", "delete", "rob", "--yes"]).ok();
     assert_eq!(daemon.farrier(&["user", "show", "rob"]).code, 3);

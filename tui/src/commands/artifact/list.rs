@@ -7,7 +7,7 @@ use super::place::{Found, Place};
 use crate::{
     args::{Global, List},
     exit::{self, Failure},
-    output::{Output, Table, human_bytes},
+    output::{Output, Table, human_bytes, time},
 };
 
 #[derive(Serialize)]
@@ -62,7 +62,7 @@ fn table(all: &[Found]) -> String {
             artifact.id.to_string(),
             artifact.workflow_run.id.to_string(),
             human_bytes(artifact.size_in_bytes),
-            artifact.created_at.clone(),
+            time(&artifact.created_at),
             expires(artifact),
             artifact.name.clone(),
         ]);
@@ -79,7 +79,7 @@ fn table_of_all(all: &[Found]) -> String {
             artifact.id.to_string(),
             artifact.workflow_run.id.to_string(),
             human_bytes(artifact.size_in_bytes),
-            artifact.created_at.clone(),
+            time(&artifact.created_at),
             expires(artifact),
             repository,
             job,
@@ -90,5 +90,5 @@ fn table_of_all(all: &[Found]) -> String {
 }
 
 fn expires(artifact: &Artifact) -> String {
-    if artifact.expired { "expired".to_owned() } else { artifact.expires_at.clone() }
+    if artifact.expired { "expired".to_owned() } else { time(&artifact.expires_at) }
 }

@@ -105,11 +105,19 @@ async fn in_own_job(
     let repo = repo.ok_or_else(|| Failure::Usage("which repository? --repo OWNER/NAME".into()))?;
     let client = endpoint::connect(global).await?;
     let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
-    let wanted =
-        BeginRun { repo: repo.to_string(), run_id: args.run, job: "artifact upload".into(), ..BeginRun::default() };
+    let wanted = BeginRun {
+        repo: repo.to_string(),
+        run_id: args.run,
+        job: "artifact upload".into(),
+        lease_secs: Some(ci::lease::LEASE_SECS),
+        ..BeginRun::default()
+    };
     let job = ci::begin(&client, &wanted).await?;
     let result = tokio::select! {
         result = as_job(&client, &job, plan, file, args, output) => result,
+        () = ci::lease::keep(&client, job.job_id) => {
+            Err(Failure::Other(format!("job {} has ended at the daemon; the upload was stopped", job.job_id)))
+        }
         _ = signals.next() => Err(Failure::Interrupted),
     };
     let conclusion = match &result {

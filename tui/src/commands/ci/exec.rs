@@ -1,50 +1,51 @@
 //! `farrier ci exec`: a command as a job.
 //!
-//! Whatever happens to the command, the job is ended; whatever happens to the job, the command's own
-//! exit status is kept when it is worth more than ours.
+//! Whatever happens to the command, the end of the job is reported; whatever happens to the job, the exit
+//! code is that of the command.
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::Path, time::Duration};
 
 use farrier_common::{
-    api::{BegunJob, Conclusion},
+    api::{BeginRun, BegunJob, Conclusion},
     client::{Client, Endpoint},
 };
 
-use super::{begin, end, environment, wanted};
+use super::{begin, environment, lease, wanted};
 use crate::{
-    args::Exec,
+    args::{Exec, Global},
     child::{self, Ended, Signals},
+    endpoint,
     exit::{self, Failure},
     output::Output,
 };
 
-pub(super) async fn run(args: Exec, client: &Client, output: &Output) -> Result<u8, Failure> {
+pub(super) async fn run(args: Exec, client: &Client, global: &Global, output: &Output) -> Result<u8, Failure> {
     let Some((program, arguments)) = args.command.split_first() else {
-        return Err(Failure::Usage("no command".into()));
+        return Err(Failure::Usage("no command was given".into()));
     };
     // Before the job begins: afterwards a signal must not end this program.
     let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
-    let asked = wanted(&args.repo, &args.job);
+    let request = BeginRun { lease_secs: Some(lease::LEASE_SECS), ..wanted(&args.repo, &args.job)? };
     let job = tokio::select! {
-        job = begin(client, &asked) => job?,
+        job = begin(client, &request) => job?,
         _ = signals.next() => return Err(Failure::Interrupted),
     };
-    let ended = child::run(program, arguments, variables(&job, client.endpoint()), &mut signals).await;
+    let cancelled = async {
+        lease::keep(client, job.job_id).await;
+        let text = format!("farrier: job {} has ended at the daemon; stopping the command", job.job_id);
+        let _ = output.note(&text);
+    };
+    let grace = Duration::from_secs(args.grace.into());
+    let variables = variables(&job, client.endpoint(), global);
+    let ended = child::run(program, arguments, variables, &mut signals, grace, cancelled).await;
     let ended = ended.map_err(|source| Failure::io("waiting for the command", source));
     if let Ok(Ended::NotStarted(error)) = &ended {
         let _ = output.note(&format!("farrier: {}: {error}", program.display()));
     }
     let conclusion = ended.as_ref().map_or(Conclusion::Failure, conclusion);
-    let closed = end(client, job.job_id, conclusion).await;
-    let code = ended?.exit_code();
-    match closed {
-        Ok(()) => Ok(code),
-        Err(failure) if code == exit::OK => Err(failure),
-        Err(failure) => {
-            let _ = output.error(&failure);
-            Ok(code)
-        }
-    }
+    let patience = Duration::from_secs(args.report_timeout.into());
+    lease::report_end(client, job.job_id, conclusion, patience, &mut signals, output).await;
+    Ok(ended?.exit_code())
 }
 
 /// Signals that somebody sends to stop a command: HUP, INT, QUIT, KILL, TERM. Any other is a crash.
@@ -60,18 +61,23 @@ fn conclusion(ended: &Ended) -> Conclusion {
     }
 }
 
-/// The job's environment. Exceptions from a proxy that the user has made stay, and a `farrier` below
-/// finds the daemon where this one did.
-fn variables(job: &BegunJob, endpoint: &Endpoint) -> Vec<(String, OsString)> {
+/// The environment of the command: that of the job, and how a `farrier` below finds the same daemon.
+/// Hosts that the user exempts from a proxy stay exempt.
+fn variables(job: &BegunJob, endpoint: &Endpoint, global: &Global) -> Vec<(String, OsString)> {
     let mut all = environment(job);
     if let (Some(ours), Ok(theirs)) = (all.get_mut("NO_PROXY"), std::env::var("NO_PROXY")) {
         *ours = joined(&theirs, ours);
     }
     let mut all: Vec<(String, OsString)> = all.into_iter().map(|(name, value)| (name, value.into())).collect();
-    if let Endpoint::Unix(path) = endpoint
-        && let Ok(path) = std::path::absolute(path)
-    {
-        all.push(("FARRIER_SOCKET".to_owned(), path.into()));
+    let absolute = |path: &Path| std::path::absolute(path).ok().map(OsString::from);
+    // An empty variable hides the one that this program has inherited.
+    let (url, socket) = match endpoint {
+        Endpoint::Unix(path) => (None, absolute(path)),
+        Endpoint::Http(url) => (Some(OsString::from(url.as_str())), None),
+    };
+    let ca = endpoint::authorities(global).as_deref().and_then(absolute);
+    for (name, value) in [("FARRIER_URL", url), ("FARRIER_SOCKET", socket), ("FARRIER_CA", ca)] {
+        all.push((name.to_owned(), value.unwrap_or_default()));
     }
     all
 }

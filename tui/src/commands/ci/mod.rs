@@ -1,8 +1,9 @@
 //! `farrier ci …`
 
 mod exec;
+pub(super) mod lease;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ffi::OsString};
 
 use farrier_common::{
     api::{BeginRun, BegunJob, Conclusion},
@@ -11,7 +12,8 @@ use farrier_common::{
 use serde::Serialize;
 
 use crate::{
-    args::{Ci, Job},
+    args::{Ci, Global, Job},
+    endpoint::variable,
     exit::{self, Failure},
     output::Output,
     quote,
@@ -20,6 +22,8 @@ use crate::{
 
 /// Names the job to `farrier ci end`.
 const JOB_VARIABLE: &str = "FARRIER_JOB_ID";
+/// Names the run to `farrier run` and `farrier ci begin`.
+const RUN_VARIABLE: &str = "FARRIER_RUN_ID";
 
 #[derive(Serialize)]
 struct Ended {
@@ -27,10 +31,10 @@ struct Ended {
     conclusion: Conclusion,
 }
 
-pub(super) async fn run(command: Ci, client: &Client, output: &Output) -> Result<u8, Failure> {
+pub(super) async fn run(command: Ci, client: &Client, global: &Global, output: &Output) -> Result<u8, Failure> {
     match command {
         Ci::Begin(args) => {
-            let job = begin(client, &wanted(&args.repo, &args.job)).await?;
+            let job = begin(client, &wanted(&args.repo, &args.job)?).await?;
             let format = output.format();
             if format.json || format.jsonl {
                 // Agents parse exactly this.
@@ -45,23 +49,34 @@ pub(super) async fn run(command: Ci, client: &Client, output: &Output) -> Result
             end(client, args.job, args.conclusion).await?;
             let ended = Ended { job_id: args.job, conclusion: args.conclusion };
             let id = args.job.to_string();
-            output.object(&ended, &id, || format!("ended job {id}: {}", args.conclusion.as_str()))?;
+            output.object(&ended, &id, || format!("Job {id} ended: {}", args.conclusion.as_str()))?;
         }
-        Ci::Exec(args) => return exec::run(args, client, output).await,
+        Ci::Exec(args) => return exec::run(args, client, global, output).await,
     }
     Ok(exit::OK)
 }
 
-/// What `ci begin` and its kin ask for.
-pub(super) fn wanted(repo: &RepositoryPath, job: &Job) -> BeginRun {
-    BeginRun {
+/// The request of `ci begin` and `ci exec`.
+pub(super) fn wanted(repo: &RepositoryPath, job: &Job) -> Result<BeginRun, Failure> {
+    Ok(BeginRun {
         repo: repo.to_string(),
-        run_id: job.run,
+        run_id: job.run.or(inherited_run(repo, variable)?),
         job: job.name.clone(),
         sha: job.sha.clone(),
         branch: job.branch.clone(),
         workflow: job.workflow.clone(),
-        ..BeginRun::default()
+        lease_secs: None,
+    })
+}
+
+/// The run that `FARRIER_RUN_ID` names. Inside of a job of another repository it means nothing.
+fn inherited_run(repo: &RepositoryPath, variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<i64>, Failure> {
+    let is_elsewhere = variable("GITHUB_REPOSITORY")
+        .and_then(|path| path.to_str().map(|path| !path.eq_ignore_ascii_case(&repo.to_string())));
+    let Some(text) = variable(RUN_VARIABLE).filter(|_| is_elsewhere != Some(true)) else { return Ok(None) };
+    match text.to_str().and_then(|text| text.parse().ok()) {
+        Some(run) => Ok(Some(run)),
+        None => Err(Failure::Usage(format!("{RUN_VARIABLE}: {} is not the number of a run", text.display()))),
     }
 }
 
@@ -75,10 +90,11 @@ pub(super) async fn end(client: &Client, job: i64, conclusion: Conclusion) -> Re
     ended.map_err(Failure::call(format!("ending job {job}")))
 }
 
-/// The job's environment and its own number.
+/// The job's environment, its number and that of its run.
 fn environment(job: &BegunJob) -> BTreeMap<String, String> {
     let mut all = job.env.clone();
     all.insert(JOB_VARIABLE.to_owned(), job.job_id.to_string());
+    all.insert(RUN_VARIABLE.to_owned(), job.run_id.to_string());
     all
 }
 
@@ -102,7 +118,24 @@ mod tests {
 
     #[test]
     fn a_shell_can_evaluate_the_environment() {
-        assert_eq!(exports(&job()), "export FARRIER_JOB_ID='9'\nexport GITHUB_RUN_ID='3'\nexport ODD='it'\\''s'\n");
+        assert_eq!(
+            exports(&job()),
+            "export FARRIER_JOB_ID='9'\nexport FARRIER_RUN_ID='3'\nexport GITHUB_RUN_ID='3'\nexport ODD='it'\\''s'\n"
+        );
+    }
+
+    #[test]
+    fn a_run_is_inherited_inside_of_its_repository_only() {
+        let repo: RepositoryPath = "o/r".parse().unwrap();
+        let inherited = |set: &[(&str, &str)]| {
+            let found = |name: &str| set.iter().find(|(n, _)| *n == name).map(|(_, value)| OsString::from(value));
+            inherited_run(&repo, found)
+        };
+        assert_eq!(inherited(&[]).unwrap(), None);
+        assert_eq!(inherited(&[("FARRIER_RUN_ID", "7")]).unwrap(), Some(7));
+        assert_eq!(inherited(&[("FARRIER_RUN_ID", "7"), ("GITHUB_REPOSITORY", "O/R")]).unwrap(), Some(7));
+        assert_eq!(inherited(&[("FARRIER_RUN_ID", "7"), ("GITHUB_REPOSITORY", "x/y")]).unwrap(), None);
+        assert_eq!(inherited(&[("FARRIER_RUN_ID", "x")]).unwrap_err().code(), exit::USAGE);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Resu
         }
         Hook::Apply { id } => apply(id, client, output).await?,
         Hook::Delete { id, place, yes } => {
-            list::agreed(&format!("hook {id}"), yes)?;
+            list::agreed(&format!("Hook {id}"), &id.to_string(), yes).await?;
             client.delete_hook(&place.of_one(), id).await.map_err(Failure::call(format!("deleting hook {id}")))?;
             output.object(&serde_json::json!({ "deleted": id }), &id.to_string(), || format!("deleted hook {id}"))?;
         }

@@ -7,9 +7,9 @@ use farrier_common::{
 use serde::Serialize;
 
 use crate::{
-    commands::list::collect,
+    commands::list::first,
     exit::Failure,
-    output::{Output, Table},
+    output::{Output, Table, time},
 };
 
 #[derive(Serialize)]
@@ -18,10 +18,10 @@ struct Branches {
     branches: Vec<Branch>,
 }
 
-pub(super) async fn run(repo: &RepositoryPath, client: &Client, output: &Output) -> Result<(), Failure> {
+pub(super) async fn run(repo: &RepositoryPath, limit: usize, client: &Client, output: &Output) -> Result<(), Failure> {
     let doing = format!("listing branches of {repo}");
     let failed = || Failure::call(doing.as_str());
-    let all = collect(client.branches(repo), |body: Vec<Branch>| body, |branch| branch.name.clone());
+    let all = first(limit, client.branches(repo), |body: Vec<Branch>| body, |branch| branch.name.clone());
     let all = all.await.map_err(failed())?;
     let format = output.format();
     if format.json {
@@ -40,7 +40,7 @@ fn table(all: &[Branch], default: &str) -> String {
         let commit = &branch.commit;
         let tip: String = commit.id.chars().take(12).collect();
         let mark = if branch.name == default { "*" } else { "" };
-        let (when, who) = (commit.timestamp.clone(), commit.author.name.clone());
+        let (when, who) = (time(&commit.timestamp), commit.author.name.clone());
         table.row([mark.to_owned(), tip, when, who, branch.name.clone()]);
     }
     table.render()

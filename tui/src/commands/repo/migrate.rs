@@ -5,6 +5,7 @@ use farrier_common::{api::Repository, client::Client};
 use super::show;
 use crate::{
     args::MigrateRepo,
+    child::Signals,
     commands::{task, user::read_secret},
     exit::Failure,
     output::Output,
@@ -19,11 +20,42 @@ pub(super) async fn run(args: MigrateRepo, client: &Client, output: &Output) -> 
     let state = |repo: &Repository| repo.farrier_migration.as_ref().map(|going| going.state.clone());
     if wait && state(&repo).as_deref() == Some("running") {
         // The task of a migration has its repository's number.
-        task::follow(client, repo.id, output).await?;
+        follow(client, &repo, output).await?;
         repo = client.repository(&path).await.map_err(Failure::call(doing.as_str()))?;
     }
     if let Some(failed) = repo.farrier_migration.as_ref().filter(|going| going.state == "failed") {
         return Err(Failure::Other(format!("{doing}: {}", failed.error)));
     }
     show(&repo, output)
+}
+
+/// Waits for the end of the migration. An interrupt ends the wait, not the migration.
+async fn follow(client: &Client, repo: &Repository, output: &Output) -> Result<(), Failure> {
+    let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
+    tokio::select! {
+        ended = task::follow(client, repo.id, output) => ended.map(drop),
+        _ = signals.next() => {
+            let _ = output.note(&going_on(repo));
+            Err(Failure::Interrupted)
+        }
+    }
+}
+
+fn going_on(repo: &Repository) -> String {
+    let (path, id) = (&repo.full_name, repo.id);
+    format!(
+        "farrier: the migration of {path} continues in the background\n  follow it: farrier task wait {id}\n  cancel it: farrier task cancel {id}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_stops_waiting_learns_how_to_follow_and_cancel() {
+        let text = going_on(&Repository { id: 6, full_name: "octo/copy".into(), ..Repository::default() });
+        assert!(text.contains("octo/copy continues"), "{text}");
+        assert!(text.contains("farrier task wait 6") && text.contains("farrier task cancel 6"), "{text}");
+    }
 }

@@ -4,8 +4,6 @@ mod archive;
 mod branches;
 mod migrate;
 
-use std::io::IsTerminal as _;
-
 use farrier_common::{
     api::{Repository, RepositorySearch},
     client::{Client, RepositoryPath},
@@ -13,11 +11,11 @@ use farrier_common::{
 
 use serde::Serialize;
 
-use super::list::collect;
+use super::list::{agreed, first};
 use crate::{
     args::{CreateRepo, EditRepo, Repo},
     exit::Failure,
-    output::{Output, Table, fields, human_bytes},
+    output::{Output, Table, fields, human_bytes, time},
 };
 
 #[derive(Serialize)]
@@ -28,17 +26,17 @@ struct Repositories {
 
 pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Result<(), Failure> {
     match command {
-        Repo::List { owner } => list(owner.as_deref(), client, output).await,
+        Repo::List { owner, limit } => list(owner.as_deref(), limit.items(), client, output).await,
         Repo::Create(args) => show(&create(args, client).await?, output),
         Repo::Show { repo } => {
-            let found = client.repository(&repo).await.map_err(Failure::call(format!("asking for {repo}")))?;
+            let found = client.repository(&repo).await.map_err(Failure::call(format!("showing {repo}")))?;
             show(&found, output)
         }
         Repo::Edit(args) => show(&edit(args, client).await?, output),
         Repo::Delete { repo, yes } => delete(&repo, yes, client, output).await,
         Repo::Migrate(args) => migrate::run(args, client, output).await,
         Repo::Archive(args) => archive::run(args, client, output).await,
-        Repo::Branches { repo } => branches::run(&repo, client, output).await,
+        Repo::Branches { repo, limit } => branches::run(&repo, limit.items(), client, output).await,
     }
 }
 
@@ -49,7 +47,7 @@ fn show(repo: &Repository, output: &Output) -> Result<(), Failure> {
 async fn create(args: CreateRepo, client: &Client) -> Result<Repository, Failure> {
     let path = args.repo.clone();
     let made = client.create_repository(&path.owner, &args.wanted()).await;
-    made.map_err(Failure::call(format!("making {path}")))
+    made.map_err(Failure::call(format!("creating {path}")))
 }
 
 async fn edit(args: EditRepo, client: &Client) -> Result<Repository, Failure> {
@@ -59,28 +57,27 @@ async fn edit(args: EditRepo, client: &Client) -> Result<Repository, Failure> {
 }
 
 async fn delete(repo: &RepositoryPath, yes: bool, client: &Client, output: &Output) -> Result<(), Failure> {
-    if !yes {
-        let hint = if std::io::stdin().is_terminal() { "" } else { " without a terminal" };
-        return Err(Failure::Usage(format!("deleting {repo}{hint} needs --yes")));
-    }
+    agreed(&format!("Repository {repo}"), &repo.to_string(), yes).await?;
     client.delete_repository(repo).await.map_err(Failure::call(format!("deleting {repo}")))?;
     let deleted = serde_json::json!({ "deleted": repo.to_string() });
-    output.object(&deleted, &repo.to_string(), || format!("deleted {repo}"))
+    output.object(&deleted, &repo.to_string(), || format!("Deleted {repo}"))
 }
 
-async fn list(owner: Option<&str>, client: &Client, output: &Output) -> Result<(), Failure> {
+async fn list(owner: Option<&str>, limit: usize, client: &Client, output: &Output) -> Result<(), Failure> {
     let failed = || Failure::call("listing repositories");
     let all = match owner {
         None => {
-            let found = collect(client.repositories(None), |search: RepositorySearch| search.data, |repo| repo.id);
+            let found = first(limit, client.repositories(None), |search: RepositorySearch| search.data, |repo| repo.id);
             found.await.map_err(failed())?
         }
         Some(owner) => {
             let plain = |list: Vec<Repository>| list;
-            match collect(client.repositories(Some(owner)), plain, |repo| repo.id).await {
+            match first(limit, client.repositories(Some(owner)), plain, |repo| repo.id).await {
                 // Not a user, so perhaps an organisation.
                 Err(error) if error.status().is_some_and(|status| status.as_u16() == 404) => {
-                    collect(client.organization_repositories(owner), plain, |repo| repo.id).await.map_err(failed())?
+                    first(limit, client.organization_repositories(owner), plain, |repo| repo.id)
+                        .await
+                        .map_err(failed())?
                 }
                 other => other.map_err(failed())?,
             }
@@ -99,7 +96,7 @@ async fn list(owner: Option<&str>, client: &Client, output: &Output) -> Result<(
 fn table(all: &[Repository]) -> String {
     let mut table = Table::new(["ID", "UPDATED", "STATE", "NAME"]);
     for repo in all {
-        table.row([repo.id.to_string(), repo.updated_at.clone(), state(repo), repo.full_name.clone()]);
+        table.row([repo.id.to_string(), time(&repo.updated_at), state(repo), repo.full_name.clone()]);
     }
     table.render()
 }

@@ -154,7 +154,10 @@ impl From<Failure> for Problem {
 
 fn kind(error: &ClientError) -> Kind {
     match error {
-        ClientError::Unreachable { .. } | ClientError::Lost { .. } | ClientError::Silent { .. } => Kind::Unreachable,
+        ClientError::Unreachable { .. }
+        | ClientError::Tls { .. }
+        | ClientError::Lost { .. }
+        | ClientError::Silent { .. } => Kind::Unreachable,
         ClientError::Status { status, retry_after_secs, .. } => match status.as_u16() {
             429 | 503 => Kind::Busy(*retry_after_secs),
             401 => Kind::Unauthorised,

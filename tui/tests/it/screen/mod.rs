@@ -6,6 +6,7 @@
 
 mod day;
 mod input;
+mod job;
 mod life;
 mod pager;
 mod parts;

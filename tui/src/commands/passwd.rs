@@ -1,0 +1,55 @@
+//! `farrier passwd`
+
+use farrier_common::{api::ChangePassword, client::Client};
+
+use super::user::read_secret;
+use crate::{exit::Failure, output::Output, prompt};
+
+pub(super) async fn run(password_stdin: bool, client: &Client, output: &Output) -> Result<(), Failure> {
+    let wanted = if password_stdin {
+        from_stdin(client.is_peer()).await?
+    } else if prompt::is_possible() {
+        from_terminal(client.is_peer()).await?
+    } else {
+        return Err(Failure::Usage("there is no terminal to ask for the password; use --password-stdin".into()));
+    };
+    client.change_password(&wanted).await.map_err(Failure::call("changing your password"))?;
+    output.object(&serde_json::json!({ "changed": true }), "", || "Password changed".to_owned())
+}
+
+/// The daemon knows the operator on its socket and needs no old password.
+async fn from_stdin(is_peer: bool) -> Result<ChangePassword, Failure> {
+    let text = read_secret("--password-stdin").await?;
+    if is_peer {
+        return Ok(ChangePassword { old_password: String::new(), new_password: text });
+    }
+    split(&text)
+        .ok_or_else(|| Failure::Usage("--password-stdin: expected two lines: the old and the new password".into()))
+}
+
+fn split(text: &str) -> Option<ChangePassword> {
+    let (old, new) = text.split_once('\n')?;
+    let old_password = old.strip_suffix('\r').unwrap_or(old).to_owned();
+    (!new.is_empty()).then(|| ChangePassword { old_password, new_password: new.to_owned() })
+}
+
+async fn from_terminal(is_peer: bool) -> Result<ChangePassword, Failure> {
+    let old_password = if is_peer { String::new() } else { prompt::secret("Old password: ").await? };
+    let new_password = prompt::secret("New password: ").await?;
+    if prompt::secret("New password again: ").await? != new_password {
+        return Err(Failure::Usage("the two new passwords differ; nothing was changed".into()));
+    }
+    Ok(ChangePassword { old_password, new_password })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_lines_are_the_old_and_the_new_password() {
+        let wanted = split("old one\r\nnew one").unwrap();
+        assert_eq!((wanted.old_password.as_str(), wanted.new_password.as_str()), ("old one", "new one"));
+        assert!(split("only one").is_none() && split("old\n").is_none());
+    }
+}
