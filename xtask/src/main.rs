@@ -97,8 +97,11 @@ mod tests {
         assert!(read("man/farrierd-check-config.1").contains("check\\-config"));
         assert!(read("man/farrier-ci-exec.1").contains("\\-\\-repo"));
         let keys = read("man/farrier-keys.7");
-        assert!(keys.contains(".SH DELIVERIES") && keys.contains("\\&R\ndeliver again [redeliver]"), "{keys}");
-        assert!(keys.contains("\\&:connect\nspeak to another daemon") && keys.contains("\\&:redetect\n"), "{keys}");
+        assert!(keys.contains(".SH DELIVERIES") && keys.contains("\\&R\nRedeliver [redeliver]"), "{keys}");
+        assert!(
+            keys.contains("\\&:connect PATH|URL\nConnect to another daemon") && keys.contains("\\&:redetect\n"),
+            "{keys}"
+        );
         for place in ["bash-completion/farrier", "zsh-completion/_farrier", "fish-completion/farrier.fish"] {
             assert!(read(place).contains("artifact"), "{place}");
         }

@@ -33,7 +33,7 @@ fn a_key_is_a_key_wherever_its_bytes_are_torn() {
             }
         }
     }
-    session.wait("no message about an unknown key", |screen| !screen.contents().contains("no action"));
+    session.wait("no message about an unknown key", |screen| !screen.contents().contains("No action"));
     session.leave();
 }
 
@@ -72,7 +72,7 @@ fn a_paste_commands_nothing_whatever_lies_over_the_screen() {
     // What opens it, what is seen then, and whether what is pasted is seen as text.
     let places = [
         ("", "[2 Repos]", false),
-        ("?", "Help: Repositories", false),
+        ("?", "Help: Repositories", true),
         ("x", "Actions: octo/tool", false),
         ("y", "Copy", false),
         ("s", "Sort by", false),
@@ -80,7 +80,7 @@ fn a_paste_commands_nothing_whatever_lies_over_the_screen() {
         (":", "Command", true),
         ("/", "Enter keep", true),
         ("n", "New repository", true),
-        ("M", "Migrate a repository", true),
+        ("M", "Import a repository", true),
     ];
     for (keys, title, typed) in places {
         session.type_(keys);
@@ -98,7 +98,7 @@ fn a_paste_commands_nothing_whatever_lies_over_the_screen() {
         }
         session.type_("\x1b");
         if keys == "n" || keys == "M" {
-            session.wait_for("discard what was typed?");
+            session.wait_for("discard changes?");
             session.type_("y");
         }
         if !keys.is_empty() {
@@ -141,7 +141,7 @@ fn keys_that_come_in_pieces_are_keys_and_pastes_are_not() {
     }
     session.type_("filter");
     // A torn arrow that counted as Escape would have closed the help.
-    session.wait_for("search: filter");
+    session.wait_for("Search: filter");
     session.leave();
 }
 

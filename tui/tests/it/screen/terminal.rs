@@ -30,7 +30,7 @@ fn goes_on(session: &mut Session) {
     session.type_("\x1b");
     session.wait("the list", |screen| !screen.contents().contains("Help: Repositories"));
     session.wait_at("octo/tool");
-    session.wait("no message about a key", |screen| !screen.contents().contains("no action"));
+    session.wait("no message about a key", |screen| !screen.contents().contains("No action"));
 }
 
 #[test]

@@ -236,7 +236,7 @@ fn fails_and_is_mended(daemon: &dyn Service, session: &mut Session, address: &st
     session.type_("4");
     session.wait_at("FAIL");
     session.type_("R");
-    answer(session, "Deliver 1 again", "y", "[4 Deliv]");
+    answer(session, "Redeliver 1 delivery", "y", "[4 Deliv]");
     session.wait_at("200");
 }
 
@@ -252,7 +252,7 @@ fn comes_back(daemon: &mut dyn Service, session: &mut Session) {
     session.wait_for("Help: Repositories");
     session.type_("\x1b");
     daemon.come_back();
-    session.wait_for("answers again");
+    session.wait_for("Connected again");
     session.wait("the link", |screen| !screen.contents().contains("No connection to"));
     session.type_("r");
     session.wait_at("admin/demo");
