@@ -16,6 +16,7 @@ use crate::{
     service::{
         artifacts::Receiving, deliveries::tally::Tally, events::Ledger, migrations::Migrations, sign_in::SignIn,
     },
+    set_aside::SetAside,
     store::Store,
     tasks::Tasks,
     webhook,
@@ -37,6 +38,8 @@ pub struct Shared {
     pub store: Store,
     /// Artifact bytes.
     pub blobs: Arc<dyn BlobStore>,
+    /// Data without a row, moved out of use.
+    pub set_aside: SetAside,
     /// Git repositories.
     pub git: Git,
     /// Repositories that are being fetched from elsewhere.

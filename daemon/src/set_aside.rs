@@ -12,12 +12,15 @@
 //! Nothing is overwritten: if the target exists, the name gets the suffix `-2`, `-3` and so on. This
 //! module knows no ids and no rows; `git` and `blob` know which directory an id stands for.
 
+mod inventory;
+
 use std::{
     ffi::OsString,
     fs::{self, DirBuilder, File},
     io,
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use rustix::{
@@ -25,6 +28,7 @@ use rustix::{
     io::Errno,
 };
 
+pub use self::inventory::{Item, ItemKind};
 use crate::{clock::Clock, tasks};
 
 /// Directory of the data directory that holds what was set aside.
@@ -37,12 +41,13 @@ const SAME_NAME_MAX: u32 = 10_000;
 pub struct SetAside {
     root: PathBuf,
     clock: Clock,
+    seen: Arc<inventory::Seen>,
 }
 
 impl SetAside {
     /// For the data directory `data_dir`. `clock` gives the date (UTC). Creates nothing.
     pub fn new(data_dir: &Path, clock: Clock) -> Self {
-        Self { root: data_dir.join(DIRECTORY), clock }
+        Self { root: data_dir.join(DIRECTORY), clock, seen: Arc::default() }
     }
 
     /// The directory that holds one directory for each date.

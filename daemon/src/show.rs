@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of requests and status codes, and reads only what a row does not say itself.
 
+mod deleted;
 mod deliveries;
 mod event;
 mod found;
@@ -13,6 +14,7 @@ use farrier_common::api;
 use farrier_proto::store::{Artifact, ArtifactState, Job, Migration, MigrationState, Repository, Run, User};
 
 pub(crate) use self::{
+    deleted::{restorable_artifact, restorable_repository, set_aside_item},
     deliveries::{delivery, delivery_detail, guid},
     event::event,
     found::{found_artifact, found_run},
@@ -275,13 +277,18 @@ pub(crate) fn artifact(app: &App, path: &str, row: &Artifact, run: &Run) -> api:
         created_at: time(row.created_ms),
         updated_at: time(row.updated_ms),
         expires_at: time(row.expires_ms),
-        workflow_run: api::ArtifactRun {
-            id: number(row.run_id),
-            repository_id: number(row.repository_id),
-            head_repository_id: number(row.repository_id),
-            head_branch: run.head_branch.clone(),
-            head_sha: run.head_sha.clone(),
-        },
+        workflow_run: artifact_run(row, run),
+    }
+}
+
+/// The run of an artifact, in short.
+fn artifact_run(row: &Artifact, run: &Run) -> api::ArtifactRun {
+    api::ArtifactRun {
+        id: number(row.run_id),
+        repository_id: number(row.repository_id),
+        head_repository_id: number(row.repository_id),
+        head_branch: run.head_branch.clone(),
+        head_sha: run.head_sha.clone(),
     }
 }
 

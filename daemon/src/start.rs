@@ -36,6 +36,7 @@ use crate::{
         pushes,
         sign_in::SignIn,
     },
+    set_aside::SetAside,
     store::{
         Store, StoreError, Tx,
         engine::{EngineError, RedbEngine, RedbOptions},
@@ -358,6 +359,7 @@ async fn build(
         migrations: Migrations::new(config.migration.max_running),
         archives: Arc::new(Semaphore::new(config.git.max_archives)),
         uploads: Arc::new(Semaphore::new(config.artifacts.max_uploads)),
+        set_aside: SetAside::new(&config.data_dir, clock.clone()),
         config: Live::new(config),
         clock,
         store,

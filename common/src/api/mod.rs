@@ -10,6 +10,7 @@ mod check;
 mod ci;
 mod commit;
 mod contents;
+mod deleted;
 mod delivery;
 mod error;
 mod event;
@@ -43,6 +44,7 @@ pub use self::{
         Signature, Verification,
     },
     contents::{Contents, ContentsLinks},
+    deleted::{RestorableArtifact, RestorableRepository, RestoreRepository, SetAside, SetAsideItem},
     delivery::{
         Delivery, DeliveryAttempt, DeliveryDetail, DeliveryRequest, DeliveryResponse, RecoverDeliveries,
         RecoveredDeliveries,

@@ -88,6 +88,8 @@ pub struct Status {
     pub identity: String,
     /// What artifacts may take.
     pub artifacts: ArtifactLimits,
+    /// Days for which deleted repositories and artifacts can be restored; 0: deletion is permanent.
+    pub restore_days: i64,
     /// What is kept; for administrators alone.
     pub kept: Option<Kept>,
 }
@@ -100,6 +102,12 @@ pub struct Kept {
     pub repositories: Amount,
     /// Artifacts that can be downloaded.
     pub artifacts: Amount,
+    /// Deleted repositories that can be restored, with the bytes of their git data.
+    pub deleted_repositories: Amount,
+    /// Deleted artifacts that can be restored.
+    pub deleted_artifacts: Amount,
+    /// Directories and files in `set-aside`.
+    pub set_aside: Amount,
 }
 
 /// How many, and how large.

@@ -12,6 +12,7 @@ mod body;
 mod branches;
 mod checks;
 mod ci;
+mod deleted;
 mod deliveries;
 mod endpoint;
 mod error;

@@ -1,11 +1,12 @@
-//! Ends what ends by itself: overdue jobs, expired artifacts, abandoned uploads, dropped bytes.
+//! Ends what ends by itself: overdue jobs, expired artifacts, abandoned uploads, dropped bytes, and the
+//! retention of deleted data.
 
 use std::{error::Error as StdError, time::Duration};
 
 use crate::{
     app::App,
     clock::Millis,
-    service::{Error, artifacts, ci, deliveries, events, hooks, repositories},
+    service::{Error, artifacts, ci, deliveries, events, hooks, repositories, set_aside},
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
@@ -17,7 +18,7 @@ const JOBS: usize = 100;
 pub async fn run(app: App) {
     let stop = app.tasks.stop().clone();
     let work = async {
-        reclaim_orphans(&app).await;
+        set_aside::set_aside_orphans(&app).await;
         loop {
             match pass(&app).await {
                 Ok(next) => app.sweep.wait(&app.clock, next).await,
@@ -34,14 +35,6 @@ pub async fn run(app: App) {
     }
 }
 
-async fn reclaim_orphans(app: &App) {
-    match artifacts::reclaim_orphans(app).await {
-        Ok(0) => {}
-        Ok(places) => tracing::info!(places, "bytes without a row will be reclaimed"),
-        Err(error) => tracing::error!(error = &error as &dyn StdError, "looking for bytes without a row failed"),
-    }
-}
-
 /// Does all that is due and says when something is due again.
 async fn pass(app: &App) -> Result<Option<Millis>, Error> {
     while ci::cancel_overdue(app, JOBS).await? == JOBS {}
@@ -49,8 +42,11 @@ async fn pass(app: &App) -> Result<Option<Millis>, Error> {
     while artifacts::sweep(app).await? {}
     while hooks::sweep(app).await? {}
     while events::sweep(app).await? {}
+    set_aside::sweep(app).await;
     let due = [
         ci::next_due_ms(app).await?,
+        repositories::next_due_ms(app).await?,
+        set_aside::next_due_ms(app),
         artifacts::next_due_ms(app).await?,
         hooks::next_due_ms(app).await?,
         events::next_due_ms(app).await?,

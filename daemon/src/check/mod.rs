@@ -15,16 +15,16 @@ use std::path::PathBuf;
 
 pub use self::{
     decide::{Decided, Decision, decide},
-    report::{Class, Finding, Mending, Report},
+    report::{Class, Finding, Mending, Report, SetAsideItem},
 };
 use crate::{
     RunError,
     blob::{BlobError, LocalBlobs},
-    clock::Clock,
+    clock::{Clock, Millis},
     config::Config,
     data_dir::{self, Look, PairError},
     git::{Git, GitError},
-    set_aside::SetAside,
+    set_aside::{Item, SetAside},
     start,
     store::{Store, StoreError, ids::Kind},
     tasks,
@@ -60,6 +60,9 @@ pub enum CheckError {
     /// A repository cannot be set aside.
     #[error("setting aside what the store does not know failed")]
     Decide(#[source] GitError),
+    /// What was set aside cannot be listed.
+    #[error("set-aside cannot be listed")]
+    SetAside(#[source] std::io::Error),
     /// The directories of repositories cannot be listed.
     #[error("the directories of repositories cannot be looked at")]
     Repositories(#[source] std::io::Error),
@@ -104,7 +107,23 @@ pub async fn run(config: &Config, options: Options) -> Result<Report, CheckError
     repositories::check(&mut check).await?;
     let highest_file = artifacts::check(&mut check).await?;
     indexes::check_sequences(&mut check, highest_file).await?;
+    let items = check.aside.items(config.storage.set_aside_days).await.map_err(CheckError::SetAside)?;
+    check.report.set_aside = items.iter().map(set_aside_item).collect();
     Ok(check.report)
+}
+
+fn set_aside_item(item: &Item) -> SetAsideItem {
+    let day = |ms| jiff::Timestamp::from_millisecond(ms).map(|at| at.strftime("%Y-%m-%d").to_string());
+    SetAsideItem {
+        path: item.path.display().to_string(),
+        size_bytes: item.bytes,
+        since: item.since.map(|date| date.to_string()).unwrap_or_default(),
+        removed_on: match item.removed_ms {
+            Some(Millis::MIN) => "the next start".into(),
+            Some(ms) => day(ms).unwrap_or_default(),
+            None => String::new(),
+        },
+    }
 }
 
 /// What the parts of the check work with.

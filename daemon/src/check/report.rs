@@ -46,6 +46,19 @@ pub struct Finding {
     pub mending: Mending,
 }
 
+/// Something in `set-aside`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SetAsideItem {
+    /// Its path below `set-aside`.
+    pub path: String,
+    /// Bytes of its files.
+    pub size_bytes: u64,
+    /// The day on which it was set aside, `YYYY-MM-DD`; empty: the daemon does not know its name.
+    pub since: String,
+    /// The day on which the daemon removes it, `YYYY-MM-DD`; empty: never.
+    pub removed_on: String,
+}
+
 /// What a check looked at and found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
@@ -68,6 +81,8 @@ pub struct Report {
     /// Why the store and the data beside it do not belong together; `None`: they do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mismatch: Option<Mismatch>,
+    /// What is in `set-aside`.
+    pub set_aside: Vec<SetAsideItem>,
 }
 
 impl Report {
@@ -119,8 +134,14 @@ impl fmt::Display for Report {
             };
             writeln!(f, "{class}: {subject}: {message}{mending}")?;
         }
-        let Self { keys, repositories, artifacts, damage, damage_left, waste, unfinished, findings, mismatch: _ } =
-            self;
+        for SetAsideItem { path, size_bytes, since, removed_on } in &self.set_aside {
+            write!(f, "set aside: {path} ({size_bytes} bytes")?;
+            match (since.as_str(), removed_on.as_str()) {
+                ("", _) => writeln!(f, ", unknown name, never removed)")?,
+                (since, removed_on) => writeln!(f, ", since {since}, removed on {removed_on})")?,
+            }
+        }
+        let Self { keys, repositories, artifacts, damage, damage_left, waste, unfinished, findings, .. } = self;
         let more = damage + waste + unfinished - findings.len() as u64;
         if more > 0 {
             writeln!(f, "and {more} more")?;

@@ -52,8 +52,11 @@ fn directory(id: u64) -> String {
 }
 
 async fn one(check: &mut Check, row: &Repository, on_disk: bool, marked: bool) -> Result<(), CheckError> {
-    let subject = format!("repository {} ({})", row.id, row.name);
-    if row.deleted {
+    let subject = match row.deleted_ms {
+        0 => format!("repository {} ({})", row.id, row.name),
+        _ => format!("deleted repository {} ({})", row.id, row.deleted_path),
+    };
+    if row.deleted && row.deleted_ms == 0 {
         check.tell(Class::Unfinished, subject, "it is deleted, and its files go when the daemon starts");
         return Ok(());
     }
@@ -71,7 +74,9 @@ async fn one(check: &mut Check, row: &Repository, on_disk: bool, marked: bool) -
         Some(MigrationState::Failed) => return Ok(()),
         _ => {}
     }
-    visibility(check, row, &subject).await?;
+    if !row.deleted {
+        visibility(check, row, &subject).await?;
+    }
     if !on_disk {
         check.tell(Class::Damage, subject, "its directory is missing");
         return Ok(());

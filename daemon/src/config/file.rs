@@ -52,6 +52,7 @@ const SECTIONS: &[&str] = &[
     "socket",
     "auth",
     "store",
+    "storage",
     "artifacts",
     "git",
     "ci",
@@ -82,6 +83,8 @@ fn read_all(r: &mut Reader<'_>, c: &mut Config) {
     });
     r.at_least("store", "cache_mib", &1, &mut c.store.cache_mib);
     r.value("store", "quick_repair", &mut c.store.quick_repair);
+
+    r.value("storage", "set_aside_days", &mut c.storage.set_aside_days);
 
     r.at_least("git", "max_processes", &2, &mut c.git.max_processes);
     r.at_least("git", "max_archives", &1, &mut c.git.max_archives);

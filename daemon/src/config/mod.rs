@@ -45,6 +45,8 @@ pub struct Config {
     pub auth: Auth,
     /// `[store]`
     pub store: Store,
+    /// `[storage]`
+    pub storage: Storage,
     /// `[artifacts]`
     pub artifacts: Artifacts,
     /// `[git]`
@@ -119,6 +121,14 @@ pub struct Store {
     pub cache_mib: usize,
     /// `quick_repair`: opens at once after a kill, for half of the write rate.
     pub quick_repair: bool,
+}
+
+/// `[storage]`: what holds for all kinds of data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Storage {
+    /// `set_aside_days`: how long deleted repositories and artifacts, and data that was set aside, are
+    /// kept; 0: not at all.
+    pub set_aside_days: u32,
 }
 
 /// What happens when a finalized name is created again.
@@ -291,6 +301,7 @@ impl Config {
             },
             auth: Auth { query_tokens: true },
             store: Store { engine: "redb".into(), cache_mib: 32, quick_repair: false },
+            storage: Storage { set_aside_days: 30 },
             artifacts: Artifacts {
                 on_duplicate: OnDuplicate::Reject,
                 signed_url: Duration::from_secs(6 * HOUR_SECS),

@@ -276,6 +276,15 @@ routes! {
         post "/artifacts/deletions" => farrier::artifacts::delete;
         get "/artifacts/{id}" => farrier::artifacts::get;
         patch "/artifacts/{id}" => farrier::artifacts::edit;
+        get "/deleted/repositories" => farrier::deleted::repositories;
+        get "/deleted/repositories/{id}" => farrier::deleted::repository;
+        delete "/deleted/repositories/{id}" => farrier::deleted::purge_repository;
+        post "/deleted/repositories/{id}/restore" => farrier::deleted::restore_repository;
+        get "/deleted/artifacts" => farrier::deleted::artifacts;
+        get "/deleted/artifacts/{id}" => farrier::deleted::artifact;
+        delete "/deleted/artifacts/{id}" => farrier::deleted::purge_artifact;
+        post "/deleted/artifacts/{id}/restore" => farrier::deleted::restore_artifact;
+        get "/set-aside" => farrier::set_aside::get;
         get "/repos/{owner}/{repo}/bundle" => browse::bundle::get;
         get "/tasks" => farrier::tasks::list;
         get "/tasks/{task}" => farrier::tasks::get;

@@ -12,7 +12,7 @@ use crate::{
         scope::Scopes,
         secret,
     },
-    store::{Snapshot, Tx, owners, runs, tokens},
+    store::{Snapshot, Tx, owners, repositories, runs, tokens},
 };
 
 /// Last use of a token is written at most this often.
@@ -163,8 +163,11 @@ pub async fn job(app: &App, token: &str) -> Result<JobIdentity, Error> {
     let claims = Claims::verify(token, &app.keys.runtime_token, app.now_ms()).ok_or_else(refused)?;
     let snapshot: Snapshot = app.store.read().await?;
     let job = runs::job(&snapshot, claims.run_id, claims.job_id).await?;
-    match job.filter(|job| job.status() == RunStatus::InProgress) {
-        Some(job) => Ok(JobIdentity { run_id: job.run_id, job_id: job.id, repository_id: job.repository_id }),
+    let Some(job) = job.filter(|job| job.status() == RunStatus::InProgress) else { return Err(refused()) };
+    // A deleted repository cancels its jobs a moment later.
+    let repository = repositories::get(&snapshot, job.repository_id).await?;
+    match repository.filter(|row| !row.deleted) {
+        Some(_) => Ok(JobIdentity { run_id: job.run_id, job_id: job.id, repository_id: job.repository_id }),
         None => Err(refused()),
     }
 }

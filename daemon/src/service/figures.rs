@@ -8,7 +8,7 @@ use farrier_common::VERSION;
 use tokio::sync::Semaphore;
 
 use super::{deliveries::watch, status::resident_bytes};
-use crate::app::App;
+use crate::{app::App, store::totals};
 
 /// How a figure moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,23 @@ async fn storage(app: &App) -> Vec<Figure> {
         vec![Figure::new("farrier_store_commits_total", Kind::Counter, "Transactions that became durable.", commits)];
     if let Ok(info) = app.store.health().await {
         all.push(Figure::new("farrier_store_size_bytes", Kind::Gauge, "The store's file.", info.size_bytes));
+    }
+    let aside = app.set_aside.total();
+    let (items, bytes) = ("farrier_set_aside_items", "farrier_set_aside_bytes");
+    all.push(Figure::new(items, Kind::Gauge, "Data without a row that was set aside.", aside.count));
+    all.push(Figure::new(bytes, Kind::Gauge, "Bytes of data that was set aside.", aside.size_bytes));
+    if let Ok(snapshot) = app.store.read().await
+        && let Ok(repositories) = totals::deleted_repositories(&snapshot).await
+        && let Ok(artifacts) = totals::deleted_artifacts(&snapshot).await
+    {
+        let help = "Deleted repositories that can be restored.";
+        all.push(Figure::new("farrier_deleted_repositories", Kind::Gauge, help, repositories.count));
+        let help = "Bytes of their git data.";
+        all.push(Figure::new("farrier_deleted_repositories_bytes", Kind::Gauge, help, repositories.size_bytes));
+        let help = "Deleted artifacts that can be restored.";
+        all.push(Figure::new("farrier_deleted_artifacts", Kind::Gauge, help, artifacts.count));
+        let help = "Bytes of deleted artifacts.";
+        all.push(Figure::new("farrier_deleted_artifacts_bytes", Kind::Gauge, help, artifacts.size_bytes));
     }
     if let Ok(space) = app.blobs.space().await {
         let (free, total) = (space.free_bytes, space.total_bytes);

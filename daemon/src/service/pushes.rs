@@ -111,8 +111,7 @@ pub async fn interrupted(app: &App) -> Result<Vec<Push>, Error> {
     Ok(marks.into_iter().map(push).collect())
 }
 
-/// Records what pushes have changed that an earlier daemon did not live to record, and removes
-/// directories that never got a row.
+/// Records what pushes have changed that an earlier daemon did not live to record.
 pub async fn recover(app: App, interrupted: Vec<Push>) {
     for push in interrupted {
         match recover_one(&app, &push).await {
@@ -126,10 +125,6 @@ pub async fn recover(app: App, interrupted: Vec<Push>) {
         if app.tasks.stop().is_cancelled() {
             return;
         }
-    }
-    if let Err(error) = sweep(&app).await {
-        let error = &error as &dyn std::error::Error;
-        tracing::error!(error, "looking for repositories without a row failed");
     }
 }
 
@@ -150,18 +145,6 @@ async fn recover_one(app: &App, push: &Push) -> Result<(), Error> {
     });
     write(app, push.repository, push.actor, &changes.collect::<Vec<_>>(), 0, &[push.mark]).await?;
     drop(lock);
-    Ok(())
-}
-
-/// Removes directories of repositories that were there when the daemon started and have no row.
-async fn sweep(app: &App) -> Result<(), Error> {
-    for id in app.git.found_at_start() {
-        let row = repositories::get(&app.store.read().await?, *id).await?;
-        if row.is_none() {
-            app.git.remove(*id).await.map_err(Error::git("removing a repository without a row"))?;
-            tracing::info!(repository = id, "a repository without a row was removed");
-        }
-    }
     Ok(())
 }
 
@@ -238,7 +221,8 @@ async fn write(
                     let mut row = before.clone();
                     changes::apply(&mut row, first_branch, grown, now);
                     repositories::put(&tx, Some(&before), &row);
-                    if let Some(owner) = &owner {
+                    // A deleted repository keeps what was pushed to it; nobody hears of it any more.
+                    if let Some(owner) = owner.as_ref().filter(|_| !row.deleted) {
                         telling.tell(&tx, Subject { repository: &row, owner, actor }, news).await?;
                     }
                 }

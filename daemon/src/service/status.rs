@@ -94,6 +94,7 @@ pub async fn status(app: &App, identity: &Identity) -> Result<Status, Error> {
         connections: app.serving.connections.load(Ordering::Relaxed),
         identity: identity.label().into(),
         artifacts: artifact_limits(app),
+        restore_days: app.config.storage.set_aside_days.into(),
         kept: if identity.is_admin() { Some(kept(app).await?) } else { None },
     })
 }
@@ -104,6 +105,9 @@ async fn kept(app: &App) -> Result<Kept, Error> {
     Ok(Kept {
         repositories: amount(totals::repositories(&snapshot).await?),
         artifacts: amount(totals::artifacts(&snapshot).await?),
+        deleted_repositories: amount(totals::deleted_repositories(&snapshot).await?),
+        deleted_artifacts: amount(totals::deleted_artifacts(&snapshot).await?),
+        set_aside: amount(app.set_aside.total()),
     })
 }
 

@@ -90,7 +90,7 @@ fn advice(refusal: Refusal) -> api::SettingAdvice {
 
 /// A hook in a list of all places: also whose it is.
 pub(crate) fn managed_hook(app: &App, managed: &Managed) -> api::Hook {
-    let Home { owner, repository } = managed.home.clone();
+    let Home { owner, repository, .. } = managed.home.clone();
     api::Hook { owner, repository, ..hook(app, &managed.found) }
 }
 

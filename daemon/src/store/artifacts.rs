@@ -1,5 +1,6 @@
 //! Artifacts: rows, their lists, uploaded blocks, and bytes that wait to be reclaimed.
 
+mod deleted;
 mod walk;
 
 use farrier_proto::store::{Artifact, ArtifactState, Block, BlockPage, Garbage, Reference};
@@ -10,7 +11,10 @@ use super::{
     first_time, keys,
 };
 
-pub use self::walk::{Position, Walk, step};
+pub use self::{
+    deleted::{deleted_of_run, deleted_until, first_deleted_ms, newest_deleted, restore, set_deleted},
+    walk::{Position, Walk, step},
+};
 
 /// Blocks in one page of a committed list: keeps a page well below the largest value.
 const PAGE_BLOCKS: usize = 4_096;
@@ -94,7 +98,8 @@ pub fn put(tx: &Tx, before: Option<&Artifact>, row: &Artifact) {
     tx.put(keys::artifact(row.id), row);
 }
 
-/// Removes `row` and its indexes; its bytes are marked for reclaiming.
+/// Removes `row` and its indexes, and marks its bytes for removal. Nothing restores it any more:
+/// [`set_deleted`] is for what users delete.
 pub fn delete(tx: &Tx, row: &Artifact, now_ms: i64) {
     for key in index_keys(row) {
         tx.delete(key);
@@ -120,6 +125,13 @@ pub fn abandon(tx: &Tx, before: &Artifact, now_ms: i64) {
 
 /// Every index entry that a row in this state has.
 pub(super) fn index_keys(row: &Artifact) -> Vec<Key> {
+    if row.deleted_ms != 0 {
+        return vec![
+            keys::deleted_artifact(row.deleted_ms, row.id),
+            keys::run_deleted_artifact(row.run_id, row.id),
+            keys::artifact_expiry(row.expires_ms, row.id),
+        ];
+    }
     let mut found = Vec::new();
     let state = row.state();
     if state != ArtifactState::Expired {

@@ -3,6 +3,8 @@
 //! [`put`] is the one place that knows which index entries a row has; lists of them are read in
 //! [`super::listings`].
 
+mod deleted;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use farrier_proto::store::{
@@ -17,7 +19,9 @@ use super::{
     owners,
 };
 
-/// The repository with number `id`, also one that is being deleted.
+pub use self::deleted::{deleted_until, first_deleted_ms, newest_deleted, restore, set_deleted, with_jobs_to_cancel};
+
+/// The repository with number `id`, also a deleted one.
 pub async fn get(read: &impl Read, id: u64) -> Result<Option<Repository>, StoreError> {
     read.get(&keys::repository(id)).await
 }
@@ -118,9 +122,11 @@ pub fn put(tx: &Tx, before: Option<&Repository>, row: &Repository) {
     tx.put(keys::repository(row.id), row);
 }
 
-/// Deletes what can be seen of `row` and leaves its files to the sweep.
+/// Deletes `row` for good: the sweep removes its files, then the row. Nothing restores it any more, so
+/// callers must know that its retention is over or that nobody ever used the repository.
 pub async fn discard(tx: &Tx, row: &Repository) -> Result<(), StoreError> {
-    put(tx, Some(row), &Repository { deleted: true, ..row.clone() });
+    let gone = Repository { deleted: true, deleted_ms: 0, cancel_jobs: false, ..row.clone() };
+    put(tx, Some(row), &gone);
     for (user, _) in collaborators(tx, row.id, usize::MAX).await? {
         set_collaborator(tx, row.id, user, Permission::None);
     }
@@ -215,8 +221,12 @@ pub async fn relist(tx: &Tx, owner: u64, visibility: Visibility) -> Result<(), S
 
 /// Keys that refer to `row`.
 pub(super) fn references(row: &Repository) -> BTreeSet<Key> {
-    if row.deleted {
+    if row.deleted && row.deleted_ms == 0 {
         return [keys::repository_garbage(row.id)].into();
+    }
+    if row.deleted {
+        let jobs = row.cancel_jobs.then(|| keys::repository_jobs_to_cancel(row.id));
+        return [keys::deleted_repository(row.deleted_ms, row.id)].into_iter().chain(jobs).collect();
     }
     let mut all =
         BTreeSet::from([keys::repository_name(row.owner_id, &row.name), keys::owner_repository(row.owner_id, row.id)]);
@@ -269,7 +279,9 @@ pub async fn collaborators(
     Ok(pairs.iter().filter_map(|(key, row)| Some((keys::trailing_id(key)?, row.permission()))).collect())
 }
 
-/// The repositories on which `user` is a collaborator.
+/// The repositories on which `user` is a collaborator, without deleted ones.
 pub async fn collaborations(read: &impl Read, user: u64) -> Result<Vec<Repository>, StoreError> {
-    rows_under(read, keys::collaborations(user), usize::MAX).await
+    let mut rows = rows_under(read, keys::collaborations(user), usize::MAX).await?;
+    rows.retain(|row| !row.deleted);
+    Ok(rows)
 }

@@ -2,7 +2,7 @@
 //!
 //! Sums over outlines: the first one visits every entry, later ones only what was written since.
 
-use farrier_proto::store::{Artifact, Visibility};
+use farrier_proto::store::{Artifact, Repository, Visibility};
 
 use super::{
     Read, StoreError,
@@ -33,15 +33,38 @@ pub async fn repositories(read: &impl Read) -> Result<Total, StoreError> {
     Ok(total)
 }
 
-/// All artifacts that can be downloaded.
+/// All artifacts with confirmed content but deleted ones; those of deleted repositories count.
 pub async fn artifacts(read: &impl Read) -> Result<Total, StoreError> {
-    let size = |key: &[u8], bytes: &[u8]| {
+    artifacts_where(read, false).await
+}
+
+/// Deleted artifacts that can be restored.
+pub async fn deleted_artifacts(read: &impl Read) -> Result<Total, StoreError> {
+    artifacts_where(read, true).await
+}
+
+async fn artifacts_where(read: &impl Read, deleted: bool) -> Result<Total, StoreError> {
+    let size = move |key: &[u8], bytes: &[u8]| {
         let row: Option<Artifact> = value::decode(key, bytes).ok();
+        let row = row.filter(|row| (row.deleted_ms != 0) == deleted);
         row.and_then(|row| row.content).map(|content| content.size)
     };
-    let count = Sieve::weighing(b"kept".to_vec(), move |key, bytes| size(key, bytes).is_some().into());
-    let size = Sieve::weighing(b"size".to_vec(), move |key, bytes| size(key, bytes).unwrap_or(0));
+    let [count_name, size_name] = if deleted { [b"gone", b"free"] } else { [b"kept", b"size"] };
+    let count = Sieve::weighing(count_name.to_vec(), move |key, bytes| size(key, bytes).is_some().into());
+    let size = Sieve::weighing(size_name.to_vec(), move |key, bytes| size(key, bytes).unwrap_or(0));
     let all = Range::prefix(keys::tag("a"));
+    Ok(Total { count: sum(read, &all, &count).await?, size_bytes: sum(read, &all, &size).await? })
+}
+
+/// Deleted repositories that can be restored; their size is that of the git data.
+pub async fn deleted_repositories(read: &impl Read) -> Result<Total, StoreError> {
+    let deleted = |key: &[u8], bytes: &[u8]| {
+        let row: Option<Repository> = value::decode(key, bytes).ok();
+        row.filter(|row| row.deleted_ms != 0).map(|row| row.size_bytes)
+    };
+    let count = Sieve::weighing(b"gone".to_vec(), move |key, bytes| deleted(key, bytes).is_some().into());
+    let size = Sieve::weighing(b"free".to_vec(), move |key, bytes| deleted(key, bytes).unwrap_or(0));
+    let all = Range::prefix(keys::repositories());
     Ok(Total { count: sum(read, &all, &count).await?, size_bytes: sum(read, &all, &size).await? })
 }
 

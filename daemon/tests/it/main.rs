@@ -8,6 +8,7 @@ mod artifacts;
 mod check_data;
 mod conditional;
 mod data_dir;
+mod deleted;
 mod deliveries;
 mod git;
 mod gitapi;

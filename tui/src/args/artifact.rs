@@ -15,8 +15,23 @@ pub(crate) enum Artifact {
     Download(Download),
     /// Set when artifacts expire
     Expire(Expire),
-    /// Delete artifacts
+    /// Delete artifacts; an administrator can restore them for a while
     Delete(Delete),
+    /// Restore a deleted artifact (administrators)
+    Restore {
+        /// Its ID
+        #[arg(value_name = "ID", value_parser = clap::value_parser!(i64).range(1..))]
+        id: i64,
+    },
+    /// Delete a deleted artifact permanently, before its time is over (administrators)
+    Purge {
+        /// Its ID
+        #[arg(value_name = "ID", value_parser = clap::value_parser!(i64).range(1..))]
+        id: i64,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 /// Whose artifacts.
@@ -65,6 +80,9 @@ pub(crate) struct List {
     /// Only artifacts of this name
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// List deleted artifacts that can be restored (administrators)
+    #[arg(long, conflicts_with_all = ["run", "name"])]
+    pub(crate) deleted: bool,
 }
 
 #[derive(Args, Debug)]

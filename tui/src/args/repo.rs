@@ -16,6 +16,9 @@ pub(crate) enum Repo {
         owner: Option<String>,
         #[command(flatten)]
         limit: Limit,
+        /// List deleted repositories that can be restored (administrators)
+        #[arg(long)]
+        deleted: bool,
     },
     /// Make a repository
     Create(CreateRepo),
@@ -27,11 +30,29 @@ pub(crate) enum Repo {
     },
     /// Change a repository; what is not named stays
     Edit(EditRepo),
-    /// Delete a repository and all that it holds
+    /// Delete a repository and everything in it; an administrator can restore it for a while
     Delete {
         /// Repository
         #[arg(value_name = "OWNER/NAME")]
         repo: RepositoryPath,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Restore a deleted repository (administrators)
+    Restore {
+        /// Name that it had, or its ID
+        #[arg(value_name = "OWNER/NAME|ID")]
+        repo: String,
+        /// Restore it for another owner or under another name
+        #[arg(long = "as", value_name = "OWNER/NAME")]
+        target: Option<RepositoryPath>,
+    },
+    /// Delete a deleted repository permanently, before its time is over (administrators)
+    Purge {
+        /// Name that it had, or its ID
+        #[arg(value_name = "OWNER/NAME|ID")]
+        repo: String,
         /// Do not ask
         #[arg(long)]
         yes: bool,

@@ -61,13 +61,22 @@ pub(super) fn counted(count: usize, what: &str) -> String {
 
 /// Asks before something is deleted. On a terminal the user types `name`; elsewhere `--yes` is needed.
 pub(super) async fn agreed(what: &str, name: &str, yes: bool) -> Result<(), Failure> {
+    asked(what, "will be deleted permanently", name, yes).await
+}
+
+/// The same for what an administrator may be able to restore.
+pub(super) async fn agreed_restorable(what: &str, name: &str, yes: bool) -> Result<(), Failure> {
+    asked(what, "will be deleted", name, yes).await
+}
+
+async fn asked(what: &str, happens: &str, name: &str, yes: bool) -> Result<(), Failure> {
     if yes {
         return Ok(());
     }
     if !prompt::is_possible() {
         return Err(Failure::Usage(format!("deleting {what} without a terminal needs --yes")));
     }
-    let question = format!("{what} will be deleted permanently. Type {name} to confirm: ");
+    let question = format!("{what} {happens}. Type {name} to confirm: ");
     if prompt::line(&clean_line(&question)).await? == name {
         return Ok(());
     }

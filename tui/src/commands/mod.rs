@@ -15,6 +15,7 @@ mod manual;
 mod org;
 mod passwd;
 mod repo;
+mod restorable;
 mod run;
 mod status;
 mod task;

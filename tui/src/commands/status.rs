@@ -60,6 +60,13 @@ fn page(status: &Status) -> String {
     if let Some(kept) = &status.kept {
         lines.push(("repositories", amount(&kept.repositories)));
         lines.push(("artifacts", amount(&kept.artifacts)));
+        let deleted = [&kept.deleted_repositories, &kept.deleted_artifacts];
+        if deleted.iter().any(|amount| amount.count > 0) {
+            lines.push(("deleted", format!("repositories {}; artifacts {}", amount(deleted[0]), amount(deleted[1]))));
+        }
+        if kept.set_aside.count > 0 {
+            lines.push(("set aside", amount(&kept.set_aside)));
+        }
     }
     fields(&lines)
 }

@@ -156,3 +156,48 @@ fn a_watched_status_is_a_document_a_second_and_ends_with_its_reader() {
     let ended = child.wait_with_output().unwrap();
     assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
 }
+
+#[test]
+fn deleted_repositories_and_artifacts_are_listed_restored_and_purged() {
+    let daemon = demo();
+    let deleted = daemon.farrier(&["repo", "delete", "admin/demo", "--yes"]).ok();
+    assert_eq!(deleted.stdout, "Deleted admin/demo\n");
+    let hint = "with `farrier repo restore admin/demo`.";
+    assert!(deleted.stderr.starts_with("An administrator can restore it until 20"), "{deleted:?}");
+    assert!(deleted.stderr.trim_end().ends_with(hint), "{deleted:?}");
+    assert_eq!(daemon.farrier(&["repo", "show", "admin/demo"]).code, 3);
+    let listed = daemon.farrier(&["repo", "list", "--deleted", "--json"]).json();
+    assert_eq!(listed["repositories"][0]["repository"], "admin/demo", "{listed}");
+    assert!(daemon.farrier(&["repo", "list", "--deleted"]).ok().stdout.contains("RESTORABLE UNTIL"));
+    assert_eq!(daemon.farrier(&["repo", "list", "other", "--deleted", "-q"]).ok().stdout, "");
+
+    daemon.farrier(&["repo", "create", "admin/demo"]).ok();
+    let taken = daemon.farrier(&["repo", "restore", "admin/demo"]);
+    assert_eq!((taken.code, taken.stderr.contains("--as OWNER/NAME")), (5, true), "{taken:?}");
+    let restored = daemon.farrier(&["repo", "restore", "admin/demo", "--as", "admin/second"]).ok();
+    assert_eq!(restored.stdout, "Restored admin/second\n");
+    assert!(daemon.farrier(&["repo", "branches", "admin/second"]).ok().stdout.contains("feature/x"));
+    assert_eq!(daemon.farrier(&["repo", "restore", "admin/demo"]).code, 3);
+
+    for name in ["admin/demo", "admin/second"] {
+        daemon.farrier(&["repo", "delete", name, "--yes"]).ok();
+    }
+    assert_eq!(daemon.farrier(&["repo", "purge", "admin/demo"]).code, 2, "nobody can be asked");
+    let purged = daemon.farrier(&["repo", "purge", "admin/demo", "--yes"]).ok();
+    assert_eq!(purged.stdout, "Deleted admin/demo (ID 2) permanently\n");
+    let listed = daemon.farrier(&["repo", "list", "--deleted", "-q"]).ok().stdout;
+    assert_eq!(listed, "1\n");
+    assert_eq!(daemon.farrier(&["repo", "restore", "1"]).ok().stdout, "Restored admin/second\n");
+
+    std::fs::write(daemon.work("raw.txt"), "hello\n").unwrap();
+    daemon.farrier(&["artifact", "upload", "raw.txt", "--repo", "admin/second"]).ok();
+    let deleted = daemon.farrier(&["artifact", "delete", "1", "--yes"]).ok();
+    assert!(deleted.stderr.contains("`farrier artifact restore 1`"), "{deleted:?}");
+    assert_eq!(daemon.farrier(&["artifact", "list", "--deleted", "-q"]).ok().stdout, "1\n");
+    let restored = daemon.farrier(&["artifact", "restore", "1"]).ok();
+    assert_eq!(restored.stdout, "Restored artifact raw.txt (1)\n");
+    daemon.farrier(&["artifact", "delete", "1", "--yes"]).ok();
+    let purged = daemon.farrier(&["artifact", "purge", "1", "--yes"]).ok();
+    assert_eq!(purged.stdout, "Deleted artifact raw.txt (1) permanently\n");
+    assert_eq!(daemon.farrier(&["artifact", "restore", "1"]).code, 3);
+}

@@ -3,12 +3,14 @@
 pub(super) mod artifacts;
 pub(super) mod checks;
 pub(super) mod ci;
+pub(super) mod deleted;
 pub(super) mod events;
 pub(super) mod hooks;
 pub(super) mod log;
 pub(super) mod password;
 pub(super) mod runs;
 pub(super) mod series;
+pub(super) mod set_aside;
 pub(super) mod status;
 pub(super) mod tasks;
 

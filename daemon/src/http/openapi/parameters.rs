@@ -190,6 +190,18 @@ queries! {
         limit: u64,
     }
 
+    /// Which deleted repositories or artifacts.
+    WhichDeleted {
+        /// Only of the repository `OWNER/NAME`, in any case.
+        #[param(pattern = "^[^/]+/.+$")]
+        repository: String,
+        /// Where the page begins, as `Link` has it.
+        cursor: String,
+        /// Items of a page; more than 100 are 100.
+        #[param(minimum = 1, maximum = 100, default = 30)]
+        limit: u64,
+    }
+
     /// Which runs of all repositories.
     WhichRuns {
         /// Only of the repository `OWNER/NAME`.

@@ -26,6 +26,7 @@ pub(super) fn settle(schemas: &mut Map<String, Value>, bodies: &BTreeSet<String>
         DiskStatus ErrorBody Event Events FoundArtifact FoundJob FoundRun FoundUsers
         GitObject GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
         MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions RecoveredDeliveries Repository
+        RestorableArtifact RestorableRepository SetAside SetAsideItem
         RepositorySearch RepositorySettings Run Runs SettingAdvice Signature Status Step StoreStatus Tag Task TaskList TaskPhase Team
         TokenRepository TokenUser Tree TreeEntry UiSettings User Verification
     ];

@@ -168,6 +168,6 @@ pub(in crate::http) async fn delete(
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let (found, _) = repository(&snapshot, &caller, (&owner, &name), Action::WriteActions).await?;
     drop(snapshot);
-    artifacts::delete(&app, found.repository.id, artifact_id(&id)?).await?;
+    artifacts::delete(&app, &caller.identity, found.repository.id, artifact_id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }

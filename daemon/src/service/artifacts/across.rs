@@ -118,7 +118,8 @@ impl Wanted {
 
     fn takes(&self, row: &Artifact, now: Millis) -> bool {
         let state = State::of(row, now);
-        self.repository.is_none_or(|id| id == row.repository_id)
+        row.deleted_ms == 0
+            && self.repository.is_none_or(|id| id == row.repository_id)
             && self.run.is_none_or(|id| id == row.run_id)
             && (self.name.is_empty() || self.name == row.name)
             && self.state.map_or(state != State::Uploading, |wanted| wanted == state)
@@ -158,7 +159,8 @@ pub async fn page(app: &App, read: &impl Read, identity: &Identity, wanted: &Wan
 
 /// The finalized or expired artifact `id`, if the caller may do `action` with it.
 pub async fn get(read: &impl Read, identity: &Identity, id: u64, action: Action) -> Result<(Entry, Found), Error> {
-    let row = rows::get(read, id).await?.filter(|row| row.content.is_some()).ok_or(MISSING)?;
+    let row = rows::get(read, id).await?;
+    let row = row.filter(|row| row.content.is_some() && row.deleted_ms == 0).ok_or(MISSING)?;
     // Who may not read it must not learn that there is something.
     let found = repositories::allowing(read, identity, row.repository_id, Action::ReadActions).await?.ok_or(MISSING)?;
     access::require(identity, found.standing, action)?;

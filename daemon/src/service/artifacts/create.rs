@@ -11,7 +11,7 @@ use crate::{
     config::OnDuplicate,
     model::{expiry, mime},
     service::{Error, authentication::JobIdentity},
-    store::{Read, Tx, ids::Kind, runs},
+    store::{Read, Tx, ids::Kind, repositories, runs},
 };
 
 /// What a client says about the artifact that it will upload.
@@ -48,8 +48,9 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Plac
     let place = app
         .store
         .write(async |tx: Tx| {
-            // The run goes with its repository.
-            if runs::run(&tx, job.run_id).await?.is_none() {
+            // The repository may have been deleted meanwhile.
+            let repository = repositories::get(&tx, job.repository_id).await?.filter(|row| !row.deleted);
+            if repository.is_none() || runs::run(&tx, job.run_id).await?.is_none() {
                 return Err(Error::NotFound { what: "the run" });
             }
             let before = current(&tx, job, name, now).await?;

@@ -2,7 +2,7 @@
 
 use farrier_proto::store::{Artifact, ArtifactState, Committed, Content, Upload};
 
-use super::{MISSING, block_refs, create::check_quota, digest_text, rows};
+use super::{MISSING, block_refs, create::check_quota, digest_text, require_repository, rows};
 use crate::{
     app::App,
     blob::Place,
@@ -88,6 +88,7 @@ async fn confirm(app: &App, place: Place, committed: &Committed, sha256: &[u8]) 
         .store
         .write(async |tx: Tx| {
             let before = rows::get(&tx, place.artifact).await?.ok_or(MISSING)?;
+            require_repository(&tx, &before).await?;
             let mut row = before.clone();
             if already(&row, place) {
                 return Ok(None); // a call beside this one was faster

@@ -33,7 +33,8 @@ pub async fn keep(app: &App, identity: &Identity, id: u64, until: Until) -> Resu
     entry.row = app
         .store
         .write(async |tx: Tx| {
-            let before = rows::get(&tx, id).await?.filter(|row| row.repository_id == repository).ok_or(MISSING)?;
+            let before = rows::get(&tx, id).await?;
+            let before = before.filter(|row| row.repository_id == repository && row.deleted_ms == 0).ok_or(MISSING)?;
             if visible(&before, now).is_none() {
                 return Err(Error::Conflict { reason: "the artifact has expired".into() });
             }

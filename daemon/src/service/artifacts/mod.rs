@@ -1,5 +1,8 @@
 //! Artifacts of workflow runs: create, upload, finalize, read, keep, delete, and their end.
 //!
+//! A deletion hides the artifact and keeps its bytes until `storage.set_aside_days` are over or it
+//! expires, so that an administrator can restore it.
+//!
 //! One visible artifact for each (run, job, name). An upload is a *generation*: its blocks never
 //! mix with another's, and its signed address dies with it. Rows decide what exists; bytes without
 //! a row are waste that the sweep reclaims.
@@ -23,7 +26,7 @@ use super::Error;
 use crate::{
     blob::{BlockRef, Place},
     clock::Millis,
-    store::{Read, artifacts as rows},
+    store::{Read, artifacts as rows, repositories},
 };
 
 pub use self::{
@@ -34,7 +37,7 @@ pub use self::{
     read::{Download, Visible, find, find_in_run, open, read_address, upload_address},
     receiving::Receiving,
     remove::{delete, delete_in_run, delete_many, delete_of_run},
-    sweep::{next_due_ms, reclaim_orphans, sweep},
+    sweep::{next_due_ms, sweep},
     upload::{BlockInput, Checks, commit, put_blob, put_block},
 };
 
@@ -43,8 +46,14 @@ const MISSING: Error = Error::NotFound { what: "the artifact" };
 
 /// The confirmed content of an artifact whose time is not over.
 fn visible(row: &Artifact, now: Millis) -> Option<&Content> {
-    let live = row.state() == ArtifactState::Final && row.expires_ms > now;
+    let live = row.state() == ArtifactState::Final && row.expires_ms > now && row.deleted_ms == 0;
     row.content.as_ref().filter(|_| live)
+}
+
+/// Refuses artifacts of deleted repositories: a signed address outlives the deletion.
+async fn require_repository(read: &impl Read, row: &Artifact) -> Result<(), Error> {
+    let repository = repositories::get(read, row.repository_id).await?;
+    repository.filter(|repository| !repository.deleted).map(drop).ok_or(MISSING)
 }
 
 /// The committed list of a place as the blob store reads it.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use farrier_proto::store::{Artifact, Content, Run};
 
-use super::{MISSING, block_refs, rows, visible};
+use super::{MISSING, block_refs, require_repository, rows, visible};
 use crate::{
     app::App,
     blob::{BlockReader, Place},
@@ -46,7 +46,8 @@ pub async fn find_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &str)
 
 /// The finalized or expired artifact `id` of a repository, with its run.
 pub async fn find(read: &impl Read, repository: u64, id: u64) -> Result<(Artifact, Run), Error> {
-    let row = rows::get(read, id).await?.filter(|row| row.repository_id == repository && row.content.is_some());
+    let row = rows::get(read, id).await?;
+    let row = row.filter(|row| row.repository_id == repository && row.content.is_some() && row.deleted_ms == 0);
     let row = row.ok_or(MISSING)?;
     let run = runs::run(read, row.run_id).await?.unwrap_or_default();
     Ok((row, run))
@@ -74,7 +75,10 @@ fn address(app: &App, operation: Operation, place: Place, mime_type: &str) -> St
 
 /// What `grant` lets its holder read, if that is still there.
 pub async fn open(app: &App, grant: Grant) -> Result<Download, Error> {
-    let row = rows::get(&app.store.read().await?, grant.artifact).await?.ok_or(MISSING)?;
+    let snapshot = app.store.read().await?;
+    let row = rows::get(&snapshot, grant.artifact).await?.ok_or(MISSING)?;
+    require_repository(&snapshot, &row).await?;
+    drop(snapshot);
     let content = visible(&row, app.now_ms()).filter(|content| content.generation == grant.generation);
     let content = content.ok_or(MISSING)?.clone();
     let place = Place { artifact: row.id, generation: content.generation };

@@ -7,25 +7,25 @@ use crate::{
     app::App,
     clock::Millis,
     model::identity::Identity,
-    service::{Error, access::Action, authentication::JobIdentity},
+    service::{Error, access::Action, authentication::JobIdentity, deleted},
     store::Tx,
 };
 
 /// Artifacts that one transaction deletes.
 const BATCH: usize = 100;
 
-/// Deletes an artifact of the job's run by name and gives its number. Readers lose it at once;
-/// its bytes go with the next sweep.
+/// Deletes an artifact of the job's run by name and returns its number. An administrator can restore
+/// it for a while.
 pub async fn delete_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &str) -> Result<u64, Error> {
     let found = super::find_in_run(app, job, job_id, name).await?;
     let now = app.now_ms();
-    remove(app, found.row.id, now, |row| visible(row, now).is_some()).await
+    remove(app, found.row.id, 0, now, |row| visible(row, now).is_some()).await
 }
 
 /// Deletes the finalized or expired artifact `id` of a repository.
-pub async fn delete(app: &App, repository: u64, id: u64) -> Result<(), Error> {
-    let now = app.now_ms();
-    remove(app, id, now, |row| row.repository_id == repository && row.content.is_some()).await.map(drop)
+pub async fn delete(app: &App, identity: &Identity, repository: u64, id: u64) -> Result<(), Error> {
+    let meant = |row: &Artifact| row.repository_id == repository && row.content.is_some() && row.deleted_ms == 0;
+    remove(app, id, identity.user_id(), app.now_ms(), meant).await.map(drop)
 }
 
 /// Deletes finalized or expired artifacts of any repositories. What came of each is told in their
@@ -51,16 +51,16 @@ pub async fn delete_many(app: &App, identity: &Identity, ids: &[u64]) -> Result<
                 let mut there = Vec::with_capacity(wanted.len());
                 for (id, repository) in wanted.iter().flatten() {
                     let row = rows::get(&tx, *id).await?.filter(|row| row.repository_id == *repository);
-                    let row = row.filter(|row| row.content.is_some());
+                    let row = row.filter(|row| row.content.is_some() && row.deleted_ms == 0);
                     there.push(row.is_some());
                     if let Some(row) = row {
-                        rows::delete(&tx, &row, now);
+                        rows::set_deleted(&tx, &row, identity.user_id(), now);
                     }
                 }
                 Ok::<_, Error>(there)
             })
             .await?;
-        app.sweep.due_at(now);
+        wake(app, now);
         let mut there = there.into_iter();
         outcomes.extend(allowed.into_iter().map(|allowed| match allowed {
             Ok(_) if there.next() == Some(true) => Ok(()),
@@ -71,13 +71,15 @@ pub async fn delete_many(app: &App, identity: &Identity, ids: &[u64]) -> Result<
     Ok(outcomes)
 }
 
-/// Deletes all artifacts of a run that goes, whatever state they are in.
+/// Removes all artifacts of a run of a repository that is being removed, in any state: nothing restores
+/// them.
 pub async fn delete_of_run(app: &App, run: u64) -> Result<(), Error> {
     let now = app.now_ms();
     loop {
         let snapshot = app.store.read().await?;
-        // Those that have a name, and those whose time is over.
+        // Those that have a name, those whose time is over, and those that were deleted before.
         let mut some = rows::named_of_run(&snapshot, run, BATCH).await?;
+        some.extend(rows::deleted_of_run(&snapshot, run, BATCH).await?);
         some.extend(rows::next(&snapshot, rows::List::Run(run), None, BATCH).await?);
         drop(snapshot);
         if some.is_empty() {
@@ -98,22 +100,38 @@ pub async fn delete_of_run(app: &App, run: u64) -> Result<(), Error> {
     }
 }
 
-async fn remove(app: &App, id: u64, now: Millis, meant: impl Fn(&Artifact) -> bool + Sync) -> Result<u64, Error> {
+async fn remove(
+    app: &App,
+    id: u64,
+    by: u64,
+    now: Millis,
+    meant: impl Fn(&Artifact) -> bool + Sync,
+) -> Result<u64, Error> {
     let meant = &meant;
     app.store
         .write(async |tx: Tx| {
             let row = rows::get(&tx, id).await?.filter(|row| meant(row)).ok_or(MISSING)?;
-            rows::delete(&tx, &row, now);
+            rows::set_deleted(&tx, &row, by, now);
             Ok::<_, Error>(())
         })
         .await?;
-    app.sweep.due_at(now);
+    wake(app, now);
     Ok(id)
+}
+
+/// What had nothing to restore goes now, the rest when its retention ends.
+fn wake(app: &App, now: Millis) {
+    app.sweep.due_at(now);
+    app.sweep.due_at(deleted::kept_until_ms(app, now));
 }
 
 /// Takes the bytes and the name from an artifact whose time is over. The row stays, so that the
 /// API can say that there was one.
 pub(super) fn expire(tx: &Tx, before: &Artifact, now: Millis) {
+    if before.deleted_ms != 0 {
+        // Whoever deleted it wanted no trace, and an expired artifact cannot be restored.
+        return rows::delete(tx, before, now);
+    }
     let mut row = before.clone();
     row.set_state(ArtifactState::Expired);
     row.updated_ms = now;

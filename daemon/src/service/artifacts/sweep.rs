@@ -13,7 +13,7 @@ use crate::{
     app::App,
     blob::{BlobError, Place},
     clock::Millis,
-    service::Error,
+    service::{Error, deleted},
     store::Tx,
 };
 
@@ -27,17 +27,20 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
     let now = app.now_ms();
     let mut more = expire_due(app, now).await?;
     more |= abandon_due(app, now).await?;
+    more |= remove_deleted(app, now).await?;
     more |= collect(app).await?;
     more |= trim(app).await?;
     Ok(more)
 }
 
-/// When the next artifact expires or the next upload is abandoned.
+/// When the next artifact expires, the next upload is abandoned or the retention of the next deleted
+/// artifact ends.
 pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
     let snapshot = app.store.read().await?;
     let expiry = rows::first_expiry_ms(&snapshot).await?;
     let upload = rows::first_upload_ms(&snapshot).await?.map(|started| started.saturating_add(abandoned_after(app)));
-    Ok(expiry.into_iter().chain(upload).min())
+    let deleted = rows::first_deleted_ms(&snapshot).await?.map(|since| deleted::kept_until_ms(app, since));
+    Ok(expiry.into_iter().chain(upload).chain(deleted).min())
 }
 
 fn abandoned_after(app: &App) -> Millis {
@@ -70,6 +73,25 @@ async fn abandon_due(app: &App, now: Millis) -> Result<bool, Error> {
                 let is_due = |started: Millis| started <= before;
                 if let Some(row) = row.filter(|row| row.upload.as_ref().is_some_and(|u| is_due(u.started_ms))) {
                     remove::abandon(&tx, &row, now);
+                }
+                Ok::<_, Error>(())
+            })
+            .await?;
+    }
+    Ok(due.len() == BATCH)
+}
+
+/// Removes artifacts that users deleted and whose retention is over. A restore that came first keeps
+/// the artifact: its row says in this transaction that it is not deleted.
+async fn remove_deleted(app: &App, now: Millis) -> Result<bool, Error> {
+    let until = deleted::over_until_ms(app);
+    let due = rows::deleted_until(&app.store.read().await?, until, BATCH).await?;
+    for id in &due {
+        app.store
+            .write(async |tx: Tx| {
+                let row = rows::get(&tx, *id).await?;
+                if let Some(row) = row.filter(|row| row.deleted_ms != 0 && row.deleted_ms <= until) {
+                    rows::delete(&tx, &row, now);
                 }
                 Ok::<_, Error>(())
             })
@@ -117,28 +139,6 @@ async fn trim(app: &App) -> Result<bool, Error> {
         while !app.store.write(async |tx: Tx| rows::forget_blocks(&tx, *artifact, *generation, ROWS).await).await? {}
     }
     Ok(due.len() == limit)
-}
-
-/// Marks bytes that no row mentions: a daemon was killed between bytes and row. For the start of
-/// the daemon, before uploads are received. Gives how many places were found.
-pub async fn reclaim_orphans(app: &App) -> Result<usize, Error> {
-    let now = app.now_ms();
-    let mut places = app.blobs.places();
-    let mut found = 0;
-    while let Some(place) = places.try_next().await.map_err(removing)? {
-        let row = rows::get(&app.store.read().await?, place.artifact).await?;
-        let kept = row.is_some_and(|row| rows::live_generations(&row).any(|kept| kept == place.generation));
-        if !kept {
-            found += 1;
-            app.store
-                .write(async |tx: Tx| {
-                    rows::discard(&tx, place.artifact, place.generation, now);
-                    Ok::<_, Error>(())
-                })
-                .await?;
-        }
-    }
-    Ok(found)
 }
 
 fn removing(source: BlobError) -> Error {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use farrier_proto::store::{Artifact, Block, Committed};
 use futures_util::{Stream, StreamExt as _};
 
-use super::{MISSING, block_ref, receiving::Receiving, rows};
+use super::{MISSING, block_ref, receiving::Receiving, require_repository, rows};
 use crate::{
     app::App,
     blob::{BlobError, BlockRef, Place, Wanted, Written},
@@ -70,7 +70,10 @@ where
 {
     let _slot = app.uploads.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
     let _receiver = Receiving::begin(app, place);
-    let row = rows::get(&app.store.read().await?, place.artifact).await?.ok_or(MISSING)?;
+    let snapshot = app.store.read().await?;
+    let row = rows::get(&snapshot, place.artifact).await?.ok_or(MISSING)?;
+    require_repository(&snapshot, &row).await?;
+    drop(snapshot);
     check_open(&row, place)?;
     check_room(app, input.length).await?;
 
@@ -165,6 +168,7 @@ async fn record(app: &App, place: Place, block_id: &str, block: Block) -> Result
     app.store
         .write(async |tx: Tx| {
             let row = rows::get(&tx, place.artifact).await?.ok_or(MISSING)?;
+            require_repository(&tx, &row).await?;
             check_open(&row, place)?;
             let replaced = rows::block(&tx, place.artifact, place.generation, block_id).await?;
             // A committed list may still name the replaced file: it stays until the upload ends.
@@ -194,6 +198,7 @@ pub async fn commit(app: &App, place: Place, block_ids: &[String]) -> Result<(),
         .store
         .write(async |tx: Tx| {
             let before = rows::get(&tx, place.artifact).await?.ok_or(MISSING)?;
+            require_repository(&tx, &before).await?;
             if finalized_as(&before, place, list_ref) {
                 return Ok(None);
             }

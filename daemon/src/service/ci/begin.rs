@@ -129,6 +129,9 @@ async fn join_run(
     let (telling, actor) = (&Telling::of(app, 2).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
+            // It may have been deleted meanwhile.
+            let repository = repository_rows::get(&tx, job_row.repository_id).await?;
+            repository.filter(|row| !row.deleted).ok_or_else(missing)?;
             let row = runs::run(&tx, run).await?.filter(|row| row.repository_id == job_row.repository_id);
             let mut row = row.ok_or_else(missing)?;
             if row.status() != RunStatus::InProgress {

@@ -68,7 +68,8 @@ async fn cancel_some(
 ) -> Result<Step, Error> {
     let missing = || Error::NotFound { what: "the run" };
     let mut run = runs::run(tx, id).await?.ok_or_else(missing)?;
-    let repository = repositories::get(tx, run.repository_id).await?.ok_or_else(missing)?;
+    let repository = repositories::get(tx, run.repository_id).await?;
+    let repository = repository.filter(|row| !row.deleted).ok_or_else(missing)?;
     let owner = owners::owner(tx, repository.owner_kind(), repository.owner_id).await?.ok_or_else(missing)?;
     let standing = access::standing(tx, identity, &owner, &repository).await?;
     match access::require(identity, standing, Action::WriteActions) {
@@ -130,6 +131,30 @@ async fn cancel_job(tx: &Tx, telling: &Telling<'_>, id: u64, now: Millis) -> Res
         let actor = Actor::find(tx, run.actor_id).await?;
         let subject = Subject { repository: &repository, owner: &owner, actor: &actor };
         telling.tell(tx, subject, &ending(&job, &run)).await?;
+    }
+    Ok(())
+}
+
+/// Cancels the live jobs of a deleted repository. Their end is no event: the deletion was one.
+pub async fn cancel_of_deleted(app: &App, repository: u64) -> Result<(), Error> {
+    let now = app.now_ms();
+    let snapshot = app.store.read().await?;
+    let mut jobs = Vec::new();
+    for id in runs::overdue(&snapshot, Millis::MAX, usize::MAX).await? {
+        let job = runs::job_by_id(&snapshot, id).await?;
+        jobs.extend(job.filter(|job| job.repository_id == repository).map(|job| job.id));
+    }
+    drop(snapshot);
+    for id in jobs {
+        app.store
+            .write(async |tx: Tx| {
+                let job = runs::job_by_id(&tx, id).await?.filter(|job| job.status() == RunStatus::InProgress);
+                if let Some(job) = job {
+                    finish(&tx, job, Conclusion::Cancelled, now).await?;
+                }
+                Ok::<_, Error>(())
+            })
+            .await?;
     }
     Ok(())
 }

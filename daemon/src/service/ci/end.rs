@@ -70,7 +70,8 @@ pub(super) async fn require_write(
     job: &Job,
 ) -> Result<(Repository, owners::Owner), Error> {
     let missing = || Error::NotFound { what: "the job" };
-    let repository = repository_rows::get(tx, job.repository_id).await?.ok_or_else(missing)?;
+    let repository = repository_rows::get(tx, job.repository_id).await?;
+    let repository = repository.filter(|row| !row.deleted).ok_or_else(missing)?;
     let owner = owners::owner(tx, repository.owner_kind(), repository.owner_id).await?.ok_or_else(missing)?;
     let standing = access::standing(tx, identity, &owner, &repository).await?;
     match access::require(identity, standing, Action::WriteActions) {

@@ -15,7 +15,7 @@ use farrier_proto::store::{Conclusion, Run, RunStatus};
 
 pub use self::{
     begin::{Begun, begin},
-    cancel::{cancel_overdue, cancel_run, next_due_ms},
+    cancel::{cancel_of_deleted, cancel_overdue, cancel_run, next_due_ms},
     end::end,
     forget::delete_of_repository,
     lease::renew,

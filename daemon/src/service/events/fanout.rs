@@ -31,7 +31,8 @@ impl Ready {
 }
 
 fn asks(hook: &Hook, news: &News<'_>) -> bool {
-    hook.events.iter().any(|event| event == news.kind())
+    let readable = news.action() != News::RESTORED || hook.r#type == "farrier";
+    readable && hook.events.iter().any(|event| event == news.kind())
 }
 
 #[cfg(test)]

@@ -54,6 +54,10 @@ pub enum News<'a> {
 }
 
 impl News<'_> {
+    /// Action of a repository that was restored. No other forge has it, so receivers of their formats
+    /// cannot read it.
+    pub const RESTORED: &'static str = "restored";
+
     /// The word of the API family for such news.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -13,7 +13,7 @@ use crate::{
     store::{
         Read, StoreError,
         engine::{Range, Scan},
-        hooks, keys,
+        hooks, keys, repositories,
     },
 };
 
@@ -164,6 +164,9 @@ impl<R: Read> Walk<'_, R> {
             return Ok(None);
         }
         debug_assert!(rows.numbers.is_none());
+        if repositories::first_deleted_ms(self.read).await?.is_some() {
+            return Ok(None);
+        }
         let most = LOOK_MAX as u64;
         let all = self.read.count(&Range::prefix(keys::hooks()), most).await?;
         let retired = self.read.count(&keys::retired_hooks(i64::MAX), most).await?;
@@ -213,7 +216,7 @@ impl<R: Read> Walk<'_, R> {
         let states = hooks::states_of(self.read, &ids).await?;
         let mut matching = Vec::new();
         for (hook, state) in rows.into_iter().zip(states) {
-            if self.fits(&hook, &state) && self.has_text(&hook).await? {
+            if self.fits(&hook, &state) && !self.home(&hook).await?.deleted && self.has_text(&hook).await? {
                 matching.push(Found { hook, state });
             }
         }

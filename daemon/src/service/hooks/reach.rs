@@ -141,6 +141,8 @@ pub struct Home {
     pub owner: String,
     /// The repository, `owner/name`; empty for hooks of other places.
     pub repository: String,
+    /// The repository is deleted and can be restored; its hooks cannot be managed meanwhile.
+    pub deleted: bool,
 }
 
 /// Whose hook `row` is.
@@ -148,7 +150,7 @@ pub async fn home(read: &impl Read, row: &Hook) -> Result<Home, Error> {
     let of_repository = async |repository: Repository| {
         let owner = owners::owner(read, repository.owner_kind(), repository.owner_id).await?;
         let owner = owner.map(|owner| owner.name().to_owned()).unwrap_or_default();
-        Ok::<_, Error>(Home { repository: format!("{owner}/{}", repository.name), owner })
+        Ok::<_, Error>(Home { repository: format!("{owner}/{}", repository.name), owner, deleted: repository.deleted })
     };
     let name = match row.scope() {
         HookScope::Unspecified | HookScope::System | HookScope::Default => None,
@@ -161,5 +163,5 @@ pub async fn home(read: &impl Read, row: &Hook) -> Result<Home, Error> {
         HookScope::Org => owners::org(read, row.target_id).await?.map(|org| org.name),
         HookScope::User => owners::user(read, row.target_id).await?.map(|user| user.name),
     };
-    Ok(Home { owner: name.unwrap_or_default(), repository: String::new() })
+    Ok(Home { owner: name.unwrap_or_default(), ..Home::default() })
 }

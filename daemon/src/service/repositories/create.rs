@@ -45,8 +45,11 @@ pub async fn make(app: &App, identity: &Identity, owner: For<'_>, input: CreateR
     let sha256 = new.row.sha256;
     app.git.init_bare(id, &new.row.default_branch, sha256).await.map_err(Error::git("making a repository"))?;
     let made = finish(app, identity, new, content).await;
-    if made.is_err() {
-        // Whether or not this works: directories without a row are removed at the next start.
+    if let Err(error) = &made
+        && !error.is_unknown()
+    {
+        // No row names the directory, and nobody was told of it. After a commit of unknown outcome a row
+        // may name it: the next start sets it aside if none does.
         let _ = app.git.remove(id).await;
     }
     made

@@ -1,22 +1,27 @@
-//! Deleting repositories: the row first, so that nobody sees it any more, then what it left.
+//! Deleting repositories.
+//!
+//! A deletion by a user can be undone: the row is marked, which hides the repository from everyone and
+//! frees its name, and everything else stays. When `storage.set_aside_days` are over, or when an
+//! administrator purges it, the sweep removes runs, files and finally the row.
 
-use farrier_proto::store::Repository;
+use farrier_proto::store::{MigrationState, Repository};
 
 use super::{Found, find};
 use crate::{
     app::App,
+    clock::Millis,
     model::{identity::Identity, revision::Expected},
     service::{
         Error,
         access::Action,
-        ci,
+        ci, deleted,
         events::{Actor, News, Subject, Telling},
         migrations, security_log,
     },
     store::{Snapshot, Tx, hooks, owners::Owner, repositories},
 };
 
-/// Deleted repositories whose files one pass of the sweep removes.
+/// Repositories that one step of the sweep handles.
 const SWEEP_MAX: usize = 16;
 
 /// Deletes the repository `owner`/`name`, if it is in an expected state. A migration of it ends.
@@ -27,7 +32,7 @@ pub async fn delete(app: &App, identity: &Identity, owner: &str, name: &str, exp
     remove(app, identity, &found, expected).await
 }
 
-/// Deletes all repositories of an owner; gives how many there were.
+/// Deletes all repositories of an owner and returns how many it deleted.
 pub async fn delete_all(app: &App, identity: &Identity, owner: &Owner) -> Result<usize, Error> {
     let all = super::list::owned(&app.store.read().await?, identity, owner).await?;
     for found in &all {
@@ -37,7 +42,7 @@ pub async fn delete_all(app: &App, identity: &Identity, owner: &Owner) -> Result
 }
 
 async fn remove(app: &App, identity: &Identity, found: &Found, expected: &Expected) -> Result<(), Error> {
-    let id = found.repository.id;
+    let (id, now) = (found.repository.id, app.now_ms());
     let (telling, actor) = (&Telling::of(app, 1).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
@@ -45,7 +50,12 @@ async fn remove(app: &App, identity: &Identity, found: &Found, expected: &Expect
             super::require(expected, &row)?;
             let subject = Subject { repository: &row, owner: &found.owner, actor };
             telling.tell(&tx, subject, &[News::Repository { action: "deleted", before: Vec::new() }]).await?;
-            repositories::discard(&tx, &row).await?;
+            if is_complete(&row) {
+                repositories::set_deleted(&tx, &row, found.path(), identity.user_id(), now);
+            } else {
+                // A migration that did not finish: nobody has pushed to it or fetched from it.
+                repositories::discard(&tx, &row).await?;
+            }
             Ok::<_, Error>(())
         })
         .await?;
@@ -55,8 +65,80 @@ async fn remove(app: &App, identity: &Identity, found: &Found, expected: &Expect
     Ok(())
 }
 
-/// Removes what deleted repositories left, a few at a time; `true` when there may be more.
+/// Whether the repository was ever usable: it was not migrated, or its migration finished.
+fn is_complete(row: &Repository) -> bool {
+    row.migration.as_ref().is_none_or(|migration| migration.state() == MigrationState::Done)
+}
+
+/// Handles a few deleted repositories: cancels their live jobs, ends the retention of those whose time
+/// is over, and removes what is to be removed. `true` when there may be more to do.
 pub async fn sweep(app: &App) -> Result<bool, Error> {
+    let mut more = cancel_jobs(app).await?;
+    more |= end_retention(app).await?;
+    more |= reclaim_some(app).await?;
+    Ok(more)
+}
+
+/// When the retention of the next deleted repository ends.
+pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
+    let first = repositories::first_deleted_ms(&app.store.read().await?).await?;
+    Ok(first.map(|since| deleted::kept_until_ms(app, since)))
+}
+
+async fn cancel_jobs(app: &App) -> Result<bool, Error> {
+    let rows = repositories::with_jobs_to_cancel(&app.store.read().await?, SWEEP_MAX).await?;
+    for row in &rows {
+        cancel_jobs_of(app, row.id).await?;
+    }
+    Ok(rows.len() == SWEEP_MAX)
+}
+
+/// Cancels the jobs of a deleted repository that were live when it was deleted, so that a restored
+/// repository has no job whose token works again.
+pub(in crate::service) async fn cancel_jobs_of(app: &App, id: u64) -> Result<(), Error> {
+    ci::cancel_of_deleted(app, id).await?;
+    app.store
+        .write(async |tx: Tx| {
+            // No job begins in a deleted repository, so none was added since.
+            if let Some(before) = repositories::get(&tx, id).await?.filter(|row| row.cancel_jobs) {
+                repositories::put(&tx, Some(&before), &Repository { cancel_jobs: false, ..before.clone() });
+            }
+            Ok::<_, Error>(())
+        })
+        .await
+}
+
+async fn end_retention(app: &App) -> Result<bool, Error> {
+    let until = deleted::over_until_ms(app);
+    let due = repositories::deleted_until(&app.store.read().await?, until, SWEEP_MAX).await?;
+    for row in &due {
+        end_retention_of(app, row.id, until).await?;
+    }
+    Ok(due.len() == SWEEP_MAX)
+}
+
+/// Makes a repository that was deleted at `until_ms` or before impossible to restore; the sweep removes
+/// it then. Returns whether there was one.
+///
+/// This is the step that gives up data which users pushed. It is decided in the transaction that reads
+/// the row, so a restore that came first keeps the repository.
+pub(in crate::service) async fn end_retention_of(app: &App, id: u64, until_ms: Millis) -> Result<bool, Error> {
+    let ended = app.store.write(async |tx: Tx| {
+        let row = repositories::get(&tx, id).await?;
+        let row = row.filter(|row| row.deleted && row.deleted_ms != 0 && row.deleted_ms <= until_ms);
+        if let Some(row) = &row {
+            repositories::discard(&tx, row).await?;
+        }
+        Ok::<_, Error>(row)
+    });
+    let ended = ended.await?;
+    if let Some(row) = &ended {
+        tracing::info!(repository = id, path = row.deleted_path, "a deleted repository is removed permanently");
+    }
+    Ok(ended.is_some())
+}
+
+async fn reclaim_some(app: &App) -> Result<bool, Error> {
     let snapshot: Snapshot = app.store.read().await?;
     let rows = repositories::garbage(&snapshot, SWEEP_MAX).await?;
     drop(snapshot);
@@ -69,7 +151,8 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
     Ok(reclaimed == SWEEP_MAX)
 }
 
-/// Files go before the row that remembers them.
+/// Removes runs with their artifacts, files and row of a repository that nothing can restore: its row
+/// says so. Files go before the row that remembers them.
 async fn reclaim(app: &App, row: &Repository) -> Result<(), Error> {
     ci::delete_of_repository(app, row.id).await?;
     app.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;

@@ -12,10 +12,11 @@ use std::collections::HashMap;
 
 use farrier_proto::store::Repository;
 
+pub(super) use self::delete::{cancel_jobs_of, end_retention_of};
 pub use self::{
     collaborators::{add_collaborator, collaborator, collaborators, permission_of, remove_collaborator},
     create::{For, make},
-    delete::{delete, delete_all, sweep},
+    delete::{delete, delete_all, next_due_ms, sweep},
     edit::edit,
     judged::Judged,
     list::{Mode, Query, administered, list, numbers_of, of_owner, own_owners, reachable},

@@ -4,12 +4,12 @@
 /// three characters, `t` a text, `h` the rest as hexadecimal digits.
 fn layout(tag: &str) -> &'static str {
     match tag {
-        "u" | "o" | "r" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" => "i",
+        "u" | "o" | "r" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" => "i",
         "d" => "n",
-        "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "gp" | "jj" | "xb" | "xt" | "hr" | "ho" | "da" | "ep" | "qf"
-        | "qu" => "ii",
+        "om" | "ou" | "tu" | "ro" | "rc" | "cu" | "aw" | "gp" | "jj" | "xb" | "xt" | "hr" | "ho" | "da" | "ep"
+        | "qf" | "qu" => "ii",
         "jr" | "ar" | "aj" | "dh" | "df" => "in",
-        "jx" | "ax" | "ux" | "hz" | "qr" => "mi",
+        "jx" | "ax" | "az" | "ux" | "rz" | "hz" | "qr" => "mi",
         "ow" | "ue" | "wr" => "t",
         "rn" | "rr" | "rf" => "it",
         "an" => "iit",

@@ -78,6 +78,26 @@ pub fn uploads_started(until_ms: i64) -> Range {
     due("ux", until_ms)
 }
 
+/// `az/<deleted>/<aid>`: deleted artifacts that can be restored, by the time of their deletion.
+pub fn deleted_artifact(deleted_ms: i64, artifact: u64) -> Key {
+    Builder::new("az").time(deleted_ms).id(artifact).done()
+}
+
+/// The range of `az` up to and including `until_ms`.
+pub fn deleted_artifacts(until_ms: i64) -> Range {
+    due("az", until_ms)
+}
+
+/// `aw/<run>/<aid>`: deleted artifacts of a run that can be restored.
+pub fn run_deleted_artifact(run: u64, artifact: u64) -> Key {
+    Builder::new("aw").id(run).id(artifact).done()
+}
+
+/// All of `aw/<run>/`.
+pub fn run_deleted_artifacts(run: u64) -> Key {
+    Builder::new("aw").id(run).done()
+}
+
 /// `xb/<aid>/<generation>`: bytes that nothing refers to.
 pub fn garbage(artifact: u64, generation: u64) -> Key {
     Builder::new("xb").id(artifact).id(generation).done()

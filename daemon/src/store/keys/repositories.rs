@@ -2,8 +2,11 @@
 
 use farrier_proto::store::{Repository, Visibility};
 
-use super::Builder;
-use crate::store::{engine::Key, listings::Sort};
+use super::{Builder, due};
+use crate::store::{
+    engine::{Key, Range},
+    listings::Sort,
+};
 
 /// `r/<rid>`
 pub fn repository(id: u64) -> Key {
@@ -90,6 +93,26 @@ pub fn repository_garbage(id: u64) -> Key {
 /// All of `rx/`.
 pub fn repositories_garbage() -> Key {
     Builder::new("rx").done()
+}
+
+/// `rz/<deleted>/<rid>`: deleted repositories that can be restored, by the time of their deletion.
+pub fn deleted_repository(deleted_ms: i64, id: u64) -> Key {
+    Builder::new("rz").time(deleted_ms).id(id).done()
+}
+
+/// The range of `rz` up to and including `until_ms`.
+pub fn deleted_repositories(until_ms: i64) -> Range {
+    due("rz", until_ms)
+}
+
+/// `rk/<rid>`: deleted repositories whose live jobs are still to be cancelled.
+pub fn repository_jobs_to_cancel(id: u64) -> Key {
+    Builder::new("rk").id(id).done()
+}
+
+/// All of `rk/`.
+pub fn repositories_with_jobs_to_cancel() -> Key {
+    Builder::new("rk").done()
 }
 
 /// `ry/<rid>`: migrations that run.

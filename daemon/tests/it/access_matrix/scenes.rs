@@ -112,6 +112,7 @@ fn of_repositories(word: &str, route: &str, n: usize, mut scene: Scene) -> Optio
         }
         ("patch", "/api/farrier/v1/artifacts/{id}") => scene.body = json!({ "days": 5 }),
         ("post", "/api/farrier/v1/artifacts/deletions") => scene.body = json!({ "ids": [999] }),
+        (_, route) if route.starts_with("/api/farrier/v1/deleted/") => scene.path = path.replace("{id}", "999"),
         (_, "/api/farrier/v1/tasks/{task}" | "/api/farrier/v1/tasks/{task}/cancel") => {
             scene.path = path.replace("{task}", "999");
         }

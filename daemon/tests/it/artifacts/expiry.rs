@@ -85,7 +85,7 @@ async fn an_expired_artifact_is_gone_for_all_and_its_bytes_leave_the_disk() {
 
 #[tokio::test]
 async fn a_deleted_artifact_is_gone_at_once_and_its_space_soon() {
-    let (farrier, job) = begun_with(|_| {}).await;
+    let (farrier, job) = begun_with(|config| config.storage.set_aside_days = 0).await;
     let id = farrier.upload(&job, "x", b"content").await;
     let address = read_address(&farrier, &job, "x").await;
     let deleted = farrier.call(&job, "DeleteArtifact", json!({ "name": "x" })).await;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{NOWHERE, hook, hook_with, made};
 use crate::{
     accounts::world::{World, method},
-    support::{Answer, send},
+    support::{Answer, TestDaemon, send},
 };
 
 const ALL: &str = "/api/farrier/v1/hooks";
@@ -183,4 +183,19 @@ async fn a_token_needs_the_scope_of_the_hooks_place() {
     }
     let answer = send(&world.farrier.tcp(), Method::GET, ALL, &[], "").await;
     assert_eq!(answer.status, 401);
+}
+
+#[tokio::test]
+async fn hooks_of_a_deleted_repository_are_not_listed() {
+    let farrier = TestDaemon::start().await;
+    farrier.repository("demo").await;
+    let body = json!({ "type": "gitea", "config": { "url": "http://203.0.113.9/", "content_type": "json" } });
+    let made = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/hooks", body).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let listed = farrier.admin(Method::GET, "/api/farrier/v1/hooks", Value::Null).await;
+    assert_eq!((listed.header("x-total-count"), listed.json().as_array().map(Vec::len)), ("1", Some(1)), "{listed:?}");
+    let deleted = farrier.admin(Method::DELETE, "/api/v1/repos/admin/demo", Value::Null).await;
+    assert_eq!(deleted.status, 204, "{deleted:?}");
+    let listed = farrier.admin(Method::GET, "/api/farrier/v1/hooks", Value::Null).await;
+    assert_eq!((listed.header("x-total-count"), listed.json()), ("0", json!([])), "{listed:?}");
 }

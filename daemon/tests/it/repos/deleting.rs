@@ -10,13 +10,18 @@ use serde_json::{Value, json};
 
 use crate::support::{TestDaemon, eventually, send, stored};
 
+/// A daemon that removes deleted data at once.
+async fn start() -> TestDaemon {
+    TestDaemon::with(|config| config.storage.set_aside_days = 0).await
+}
+
 async fn checked(config: &Config) -> Report {
     check::run(config, Options::default()).await.expect("checked")
 }
 
 #[tokio::test]
 async fn runs_jobs_and_artifacts_go_with_their_repository() {
-    let mut farrier = TestDaemon::start().await;
+    let mut farrier = start().await;
     farrier.repository("kept").await;
     let kept = farrier.begin("kept", None).await;
     farrier.upload(&kept, "log", b"kept").await;
@@ -48,7 +53,7 @@ async fn runs_jobs_and_artifacts_go_with_their_repository() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_made_for_an_owner_that_goes() {
-    let mut farrier = TestDaemon::start().await;
+    let mut farrier = start().await;
     for round in 0..12 {
         let org = format!("org{round}");
         let made = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": org })).await;
@@ -73,7 +78,7 @@ async fn nothing_is_made_for_an_owner_that_goes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_begun_in_a_repository_that_goes() {
-    let mut farrier = TestDaemon::start().await;
+    let mut farrier = start().await;
     for round in 0..10_u64 {
         let name = format!("repo{round}");
         farrier.repository(&name).await;
@@ -103,7 +108,7 @@ async fn nothing_is_begun_in_a_repository_that_goes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_given_to_an_account_that_goes() {
-    let mut farrier = TestDaemon::start().await;
+    let mut farrier = start().await;
     farrier.repository("demo").await;
     for round in 0..12_u64 {
         let name = format!("user{round}");

@@ -66,7 +66,7 @@ async fn an_old_name_leads_to_the_new_one_for_those_who_may_see_it() {
 
 #[tokio::test]
 async fn a_deleted_repository_is_gone_at_once_and_its_files_soon() {
-    let farrier = TestDaemon::start().await;
+    let farrier = TestDaemon::with(|config| config.storage.set_aside_days = 0).await;
     farrier.account("octo").await;
     farrier.make(json!({ "name": "tool", "auto_init": true })).await;
     let path = "/api/v1/repos/admin/tool";

@@ -5,6 +5,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use serde::Serialize;
 
 use super::{
+    super::restorable,
     each::Tally,
     place::{Found, Place},
 };
@@ -46,7 +47,12 @@ pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Resul
         let error = tally.count(result, output).err();
         outcomes.push(Outcome { artifact: word, id, deleted: error.is_none(), error });
     }
+    let deleted: Vec<i64> = outcomes.iter().filter(|one| one.deleted).filter_map(|one| one.id).collect();
     report(output, outcomes)?;
+    // A job's token cannot ask for the status.
+    if let (Some(id), false) = (deleted.first(), matches!(place, Place::Run { .. })) {
+        restorable::note(place.client(), &format!("farrier artifact restore {id}"), output).await;
+    }
     Ok(tally.code())
 }
 

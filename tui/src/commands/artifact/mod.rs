@@ -1,6 +1,7 @@
 //! `farrier artifact …`
 
 mod delete;
+mod deleted;
 mod download;
 mod each;
 mod expire;
@@ -17,9 +18,12 @@ use crate::{
 pub(super) async fn run(command: Artifact, global: &Global, output: &Output) -> Result<u8, Failure> {
     match command {
         Artifact::Upload(args) => upload::run(args, global, output).await,
+        Artifact::List(args) if args.deleted => deleted::list(args.place.repo.as_ref(), global, output).await,
         Artifact::List(args) => list::run(args, global, output).await,
         Artifact::Download(args) => download::run(args, global, output).await,
         Artifact::Expire(args) => expire::run(args, global, output).await,
         Artifact::Delete(args) => delete::run(args, global, output).await,
+        Artifact::Restore { id } => deleted::restore(id, global, output).await,
+        Artifact::Purge { id, yes } => deleted::purge(id, yes, global, output).await,
     }
 }

@@ -2,6 +2,7 @@
 
 mod archive;
 mod branches;
+mod deleted;
 mod migrate;
 
 use farrier_common::{
@@ -11,7 +12,10 @@ use farrier_common::{
 
 use serde::Serialize;
 
-use super::list::{agreed, first};
+use super::{
+    list::{agreed_restorable, first},
+    restorable,
+};
 use crate::{
     args::{CreateRepo, EditRepo, Repo},
     exit::Failure,
@@ -26,7 +30,10 @@ struct Repositories {
 
 pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Result<(), Failure> {
     match command {
-        Repo::List { owner, limit } => list(owner.as_deref(), limit.items(), client, output).await,
+        Repo::List { owner, limit, deleted: true } => {
+            deleted::list(owner.as_deref(), limit.items(), client, output).await
+        }
+        Repo::List { owner, limit, deleted: false } => list(owner.as_deref(), limit.items(), client, output).await,
         Repo::Create(args) => show(&create(args, client).await?, output),
         Repo::Show { repo } => {
             let found = client.repository(&repo).await.map_err(Failure::call(format!("showing {repo}")))?;
@@ -34,6 +41,8 @@ pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Resu
         }
         Repo::Edit(args) => show(&edit(args, client).await?, output),
         Repo::Delete { repo, yes } => delete(&repo, yes, client, output).await,
+        Repo::Restore { repo, target } => deleted::restore(&repo, target, client, output).await,
+        Repo::Purge { repo, yes } => deleted::purge(&repo, yes, client, output).await,
         Repo::Migrate(args) => migrate::run(args, client, output).await,
         Repo::Archive(args) => archive::run(args, client, output).await,
         Repo::Branches { repo, limit } => branches::run(&repo, limit.items(), client, output).await,
@@ -57,10 +66,12 @@ async fn edit(args: EditRepo, client: &Client) -> Result<Repository, Failure> {
 }
 
 async fn delete(repo: &RepositoryPath, yes: bool, client: &Client, output: &Output) -> Result<(), Failure> {
-    agreed(&format!("Repository {repo}"), &repo.to_string(), yes).await?;
+    agreed_restorable(&format!("Repository {repo}"), &repo.to_string(), yes).await?;
     client.delete_repository(repo).await.map_err(Failure::call(format!("deleting {repo}")))?;
     let deleted = serde_json::json!({ "deleted": repo.to_string() });
-    output.object(&deleted, &repo.to_string(), || format!("Deleted {repo}"))
+    output.object(&deleted, &repo.to_string(), || format!("Deleted {repo}"))?;
+    restorable::note(client, &format!("farrier repo restore {repo}"), output).await;
+    Ok(())
 }
 
 async fn list(owner: Option<&str>, limit: usize, client: &Client, output: &Output) -> Result<(), Failure> {

@@ -1,0 +1,192 @@
+//! Deleted repositories and artifacts: list, restore, purge. For administrators.
+
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::{IntoResponse as _, Response},
+};
+use farrier_common::api;
+use http::StatusCode;
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfAdmin},
+        error::ApiError,
+        extract::{Input, Output, ok},
+        openapi::parameters::WhichDeleted,
+        page::{self, Page},
+        query, show,
+    },
+    service::deleted::{self, ListQuery, repositories::Target},
+};
+
+/// Deleted repositories that can be restored, the last deleted first. `Link` leads to the next page.
+#[utoipa::path(
+    get, path = "/deleted/repositories",
+    operation_id = "farrierListDeletedRepositories", tag = "farrier",
+    params(WhichDeleted),
+    security(("account" = [])),
+    responses(
+        (status = 200, body = Vec<api::RestorableRepository>),
+        (status = 422, description = "A filter is not valid."),
+    ),
+)]
+pub(in crate::http) async fn repositories(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    uri: http::Uri,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let wanted = wanted(query.as_deref())?;
+    let found = deleted::repositories::page(&app, &caller.identity, &wanted).await?;
+    let shown: Vec<_> = found.entries.iter().map(show::restorable_repository).collect();
+    Ok((headers(&app, &uri, found.next, wanted.limit), ok(shown)).into_response())
+}
+
+/// A deleted repository that can be restored.
+#[utoipa::path(
+    get, path = "/deleted/repositories/{id}",
+    operation_id = "farrierGetDeletedRepository", tag = "farrier",
+    security(("account" = [])),
+    responses((status = 200, body = api::RestorableRepository)),
+)]
+pub(in crate::http) async fn repository(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Path(id): Path<String>,
+) -> Result<Output<api::RestorableRepository>, ApiError> {
+    let entry = deleted::repositories::get(&app, &caller.identity, number(&id)).await?;
+    Ok(ok(show::restorable_repository(&entry)))
+}
+
+/// Restores a deleted repository with its hooks, collaborators, runs and artifacts.
+#[utoipa::path(
+    post, path = "/deleted/repositories/{id}/restore",
+    operation_id = "farrierRestoreRepository", tag = "farrier",
+    request_body = api::RestoreRepository,
+    responses(
+        (status = 200, body = api::Repository),
+        (status = 409, description = "The name is taken or the owner no longer exists: name another one."),
+    ),
+)]
+pub(in crate::http) async fn restore_repository(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Path(id): Path<String>,
+    Input(input): Input<api::RestoreRepository>,
+) -> Result<Output<api::Repository>, ApiError> {
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let target = Target { owner: given(input.owner), name: given(input.name) };
+    let found = deleted::repositories::restore(&app, &caller.identity, number(&id), &target).await?;
+    Ok(ok(show::repository(&app, &caller.identity, &found)))
+}
+
+/// Removes a deleted repository permanently.
+#[utoipa::path(
+    delete, path = "/deleted/repositories/{id}",
+    operation_id = "farrierPurgeRepository", tag = "farrier",
+    responses((status = 204)),
+)]
+pub(in crate::http) async fn purge_repository(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    deleted::repositories::purge(&app, &caller.identity, number(&id)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Deleted artifacts that can be restored, the last deleted first. `Link` leads to the next page.
+#[utoipa::path(
+    get, path = "/deleted/artifacts",
+    operation_id = "farrierListDeletedArtifacts", tag = "farrier",
+    params(WhichDeleted),
+    security(("account" = [])),
+    responses(
+        (status = 200, body = Vec<api::RestorableArtifact>),
+        (status = 422, description = "A filter is not valid."),
+    ),
+)]
+pub(in crate::http) async fn artifacts(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    uri: http::Uri,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let wanted = wanted(query.as_deref())?;
+    let found = deleted::artifacts::page(&app, &caller.identity, &wanted).await?;
+    let shown: Vec<_> = found.entries.iter().map(show::restorable_artifact).collect();
+    Ok((headers(&app, &uri, found.next, wanted.limit), ok(shown)).into_response())
+}
+
+/// A deleted artifact that can be restored.
+#[utoipa::path(
+    get, path = "/deleted/artifacts/{id}",
+    operation_id = "farrierGetDeletedArtifact", tag = "farrier",
+    security(("account" = [])),
+    responses((status = 200, body = api::RestorableArtifact)),
+)]
+pub(in crate::http) async fn artifact(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Path(id): Path<String>,
+) -> Result<Output<api::RestorableArtifact>, ApiError> {
+    let entry = deleted::artifacts::get(&app, &caller.identity, number(&id)).await?;
+    Ok(ok(show::restorable_artifact(&entry)))
+}
+
+/// Restores a deleted artifact.
+#[utoipa::path(
+    post, path = "/deleted/artifacts/{id}/restore",
+    operation_id = "farrierRestoreArtifact", tag = "farrier",
+    responses(
+        (status = 200, body = api::FoundArtifact),
+        (status = 409, description = "It has expired, its name is taken, or its repository is deleted."),
+    ),
+)]
+pub(in crate::http) async fn restore_artifact(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Path(id): Path<String>,
+) -> Result<Output<api::FoundArtifact>, ApiError> {
+    let entry = deleted::artifacts::restore(&app, &caller.identity, number(&id)).await?;
+    Ok(ok(show::found_artifact(&app, &entry)))
+}
+
+/// Removes a deleted artifact permanently.
+#[utoipa::path(
+    delete, path = "/deleted/artifacts/{id}",
+    operation_id = "farrierPurgeArtifact", tag = "farrier",
+    responses((status = 204)),
+)]
+pub(in crate::http) async fn purge_artifact(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    deleted::artifacts::purge(&app, &caller.identity, number(&id)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn wanted(query: Option<&str>) -> Result<ListQuery, ApiError> {
+    Ok(ListQuery {
+        path: query::value(query, "repository"),
+        after: query::value(query, "cursor").map(|text| cursor(&text)).transpose()?,
+        limit: Page::of_actions(query).limit,
+    })
+}
+
+fn cursor(text: &str) -> Result<(i64, u64), ApiError> {
+    let parts = text.split_once('-').and_then(|(ms, id)| Some((ms.parse().ok()?, id.parse().ok()?)));
+    parts.ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not valid; take it from `Link`"))
+}
+
+fn headers(app: &App, uri: &http::Uri, next: Option<(i64, u64)>, limit: usize) -> http::HeaderMap {
+    let next = next.map(|(ms, id)| format!("{ms}-{id}"));
+    page::by_cursor(app, uri.path(), uri.query(), next.as_deref(), limit)
+}
+
+/// The number in a path; nothing has the number 0.
+fn number(text: &str) -> u64 {
+    text.parse().unwrap_or(0)
+}

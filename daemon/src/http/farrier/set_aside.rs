@@ -1,0 +1,34 @@
+//! Data that was set aside. For administrators.
+
+use axum::extract::State;
+use farrier_common::api;
+
+use crate::{
+    app::App,
+    http::{
+        auth::{Caller, OfAdmin},
+        error::ApiError,
+        extract::{Output, ok},
+        show,
+    },
+    service::set_aside,
+};
+
+/// Data that no row of the store named and that was moved out of use, with sizes and dates.
+#[utoipa::path(
+    get, path = "/set-aside",
+    operation_id = "farrierListSetAside", tag = "farrier",
+    security(("account" = [])),
+    responses((status = 200, body = api::SetAside)),
+)]
+pub(in crate::http) async fn get(
+    State(app): State<App>,
+    caller: Caller<OfAdmin>,
+) -> Result<Output<api::SetAside>, ApiError> {
+    let items = set_aside::list(&app, &caller.identity).await?;
+    Ok(ok(api::SetAside {
+        days: app.config.storage.set_aside_days.into(),
+        size_bytes: show::number(items.iter().map(|item| item.bytes).sum()),
+        items: items.iter().map(show::set_aside_item).collect(),
+    }))
+}

@@ -1,0 +1,145 @@
+//! Deleted artifacts: list, restore, purge.
+
+use farrier_proto::store::{Artifact, Repository, Run};
+
+use super::{ListQuery, PASSED_MAX, Page, STEP, kept_until_ms};
+use crate::{
+    app::App,
+    clock::Millis,
+    model::identity::Identity,
+    service::{Error, access, artifacts::across},
+    store::{Read, Tx, artifacts as rows, owners, repositories, runs},
+};
+
+const MISSING: Error = Error::NotFound { what: "the deleted artifact" };
+
+/// A deleted artifact.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The artifact.
+    pub row: Artifact,
+    /// Its run.
+    pub run: Run,
+    /// Its repository, `owner/name`; of a deleted repository the path that it had.
+    pub path: String,
+    /// Whether its repository is deleted, too.
+    pub repository_deleted: bool,
+    /// Name of the account that deleted it; empty: a job or a local CI agent did, or it no longer
+    /// exists.
+    pub deleted_by: String,
+    /// Until when it can be restored: the end of its retention, or when it expires.
+    pub kept_until_ms: Millis,
+}
+
+/// Deleted artifacts, the last deleted first. For administrators.
+pub async fn page(app: &App, identity: &Identity, query: &ListQuery) -> Result<Page<Entry>, Error> {
+    access::require_site_admin(identity)?;
+    let read = &app.store.read().await?;
+    let (mut page, mut passed, mut after) = (Page { entries: Vec::new(), next: None }, 0, query.after);
+    loop {
+        let found = rows::newest_deleted(read, after, STEP).await?;
+        let whole = found.len() == STEP;
+        for row in found {
+            if page.entries.len() == query.limit || passed == PASSED_MAX {
+                page.next = after;
+                return Ok(page);
+            }
+            after = Some((row.deleted_ms, row.id));
+            let entry = entry(app, read, row).await?;
+            if query.takes(&entry.path) {
+                page.entries.push(entry);
+            } else {
+                passed += 1;
+            }
+        }
+        if !whole {
+            return Ok(page);
+        }
+    }
+}
+
+/// The deleted artifact with number `id`. For administrators.
+pub async fn get(app: &App, identity: &Identity, id: u64) -> Result<Entry, Error> {
+    access::require_site_admin(identity)?;
+    let read = &app.store.read().await?;
+    let row = deleted(read, id).await?;
+    entry(app, read, row).await
+}
+
+async fn entry(app: &App, read: &impl Read, row: Artifact) -> Result<Entry, Error> {
+    let repository = repositories::get(read, row.repository_id).await?;
+    let repository_deleted = repository.as_ref().is_none_or(|repository| repository.deleted);
+    let path = match repository {
+        Some(repository) if repository.deleted => repository.deleted_path,
+        Some(repository) => path_of(read, &repository).await?,
+        None => String::new(),
+    };
+    let run = runs::run(read, row.run_id).await?.unwrap_or_default();
+    let deleted_by = owners::user(read, row.deleted_by).await?.map(|user| user.name).unwrap_or_default();
+    let kept_until_ms = kept_until_ms(app, row.deleted_ms).min(row.expires_ms);
+    Ok(Entry { row, run, path, repository_deleted, deleted_by, kept_until_ms })
+}
+
+async fn path_of(read: &impl Read, repository: &Repository) -> Result<String, Error> {
+    let owner = owners::owner(read, repository.owner_kind(), repository.owner_id).await?;
+    Ok(owner.map_or_else(String::new, |owner| format!("{}/{}", owner.name(), repository.name)))
+}
+
+async fn deleted(read: &impl Read, id: u64) -> Result<Artifact, Error> {
+    rows::get(read, id).await?.filter(|row| row.deleted_ms != 0).ok_or(MISSING)
+}
+
+/// Restores a deleted artifact. For administrators. Its repository and run must exist: a deleted
+/// repository is restored first.
+pub async fn restore(app: &App, identity: &Identity, id: u64) -> Result<across::Entry, Error> {
+    access::require_site_admin(identity)?;
+    let now = app.now_ms();
+    let refused = |reason: String| Err(Error::Conflict { reason });
+    let entry = app
+        .store
+        .write(async |tx: Tx| {
+            let before = deleted(&tx, id).await?;
+            if before.expires_ms <= now {
+                return refused("the artifact has expired while it was deleted".into());
+            }
+            let repository = repositories::get(&tx, before.repository_id).await?;
+            let Some(repository) = repository.filter(|row| !row.deleted) else {
+                return refused(format!(
+                    "the repository of the artifact is deleted: restore repository {} first",
+                    before.repository_id
+                ));
+            };
+            let Some(run) = runs::run(&tx, before.run_id).await? else {
+                return refused(format!("run {} of the artifact no longer exists", before.run_id));
+            };
+            let Some(row) = rows::restore(&tx, &before, now).await? else {
+                let message = format!(
+                    "the run has another artifact {}: delete that one before you restore this one",
+                    before.name
+                );
+                return Err(Error::Exists { message });
+            };
+            let job = runs::job(&tx, row.run_id, row.job_id).await?.unwrap_or_default();
+            let path = path_of(&tx, &repository).await?;
+            Ok(across::Entry { row, run, job, path })
+        })
+        .await?;
+    app.sweep.due_at(entry.row.expires_ms);
+    Ok(entry)
+}
+
+/// Removes a deleted artifact permanently, now instead of at the end of its retention. For
+/// administrators.
+pub async fn purge(app: &App, identity: &Identity, id: u64) -> Result<(), Error> {
+    access::require_site_admin(identity)?;
+    let now = app.now_ms();
+    app.store
+        .write(async |tx: Tx| {
+            let row = deleted(&tx, id).await?;
+            rows::delete(&tx, &row, now);
+            Ok::<_, Error>(())
+        })
+        .await?;
+    app.sweep.now();
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! Deleted repositories and artifacts, and data that was set aside.
+
+use farrier_common::api;
+
+use super::{artifact_run, number, time};
+use crate::{
+    service::deleted::{artifacts, repositories},
+    set_aside::Item,
+};
+
+/// A deleted repository.
+pub(crate) fn restorable_repository(entry: &repositories::Entry) -> api::RestorableRepository {
+    let row = &entry.row;
+    api::RestorableRepository {
+        id: number(row.id),
+        repository: row.deleted_path.clone(),
+        owner_exists: entry.owner_exists,
+        private: row.private,
+        size_bytes: number(row.size_bytes),
+        deleted_at: time(row.deleted_ms),
+        deleted_by: entry.deleted_by.clone(),
+        restorable_until: time(entry.kept_until_ms),
+    }
+}
+
+/// A deleted artifact.
+pub(crate) fn restorable_artifact(entry: &artifacts::Entry) -> api::RestorableArtifact {
+    let row = &entry.row;
+    api::RestorableArtifact {
+        id: number(row.id),
+        name: row.name.clone(),
+        size_in_bytes: number(row.content.as_ref().map_or(0, |content| content.size)),
+        repository: entry.path.clone(),
+        repository_deleted: entry.repository_deleted,
+        workflow_run: artifact_run(row, &entry.run),
+        deleted_at: time(row.deleted_ms),
+        deleted_by: entry.deleted_by.clone(),
+        restorable_until: time(entry.kept_until_ms),
+    }
+}
+
+/// A directory or file that was set aside. `removed_ms`: when it is removed.
+pub(crate) fn set_aside_item(item: &Item) -> api::SetAsideItem {
+    api::SetAsideItem {
+        path: item.path.display().to_string(),
+        kind: item.kind.word().into(),
+        size_bytes: number(item.bytes),
+        since: item.since.map(|date| date.to_string()).unwrap_or_default(),
+        removed_at: item.removed_ms.map(time).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,73 @@
+//! Deleted repositories that can still be restored: their rows stay, and only an index by the time of
+//! their deletion leads to them.
+
+use farrier_proto::store::{Reference, Repository};
+
+use super::{by_name, discard, holds_name, many, put};
+use crate::store::{
+    Read, StoreError, Tx,
+    engine::{Range, Scan},
+    first_time, keys,
+};
+
+/// Deletes `row` for every caller. Its row, refs, collaborators, hooks, runs and files stay, so that
+/// [`restore`] can bring it back. `path` is its `owner/name`.
+pub fn set_deleted(tx: &Tx, row: &Repository, path: String, by: u64, now_ms: i64) {
+    let deleted = Repository {
+        deleted: true,
+        // 0 would mean that its files are being removed.
+        deleted_ms: now_ms.max(1),
+        deleted_by: by,
+        deleted_path: path,
+        cancel_jobs: true,
+        ..row.clone()
+    };
+    put(tx, Some(row), &deleted);
+}
+
+/// Writes the deleted repository `before` as `row`, which is not deleted; `false` when its owner has
+/// another repository of its name. What is left of a failed migration of that name is discarded.
+pub async fn restore(tx: &Tx, before: &Repository, row: &Repository) -> Result<bool, StoreError> {
+    match by_name(tx, row.owner_id, &row.name).await? {
+        Some(other) if holds_name(&other) => return Ok(false),
+        Some(other) => discard(tx, &other).await?,
+        None => {}
+    }
+    tx.delete(keys::repository_redirect(row.owner_id, &row.name));
+    put(tx, Some(before), row);
+    Ok(true)
+}
+
+/// Repositories that were deleted at `until_ms` or before and can be restored, at most `limit`, the
+/// first deleted first.
+pub async fn deleted_until(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<Repository>, StoreError> {
+    rows(read, &Scan::of(keys::deleted_repositories(until_ms), limit)).await
+}
+
+/// The next at most `limit` deleted repositories behind `after`, a time of deletion and a number; the
+/// last deleted first.
+pub async fn newest_deleted(
+    read: &impl Read,
+    after: Option<(i64, u64)>,
+    limit: usize,
+) -> Result<Vec<Repository>, StoreError> {
+    let all = keys::deleted_repositories(i64::MAX);
+    let high = after.map(|(ms, id)| keys::deleted_repository(ms, id)).or(all.high);
+    rows(read, &Scan { reverse: true, ..Scan::of(Range { low: all.low, high }, limit) }).await
+}
+
+/// When the first of the deleted repositories was deleted.
+pub async fn first_deleted_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
+    first_time(read, keys::deleted_repositories(i64::MAX)).await
+}
+
+/// Deleted repositories whose live jobs are still to be cancelled, at most `limit`.
+pub async fn with_jobs_to_cancel(read: &impl Read, limit: usize) -> Result<Vec<Repository>, StoreError> {
+    rows(read, &Scan::of(Range::prefix(keys::repositories_with_jobs_to_cancel()), limit)).await
+}
+
+async fn rows(read: &impl Read, scan: &Scan) -> Result<Vec<Repository>, StoreError> {
+    let pairs = read.scan::<Reference>(scan).await?;
+    let ids: Vec<u64> = pairs.iter().map(|(_, reference)| reference.id).collect();
+    many(read, &ids).await
+}

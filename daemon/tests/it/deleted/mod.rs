@@ -1,0 +1,46 @@
+//! Deleted and set-aside data: listed, restored, purged, and removed when its days are over.
+
+mod artifacts;
+mod orphans;
+mod repositories;
+
+use farrierd::clock::Clock;
+use http::Method;
+use serde_json::Value;
+
+use crate::support::{Answer, TestDaemon};
+
+const NOW: i64 = 1_764_000_000_000;
+const DAY_MS: i64 = 86_400_000;
+const DELETED: &str = "/api/farrier/v1/deleted";
+
+/// A daemon that keeps deleted data for ten days, with a clock that stands still.
+async fn ten_days() -> TestDaemon {
+    TestDaemon::with_clock(Clock::manual(NOW), |config| config.storage.set_aside_days = 10).await
+}
+
+impl TestDaemon {
+    /// A GET as the administrator.
+    async fn look(&self, path: &str) -> Answer {
+        self.admin(Method::GET, path, Value::Null).await
+    }
+
+    /// The deleted `repositories` or `artifacts`.
+    async fn deleted(&self, kind: &str) -> Vec<Value> {
+        let answer = self.look(&format!("{DELETED}/{kind}")).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json().as_array().expect("a list").clone()
+    }
+
+    /// Whether the directory of a repository is on disk.
+    fn has_directory(&self, id: &Value) -> bool {
+        self.data_dir().join(format!("repositories/{id}.git")).exists()
+    }
+
+    /// The value of a figure without labels.
+    async fn figure(&self, name: &str) -> u64 {
+        let text = self.look("/metrics").await.text();
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
+        line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().expect("a number")
+    }
+}
