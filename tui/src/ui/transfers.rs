@@ -57,9 +57,9 @@ pub(crate) enum News {
 }
 
 impl Transfers {
-    /// One begins; what there was of it before is forgotten.
+    /// One begins; an earlier failure of the same file is forgotten.
     pub(crate) fn begin(&mut self, ask: &Ask, name: String, now: Duration) {
-        self.0.retain(|one| one.name != name || one.ended.is_none());
+        self.0.retain(|one| one.name != name || !matches!(one.ended, Some(Err(_))));
         self.0.push(Transfer {
             ask: ask.clone(),
             name,
@@ -73,7 +73,8 @@ impl Transfers {
 
     /// Takes an answer. Answers what is to be said of it, if it was for one of them.
     pub(crate) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, now: Duration) -> Option<News> {
-        let one = self.0.iter_mut().rev().find(|one| one.ask == *ask && one.ended.is_none())?;
+        let at = self.0.iter().rposition(|one| one.ask == *ask && one.ended.is_none())?;
+        let one = &mut self.0[at];
         match result {
             Ok(Answer::Progress { have, size }) => {
                 (one.have, one.size) = (*have, *size);
@@ -83,14 +84,23 @@ impl Transfers {
             }
             Ok(Answer::Saved(path)) => {
                 let path = path.display().to_string();
-                one.ended = Some(Ok(path.clone()));
                 let checked = if matches!(ask, Ask::Download { .. }) { ", sha256 checked" } else { "" };
-                Some(News::Saved(format!("{} saved{checked}: {path}", one.name)))
+                let news = News::Saved(format!("{} saved{checked}: {path}", one.name));
+                let done = Transfer { ended: Some(Ok(path)), ..self.0.remove(at) };
+                // The same file was saved before: one line is enough.
+                self.0.retain(|other| other.ended != done.ended);
+                self.0.insert(at.min(self.0.len()), done);
+                Some(news)
             }
             Ok(_) => None,
+            // Nothing was done: whatever was said of that file before still holds.
+            Err(problem) if problem.kind == Kind::Exists => {
+                self.0.remove(at);
+                Some(News::Exists)
+            }
             Err(problem) => {
                 one.ended = Some(Err(problem.line().to_owned()));
-                Some(if problem.kind == Kind::Exists { News::Exists } else { News::Failed(problem.line().to_owned()) })
+                Some(News::Failed(problem.line().to_owned()))
             }
         }
     }
@@ -244,5 +254,24 @@ mod tests {
         all.begin(&archive(), "b-main.zip".into(), Duration::ZERO);
         let exists = Problem::new(Kind::Exists, "b-main.zip exists");
         assert_eq!(all.take(&archive(), &Err(exists), Duration::ZERO), Some(News::Exists));
+        assert!(all.is_empty(), "nothing has failed");
+    }
+
+    #[test]
+    fn a_file_that_is_there_already_stays_saved() {
+        let mut all = Transfers::default();
+        let saved = Ok(Answer::Saved("/d/b-main.zip".into()));
+        let exists = Err(Problem::new(Kind::Exists, "b-main.zip exists"));
+        let shown = |all: &Transfers| -> Vec<String> {
+            all.0.iter().map(|one| one.lines(Duration::ZERO)[0].1.clone()).collect()
+        };
+        all.begin(&archive(), "b-main.zip".into(), Duration::ZERO);
+        all.take(&archive(), &saved, Duration::ZERO);
+        all.begin(&archive(), "b-main.zip".into(), Duration::ZERO);
+        all.take(&archive(), &exists, Duration::ZERO);
+        assert_eq!(shown(&all), ["b-main.zip  ok  /d/b-main.zip"]);
+        all.begin(&archive(), "b-main.zip".into(), Duration::ZERO);
+        all.take(&archive(), &saved, Duration::ZERO);
+        assert_eq!(shown(&all), ["b-main.zip  ok  /d/b-main.zip"]);
     }
 }

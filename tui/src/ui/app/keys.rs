@@ -184,7 +184,10 @@ impl App {
 
     fn press(&mut self, binding: &'static Binding) {
         match self.off(binding) {
-            Some(_) if binding.action == Action::CancelMigration && self.world.transfers.word().is_some() => {
+            Some(_)
+                if matches!(binding.action, Action::CancelMigration | Action::CancelRun)
+                    && self.world.transfers.word().is_some() =>
+            {
                 self.act(Action::StopTransfer);
             }
             Some(why) => {

@@ -13,6 +13,7 @@ mod forms;
 mod hooks;
 mod keys;
 mod lists;
+mod panes;
 mod parts;
 mod pictures;
 mod prelude;

@@ -26,9 +26,11 @@ impl Form {
         let rows = self.rows(body.width.min(100).saturating_sub(4 + LABEL));
         let high = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(2);
         let inner = boxed(buf, body, 100, high, &self.title);
+        // A question about the form, or what it waits for, stands where the buttons are.
+        let on_buttons = self.discarding || self.ticket.is_some() || self.focus >= self.fields.len();
         let focused = rows.iter().position(|row| match row {
-            Row::Field(at, _) => *at == self.focus,
-            Row::Buttons => self.focus >= self.fields.len(),
+            Row::Field(at, _) => *at == self.focus && !on_buttons,
+            Row::Buttons => on_buttons,
             _ => false,
         });
         // The row below the focus holds what is wrong with it.

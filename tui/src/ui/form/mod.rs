@@ -297,7 +297,7 @@ impl Form {
             return &[("Esc", "stop waiting")];
         }
         if self.discarding {
-            return &[("y", "discard changes"), ("any other key", "keep editing")];
+            return &[("y", "discard"), ("any other key", "keep editing")];
         }
         if self.fields.get(self.focus).is_some_and(|field| field.theirs.is_some()) {
             return &[("C-t", "take theirs"), ("C-o", "keep yours"), ("Tab", "next"), ("Esc", "cancel")];

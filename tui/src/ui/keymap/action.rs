@@ -76,6 +76,7 @@ pub(crate) enum Action {
     Unfold,
     StopTransfer,
     CancelMigration,
+    CancelRun,
     Wide,
     Mouse,
     StartDaemon,

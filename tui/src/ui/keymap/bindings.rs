@@ -66,6 +66,8 @@ pub(crate) static BINDINGS: &[Binding] = &[
         .words("repo archive")
         .also("export backup save")
         .of(O::Repository),
+    bind(S::Repositories, &[C(']')], A::NextPart, "Next tab of the pane", ""),
+    bind(S::Repositories, &[C('[')], A::PreviousPart, "Previous tab of the pane", ""),
     bind(S::Repositories, &[C('X')], A::CancelMigration, "Cancel the import", "")
         .words("task cancel")
         .also("stop migration abort")
@@ -120,6 +122,7 @@ pub(crate) static BINDINGS: &[Binding] = &[
         .also("content inside look")
         .of(O::Artifact),
     bind(S::Artifacts, &[C('y')], A::Copy, "Copy ID, name, SHA-256 or a signed URL", "copy").of(O::Artifact),
+    bind(S::Artifacts, &[C('X')], A::CancelRun, "Cancel the run", "").words("run cancel").also("stop abort").changes(),
     bind(S::Artifacts, &[C('l'), Key::Right], A::Unfold, "Expand", ""),
     bind(S::Artifacts, &[C('h'), Key::Left], A::Fold, "Collapse, or go to the parent", ""),
     bind(S::Hooks, &[Key::Enter, C('l'), Key::Right], A::Open, "Show deliveries of the hook", "deliveries").of(O::Hook),

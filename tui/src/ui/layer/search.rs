@@ -3,13 +3,15 @@
 use ratatui::{
     buffer::Buffer,
     layout::{Position, Rect},
+    style::Modifier,
 };
 
 use super::Step;
 use crate::ui::{
     key::Key,
     line::Line,
-    view::{Role, fit_left, text},
+    list::BadFilter,
+    view::{Role, fit_left, text, width},
 };
 
 /// A filter being typed.
@@ -20,8 +22,8 @@ pub(crate) struct Search {
     history: Vec<String>,
     /// How far back in the history the line is.
     back: usize,
-    /// What is wrong with it; the list stays as it was.
-    pub(crate) error: Option<String>,
+    /// What is wrong with it; the list stays as the last good filter left it.
+    pub(crate) error: Option<BadFilter>,
 }
 
 impl Search {
@@ -49,6 +51,8 @@ impl Search {
         match key {
             Key::Up => return self.recall(self.back + 1),
             Key::Down if self.back > 0 => return self.recall(self.back - 1),
+            // A filter that is wrong is not applied, so it is not kept either.
+            Key::Enter | Key::Down if self.error.is_some() => return Step::Stay,
             Key::Enter | Key::Down => return Step::Close,
             Key::Esc => {
                 self.line = Line::default();
@@ -73,10 +77,18 @@ impl Search {
         let used = text(buf, area, " /", Role::Key);
         let rest = Rect { x: area.x + used, width: area.width - used, ..area };
         let (shown, cursor) = self.line.window(rest.width.saturating_sub(1));
-        text(buf, rest, &shown, if self.error.is_some() { Role::Error } else { Role::Text });
+        text(buf, rest, &shown, Role::Text);
         if let Some(error) = &self.error {
-            let room = rest.width.saturating_sub(cursor + 2);
-            fit_left(buf, Rect { x: rest.right() - room, width: room, ..rest }, error, Role::Error);
+            // What the line shows ends where the text ends.
+            let hidden = self.line.text().len().saturating_sub(shown.len());
+            let word = error.at.start.saturating_sub(hidden)..error.at.end.saturating_sub(hidden);
+            if let (Some(before), Some(word)) = (shown.get(..word.start), shown.get(word)) {
+                let x = rest.x.saturating_add(width(before));
+                let place = Rect { x, width: rest.right().saturating_sub(x).min(width(word)), ..rest };
+                buf.set_style(place, Role::Error.style().add_modifier(Modifier::UNDERLINED));
+            }
+            let room = rest.width.saturating_sub(width(&shown) + 2);
+            fit_left(buf, Rect { x: rest.right() - room, width: room, ..rest }, &error.text, Role::Error);
         }
         Position { x: rest.x + cursor, y: rest.y }
     }

@@ -1,10 +1,12 @@
 //! What a typed filter means.
 //!
-//! Words are parts that all must be there, in small letters whatever the case. `!w` not, `^w` at the
-//! beginning, `w$` at the end, `~w` its letters in this order; `column:word` looks at one column,
-//! `column:>1g` and `column:<2h` at its size or age.
+//! A row must match every word; letter case matters only for words with a capital. `!w` excludes, `^w` matches the
+//! beginning, `w$` the end, `~w` the letters in this order. `column:word` looks at one column. Ages, sizes and
+//! numbers are written as the screen prints them: `age:>12m`, `size:<1.5M`, `code:500`.
 
 use std::{borrow::Cow, ops::Range};
+
+use super::units::{Field, Unit};
 
 /// One word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +25,17 @@ enum Test {
     Letters(String),
     More(i64),
     Less(i64),
+    /// A number that the screen prints like this one.
+    Same(Field, i64),
+}
+
+/// What is wrong with a filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BadFilter {
+    /// The word, as bytes of the text.
+    pub(crate) at: Range<usize>,
+    /// What is wrong with it, and what is allowed.
+    pub(crate) text: String,
 }
 
 /// A filter, understood.
@@ -43,9 +56,15 @@ pub(crate) trait Haystack {
 }
 
 impl Filter {
-    /// Reads `text`; columns other than `known` are refused.
-    pub(crate) fn parse(text: &str, known: &[&str]) -> Result<Self, String> {
-        let atoms = text.split_whitespace().map(|word| atom(word, known)).collect::<Result<_, _>>()?;
+    /// Reads `text`, whose words may name the columns of `known`.
+    pub(crate) fn parse(text: &str, known: &[Field]) -> Result<Self, BadFilter> {
+        let mut atoms = Vec::new();
+        let mut end = 0;
+        for word in text.split_whitespace() {
+            let begin = end + text[end..].find(word).unwrap_or(0);
+            end = begin + word.len();
+            atoms.push(atom(word, known).map_err(|text| BadFilter { at: begin..end, text })?);
+        }
         Ok(Self { text: text.trim().to_owned(), atoms })
     }
 
@@ -58,9 +77,32 @@ impl Filter {
         let plain = self.atoms.iter().filter(|atom| !atom.not && atom.column.is_none());
         let words = plain.filter_map(|atom| match &atom.test {
             Test::Part(word) | Test::Begins(word) | Test::Ends(word) => Some(word.as_str()),
-            Test::Letters(_) | Test::More(_) | Test::Less(_) => None,
+            Test::Letters(_) | Test::More(_) | Test::Less(_) | Test::Same(..) => None,
         });
         words.max_by_key(|word| word.len()).filter(|word| !word.is_empty())
+    }
+
+    /// The text that a column must hold, where exactly one is asked for.
+    pub(crate) fn must_hold(&self, column: &str) -> Option<&str> {
+        let mut of_column = self.atoms.iter().filter(|atom| !atom.not && atom.column.as_deref() == Some(column));
+        match (of_column.next().map(|atom| &atom.test), of_column.next()) {
+            (Some(Test::Part(word)), None) if !word.is_empty() => Some(word),
+            _ => None,
+        }
+    }
+
+    /// The number that a column must have, or the one that it must be below (`<`).
+    pub(crate) fn must_be(&self, column: &str) -> (Option<i64>, Option<i64>) {
+        let of_column = self.atoms.iter().filter(|atom| !atom.not && atom.column.as_deref() == Some(column));
+        let mut found = (None, None);
+        for atom in of_column {
+            match atom.test {
+                Test::Same(_, number) => found.0 = Some(number),
+                Test::Less(number) => found.1 = Some(number),
+                _ => {}
+            }
+        }
+        found
     }
 
     /// Where in a cell of `column` it is what is looked for, as places of bytes. `named` says whether
@@ -97,21 +139,31 @@ impl Filter {
     }
 }
 
-fn atom(word: &str, known: &[&str]) -> Result<Atom, String> {
+fn atom(word: &str, known: &[Field]) -> Result<Atom, String> {
     let (not, word) = word.strip_prefix('!').map_or((false, word), |rest| (true, rest));
-    let (column, word) = match word.split_once(':') {
-        Some((column, rest)) if known.contains(&column) => (Some(column.to_owned()), rest),
-        Some((column, _)) if column.chars().all(|c| c.is_ascii_lowercase()) && !column.is_empty() => {
-            return Err(format!("no column '{column}'; there are: {}", known.join(", ")));
-        }
-        _ => (None, word),
+    let Some((name, value)) = word.split_once(':').filter(|(name, _)| is_name(name)) else {
+        return Ok(Atom { not, column: None, test: plain(word) });
     };
-    let test = match (word.strip_prefix('>'), word.strip_prefix('<')) {
-        (Some(bound), _) if column.is_some() => Test::More(number(bound)?),
-        (_, Some(bound)) if column.is_some() => Test::Less(number(bound)?),
-        _ => plain(word),
+    let Some(field) = known.iter().find(|field| field.name == name) else {
+        let names: Vec<&str> = known.iter().map(|field| field.name).collect();
+        return Err(format!("unknown column '{name}'; columns: {}", names.join(", ")));
     };
-    Ok(Atom { not, column, test })
+    let test = if let Some(bound) = value.strip_prefix('>') {
+        Test::More(field.number(bound)?)
+    } else if let Some(bound) = value.strip_prefix('<') {
+        Test::Less(field.number(bound)?)
+    } else if field.unit == Unit::Text || value.is_empty() {
+        // A number that is not typed yet restricts nothing.
+        if value.is_empty() { Test::Part(String::new()) } else { plain(value) }
+    } else {
+        Test::Same(*field, field.number(value)?)
+    };
+    Ok(Atom { not, column: Some(name.to_owned()), test })
+}
+
+/// Whether this can be the name of a column: `10:30` holds none.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase())
 }
 
 fn plain(word: &str) -> Test {
@@ -124,23 +176,6 @@ fn plain(word: &str) -> Test {
     } else {
         Test::Part(word.to_owned())
     }
-}
-
-/// `1g` in bytes, `2h` in seconds, `7` as it is.
-fn number(text: &str) -> Result<i64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match &text[digits.len()..] {
-        "" | "s" => 1,
-        "k" => 1 << 10,
-        "m" => 1 << 20,
-        "g" => 1 << 30,
-        "min" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        other => return Err(format!("'{other}' is no unit; there are: k m g, s min h d")),
-    };
-    let number: i64 = digits.parse().map_err(|_| format!("'{text}' is no number"))?;
-    Ok(number.saturating_mul(factor))
 }
 
 impl Atom {
@@ -163,6 +198,10 @@ impl Atom {
         match &self.test {
             Test::More(bound) => own.and_then(|name| row.number(name)).is_some_and(|number| number > *bound),
             Test::Less(bound) => own.and_then(|name| row.number(name)).is_some_and(|number| number < *bound),
+            Test::Same(field, wanted) => {
+                row.number(field.name).is_some_and(|number| field.prints_alike(number, *wanted))
+            }
+            Test::Part(word) if word.is_empty() => true,
             test => match own {
                 None => test.text(all, small),
                 Some(name) => row.column(name).is_some_and(|text| test.text(&text, &text.to_lowercase())),
@@ -190,7 +229,7 @@ impl Test {
                 let letter = |wanted: char| rest.find(|(_, c)| *c == wanted).map(|(at, c)| at..at + c.len_utf8());
                 word.chars().map_while(letter).collect()
             }
-            Self::More(_) | Self::Less(_) => Vec::new(),
+            Self::More(_) | Self::Less(_) | Self::Same(..) => Vec::new(),
         }
     }
 
@@ -206,7 +245,7 @@ impl Test {
                 let mut rest = place.chars();
                 word.chars().all(|wanted| rest.any(|c| c == wanted))
             }
-            Self::More(_) | Self::Less(_) => false,
+            Self::More(_) | Self::Less(_) | Self::Same(..) => false,
         }
     }
 }
@@ -216,6 +255,8 @@ mod tests {
     use super::*;
 
     struct Row;
+
+    const KNOWN: &[Field] = &[Field::text("state"), Field::size("size"), Field::age("age"), Field::count("code")];
 
     impl Haystack for Row {
         fn text(&self) -> Cow<'_, str> {
@@ -227,19 +268,28 @@ mod tests {
         }
 
         fn number(&self, name: &str) -> Option<i64> {
-            (name == "size").then_some(2 << 30)
+            match name {
+                "size" => Some(2 << 30),
+                "age" => Some(725),
+                "code" => Some(500),
+                _ => None,
+            }
         }
     }
 
     fn takes(text: &str) -> bool {
-        Filter::parse(text, &["state", "size"]).unwrap().takes(&Row)
+        Filter::parse(text, KNOWN).unwrap().takes(&Row)
     }
 
     #[test]
     fn words_are_parts_that_all_must_be_there() {
-        for good in ["", "gate infra", "!mobile", "^infra", "way$", "~ifgw", "Gate", "state:fail size:>1g", "size:<3g"]
-        {
+        let numbers = ["age:>5m", "age:12m", "age:<13m", "!age:>1h", "code:500", "code:>499", "size:2G", "size:2.0GiB"];
+        let words = ["", "gate infra", "!mobile", "^infra", "way$", "~ifgw", "Gate", "state:fail size:>1g", "size:<3g"];
+        for good in words.into_iter().chain(numbers).chain(["state:", "age:", "size: infra"]) {
             assert!(takes(good), "{good}");
+        }
+        for bad in ["age:<5m", "age:13m", "code:50", "size:3G"] {
+            assert!(!takes(bad), "{bad}");
         }
         for bad in
             ["mobile", "!gate", "^gate", "infra$", "~wgfi", "GATE", "state:ok", "size:>2g", "size:<1k", "infra x"]
@@ -250,7 +300,7 @@ mod tests {
 
     #[test]
     fn more_letters_narrow_and_nothing_else_does() {
-        let parse = |text| Filter::parse(text, &["state", "size"]).unwrap();
+        let parse = |text| Filter::parse(text, KNOWN).unwrap();
         for (new, old) in [
             ("g", ""),
             ("ga", "g"),
@@ -281,7 +331,7 @@ mod tests {
     #[test]
     fn what_is_looked_for_is_found_in_a_cell() {
         let places = |text: &str, cell: &str, column: &str, named: bool| {
-            let filter = Filter::parse(text, &["state", "size"]).unwrap();
+            let filter = Filter::parse(text, KNOWN).unwrap();
             filter.places(cell, column, named).into_iter().map(|at| cell[at].to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(places("way a !x", "infra/Gateway", "NAME", true), ["way", "a", "a", "a"]);
@@ -295,18 +345,28 @@ mod tests {
 
     #[test]
     fn the_word_that_the_daemon_can_look_for_is_the_longest_that_must_be_there() {
-        let word = |text: &str| Filter::parse(text, &["size"]).unwrap().word().map(str::to_owned);
+        let word = |text: &str| Filter::parse(text, &[Field::size("size")]).unwrap().word().map(str::to_owned);
         assert_eq!(word("a gate !longest size:>1g ~letters"), Some("gate".to_owned()));
         assert_eq!(word("!gate size:<2k"), None);
         assert_eq!(word("^"), None);
     }
 
     #[test]
-    fn wrong_grammar_says_what_is_possible() {
-        let parse = |text| Filter::parse(text, &["state", "size"]).unwrap_err();
-        assert_eq!(parse("color:red"), "no column 'color'; there are: state, size");
-        assert_eq!(parse("size:>1x"), "'x' is no unit; there are: k m g, s min h d");
-        assert_eq!(parse("size:>"), "'' is no number");
+    fn the_word_that_is_wrong_is_named_with_what_is_allowed() {
+        let wrong = |text: &str| {
+            let bad = Filter::parse(text, KNOWN).unwrap_err();
+            (text[bad.at].to_owned(), bad.text)
+        };
+        let told = |word: &str, text: &str| (word.to_owned(), text.to_owned());
+        assert_eq!(
+            wrong("infra color:red x"),
+            told("color:red", "unknown column 'color'; columns: state, size, age, code")
+        );
+        assert_eq!(wrong("a a size:>1x"), told("size:>1x", "size takes 512, 25KiB, 1.5M or 2G"));
+        assert_eq!(wrong("age:>"), told("age:>", "age takes 30s, 12m, 3h, 2d, 1w or 1y"));
+        assert_eq!(wrong("age:>5M"), told("age:>5M", "age takes 30s, 12m, 3h, 2d, 1w or 1y"));
+        assert_eq!(wrong("code:x"), told("code:x", "code takes a number such as 12"));
+        assert_eq!(wrong("state:>1"), told("state:>1", "state is text: < and > do not work"));
         assert!(Filter::parse("https://host", &[]).is_err());
         assert!(Filter::parse("10:30", &[]).is_ok());
     }

@@ -10,6 +10,7 @@ pub(crate) mod filter;
 mod marks;
 mod row;
 mod standing;
+mod units;
 mod window;
 
 use std::{
@@ -23,8 +24,9 @@ use ratatui::layout::{Position, Rect};
 pub(crate) use self::{
     draw::{Place, draw},
     feed::Feed,
-    filter::{Filter, Haystack},
+    filter::{BadFilter, Filter, Haystack},
     row::{Column, Row, Shown},
+    units::Field,
 };
 use super::keymap::Action;
 

@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, fmt::Debug, hash::Hash};
 
-use super::Haystack;
+use super::{Field, Haystack};
 use crate::ui::{times::Clock, view::Role};
 
 /// What a cell shows.
@@ -47,7 +47,7 @@ pub(crate) trait Row: Haystack + Clone + PartialEq + Debug + Sized + 'static {
     fn id(&self) -> Self::Id;
     fn columns() -> &'static [Column<Self>];
     /// Names that filters may use.
-    fn filters() -> &'static [&'static str];
+    fn filters() -> &'static [Field];
     fn is_problem(&self) -> bool;
     /// Bytes that it stands for, which marks add up.
     fn weight(&self) -> i64 {

@@ -45,7 +45,7 @@ impl Row for Thing {
         &COLUMNS
     }
 
-    fn filters() -> &'static [&'static str] {
+    fn filters() -> &'static [Field] {
         &[]
     }
 

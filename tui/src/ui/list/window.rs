@@ -38,6 +38,11 @@ impl<T: Row> List<T> {
         top
     }
 
+    /// How many shown rows are below the cursor.
+    pub(crate) fn below(&self) -> usize {
+        self.shown.len().saturating_sub(self.at + 1)
+    }
+
     /// How many rows came above the window and were not looked at.
     pub(crate) fn news(&self, world: &World) -> Option<String> {
         let above = self.above.get();

@@ -94,6 +94,8 @@ pub(crate) enum Ask {
     DeleteBranch(RepositoryPath, String),
     /// Hooks of a place; administrators' hooks of both kinds.
     Hooks(HookPlace),
+    /// Hooks of all places whose deliveries fail.
+    FailingHooks,
     /// What hooks can hear of.
     HookEvents,
     CreateHook(Box<NewHook>),
@@ -118,6 +120,10 @@ pub(crate) enum Ask {
         hook: Option<u64>,
         /// Empty: of all.
         event: String,
+        /// Created then or later, RFC 3339; empty: at any time.
+        since: String,
+        /// How many rows are wanted.
+        rows: usize,
     },
     /// The few that a hook was sent last.
     LastDeliveries(u64),
@@ -141,6 +147,8 @@ pub(crate) enum Ask {
     CancelTask(i64),
     /// Runs, their jobs and their artifacts, of one repository or of all.
     Runs(Option<RepositoryPath>),
+    /// Cancels the jobs of a run that have not ended.
+    CancelRun(i64),
     /// Sets when artifacts expire.
     EditArtifacts(Vec<(i64, EditArtifact)>),
     DeleteArtifacts(Vec<i64>),
@@ -206,6 +214,7 @@ impl Ask {
                 | Self::Repositories
                 | Self::FindRepositories(_)
                 | Self::Hooks(_)
+                | Self::FailingHooks
                 | Self::HookEvents
                 | Self::Events { .. }
                 | Self::CheckName(_)
@@ -250,7 +259,7 @@ impl Ask {
             Self::Branches(path) => format!("listing branches of {path}"),
             Self::CreateBranch(path, wanted) => format!("making {} in {path}", wanted.new_branch_name),
             Self::DeleteBranch(path, name) => format!("deleting {name} of {path}"),
-            Self::Hooks(_) => "listing hooks".to_owned(),
+            Self::Hooks(_) | Self::FailingHooks => "listing hooks".to_owned(),
             Self::HookEvents => "asking for the events of hooks".to_owned(),
             Self::CreateHook(_) => "making the hook".to_owned(),
             Self::CheckName(path) => format!("looking whether {path} is free"),
@@ -274,6 +283,7 @@ impl Ask {
             Self::Events { .. } => "following events".to_owned(),
             Self::Runs(Some(path)) => format!("listing runs of {path}"),
             Self::Runs(None) => "listing runs".to_owned(),
+            Self::CancelRun(id) => format!("cancelling run {id}"),
             Self::EditArtifacts(wanted) => format!("setting when {} expire", artifacts(wanted.len())),
             Self::SignedAddress(_, id) => format!("asking for the address of artifact {id}"),
             Self::ZipContent { name, .. } => format!("looking into {name}"),

@@ -7,8 +7,8 @@ use farrier_common::{
 
 use super::{Answer, Ask, Page};
 
-/// The newest ones are looked at; older ones are found by a narrower question.
-pub(crate) const ROWS_MAX: usize = 500;
+/// Rows that are loaded at once: the newest first, and as many more when somebody goes on.
+pub(crate) const ROWS_STEP: usize = 500;
 
 /// What is looked at to say how a hook does.
 const LAST: usize = 50;
@@ -16,7 +16,10 @@ const LAST: usize = 50;
 /// Answers `ask`, which is about deliveries.
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
-        Ask::Deliveries { status, hook, event } => list(client, status, hook, event).await?,
+        Ask::Deliveries { status, hook, event, since, rows } => {
+            let filter = DeliveryFilter { status: status.to_owned(), hook, event, since, ..DeliveryFilter::default() };
+            list(client, &filter, rows).await?
+        }
         Ask::LastDeliveries(hook) => last(client, hook).await?,
         Ask::Delivery(id) => Answer::Delivery(Box::new(client.delivery(&id).await?)),
         Ask::Redeliver(ids) => redeliver(client, ids).await?,
@@ -32,13 +35,12 @@ pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientEr
     })
 }
 
-async fn list(client: &Client, status: &str, hook: Option<u64>, event: String) -> Result<Answer, ClientError> {
-    let filter = DeliveryFilter { status: status.to_owned(), hook, event, ..DeliveryFilter::default() };
-    let mut pages = client.deliveries(&filter);
+async fn list(client: &Client, filter: &DeliveryFilter, rows: usize) -> Result<Answer, ClientError> {
+    let mut pages = client.deliveries(filter);
     let mut items = Vec::new();
     while let Some(mut page) = pages.next(|page: Vec<Delivery>| (0, page), |one| one.id).await? {
         items.append(&mut page);
-        if items.len() >= ROWS_MAX {
+        if items.len() >= rows {
             break;
         }
     }

@@ -66,9 +66,11 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
                 .map_err(failed())?
         }
         ask @ (Ask::Tasks | Ask::CancelTask(_)) => tasks::answer(client, ask).await.map_err(failed())?,
+        Ask::CancelRun(id) => done(drop(client.cancel_run(id).await.map_err(failed())?)),
         Ask::CreateBranch(path, wanted) => done(client.create_branch(&path, &wanted).await.map_err(failed())?),
         Ask::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
         ask @ (Ask::Hooks(_)
+        | Ask::FailingHooks
         | Ask::HookEvents
         | Ask::CreateHook(..)
         | Ask::EditHook(..)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use farrier_common::{
     api::Hook,
-    client::{Client, ClientError, HookPlace},
+    client::{Client, ClientError, HookPlace, HookQuery, Pages},
 };
 
 use super::{Answer, Ask, NewHook};
@@ -13,6 +13,11 @@ use super::{Answer, Ask, NewHook};
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
         Ask::Hooks(place) => Answer::Hooks(list(client, &place).await?),
+        Ask::FailingHooks => {
+            let states = vec!["failing".to_owned(), "disabled".to_owned()];
+            let query = HookQuery { states, ..HookQuery::default() };
+            Answer::Hooks(whole(client.managed_hooks(&query)).await?)
+        }
         Ask::HookEvents => Answer::HookEvents(client.hook_events().await?),
         Ask::CreateHook(new) => create(client, &new).await?,
         Ask::EditHook(place, id, wanted) => Answer::Hook(Box::new(client.edit_hook(&place, id, &wanted).await?)),
@@ -59,7 +64,15 @@ fn is_like(hook: &Hook, new: &NewHook) -> bool {
 }
 
 async fn list(client: &Client, place: &HookPlace) -> Result<Vec<Hook>, ClientError> {
-    let mut pages = client.hooks(place, "all");
+    whole(match place {
+        HookPlace::Any => client.managed_hooks(&HookQuery::default()),
+        place => client.hooks(place, "all"),
+    })
+    .await
+}
+
+/// The hooks of all pages.
+async fn whole(mut pages: Pages<'_>) -> Result<Vec<Hook>, ClientError> {
     let mut all = Vec::new();
     while let Some(mut items) = pages.next(|items: Vec<Hook>| (0, items), |hook| hook.id).await? {
         all.append(&mut items);

@@ -36,7 +36,7 @@ use self::lane::Lane;
 pub(crate) use self::{
     answer::{Answer, Page},
     ask::{Ask, Batch, Existing, NewHook, SaveHook, SaveRepository},
-    deliveries::ROWS_MAX as DELIVERIES_MAX,
+    deliveries::ROWS_STEP as DELIVERIES_STEP,
     facts::Facts,
 };
 use crate::{args::Global, child::Signals, exit::Failure};

@@ -17,11 +17,11 @@ use crate::{
         key::Key,
         keymap::Action,
         layer::{
-            Layer, Menu, Reader,
+            Confirm, Layer, Menu, Reader,
             menu::{Item, Pick},
         },
         net::{Ask, Existing},
-        runs::{Artifact, Run},
+        runs::{Artifact, Outcome, Run},
         world::{Cmd, Env},
     },
 };
@@ -73,6 +73,9 @@ impl Artifacts {
 
     /// Why an action makes no sense now.
     pub(super) fn why_off(&self, action: Action) -> Option<String> {
+        if action == Action::CancelRun {
+            return self.live_run().is_none().then(|| "no run here that is still running".to_owned());
+        }
         let on_artifacts = matches!(action, Action::Download | Action::Delete | Action::Copy | Action::Edit);
         let targets = self.targets();
         if on_artifacts && targets.is_empty() {
@@ -104,6 +107,25 @@ impl Artifacts {
         let artifact = entry.artifacts.iter().find(|one| one.id == id)?;
         let name = artifact.name().to_owned();
         Some(Ask::Download { repo: path(&entry.run)?, id, name, existing: Existing::Keep })
+    }
+
+    /// The run that the row under the cursor belongs to, if it has not ended.
+    fn live_run(&self) -> Option<&Run> {
+        let run = &**self.rows.list.current()?.run();
+        let lives = |outcome: Outcome| outcome == Outcome::Running;
+        (lives(run.outcome) || run.jobs.iter().any(|job| lives(job.outcome))).then_some(run)
+    }
+
+    pub(super) fn cancel_run(&self, env: &mut Env) {
+        let Some(run) = self.live_run() else { return };
+        let live = run.jobs.iter().filter(|job| job.outcome == Outcome::Running).count();
+        let jobs = if live == 1 { "1 running job".to_owned() } else { format!("{live} running jobs") };
+        let lines = vec![
+            format!("run {} of {}   {}", run.id, run.repo, run.title),
+            format!("{jobs} will be cancelled. Their tokens stop working; artifacts that were uploaded stay."),
+        ];
+        let title = format!("Cancel run {}", run.id);
+        env.open(Layer::Confirm(Confirm::simple(title, lines, "Cancel run", Ask::CancelRun(run.id), env.world)));
     }
 
     pub(super) fn download(&mut self, env: &mut Env) {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{
+    Screen as _,
     artifact_facts::Facts,
     artifact_tree::{Node, NodeId},
     artifacts::Artifacts,
@@ -30,6 +31,11 @@ impl Artifacts {
             }
             (Ask::DeleteArtifacts(_), Ok(Answer::Each(each))) => self.deleted(each, env),
             (Ask::EditArtifacts(_), Ok(Answer::Expiring(each))) => self.kept(each, env),
+            (Ask::CancelRun(id), Ok(_)) => {
+                env.tell(format!("run {id} cancelled"));
+                self.rows.stop(env);
+                self.refresh(env);
+            }
             (Ask::Runs(_), Ok(Answer::Runs(part))) if self.rows.awaits(ask) => self.take_part((**part).clone(), env),
             (ask, Err(problem)) if self.rows.awaits(ask) => self.rows.fail(problem.clone()),
             _ => {}

@@ -6,7 +6,7 @@ use super::artifact_tree::{Node, NodeId};
 use crate::{
     output::human_bytes,
     ui::{
-        list::{Column, Haystack, Row, Shown},
+        list::{Column, Field, Haystack, Row, Shown},
         runs::{Artifact, Outcome, Run, State},
         view::Role,
         words,
@@ -221,8 +221,19 @@ impl Row for Node {
         &["CREATED", "EXPIRES IN"]
     }
 
-    fn filters() -> &'static [&'static str] {
-        &["name", "state", "run", "job", "repo", "size", "age", "expires"]
+    fn filters() -> &'static [Field] {
+        const {
+            &[
+                Field::text("name"),
+                Field::text("state"),
+                Field::text("run"),
+                Field::text("job"),
+                Field::text("repo"),
+                Field::size("size"),
+                Field::age("age"),
+                Field::age("expires"),
+            ]
+        }
     }
 
     fn is_problem(&self) -> bool {

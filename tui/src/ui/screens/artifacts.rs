@@ -14,7 +14,7 @@ use super::{
 };
 use crate::ui::{
     keymap::{Action, Object, Scope},
-    list::{self, Feed, Filter, List, Place, Row as _},
+    list::{self, BadFilter, Feed, Filter, List, Place, Row as _},
     net::{Answer, Ask, Problem},
     runs::Tree,
     view::rule,
@@ -131,6 +131,7 @@ impl Screen for Artifacts {
             Action::Download => self.download(env),
             Action::Delete => self.delete(env),
             Action::Edit => self.keep(env),
+            Action::CancelRun => self.cancel_run(env),
             Action::Copy => self.copy(env),
             Action::Inside => self.look_inside(env),
             Action::Reverse => {
@@ -155,7 +156,7 @@ impl Screen for Artifacts {
         self.take(ask, result, env);
     }
 
-    fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), String> {
+    fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), BadFilter> {
         self.rows.list.set_filter(Filter::parse(text, Node::filters())?);
         if self.is_narrowed() != self.shape.flat {
             self.arrange();

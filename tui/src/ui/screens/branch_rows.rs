@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use farrier_common::api::Branch;
 
 use crate::ui::{
-    list::{Column, Haystack, Row, Shown},
+    list::{Column, Field, Haystack, Row, Shown},
     view::Role,
     words,
 };
@@ -90,8 +90,8 @@ impl Row for Tip {
         &BRANCH
     }
 
-    fn filters() -> &'static [&'static str] {
-        &["tip", "by", "age"]
+    fn filters() -> &'static [Field] {
+        const { &[Field::text("tip"), Field::text("by"), Field::age("age")] }
     }
 
     fn ages() -> &'static [&'static str] {

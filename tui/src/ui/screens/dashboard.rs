@@ -1,14 +1,14 @@
 //! The daemon at a glance.
 
-use std::{collections::VecDeque, time::Duration};
-
-use farrier_common::{
-    api::{BackgroundTask, Event, Health, Hook, MetricsSeries, Status},
-    client::HookPlace,
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
 };
+
+use farrier_common::api::{BackgroundTask, Event, Health, Hook, MetricsSeries, Status};
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId, dashboard_parts as parts, task_lines};
+use super::{Screen, ScreenId, dashboard_parts as parts, hook_rows, task_lines};
 use crate::{
     output::human_bytes,
     ui::{
@@ -43,6 +43,8 @@ pub(crate) struct Dashboard {
     following: bool,
     /// The row under the cursor: problems first, then events.
     at: usize,
+    /// What could not be asked, and why.
+    unknown: BTreeMap<&'static str, String>,
 }
 
 /// Something that is wrong, and the hook that it is about.
@@ -69,7 +71,11 @@ impl Dashboard {
             } else {
                 format!("is off: {}", hook.disabled_reason)
             };
-            Trouble { text: format!("hook {} {why}   {}", hook.id, hook.url), hook: u64::try_from(hook.id).ok() }
+            let of = match hook_rows::owner(hook) {
+                "-" => String::new(),
+                owner => format!(" of {owner}"),
+            };
+            Trouble { text: format!("hook {}{of} {why}   {}", hook.id, hook.url), hook: u64::try_from(hook.id).ok() }
         }));
         troubles
     }
@@ -78,6 +84,26 @@ impl Dashboard {
     pub(super) fn going(&self, world: &World) -> Vec<Going> {
         let mine = world.transfers.going(world.now);
         self.tasks.iter().map(task_lines::going).chain(mine).collect()
+    }
+
+    /// What could not be checked, one line each: `hooks: forbidden (403)`.
+    pub(super) fn unchecked(&self) -> impl ExactSizeIterator<Item = String> {
+        self.unknown.iter().map(|(what, why)| format!("{what} not checked: {why}"))
+    }
+
+    fn note_unknown(&mut self, ask: &Ask, result: &Result<Answer, Problem>) {
+        let what = match ask {
+            Ask::Series => "figures",
+            Ask::Tasks => "tasks",
+            Ask::FailingHooks => "hooks",
+            _ => return,
+        };
+        match result {
+            // The banner says that the daemon is away.
+            Err(problem) if !problem.is_away() => drop(self.unknown.insert(what, problem.line().to_owned())),
+            Err(_) => {}
+            Ok(_) => drop(self.unknown.remove(what)),
+        }
     }
 
     fn rows(&self) -> usize {
@@ -125,7 +151,7 @@ impl Screen for Dashboard {
         env.ask(Ask::Tasks);
         if self.hooks_at.is_none_or(|at| env.world.now >= at + HOOKS_EVERY) {
             self.hooks_at = Some(env.world.now);
-            env.ask(Ask::Hooks(HookPlace::Admin));
+            env.ask(Ask::FailingHooks);
         }
         if !std::mem::replace(&mut self.following, true) {
             env.ask(Ask::Events { after: self.events.front().map(|event| event.id) });
@@ -155,6 +181,7 @@ impl Screen for Dashboard {
     }
 
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.note_unknown(ask, result);
         match (ask, result) {
             (Ask::Status, Ok(Answer::Status(now))) => {
                 self.now = Some((**now).clone());
@@ -166,9 +193,8 @@ impl Screen for Dashboard {
                 self.tasks = tasks.iter().filter(|task| task.is_running()).cloned().collect();
             }
             (Ask::Tasks, Err(_)) => self.tasks.clear(),
-            (Ask::Hooks(HookPlace::Admin), Ok(Answer::Hooks(hooks))) => {
-                let failing = |hook: &&Hook| hook.failures > 0 || !hook.disabled_reason.is_empty();
-                self.failing = hooks.iter().filter(failing).cloned().collect();
+            (Ask::FailingHooks, Ok(Answer::Hooks(hooks))) => {
+                self.failing = hooks.iter().filter(|hook| hook_rows::is_failing(hook)).cloned().collect();
             }
             (Ask::Events { .. }, Ok(Answer::Event(event))) => {
                 // The cursor stays on its row while others come above it.
@@ -197,11 +223,12 @@ impl Screen for Dashboard {
     }
 
     fn standing(&self, world: &World) -> String {
-        let state = if world.paused { "stands still" } else { "live" };
-        match self.troubles().len() {
-            0 => format!("{state}  no problems"),
-            1 => format!("{state}  1 problem"),
-            n => format!("{state}  {n} problems"),
+        let state = if world.paused { "paused" } else { "live" };
+        match (self.troubles().len(), self.unknown.len()) {
+            (0, 0) => format!("{state}  no problems"),
+            (0, _) => format!("{state}  not everything was checked"),
+            (1, _) => format!("{state}  1 problem"),
+            (n, _) => format!("{state}  {n} problems"),
         }
     }
 

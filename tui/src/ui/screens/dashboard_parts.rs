@@ -4,6 +4,7 @@ use farrier_common::api::{Event, MetricsSeries, Status};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{
+    chart,
     dashboard::{Dashboard, Trouble},
     task_lines,
 };
@@ -11,7 +12,7 @@ use crate::{
     output::human_bytes,
     ui::{
         times::Clock,
-        view::{Role, rule, text, width, wrapped},
+        view::{Role, pad, rule, text, width, wrapped},
         words,
         world::World,
     },
@@ -21,8 +22,10 @@ use crate::{
 pub(super) const DISK_FULL_PERCENT: i64 = 90;
 /// A delivery that nothing holds up is sent sooner.
 const OVERDUE_SECS: i64 = 60;
-/// Rows of a terminal that has some to spare.
-const TALL: u16 = 24;
+/// Lines of figures without charts.
+const FIGURES: usize = 4;
+/// Rows of a chart: fewer show nothing, and more say no more.
+const CHART_ROWS: std::ops::RangeInclusive<u16> = 1..=12;
 /// With fewer rows the last sections have none.
 const SHORT: u16 = 16;
 /// Cells for the names of figures.
@@ -46,15 +49,20 @@ pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, 
     // Where not all has room, what is wrong comes first.
     let first = short && !troubles.is_empty();
     if first {
-        y = problems(buf, left, y, &troubles, at);
+        y = problems(buf, left, y, dashboard, &troubles, at);
     }
-    let figures = now(status, dashboard.series.as_ref(), left.width, wide && area.height >= TALL);
-    y = section(buf, left, y, "Now (60 s)", &figures);
-    y = section(buf, left, y + u16::from(wide), "Storage", &storage(status, left.width));
-    if !first {
-        y = problems(buf, left, y + u16::from(wide), &troubles, at);
-    }
+    let stored = storage(status, left.width);
     let going = dashboard.going(world);
+    // What else stands in this column, with its headings and the rows between sections.
+    let others = [stored.len(), troubles.len().max(1) + dashboard.unchecked().len(), going.len().max(1), FIGURES];
+    let others = u16::try_from(others.iter().sum::<usize>() + 2 * others.len()).unwrap_or(u16::MAX);
+    let spare = if wide { area.height.saturating_sub(others) } else { 0 };
+    let figures = now(status, dashboard.series.as_ref(), left.width, spare / 2);
+    y = section(buf, left, y, "Now (60 s)", &figures);
+    y = section(buf, left, y + u16::from(wide), "Storage", &stored);
+    if !first {
+        y = problems(buf, left, y + u16::from(wide), dashboard, &troubles, at);
+    }
     if wide || !going.is_empty() {
         y = task_lines::bars(&going, left, y + u16::from(wide), buf);
     }
@@ -98,14 +106,19 @@ fn millis(micros: i64) -> String {
     }
 }
 
-/// With columns of the last minute: beside the figures, or, where there is room, below them.
-fn now(status: &Status, series: Option<&MetricsSeries>, room: u16, tall: bool) -> Lines {
+/// With columns of the last minute: beside the figures, or, where there are `spare` rows for each, as charts below.
+fn now(status: &Status, series: Option<&MetricsSeries>, room: u16, spare: u16) -> Lines {
     let mut lines = Lines::new();
     let plain = |text: String| (Role::Text, text);
+    let rows = spare.saturating_sub(chart::BELOW).min(*CHART_ROWS.end());
+    let tall = rows >= *CHART_ROWS.start();
     if let Some(series) = series {
-        let cells = usize::from(room.saturating_sub(if tall { NAME + 2 } else { 56 })).clamp(10, 60);
+        let cells = usize::from(room.saturating_sub(56)).clamp(10, 60);
         let beside = |values: &[i64]| if tall { String::new() } else { words::sparkline(values, cells) + "  " };
-        let below = |values: &[i64]| tall.then(|| ("", vec![(Role::Text, words::sparkline(values, cells))]));
+        let below = |values: &[i64]| {
+            let chart = chart::lines(values, usize::from(room.saturating_sub(NAME + 2)), usize::from(rows));
+            chart.into_iter().filter(|_| tall).map(|line| ("", vec![(Role::Muted, line)])).collect::<Lines>()
+        };
         let times = format!("p50 {}  p99 {}", millis(series.p50_micros), millis(series.p99_micros));
         let requests = format!("{:>9}  {}{times}", rate(&series.requests), beside(&series.requests));
         lines.push(("requests", vec![plain(requests)]));
@@ -168,15 +181,16 @@ fn section(buf: &mut Buffer, area: Rect, y: u16, title: &str, lines: &Lines) -> 
     area.bottom().min(y + 1 + u16::try_from(lines.len()).unwrap_or(u16::MAX))
 }
 
-/// What is wrong, with the cursor. Answers the row below.
-fn problems(buf: &mut Buffer, area: Rect, y: u16, troubles: &[Trouble], at: usize) -> u16 {
+/// What is wrong, with the cursor, and what could not be checked. Answers the row below.
+fn problems(buf: &mut Buffer, area: Rect, y: u16, dashboard: &Dashboard, troubles: &[Trouble], at: usize) -> u16 {
     if y >= area.bottom() {
         return y;
     }
     rule(buf, Rect { y, height: 1, ..area }, &format!("Problems ({})", troubles.len()));
     let mut y = y + 1;
-    if troubles.is_empty() && y < area.bottom() {
-        text(buf, Rect { y, height: 1, ..area }, "   none: the daemon says that all is well", Role::Ok);
+    let unchecked = dashboard.unchecked();
+    if troubles.is_empty() && unchecked.len() == 0 && y < area.bottom() {
+        text(buf, Rect { y, height: 1, ..area }, "   none", Role::Ok);
         return y + 1;
     }
     for (place, trouble) in troubles.iter().enumerate() {
@@ -189,6 +203,13 @@ fn problems(buf: &mut Buffer, area: Rect, y: u16, troubles: &[Trouble], at: usiz
             row(buf, Rect { y, height: 1, ..area }, here, &format!("{sign} {line}"), role);
             y += 1;
         }
+    }
+    for line in unchecked.flat_map(|line| wrapped(&line, area.width.saturating_sub(4))) {
+        if y >= area.bottom() {
+            return y;
+        }
+        text(buf, Rect { y, height: 1, ..area }, &format!(" ? {line}"), Role::Warn);
+        y += 1;
     }
     y
 }
@@ -218,7 +239,7 @@ fn events<'a>(
     let rows = usize::from(area.height - 1);
     let top = at.unwrap_or(0).saturating_sub(rows - 1);
     let shown: Vec<(usize, &Event)> = events.enumerate().skip(top).take(rows).collect();
-    let widest = |of: &dyn Fn(&Event) -> u16| usize::from(shown.iter().map(|(_, event)| of(event)).max().unwrap_or(0));
+    let widest = |of: &dyn Fn(&Event) -> u16| shown.iter().map(|(_, event)| of(event)).max().unwrap_or(0);
     let (kinds, names) = (widest(&|event| width(&event.kind)), widest(&|event| width(&event.repository)));
     for ((place, event), y) in shown.iter().zip(area.y + 1..) {
         let here = at == Some(*place);
@@ -226,7 +247,7 @@ fn events<'a>(
         let what: Vec<&str> =
             [&event.action, about, &event.actor].into_iter().filter(|word| !word.is_empty()).collect();
         let (time, kind, name, what) = (clock.time(&event.at), &event.kind, &event.repository, what.join(", "));
-        let line = format!("{time}  {kind:<kinds$}  {name:<names$}  {what}");
+        let line = format!("{time}  {}  {}  {what}", pad(kind, kinds), pad(name, names));
         row(buf, Rect { y, height: 1, ..area }, here, &line, if here { Role::Selected } else { Role::Text });
     }
 }

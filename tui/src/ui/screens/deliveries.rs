@@ -2,21 +2,26 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use farrier_common::api::Delivery;
+use farrier_common::{api::Delivery, client::HookPlace};
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use super::{Screen, ScreenId, Selection, inspector::Inspector, panes};
 use crate::ui::{
     keymap::{Action, Object, Scope},
-    list::{self, Feed, Filter, List, Place, Row as _},
-    net::{Answer, Ask, DELIVERIES_MAX, Problem},
+    list::{self, BadFilter, Feed, Filter, List, Place, Row as _},
+    net::{Answer, Ask, DELIVERIES_STEP, Problem},
     view::{Role, text},
+    words,
     world::{Cmd, Env, World},
 };
 
 const PACE: Duration = Duration::from_secs(5);
 /// What was just made is on its way, and somebody may be waiting for it.
 const PACE_WAITING: Duration = Duration::from_secs(1);
+/// Older deliveries are loaded when so few rows are left below the cursor.
+const NEAR: usize = 50;
+/// More rows than these are found with a filter.
+const ROWS_MAX: usize = 16_000;
 /// What the tabs are called, and what the API calls it.
 const STATES: [(&str, &str); 4] =
     [("all", ""), ("failed", "failure"), ("waiting", "pending"), ("cancelled", "cancelled")];
@@ -35,6 +40,14 @@ pub(crate) struct Deliveries {
     reading: bool,
     /// The delivery that is asked for.
     pending: Option<String>,
+    /// What was asked for last.
+    asked: Option<Ask>,
+    /// How many rows are loaded.
+    wanted: usize,
+    /// The beginning of the time that the filter names, RFC 3339; empty: none.
+    since: String,
+    /// Whether hooks are listed to choose one of them.
+    pub(super) choosing: bool,
 }
 
 impl Default for Deliveries {
@@ -49,8 +62,17 @@ impl Default for Deliveries {
             inspector: Inspector::default(),
             reading: false,
             pending: None,
+            asked: None,
+            wanted: DELIVERIES_STEP,
+            since: String::new(),
+            choosing: false,
         }
     }
+}
+
+/// The beginning of an identifier, which is enough to tell deliveries apart.
+fn short(guid: &str) -> &str {
+    guid.get(..8).unwrap_or(guid)
 }
 
 impl Deliveries {
@@ -83,13 +105,48 @@ impl Deliveries {
     }
 
     fn start_over(&mut self, env: &mut Env) {
+        self.wanted = DELIVERIES_STEP;
         self.rows.stop(env);
         self.rows.empty();
         self.refresh(env);
     }
 
+    /// Asks anew; the rows stay until the answer is there.
+    fn start_over_kept(&mut self, env: &mut Env) {
+        self.wanted = DELIVERIES_STEP;
+        self.rows.stop(env);
+        self.refresh(env);
+    }
+
     fn ask(&self) -> Ask {
-        Ask::Deliveries { status: STATES[self.state].1, hook: self.hook, event: self.event.clone() }
+        let filter = self.rows.list.filter();
+        let of_filter = |word: &str| STATES[1..].iter().find(|(shown, _)| shown.starts_with(word)).map(|(_, api)| *api);
+        let state = filter.must_hold("state").and_then(|word| match word {
+            "pending" => Some("pending"),
+            "success" => Some("success"),
+            word => of_filter(word),
+        });
+        let event = filter.must_hold("event").filter(|word| self.event.is_empty() && self.events.contains(*word));
+        Ask::Deliveries {
+            status: if self.state == 0 { state.unwrap_or_default() } else { STATES[self.state].1 },
+            hook: self.hook.or_else(|| u64::try_from(filter.must_be("hook").0?).ok()),
+            event: event.map_or_else(|| self.event.clone(), str::to_owned),
+            since: self.since.clone(),
+            rows: self.wanted,
+        }
+    }
+
+    /// Whether older deliveries are not loaded.
+    fn is_cut(&self) -> bool {
+        self.rows.has_all() && self.rows.list.rows().len() >= self.wanted
+    }
+
+    /// Loads older deliveries when the cursor comes near the last row, or a filter leaves few rows.
+    fn fetch_on(&mut self, env: &mut Env) {
+        if self.is_cut() && !self.rows.is_waiting() && self.rows.list.below() < NEAR && self.wanted < ROWS_MAX {
+            self.wanted = (self.wanted * 2).min(ROWS_MAX);
+            self.refresh(env);
+        }
     }
 
     /// Asks for the delivery under the cursor when it is looked at; one question at a time.
@@ -102,13 +159,33 @@ impl Deliveries {
         }
     }
 
+    /// Draws the delivery under the cursor, and nothing of any other one.
+    fn pane(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        let row = Rect { height: area.height.min(1), ..area };
+        match self.rows.list.current() {
+            Some(one) if self.inspector.shows(&one.guid) => self.inspector.draw(self.reading, &world.clock, area, buf),
+            Some(one) => {
+                text(buf, row, &format!("{} …", one.guid), Role::Muted);
+            }
+            None if self.rows.is_waiting() => {
+                text(buf, row, "loading …", Role::Muted);
+            }
+            None => {}
+        }
+    }
+
     fn take(&mut self, result: &Result<Answer, Problem>, env: &mut Env) {
         match result {
             Ok(Answer::Deliveries(page)) => {
-                self.rows.take(page.clone(), env.world);
+                let gone = self.rows.take(page.clone(), env.world);
+                if let Some(gone) = gone.filter(|_| self.reading) {
+                    self.reading = false;
+                    env.tell(format!("delivery {} is not in this list any more", short(&gone.guid)));
+                }
                 self.hooks.extend(page.items.iter().filter_map(|one| u64::try_from(one.hook_id).ok()));
                 self.events.extend(page.items.iter().map(|one| one.event.clone()));
                 self.look(false, env);
+                self.fetch_on(env);
             }
             Ok(_) => {}
             Err(problem) => self.rows.fail(problem.clone()),
@@ -147,6 +224,7 @@ impl Screen for Deliveries {
 
     fn refresh(&mut self, env: &mut Env) {
         let ask = self.ask();
+        self.asked = Some(ask.clone());
         self.rows.ask(ask, env);
     }
 
@@ -156,7 +234,8 @@ impl Screen for Deliveries {
 
     fn pace(&self) -> Option<Duration> {
         let waits = self.rows.list.rows().iter().any(|one| one.state == "pending" && one.attempts == 0);
-        Some(if waits { PACE_WAITING } else { PACE })
+        let slower = u32::try_from(self.wanted / DELIVERIES_STEP).unwrap_or(1);
+        Some(if waits { PACE_WAITING } else { PACE }.saturating_mul(slower))
     }
 
     fn is_loading(&self) -> bool {
@@ -183,7 +262,13 @@ impl Screen for Deliveries {
                 }
             }
             Action::Back => {
-                if !self.rows.list.clear_one() {
+                if self.rows.list.clear_one() {
+                    // A filter that the daemon applied does not restrict the rows any more.
+                    self.since.clear();
+                    if self.asked.as_ref() != Some(&self.ask()) {
+                        self.start_over_kept(env);
+                    }
+                } else {
                     if self.hook.is_none() && self.state == 0 && self.event.is_empty() {
                         return false;
                     }
@@ -201,6 +286,7 @@ impl Screen for Deliveries {
             action => {
                 let acted = self.rows.list.act(action);
                 self.look(false, env);
+                self.fetch_on(env);
                 return acted;
             }
         }
@@ -235,18 +321,35 @@ impl Screen for Deliveries {
                     Ok(_) => {}
                 }
             }
+            (Ask::Hooks(HookPlace::Any), result) if std::mem::take(&mut self.choosing) => {
+                let hooks = if let Ok(Answer::Hooks(hooks)) = result { hooks.as_slice() } else { &[] };
+                self.offer_hooks(hooks, env);
+            }
             (Ask::Redeliver(_), Ok(Answer::EachOf(each))) => self.redelivered(each, env),
             _ => {}
         }
     }
 
-    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), String> {
+    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
         if self.reading {
             self.inspector.search(text, &env.world.clock);
             return Ok(());
         }
-        self.rows.list.set_filter(Filter::parse(text, Delivery::filters())?);
+        let filter = Filter::parse(text, Delivery::filters())?;
+        let age = filter.must_be("age").1.filter(|_| filter != *self.rows.list.filter());
+        if filter != *self.rows.list.filter() {
+            let since = age.map(|age| env.world.clock.now.as_second().saturating_sub(age));
+            let since = since.and_then(|at| jiff::Timestamp::from_second(at).ok());
+            self.since = since.map(|at| at.to_string()).unwrap_or_default();
+        }
+        self.rows.list.set_filter(filter);
+        let ask = self.ask();
+        if self.rows.has_all() && self.asked.as_ref() != Some(&ask) {
+            self.rows.stop(env);
+            self.refresh(env);
+        }
         self.look(false, env);
+        self.fetch_on(env);
         Ok(())
     }
 
@@ -263,7 +366,7 @@ impl Screen for Deliveries {
     }
 
     fn subject(&self) -> Option<String> {
-        let name = |one: &Delivery| format!("delivery {}", one.guid.get(..8).unwrap_or(&one.guid));
+        let name = |one: &Delivery| format!("delivery {}", short(&one.guid));
         match &self.inspector.detail {
             Some(detail) if self.reading => Some(name(&detail.delivery)),
             _ => self.rows.list.subject(name, "deliveries"),
@@ -296,17 +399,20 @@ impl Screen for Deliveries {
         if self.reading {
             return self.inspector.standing(&world.clock);
         }
-        let standing = self.rows.list.standing(self.rows.total);
-        let many = self.rows.list.rows().len();
-        if self.rows.total.is_none() && many >= DELIVERIES_MAX {
-            return format!("{standing}  the newest; H, E and ] look further");
+        let standing = self.rows.list.standing(None);
+        if !self.is_cut() {
+            return standing;
         }
-        standing
+        let loaded = words::count(i64::try_from(self.rows.list.rows().len()).unwrap_or(i64::MAX));
+        match self.rows.total {
+            Some(total) => format!("{standing}  {loaded} of {} loaded", words::count(total)),
+            None => format!("{standing}  the newest {loaded} loaded"),
+        }
     }
 
     fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
         if self.reading && !world.split() {
-            return self.inspector.draw(true, &world.clock, area, buf);
+            return self.pane(world, area, buf);
         }
         self.parts(area, buf);
         let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
@@ -315,15 +421,8 @@ impl Screen for Deliveries {
         if !world.split() {
             return list::draw(&self.rows, place, world, body, buf);
         }
-        let (left, right) = panes::beside(body, 52, buf);
+        let (left, right) = panes::beside(body, 58, buf);
         list::draw(&self.rows, place, world, left, buf);
-        let read = self.inspector.detail.as_ref().map(|detail| &detail.delivery.guid);
-        // What was read before is not shown beside another one.
-        match self.rows.list.current().filter(|one| !self.reading && read != Some(&one.guid)) {
-            Some(one) => {
-                text(buf, Rect { height: 1, ..right }, &format!("{} …", one.guid), Role::Muted);
-            }
-            None => self.inspector.draw(self.reading, &world.clock, right, buf),
-        }
+        self.pane(world, right, buf);
     }
 }

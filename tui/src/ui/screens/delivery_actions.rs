@@ -1,10 +1,13 @@
 //! What can be done with deliveries, each with its question or its menu, and what came of it.
 
+use farrier_common::{api::Hook, client::HookPlace};
+
 use super::{
     Screen as _,
     deliveries::Deliveries,
     delivery_rows,
     delivery_text::{body, curl},
+    hook_rows,
 };
 use crate::ui::{
     bulk::{self, Bulk},
@@ -41,16 +44,27 @@ impl Deliveries {
         Layer::Confirm(bulk.question(Ask::Redeliver(ids), env.world))
     }
 
-    pub(super) fn choose_hook(&self, env: &mut Env) {
+    /// Lists all hooks, to offer them once they are there.
+    pub(super) fn choose_hook(&mut self, env: &mut Env) {
+        self.choosing = true;
+        env.ask(Ask::Hooks(HookPlace::Any));
+    }
+
+    /// Offers hooks with their addresses; where they could not be listed, those that deliveries name.
+    pub(super) fn offer_hooks(&self, hooks: &[Hook], env: &mut Env) {
         let item = |(title, hook): (String, Option<u64>)| Item {
             key: None,
             title,
             off: None,
             pick: Pick::Do(Cmd::Deliveries(hook)),
         };
-        let hooks = self.hooks.iter().map(|id| (format!("hook {id}"), Some(*id)));
-        let items = std::iter::once(("All hooks".to_owned(), None)).chain(hooks).map(item).collect();
-        env.open(Layer::Menu(Menu::new("Deliveries of", items)));
+        let named = |hook: &Hook| {
+            let title = format!("hook {:<5} {}   {}", hook.id, hook.url, hook_rows::owner(hook));
+            Some((title, Some(u64::try_from(hook.id).ok()?)))
+        };
+        let seen = self.hooks.iter().filter(|_| hooks.is_empty()).map(|id| (format!("hook {id}"), Some(*id)));
+        let all = std::iter::once(("All hooks".to_owned(), None)).chain(hooks.iter().filter_map(named)).chain(seen);
+        env.open(Layer::Menu(Menu::new("Deliveries of", all.map(item).collect())));
     }
 
     pub(super) fn offer_events(&self, env: &mut Env) {

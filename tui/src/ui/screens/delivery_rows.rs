@@ -5,16 +5,11 @@ use std::borrow::Cow;
 use farrier_common::api::Delivery;
 
 use crate::ui::{
-    list::{Column, Haystack, Row, Shown},
+    list::{Column, Field, Haystack, Row, Shown},
     times::Clock,
     view::Role,
     words,
 };
-
-/// When it was last tried, or made.
-fn at(delivery: &Delivery) -> &str {
-    delivery.delivered_at.as_deref().unwrap_or(&delivery.created_at)
-}
 
 /// The event with what happened to its thing.
 pub(super) fn event(delivery: &Delivery) -> String {
@@ -55,6 +50,9 @@ pub(super) fn result(delivery: &Delivery, clock: &Clock) -> Shown {
         ("pending", Some(next)) => Shown::of(Role::Warn, format!("waits {}", clock.time(next))),
         ("pending", _) => Shown::of(Role::Warn, "waits"),
         ("failed", _) => Shown::of(Role::Error, format!("FAILED {}", delivery.status)),
+        ("cancelled", _) if !matches!(delivery.status.as_str(), "" | "OK") => {
+            Shown::of(Role::Muted, format!("cancelled: {}", delivery.status))
+        }
         (other, _) => Shown::of(Role::Muted, other),
     }
 }
@@ -79,7 +77,8 @@ static COLUMNS: [Column<Delivery>; 9] = [
         width: 8,
         right: false,
         rank: 0,
-        cell: |d, clock| Shown::plain(clock.moment(at(d))),
+        // The list is in the order of creation; the last attempt is one of the details.
+        cell: |d, clock| Shown::plain(clock.moment(&d.created_at)),
         order: None,
     },
     Column {
@@ -93,9 +92,9 @@ static COLUMNS: [Column<Delivery>; 9] = [
     Column { title: "EVENT", width: 11, right: false, rank: 0, cell: |d, _| Shown::plain(event(d)), order: None },
     Column {
         title: "REPO",
-        width: 16,
+        width: 14,
         right: false,
-        rank: 5,
+        rank: 4,
         cell: |d, _| Shown::plain(d.repository.as_deref().unwrap_or("-")),
         order: None,
     },
@@ -111,7 +110,7 @@ static COLUMNS: [Column<Delivery>; 9] = [
         },
         order: None,
     },
-    Column { title: "TRY", width: 3, right: true, rank: 4, cell: |d, _| Shown::plain(tries(d)), order: None },
+    Column { title: "TRY", width: 3, right: true, rank: 5, cell: |d, _| Shown::plain(tries(d)), order: None },
     Column { title: "RESULT", width: 14, right: false, rank: 1, cell: |d, clock| result(d, clock), order: None },
     Column {
         title: "ID",
@@ -142,7 +141,7 @@ impl Haystack for Delivery {
         match name {
             "hook" => Some(self.hook_id),
             "code" => Some(self.status_code.into()),
-            "age" => words::seconds_since(at(self), crate::clock::now()),
+            "age" => words::seconds_since(&self.created_at, crate::clock::now()),
             _ => None,
         }
     }
@@ -159,8 +158,17 @@ impl Row for Delivery {
         &COLUMNS
     }
 
-    fn filters() -> &'static [&'static str] {
-        &["event", "repo", "state", "hook", "code", "age"]
+    fn filters() -> &'static [Field] {
+        const {
+            &[
+                Field::text("event"),
+                Field::text("repo"),
+                Field::text("state"),
+                Field::count("hook"),
+                Field::count("code"),
+                Field::age("age"),
+            ]
+        }
     }
 
     fn is_problem(&self) -> bool {

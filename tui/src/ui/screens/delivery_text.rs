@@ -55,12 +55,34 @@ pub(super) struct Body {
 }
 
 impl Body {
-    /// `-- body 1 214 bytes, text, wrap off --`
-    fn head(self, bytes: usize) -> (Role, String) {
-        let bytes = words::count(i64::try_from(bytes).unwrap_or(i64::MAX));
-        let (form, wrap) = (if self.as_hex { "bytes" } else { "text" }, if self.wraps { "on" } else { "off" });
-        (Role::Muted, format!("── body {bytes} bytes, as {form}, wrap {wrap} ──"))
+    /// `── body 1 214 bytes, as text, wrap off ──`
+    fn head(self, bytes: &[u8]) -> (Role, String) {
+        let size = words::count(i64::try_from(bytes.len()).unwrap_or(i64::MAX));
+        let wrap = if self.wraps { "on" } else { "off" };
+        let form = match (self.as_hex, as_text(bytes)) {
+            (true, _) => "as bytes".to_owned(),
+            (false, Some(_)) => format!("as text, wrap {wrap}"),
+            (false, None) => "as bytes because it is not text".to_owned(),
+        };
+        (Role::Muted, format!("── body {size} bytes, {form} ──"))
     }
+}
+
+/// A body as text, if it is text that a terminal can show.
+pub(super) fn as_text(bytes: &[u8]) -> Option<&str> {
+    let control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\x1b');
+    std::str::from_utf8(bytes).ok().filter(|text| !text.chars().any(control))
+}
+
+/// The body of the answer as it was received.
+pub(super) fn response_bytes(detail: &DeliveryDetail) -> Vec<u8> {
+    detail.response.body_bytes()
+}
+
+/// The body of the request as it was sent, or as it will be; none when it is forgotten.
+fn request_bytes(detail: &DeliveryDetail) -> Option<Vec<u8>> {
+    let payload = &detail.request.payload;
+    detail.request.body_bytes().or_else(|| (!payload.is_null()).then(|| payload.to_string().into_bytes()))
 }
 
 /// What the daemon shows of a request; its secrets are masked by it.
@@ -68,11 +90,17 @@ pub(super) fn request(detail: &DeliveryDetail, form: Body) -> Lines {
     let title = if detail.url.is_empty() { "not sent yet".to_owned() } else { format!("POST {}", detail.url) };
     let mut lines = vec![(Role::Title, title)];
     headers(&mut lines, &detail.request.headers);
-    if detail.request.payload.is_null() {
-        lines.push((Role::Muted, "the payload is forgotten, or too large to be shown".to_owned()));
-    } else {
-        lines.push(form.head(detail.request.payload.to_string().len()));
-        shown(&mut lines, &body(detail), form);
+    match request_bytes(detail) {
+        None => lines.push((Role::Muted, "The payload was removed, or is too large to show.".to_owned())),
+        Some(bytes) => {
+            lines.push(form.head(&bytes));
+            if form.as_hex || detail.request.payload.is_null() {
+                shown(&mut lines, &bytes, form);
+            } else {
+                // The same values, one a line.
+                shown(&mut lines, body(detail).as_bytes(), form);
+            }
+        }
     }
     lines
 }
@@ -91,16 +119,18 @@ pub(super) fn response(detail: &DeliveryDetail, form: Body) -> Lines {
     let code = delivery_rows::code(&detail.delivery);
     let mut lines = vec![(code.role, format!("HTTP {}", code.text))];
     headers(&mut lines, &detail.response.headers);
-    lines.push(form.head(detail.response.payload.len()));
-    shown(&mut lines, &detail.response.payload, form);
+    let bytes = response_bytes(detail);
+    lines.push(form.head(&bytes));
+    shown(&mut lines, &bytes, form);
     if detail.response.truncated {
         lines.push((Role::Muted, "… the answer was longer".to_owned()));
     }
     lines
 }
 
-/// Every attempt.
+/// Every attempt. An outcome that is the same as before is not repeated in full.
 pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
+    let mut before = String::new();
     let tries = detail.history.iter().map(|one| {
         let (role, outcome) = match (one.status_code, one.error.as_str()) {
             (code @ 200..300, "") => (Role::Ok, code.to_string()),
@@ -109,6 +139,11 @@ pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
             (code, error) => (Role::Error, format!("{code} {error}")),
         };
         let time = clock.time(&one.started_at);
+        let same = before == outcome && role == Role::Error;
+        let (role, outcome) = if same { (Role::Muted, "the same".to_owned()) } else { (role, outcome) };
+        if !same {
+            before.clone_from(&outcome);
+        }
         (
             role,
             format!(
@@ -123,13 +158,16 @@ pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
     if lines.is_empty() { vec![(Role::Muted, "not tried yet".to_owned())] } else { lines }
 }
 
-/// A body as text, or as its bytes.
-fn shown(lines: &mut Lines, body: &str, form: Body) {
-    if form.as_hex {
-        lines.extend(hex_lines(body.as_bytes()).map(|line| (Role::Text, line)));
-    } else {
-        lines.extend(body.lines().map(|line| (Role::Text, line.replace('\t', "    "))));
+/// A body as text where it is text, else as bytes.
+fn shown(lines: &mut Lines, body: &[u8], form: Body) {
+    match as_text(body).filter(|_| !form.as_hex) {
+        Some(text) => lines.extend(text.lines().map(|line| (Role::Text, line.replace('\t', "    ")))),
+        None => hex(lines, body),
     }
+}
+
+fn hex(lines: &mut Lines, body: &[u8]) {
+    lines.extend(hex_lines(body).map(|line| (Role::Text, line)));
 }
 
 /// Sixteen bytes a line: where they are, what they are, and as characters.
@@ -190,6 +228,21 @@ mod tests {
         detail.url = "http://h/".into();
         assert_eq!(first(request(&detail, form)), "POST http://h/");
         assert_eq!(first(response(&detail, form)), "no answer came");
+    }
+
+    #[test]
+    fn text_is_only_what_a_terminal_can_show() {
+        assert_eq!(as_text("größe\t1\r\n".as_bytes()), Some("größe\t1\r\n"));
+        for binary in [&[0xff, 0xfe][..], b"a\0b", &[0xc3, 0x28], &[7]] {
+            assert_eq!(as_text(binary), None, "{binary:?}");
+        }
+        let form = Body { as_hex: false, wraps: true };
+        let mut lines = Lines::new();
+        shown(&mut lines, &[0xff; 17], form);
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].1.starts_with("00000000  ff ff") && lines[1].1.starts_with("00000010  ff "), "{lines:?}");
+        assert_eq!(form.head(&[0xff; 2_048]).1, "── body 2 048 bytes, as bytes because it is not text ──");
+        assert_eq!(form.head(b"ok").1, "── body 2 bytes, as text, wrap on ──");
     }
 
     #[test]

@@ -32,7 +32,11 @@ fn switched(place: HookPlace, id: i64, on: bool) -> Ask {
 impl Hooks {
     /// Where a listed hook belongs.
     pub(crate) fn place_of(&self, id: i64) -> Option<HookPlace> {
-        self.all.iter().any(|hook| hook.id == id).then(|| self.place.clone())
+        let hook = self.all.iter().find(|hook| hook.id == id)?;
+        Some(match hook.scope.as_str() {
+            "system" | "default" => HookPlace::Admin,
+            _ => self.place.clone(),
+        })
     }
 
     fn place_or_here(&self, id: i64) -> HookPlace {

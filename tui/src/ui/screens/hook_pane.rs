@@ -6,7 +6,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{delivery_rows, hook_rows};
 use crate::ui::{
     times::Clock,
-    view::{Role, rule, text, wrapped},
+    view::{Role, pad, rule, text, wrapped},
     words,
     world::World,
 };
@@ -81,7 +81,7 @@ pub(super) fn draw(hook: &Hook, rows: &[Delivery], world: &World, area: Rect, bu
     text(
         buf,
         Rect { height: 1, ..area },
-        &format!("hook {}   {}   {on}   {}", hook.id, hook_rows::kind(hook), hook.name),
+        &format!("hook {}   {}   {}   {on}   {}", hook.id, hook_rows::kind(hook), hook_rows::owner(hook), hook.name),
         Role::Title,
     );
     let mut y = area.y + 1;
@@ -110,10 +110,15 @@ pub(super) fn recent(rows: &[Delivery], clock: &Clock, area: Rect, buf: &mut Buf
         return;
     }
     rule(buf, Rect { height: 1, ..area }, "Last deliveries (Enter shows them)");
+    let mut before = String::new();
     for (row, y) in rows.iter().zip(area.y + 1..area.bottom()) {
         let (code, result) = (delivery_rows::code(row), delivery_rows::result(row, clock));
         let at = row.delivered_at.as_deref().unwrap_or(&row.created_at);
-        let line = format!("{}  {:<14} {:>4}  {}", clock.time(at), delivery_rows::event(row), code.text, result.text);
-        text(buf, Rect { y, height: 1, ..area }, &line, code.role);
+        let line =
+            format!("{}  {} {:>4}  {}", clock.time(at), pad(&delivery_rows::event(row), 14), code.text, result.text);
+        // One failure stands out; the same one before it need not.
+        let again = code.role == Role::Error && before == result.text;
+        text(buf, Rect { y, height: 1, ..area }, &line, if again { Role::Text } else { code.role });
+        before = result.text;
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use farrier_common::api::Hook;
 
 use crate::ui::{
-    list::{Column, Haystack, Row, Shown},
+    list::{Column, Field, Haystack, Row, Shown},
     view::Role,
     words,
 };
@@ -17,6 +17,31 @@ pub(super) fn kind(hook: &Hook) -> &str {
         "organization" => "org",
         other => other,
     }
+}
+
+/// Whether its deliveries fail, or the daemon has turned it off because they did.
+pub(super) fn is_failing(hook: &Hook) -> bool {
+    match hook.state.as_str() {
+        // A daemon that does not tell the state tells its reasons.
+        "" => hook.failures > 0 || !hook.disabled_reason.is_empty(),
+        state => matches!(state, "failing" | "disabled"),
+    }
+}
+
+/// Whether a tab shows the hook.
+pub(super) fn is_of(hook: &Hook, tab: &str) -> bool {
+    match tab {
+        "owner" => matches!(hook.scope.as_str(), "organization" | "user"),
+        "repo" => hook.scope == "repository",
+        "failing" => is_failing(hook),
+        "off" => !hook.active,
+        scope => scope == "all" || hook.scope == scope,
+    }
+}
+
+/// The repository, organisation or user that the hook belongs to; a dash for hooks of the whole service.
+pub(super) fn owner(hook: &Hook) -> &str {
+    [hook.repository.as_str(), &hook.owner].into_iter().find(|name| !name.is_empty()).unwrap_or("-")
 }
 
 /// How the last attempt went.
@@ -36,7 +61,7 @@ pub(super) fn events(hook: &Hook) -> String {
     if names.len() > 12 { format!("{} events", names.len()) } else { names.join(", ") }
 }
 
-static COLUMNS: [Column<Hook>; 9] = [
+static COLUMNS: [Column<Hook>; 10] = [
     Column {
         title: "ID",
         width: 5,
@@ -52,6 +77,14 @@ static COLUMNS: [Column<Hook>; 9] = [
         rank: 4,
         cell: |h, _| Shown::plain(kind(h)),
         order: Some(|a, b| a.scope.cmp(&b.scope)),
+    },
+    Column {
+        title: "OWNER",
+        width: 14,
+        right: false,
+        rank: 3,
+        cell: |h, _| Shown::plain(owner(h)),
+        order: Some(|a, b| owner(a).cmp(owner(b))),
     },
     Column {
         title: "ON",
@@ -109,7 +142,7 @@ static COLUMNS: [Column<Hook>; 9] = [
 
 impl Haystack for Hook {
     fn text(&self) -> Cow<'_, str> {
-        format!("{} {} {}", self.url, self.name, self.id).into()
+        format!("{} {} {} {}", self.url, self.name, owner(self), self.id).into()
     }
 
     fn column(&self, name: &str) -> Option<String> {
@@ -117,7 +150,8 @@ impl Haystack for Hook {
             "kind" => Some(kind(self).to_owned()),
             "event" => Some(events(self)),
             "type" => Some(self.r#type.clone()),
-            "state" => Some(if self.active { "on" } else { "off" }.to_owned()),
+            "owner" => Some(owner(self).to_owned()),
+            "state" => Some(format!("{} {}", if self.active { "on" } else { "off" }, self.state)),
             _ => None,
         }
     }
@@ -142,15 +176,25 @@ impl Row for Hook {
         &COLUMNS
     }
 
-    fn filters() -> &'static [&'static str] {
-        &["kind", "event", "type", "state", "id", "fails"]
+    fn filters() -> &'static [Field] {
+        const {
+            &[
+                Field::text("kind"),
+                Field::text("owner"),
+                Field::text("event"),
+                Field::text("type"),
+                Field::text("state"),
+                Field::count("id"),
+                Field::count("fails"),
+            ]
+        }
     }
 
     fn is_problem(&self) -> bool {
-        self.failures > 0 || !self.disabled_reason.is_empty()
+        is_failing(self)
     }
 
     fn flexible() -> usize {
-        3
+        4
     }
 }

@@ -1,4 +1,4 @@
-//! Hooks: those of the whole service, or those of one repository.
+//! Hooks: all that the caller may manage, or those of one repository.
 
 use std::time::Duration;
 
@@ -8,22 +8,24 @@ use farrier_common::{
 };
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use super::{Screen, ScreenId, Selection, hook_form, hook_pane, panes, sortable};
+use super::{Screen, ScreenId, Selection, hook_form, hook_pane, hook_rows, panes, sortable};
 use crate::ui::{
     keymap::{Action, Object, Scope},
     layer::Layer,
-    list::{self, Feed, Filter, List, Place, Row as _},
+    list::{self, BadFilter, Feed, Filter, List, Place, Row as _},
     net::{Answer, Ask, Problem},
     view::{Role, rule, text},
     world::{Cmd, Env, World},
 };
 
 const PACE: Duration = Duration::from_secs(5);
+/// For each so many hooks the list is asked for less often.
+const ROWS_A_PACE: usize = 250;
 /// Rows of a terminal that has room for a hook below the list.
 const DETAILED: u16 = 22;
 
-/// Which of the service's hooks are shown.
-const KINDS: [&str; 3] = ["all", "system", "default"];
+/// The tabs: which hooks are shown.
+const KINDS: [&str; 7] = ["all", "system", "default", "owner", "repo", "failing", "off"];
 
 #[derive(Debug)]
 pub(crate) struct Hooks {
@@ -42,7 +44,7 @@ pub(crate) struct Hooks {
 impl Default for Hooks {
     fn default() -> Self {
         Self {
-            place: HookPlace::Admin,
+            place: HookPlace::Any,
             all: Vec::new(),
             feed: Feed::new(List::sorted(0)),
             kind: 0,
@@ -88,7 +90,7 @@ impl Hooks {
 
     /// Asks what the hook under the cursor was sent, where that is shown; one question at a time.
     pub(super) fn look(&mut self, again: bool, env: &mut Env) {
-        let seen = self.place == HookPlace::Admin && (env.world.split() || env.world.size.height >= DETAILED);
+        let seen = env.world.split() || env.world.size.height >= DETAILED;
         let Some(id) = self.here().map(|hook| hook.id).filter(|_| seen) else { return };
         let known = self.recent.as_ref().is_some_and(|(of, _)| *of == id);
         if self.asked.is_none() && (again || !known) && !env.is_passing() {
@@ -104,14 +106,19 @@ impl Hooks {
 
     pub(super) fn of_kind(&self, hooks: &[Hook]) -> Vec<Hook> {
         let kind = KINDS[self.kind];
-        hooks.iter().filter(|hook| kind == "all" || hook.scope == kind).cloned().collect()
+        hooks.iter().filter(|hook| hook_rows::is_of(hook, kind)).cloned().collect()
     }
 
     fn show_kind(&mut self, by: usize) {
-        if self.place == HookPlace::Admin {
+        if self.place == HookPlace::Any {
             self.kind = (self.kind + by) % KINDS.len();
             self.feed.list.replace(self.of_kind(&self.all.clone()));
         }
+    }
+
+    /// Where a new hook belongs.
+    fn new_place(&self) -> HookPlace {
+        if self.place == HookPlace::Any { HookPlace::Admin } else { self.place.clone() }
     }
 
     /// The highest number there is, to tell new ones.
@@ -132,11 +139,11 @@ impl Hooks {
 
     fn parts(&self, area: Rect, buf: &mut Buffer) {
         if let HookPlace::Repository(path) = &self.place {
-            text(buf, area, &format!(" hooks of {path}   Esc shows those of the service"), Role::Title);
+            text(buf, area, &format!(" hooks of {path}   Esc shows all hooks"), Role::Title);
             return;
         }
         let counted = KINDS.iter().map(|kind| {
-            let count = self.all.iter().filter(|hook| *kind == "all" || hook.scope == *kind).count();
+            let count = self.all.iter().filter(|hook| hook_rows::is_of(hook, kind)).count();
             format!("{kind} {count}")
         });
         panes::tabs(counted, self.kind, true, area, buf);
@@ -169,7 +176,9 @@ impl Screen for Hooks {
     }
 
     fn pace(&self) -> Option<Duration> {
-        Some(PACE)
+        // A long list is many requests.
+        let slower = u32::try_from(self.all.len() / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
+        Some(PACE.saturating_mul(slower + 1))
     }
 
     fn is_loading(&self) -> bool {
@@ -179,14 +188,11 @@ impl Screen for Hooks {
     fn act(&mut self, action: Action, env: &mut Env) -> bool {
         match action {
             Action::Open => env.want(Cmd::Deliveries(self.here().and_then(|hook| u64::try_from(hook.id).ok()))),
-            Action::New => env.open(Layer::Form(Box::new(hook_form::create(
-                self.place.clone(),
-                self.highest(),
-                None,
-                &self.known,
-            )))),
+            Action::New => {
+                env.open(Layer::Form(Box::new(hook_form::create(self.new_place(), self.highest(), None, &self.known))))
+            }
             Action::Clone => {
-                let form = hook_form::create(self.place.clone(), self.highest(), self.target(), &self.known);
+                let form = hook_form::create(self.new_place(), self.highest(), self.target(), &self.known);
                 env.open(Layer::Form(Box::new(form)));
             }
             Action::Edit => self.edit(env),
@@ -204,10 +210,10 @@ impl Screen for Hooks {
                 if self.feed.list.clear_one() {
                     return true;
                 }
-                if self.place == HookPlace::Admin {
+                if self.place == HookPlace::Any {
                     return false;
                 }
-                self.choose(HookPlace::Admin, env);
+                self.choose(HookPlace::Any, env);
             }
             action => {
                 let acted = self.feed.list.act(action);
@@ -226,7 +232,7 @@ impl Screen for Hooks {
         self.take(ask, result, env);
     }
 
-    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), String> {
+    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
         self.feed.list.set_filter(Filter::parse(text, Hook::filters())?);
         self.look(false, env);
         Ok(())

@@ -52,6 +52,11 @@ impl Inspector {
         self.detail = Some(detail);
     }
 
+    /// Whether it holds the delivery with this identifier.
+    pub(super) fn shows(&self, guid: &str) -> bool {
+        self.detail.as_ref().is_some_and(|detail| detail.delivery.guid == guid)
+    }
+
     /// When it is tried again by itself, in words.
     pub(super) fn next_try(&self, clock: &Clock) -> Option<String> {
         let next = self.detail.as_ref()?.delivery.next_attempt_at.as_ref()?;
@@ -144,14 +149,13 @@ impl Inspector {
     pub(super) fn paged(&self, clock: &Clock) -> Option<String> {
         let detail = self.detail.as_ref()?;
         let body = match self.part {
-            1 => delivery_text::body(detail),
-            2 => detail.response.payload.clone(),
-            _ => String::new(),
+            1 => Some(delivery_text::body(detail)),
+            2 => delivery_text::as_text(&delivery_text::response_bytes(detail)).map(str::to_owned),
+            _ => None,
         };
-        let lines: Vec<String> = if body.is_empty() || self.as_hex {
-            self.part(detail, clock).into_iter().map(|(_, line)| line).collect()
-        } else {
-            body.lines().map(str::to_owned).collect()
+        let lines: Vec<String> = match body.filter(|body| !body.is_empty() && !self.as_hex) {
+            Some(body) => body.lines().map(str::to_owned).collect(),
+            None => self.part(detail, clock).into_iter().map(|(_, line)| line).collect(),
         };
         // Whoever sends it does not steer the terminal, whatever the pager lets through.
         Some(lines.iter().map(|line| clean_line(&line.replace('\t', "    ")).into_owned() + "\n").collect())

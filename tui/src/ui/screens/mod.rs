@@ -14,6 +14,7 @@ mod artifact_tree;
 mod artifacts;
 mod branch_form;
 mod branch_rows;
+mod chart;
 mod dashboard;
 mod dashboard_parts;
 mod deliveries;
@@ -55,6 +56,7 @@ pub(crate) use self::{
 };
 use super::{
     keymap::{Action, Scope},
+    list::BadFilter,
     net::{Answer, Ask, Problem},
     repo::Repo,
     world::{Env, World},
@@ -183,8 +185,8 @@ pub(crate) trait Screen: Debug {
     /// Takes an answer that may be for it.
     fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env);
 
-    /// Filters the focused list; says what is wrong with the text.
-    fn filter(&mut self, _text: &str, _env: &mut Env) -> Result<(), String> {
+    /// Filters the focused list. A text that cannot be understood changes nothing.
+    fn filter(&mut self, _text: &str, _env: &mut Env) -> Result<(), BadFilter> {
         Ok(())
     }
 

@@ -214,9 +214,30 @@ impl Repositories {
         )));
     }
 
+    /// What an action needs that the caller may not do in the repository that it is about.
+    fn not_permitted(&self, action: Action) -> Option<String> {
+        let is_of_branch = matches!(action, Action::NewBranch | Action::DeleteBranch);
+        let is_of_admin = matches!(action, Action::Edit | Action::Delete | Action::CancelMigration | Action::Hooks);
+        if !is_of_branch && !is_of_admin {
+            return None;
+        }
+        let targets = if action == Action::Delete { self.targets() } else { self.target().into_iter().collect() };
+        targets.into_iter().find_map(|(repo, path)| {
+            let may = repo.permissions();
+            // Whoever sees a repository may read it; where nothing is known nothing is held back.
+            let known = may.pull || may.push || may.admin;
+            let enough = if is_of_branch { may.push } else { may.admin };
+            let (needs, have) = (if is_of_branch { "write" } else { "admin" }, if may.push { "write" } else { "read" });
+            (known && !enough).then(|| format!("needs {needs} access to {path}; you have {have} access"))
+        })
+    }
+
     /// Why an action makes no sense now.
     pub(super) fn why_off(&self, action: Action) -> Option<String> {
         let here = self.repos.list.current();
+        if let Some(why) = self.not_permitted(action) {
+            return Some(why);
+        }
         match action {
             Action::DeleteBranch => match (self.branch(), here) {
                 (None, _) => Some("no branch selected".to_owned()),

@@ -4,7 +4,7 @@ use super::repositories::Repositories;
 use crate::ui::{
     bulk,
     net::{Answer, Ask, Batch, Page, Problem},
-    repo::Repo,
+    repo::{Repo, Slimmer},
     world::{Cmd, Env},
 };
 
@@ -94,6 +94,12 @@ impl Repositories {
                 self.detail.forget(env);
             }
             _ => return,
+        }
+        let filter = self.repos.list.filter();
+        if let (Answer::Repository(repo), Ask::CreateRepository { .. } | Ask::MigrateRepository(_)) = (answer, ask)
+            && !filter.takes(&Slimmer::default().slim((**repo).clone()))
+        {
+            env.tell(format!("{} does not match the filter {}; Esc shows it", repo.full_name, filter.text()));
         }
         self.again(made, env);
         self.look(false, env);

@@ -14,7 +14,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 use super::{branch_rows::Tip, sortable, stored_rows::Stored};
 use crate::ui::{
     keymap::Action,
-    list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
+    list::{self, BadFilter, Feed, Filter, List, Place, Row as _, feed::Load},
     net::{Answer, Ask, Facts, Page, Problem},
     repo::Repo,
     world::{Cmd, Env, World},
@@ -216,7 +216,7 @@ impl Detail {
         shown!([&] self, feed => feed.is_loading(), else false)
     }
 
-    pub(super) fn filter(&mut self, text: &str) -> Result<(), String> {
+    pub(super) fn filter(&mut self, text: &str) -> Result<(), BadFilter> {
         match self.part {
             Part::Overview => {}
             Part::Branches => self.branches.list.set_filter(Filter::parse(text, Tip::filters())?),

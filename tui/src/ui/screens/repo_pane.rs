@@ -9,7 +9,7 @@ use crate::{
     ui::{
         net::Facts,
         repo::Repo,
-        view::{Role, fit_left, rule, text, width, wrapped},
+        view::{Role, fit_left, pad, rule, text, width, wrapped},
         words,
         world::World,
     },
@@ -137,12 +137,12 @@ fn below(facts: Option<&Facts>, world: &World, area: Rect, buf: &mut Buffer) {
         let commit = &branch.commit;
         let (age, tip) = (world.clock.since(words::seconds(&commit.timestamp)), commit.id.get(..7).unwrap_or_default());
         let (name, title) = (&branch.name, commit.message.lines().next().unwrap_or_default());
-        lines.push((Role::Text, format!("{age:>4}  {name:<14} {tip}  {title}  {}", commit.author.name)));
+        lines.push((Role::Text, format!("{age:>4}  {} {tip}  {title}  {}", pad(name, 14), commit.author.name)));
     }
     let mut y = area.y;
     let row = |y: u16| Rect { y, height: u16::from(y < area.bottom()), ..area };
     if !lines.is_empty() {
-        rule(buf, row(y), "Last commits");
+        rule(buf, row(y), "Recently updated branches");
         y += 1;
     }
     lines.push((Role::Muted, "a   archive: zip, tar.gz, bundle, or everything".to_owned()));

@@ -5,7 +5,7 @@ use std::{borrow::Cow, cmp::Ordering};
 use crate::{
     output::human_bytes,
     ui::{
-        list::{Column, Haystack, Row, Shown},
+        list::{Column, Field, Haystack, Row, Shown},
         repo::Repo,
         view::Role,
         words,
@@ -159,8 +159,18 @@ impl Row for Repo {
         &REPOSITORY
     }
 
-    fn filters() -> &'static [&'static str] {
-        &["state", "branch", "vis", "about", "size", "age", "id"]
+    fn filters() -> &'static [Field] {
+        const {
+            &[
+                Field::text("state"),
+                Field::text("branch"),
+                Field::text("vis"),
+                Field::text("about"),
+                Field::size("size"),
+                Field::age("age"),
+                Field::count("id"),
+            ]
+        }
     }
 
     fn is_problem(&self) -> bool {

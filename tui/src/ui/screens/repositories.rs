@@ -15,7 +15,7 @@ use super::{
 };
 use crate::ui::{
     keymap::{Action, Object, Scope},
-    list::{self, Feed, Filter, List, Place, Row as _, feed::Load},
+    list::{self, BadFilter, Feed, Filter, List, Place, Row as _, feed::Load},
     net::{Answer, Ask, Problem},
     repo::Repo,
     world::{Cmd, Env, World},
@@ -216,7 +216,8 @@ impl Screen for Repositories {
             Action::Open if self.in_detail => self.detail.open(env),
             Action::Open if self.here().is_some() => self.in_detail = true,
             Action::OtherPane if env.world.split() || self.in_detail => self.in_detail = !self.in_detail,
-            Action::NextPart | Action::PreviousPart => self.detail.turn(action),
+            Action::NextPart | Action::PreviousPart if self.in_detail || env.world.split() => self.detail.turn(action),
+            Action::NextPart | Action::PreviousPart => env.tell("Enter opens the repository; its parts are there"),
             Action::Back => {
                 if self.repos.stop(env) && !self.repos.has_all() {
                     return true;
@@ -256,7 +257,7 @@ impl Screen for Repositories {
         self.take(ask, result, env);
     }
 
-    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), String> {
+    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
         if self.on_part() {
             self.detail.filter(text)?;
         } else {

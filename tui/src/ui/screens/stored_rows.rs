@@ -7,7 +7,7 @@ use farrier_common::api::Artifact;
 use crate::{
     output::human_bytes,
     ui::{
-        list::{Column, Haystack, Row, Shown},
+        list::{Column, Field, Haystack, Row, Shown},
         view::Role,
         words,
     },
@@ -118,8 +118,8 @@ impl Row for Stored {
         &COLUMNS
     }
 
-    fn filters() -> &'static [&'static str] {
-        &["run", "size", "age", "id"]
+    fn filters() -> &'static [Field] {
+        const { &[Field::text("run"), Field::size("size"), Field::age("age"), Field::count("id")] }
     }
 
     fn ages() -> &'static [&'static str] {

@@ -12,9 +12,10 @@ use ratatui::{
     layout::{Position, Rect, Size},
 };
 
-pub(crate) use self::paint::{Role, boxed, centred, fit, fit_left, rule, text, width, wrapped};
+pub(crate) use self::paint::{Role, boxed, centred, fit, fit_left, pad, rule, text, width, wrapped};
 use super::{
     app::App,
+    keymap::Binding,
     layer::Layer,
     net::Kind,
     screens::ScreenId,
@@ -185,8 +186,9 @@ fn hints(app: &App, area: Rect, buf: &mut Buffer) {
         layer.hints()
     } else {
         let scopes = app.scopes();
-        let shown =
-            app.world.keymap.reachable(&scopes).filter(|binding| !binding.hint.is_empty() && binding.hint != "help");
+        // A key that does nothing here is not offered; the menu of actions says why.
+        let works = |binding: &&Binding| !binding.hint.is_empty() && app.screen().off(binding.action).is_none();
+        let shown = app.world.keymap.reachable(&scopes).filter(works).filter(|binding| binding.hint != "help");
         shown
             .filter_map(|binding| Some((binding.keys.first()?.name(), binding.hint.to_owned())))
             .chain([("?".to_owned(), "help".to_owned())])

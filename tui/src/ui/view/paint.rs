@@ -70,6 +70,13 @@ pub(crate) fn fit(text: &str, room: u16) -> String {
     kept + "…"
 }
 
+/// `text` with blanks behind it, so that it takes at least `room` cells whatever characters it holds.
+pub(crate) fn pad(text: &str, room: u16) -> String {
+    let clean = clean_line(text);
+    let blanks = room.saturating_sub(width(&clean));
+    clean.into_owned() + &" ".repeat(usize::from(blanks))
+}
+
 /// `text` in lines of at most `room` cells, broken at blanks where there are any.
 pub(crate) fn wrapped(text: &str, room: u16) -> Vec<String> {
     let room = usize::from(room.max(1));
@@ -188,6 +195,7 @@ mod tests {
             wrapped("one two three\n\nabcdefghij 日本語", 8),
             ["one two", "three", "", "abcdefgh", "ij", "日本語"]
         );
+        assert_eq!((pad("ab", 4), pad("日本", 6), pad("日本語", 2)), ("ab  ".into(), "日本  ".into(), "日本語".into()));
         assert_eq!(fit("a\x1b[31mb\nc", 20), "a\u{fffd}[31mb\u{fffd}c");
     }
 }

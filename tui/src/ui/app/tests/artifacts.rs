@@ -3,7 +3,10 @@
 use farrier_common::api::EditArtifact;
 
 use super::prelude::*;
-use crate::ui::{net::Existing, runs::Part};
+use crate::ui::{
+    net::Existing,
+    runs::{Part, Slimmer},
+};
 
 fn is_list(ask: &Ask) -> bool {
     matches!(ask, Ask::Runs(_))
@@ -309,4 +312,35 @@ fn commands_lead_to_a_run_and_to_an_artifact_wherever_it_is() {
     // Commands that begin with the same word still are what they are.
     story.keys("gh:artifact down\n");
     assert!(story.asked().iter().all(|ask| matches!(ask, Ask::Download { .. } | Ask::Runs(_))), "{}", story.text());
+}
+
+#[test]
+fn a_running_run_is_cancelled_after_a_question_and_an_ended_one_is_not() {
+    let mut story = Story::settled(120, 40);
+    story.keys("5");
+    let run = |id: i64, status: &str| farrier_common::api::FoundRun {
+        id,
+        repository: "infra/gateway".into(),
+        status: status.into(),
+        conclusion: if status == "completed" { "success".into() } else { String::new() },
+        ..Default::default()
+    };
+    let mut slimmer = Slimmer::default();
+    let runs = vec![slimmer.run(run(9, "in_progress")), slimmer.run(run(8, "completed"))];
+    let part = Part { runs, last: true, ..Part::default() };
+    story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(Answer::Runs(Box::new(part))));
+    story.keys("X");
+    assert!(story.text().contains("Cancel run 9"), "{}", story.text());
+    story.pass(Duration::from_millis(300));
+    story.asked();
+    story.keys("y");
+    assert_eq!(story.asked(), [Ask::CancelRun(9)]);
+    story.answer_last(Ok(Answer::Done));
+    assert!(story.text().contains("run 9 cancelled"), "{}", story.text());
+    story.keys("jX");
+    assert!(
+        story.app.layers.is_empty() && story.text().contains("no run here that is still running"),
+        "{}",
+        story.text()
+    );
 }

@@ -9,7 +9,7 @@ fn what_is_wrong_is_opened_from_the_dashboard() {
     story.keys("1");
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
     story.answer(|ask| *ask == Ask::Series, Ok(series()));
-    story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    story.answer(|ask| *ask == Ask::FailingHooks, Ok(hooks()));
     let text = story.text();
     assert!(text.contains("hook 12 failed 22 times in a row") && text.contains("p50 2 ms"), "{text}");
     story.keys("\n");
@@ -29,6 +29,11 @@ fn who_may_not_see_figures_sees_the_rest() {
     let text = story.text();
     assert!(text.contains("memory 14.0 MiB") && !text.contains("requests"), "{text}");
     assert_eq!(story.app.notice(), None);
+    assert!(text.contains("? figures not checked: asking: user should be the site admin (403)"), "{text}");
+    assert!(text.contains("live  2 problems"), "{text}");
+    story.pass(Duration::from_secs(2));
+    story.answer(|ask| *ask == Ask::Series, Ok(series()));
+    assert!(!story.text().contains("not checked"), "{}", story.text());
 }
 
 #[test]

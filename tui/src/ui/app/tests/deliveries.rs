@@ -8,7 +8,18 @@ fn a_delivery_is_read_in_parts_and_sent_again_only_after_a_question() {
     on_hooks(&mut story);
     story.keys("j\n");
     assert_eq!(story.app.current, ScreenId::Deliveries);
-    story.answer(|ask| *ask == Ask::Deliveries { status: "", hook: Some(12), event: String::new() }, Ok(deliveries()));
+    story.answer(
+        |ask| {
+            *ask == Ask::Deliveries {
+                status: "",
+                hook: Some(12),
+                event: String::new(),
+                since: String::new(),
+                rows: 500,
+            }
+        },
+        Ok(deliveries()),
+    );
     story.keys("\n");
     story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(detail(delivery(14, "pending", 0))));
     assert!(story.text().contains("connection refused"), "{}", story.text());
@@ -26,7 +37,10 @@ fn a_delivery_is_read_in_parts_and_sent_again_only_after_a_question() {
     story.keys("q");
     assert!(story.text().contains("hook: 12"), "{}", story.text());
     story.keys("q");
-    assert_eq!(story.asked().last(), Some(&Ask::Deliveries { status: "", hook: None, event: String::new() }));
+    assert_eq!(
+        story.asked().last(),
+        Some(&Ask::Deliveries { status: "", hook: None, event: String::new(), since: String::new(), rows: 500 })
+    );
 }
 
 #[test]
@@ -55,10 +69,16 @@ fn deliveries_of_one_event_are_asked_for() {
     story.keys("E");
     story.press(Key::Down);
     story.keys("\n");
-    assert_eq!(story.asked(), [Ask::Deliveries { status: "", hook: None, event: "push".into() }]);
+    assert_eq!(
+        story.asked(),
+        [Ask::Deliveries { status: "", hook: None, event: "push".into(), since: String::new(), rows: 500 }]
+    );
     assert!(story.text().contains("event: push"), "{}", story.text());
     story.keys("q");
-    assert_eq!(story.asked(), [Ask::Deliveries { status: "", hook: None, event: String::new() }]);
+    assert_eq!(
+        story.asked(),
+        [Ask::Deliveries { status: "", hook: None, event: String::new(), since: String::new(), rows: 500 }]
+    );
 }
 
 #[test]
@@ -66,17 +86,17 @@ fn a_text_is_searched_and_shown_as_bytes() {
     let mut story = Story::settled(80, 24);
     reading(&mut story);
     story.keys("/refused\n");
-    assert!(story.text().contains("1 of 3 with refused"), "{}", story.text());
-    story.keys("nnn");
-    assert!(story.text().contains("1 of 3"), "it begins again: {}", story.text());
+    assert!(story.text().contains("1 of 2 with refused"), "{}", story.text());
+    story.keys("nn");
+    assert!(story.text().contains("1 of 2"), "it begins again: {}", story.text());
     story.keys("N");
-    assert!(story.text().contains("3 of 3"), "{}", story.text());
+    assert!(story.text().contains("2 of 2"), "{}", story.text());
     let underlined = |story: &Story| story.styles().matches('U').count();
-    assert_eq!(underlined(&story), 3 * "refused".len());
+    assert_eq!(underlined(&story), 2 * "refused".len());
     story.press(Key::Esc);
     assert_eq!((underlined(&story), story.text().contains("[Summary]")), (0, true), "the search went first");
     story.keys("]b");
-    assert!(story.text().contains("00000000  7b 0a 20 20 22 72 65 66"), "{}", story.text());
+    assert!(story.text().contains("00000000  7b 22 72 65 66 22 3a 22"), "{}", story.text());
     story.keys("yc");
     let copied = story.effects.iter().find_map(|e| if let Effect::Copy(text) = e { Some(text.clone()) } else { None });
     assert!(copied.unwrap().starts_with("curl -i -X POST 'https://ci.example.net/hook'"));
@@ -98,8 +118,8 @@ fn a_body_goes_to_the_pager_and_what_is_wrong_with_that_is_said() {
     assert!(story.text().contains("── body 25 bytes, as text, wrap on ──"), "{}", story.text());
     assert_eq!(paged(&mut story), "{\n  \"ref\": \"refs/heads/main\"\n}\n");
     story.keys("bw");
-    assert!(story.text().contains("── body 25 bytes, as bytes, wrap off ──"), "{}", story.text());
-    assert!(paged(&mut story).contains("00000000  7b 0a"));
+    assert!(story.text().contains("── body 25 bytes, as bytes ──"), "{}", story.text());
+    assert!(paged(&mut story).contains("00000000  7b 22"));
     story.tell(Msg::Paged(Err("there is no less; PAGER says what is used".into())));
     assert!(story.text().contains("there is no less; PAGER says what is used"), "{}", story.text());
     let Answer::Delivery(mut steering) = detail(delivery(13, "success", 200)) else { unreachable!() };
@@ -110,4 +130,61 @@ fn a_body_goes_to_the_pager_and_what_is_wrong_with_that_is_said() {
     story.answer(|ask| matches!(ask, Ask::Delivery(_)), Ok(Answer::Delivery(steering)));
     story.keys("]]");
     assert_eq!(paged(&mut story), "a\u{fffd}[2Jb    c\n", "nothing steers a terminal");
+}
+
+fn of_deliveries(status: &'static str, hook: Option<u64>, since: &str, rows: usize) -> Ask {
+    Ask::Deliveries { status, hook, event: String::new(), since: since.into(), rows }
+}
+
+#[test]
+fn filters_of_deliveries_run_in_the_daemon() {
+    let mut story = Story::settled(120, 24);
+    on_deliveries(&mut story);
+    for (text, asked) in [
+        ("state:failed", of_deliveries("failure", None, "", 500)),
+        ("hook:12 code:500", of_deliveries("", Some(12), "", 500)),
+        ("age:<2h", of_deliveries("", None, "2026-11-21T10:00:00Z", 500)),
+    ] {
+        story.keys("/");
+        story.press(Key::Ctrl('u'));
+        story.asked();
+        story.tell(Msg::Paste(text.into()));
+        assert_eq!(story.asked().last(), Some(&asked), "{text}");
+        story.keys("\n");
+    }
+    story.press(Key::Esc);
+    assert!(story.asked().contains(&of_deliveries("", None, "", 500)));
+}
+
+#[test]
+fn a_list_of_deliveries_that_holds_a_part_says_so_and_fetches_on() {
+    let mut story = Story::settled(120, 24);
+    story.keys("4");
+    let many = |count: i64| {
+        let items = (0..count).map(|id| farrier_common::api::Delivery {
+            guid: format!("{id:08}-44b0-4a51-8a53-0d7a1b6f0c00"),
+            ..delivery(10 + id % 40, "success", 200)
+        });
+        Answer::Deliveries(crate::ui::net::Page { items: items.collect(), total: Some(12_340), last: true })
+    };
+    story.answer(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(many(500)));
+    assert!(story.text().contains("500 of 12 340 loaded"), "{}", story.text());
+    story.asked();
+    story.keys("G");
+    assert!(story.asked().contains(&of_deliveries("", None, "", 1_000)));
+    story.answer_last_of(|ask| matches!(ask, Ask::Deliveries { .. }), Ok(many(1_000)));
+    assert!(story.text().contains("1 000 of 12 340 loaded"), "{}", story.text());
+    story.asked();
+    story.keys("/nothing");
+    assert!(story.asked().contains(&of_deliveries("", None, "", 2_000)), "a filter that leaves few rows looks further");
+}
+
+#[test]
+fn all_hooks_can_be_chosen_with_their_addresses() {
+    let mut story = Story::settled(120, 40);
+    on_deliveries(&mut story);
+    story.keys("H");
+    story.answer(|ask| *ask == Ask::Hooks(HookPlace::Any), Ok(hooks()));
+    let text = story.text();
+    assert!(text.contains("All hooks") && text.contains("hook 21    https://lint.lan/r"), "{text}");
 }

@@ -42,7 +42,18 @@ fn a_hook_that_is_made_and_tested_is_seen_being_tested() {
     story.tell(Msg::Answer(story.app.tickets, Ok(made)));
     assert!(story.app.layers.is_empty());
     assert_eq!(story.app.current, ScreenId::Deliveries);
-    story.answer(|ask| *ask == Ask::Deliveries { status: "", hook: Some(22), event: String::new() }, Ok(deliveries()));
+    story.answer(
+        |ask| {
+            *ask == Ask::Deliveries {
+                status: "",
+                hook: Some(22),
+                event: String::new(),
+                since: String::new(),
+                rows: 500,
+            }
+        },
+        Ok(deliveries()),
+    );
     story.answer(|ask| matches!(ask, Ask::Delivery(id) if id.ends_with("14")), Ok(detail(delivery(14, "pending", 0))));
     assert!(story.text().contains("connection refused"), "{}", story.text());
 }

@@ -195,3 +195,41 @@ fn beside_a_hook_stands_what_it_was_sent_last() {
     let text = story.text();
     assert!(text.contains("Last deliveries") && text.contains("11:58:12  push"), "{text}");
 }
+
+#[test]
+fn hooks_of_all_places_are_one_list_with_their_owners() {
+    let mut story = Story::settled(120, 40);
+    story.keys("3");
+    assert!(story.asked().contains(&Ask::Hooks(HookPlace::Any)));
+    let Answer::Hooks(mut all) = hooks() else { unreachable!() };
+    let of = |id: i64, scope: &str, owner: &str, repository: &str, state: &str| farrier_common::api::Hook {
+        id,
+        scope: scope.into(),
+        owner: owner.into(),
+        repository: repository.into(),
+        state: state.into(),
+        active: state != "off",
+        url: format!("https://of{id}.lan/"),
+        ..all[0].clone()
+    };
+    let more = [
+        of(31, "repository", "infra", "infra/gateway", "failing"),
+        of(32, "organization", "data", "", "ok"),
+        of(33, "user", "bob", "", "off"),
+    ];
+    all.extend(more);
+    story.effects.push(Effect::Ask(story.app.tickets, Ask::Hooks(HookPlace::Any)));
+    let ticket = story.app.pending.iter().find(|(_, one)| matches!(one.ask, Ask::Hooks(_))).map(|(ticket, _)| *ticket);
+    story.tell(Msg::Answer(ticket.unwrap(), Ok(Answer::Hooks(all))));
+    let text = story.text();
+    assert!(text.contains("[all 7]") && text.contains("repo 1") && text.contains("failing 2"), "{text}");
+    assert!(text.contains("infra/gateway") && text.contains("off 2"), "{text}");
+    story.keys("]]]]");
+    let text = story.text();
+    assert!(text.contains("[repo 1]") && text.contains("of31.lan") && !text.contains("of32.lan"), "{text}");
+    story.asked();
+    story.keys("t");
+    assert!(matches!(story.asked().as_slice(), [Ask::EditHook(HookPlace::Any, 31, _)]), "found by its number");
+    story.keys("]");
+    assert!(story.text().contains("ci.example.net") && story.text().contains("of31.lan"), "{}", story.text());
+}

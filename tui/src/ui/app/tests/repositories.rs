@@ -73,3 +73,52 @@ fn all_that_is_known_of_a_repository_is_asked_for_when_it_is_copied() {
     story.answer(|ask| *ask == asked, Ok(Answer::Repository(Box::new(whole))));
     assert!(story.effects.iter().any(|effect| matches!(effect, Effect::Copy(copied) if *copied == text)));
 }
+
+/// Repositories that the caller has some access to.
+fn with_access(push: bool, admin: bool) -> Answer {
+    let permissions = farrier_common::api::Permissions { pull: true, push, admin };
+    let items =
+        (1..).zip(NAMES).map(|(id, name)| farrier_common::api::Repository { permissions, ..repository(id, name) });
+    listed(None, items.collect())
+}
+
+#[test]
+fn what_the_caller_may_not_do_is_not_offered() {
+    let mut story = Story::new(120, 24);
+    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    story.answer(|ask| *ask == Ask::Repositories, Ok(with_access(false, false)));
+    let hints = |story: &Story| story.text().lines().last().unwrap().to_owned();
+    assert!(!hints(&story).contains("D delete"), "{}", story.text());
+    story.keys("D");
+    assert!(story.app.layers.is_empty(), "{}", story.text());
+    assert!(story.text().contains("needs admin access to data/lake; you have read access"), "{}", story.text());
+    story.keys("e");
+    assert!(story.app.layers.is_empty(), "{}", story.text());
+    story.keys("r");
+    story.answer(|ask| *ask == Ask::Repositories, Ok(with_access(true, true)));
+    assert!(hints(&story).contains("D delete"), "{}", story.text());
+    story.keys("e");
+    assert_eq!(story.app.layers.len(), 1);
+}
+
+#[test]
+fn a_new_repository_that_the_filter_hides_is_reported() {
+    let mut story = Story::settled(120, 24);
+    story.keys("/gateway\nn\t");
+    story.tell(Msg::Paste("tool".into()));
+    story.press(Key::Ctrl('s'));
+    let made = Answer::Repository(Box::new(repository(7, "admin/tool")));
+    story.answer(|ask| matches!(ask, Ask::CreateRepository { .. }), Ok(made));
+    assert!(story.text().contains("admin/tool does not match the filter gateway; Esc shows it"), "{}", story.text());
+}
+
+#[test]
+fn parts_of_the_pane_change_while_the_list_has_the_keys() {
+    let mut story = Story::settled(120, 40);
+    assert!(story.text().contains("[Overview]"), "{}", story.text());
+    story.keys("]");
+    assert!(story.text().contains("[Branches]"), "{}", story.text());
+    story.keys("j");
+    story.rest();
+    assert!(story.asked().iter().any(|ask| matches!(ask, Ask::Branches(_))));
+}

@@ -152,6 +152,18 @@ impl Story {
         asked.filter(|ask| !matches!(ask, Ask::LastDeliveries(_) | Ask::Facts(_) | Ask::Tasks)).collect()
     }
 
+    /// Answers a question that waits, whether or not it was looked at.
+    #[track_caller]
+    pub(super) fn answer_last_of(&mut self, which: impl Fn(&Ask) -> bool, result: Result<Answer, Problem>) {
+        let waiting = self.app.pending.iter().filter(|(_, one)| which(&one.ask)).map(|(ticket, _)| *ticket).max();
+        self.tell(Msg::Answer(waiting.expect("it was asked"), result));
+    }
+
+    /// Answers what was asked last.
+    pub(super) fn answer_last(&mut self, result: Result<Answer, Problem>) {
+        self.tell(Msg::Answer(self.app.tickets, result));
+    }
+
     pub(super) fn quits(&self) -> Option<u8> {
         self.effects.iter().find_map(|effect| if let Effect::Quit(code) = effect { Some(*code) } else { None })
     }

@@ -126,7 +126,7 @@ pub(super) const DASHBOARD: &[Scene] = &[on("dashboard", |story| {
     story.answer(|ask| *ask == Ask::Status, Ok(status()));
     story.answer(|ask| *ask == Ask::Series, Ok(series()));
     story.answer(|ask| *ask == Ask::Tasks, Ok(tasks()));
-    story.answer(|ask| matches!(ask, Ask::Hooks(_)), Ok(hooks()));
+    story.answer(|ask| *ask == Ask::FailingHooks, Ok(hooks()));
     for (id, kind, action, about) in [(7, "repository", "created", ""), (8, "push", "", "refs/heads/main")] {
         let event = Event {
             id,

@@ -1,0 +1,133 @@
+//! What stands beside a list belongs to the row under its cursor, whatever happens to the list.
+
+use farrier_common::api::{Delivery, Hook};
+
+use super::prelude::*;
+use crate::ui::net::Page;
+
+/// A sequence without a pattern, the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+
+    fn some(&mut self) -> Vec<i64> {
+        (10..30).filter(|_| self.below(3) > 0).collect()
+    }
+}
+
+fn sent(id: i64) -> Delivery {
+    Delivery {
+        guid: format!("000000{id}-44b0-4a51-8a53-0d7a1b6f0c00"),
+        event: format!("event{id}"),
+        ..delivery(id, "failed", 500)
+    }
+}
+
+fn made(id: i64) -> Hook {
+    Hook {
+        id,
+        r#type: "farrier".into(),
+        scope: "system".into(),
+        url: format!("https://host{id}.lan/"),
+        ..Hook::default()
+    }
+}
+
+/// The number that stands behind `before` in `text`.
+fn number(text: &str, before: &str) -> Option<String> {
+    let digits: String = text.split_once(before)?.1.chars().take_while(char::is_ascii_digit).collect();
+    (!digits.is_empty()).then_some(digits)
+}
+
+/// The row under the cursor, and the pane beside the list.
+fn halves(story: &Story) -> (String, String) {
+    let text = story.text();
+    let split = |line: &str| line.split_once('│').map(|(left, right)| (left.to_owned(), right.to_owned()));
+    let rows: Vec<(String, String)> = text.lines().filter_map(split).collect();
+    let cursor = rows.iter().find(|(left, _)| left.starts_with('>')).map(|(left, _)| left.clone());
+    (cursor.unwrap_or_default(), rows.into_iter().map(|(_, right)| right + "\n").collect())
+}
+
+fn step(story: &mut Story, dice: &mut Dice) {
+    match dice.below(12) {
+        0..3 => story.keys("j"),
+        3 => story.keys("k"),
+        4 => story.keys("G"),
+        5 => story.keys(&format!("/{}\n", dice.below(4))),
+        6 => story.keys("/nothing\n"),
+        7 => story.press(Key::Esc),
+        8 => story.keys("!"),
+        9 => story.keys("\t"),
+        _ => story.rest(),
+    }
+    // Somebody who left the screen comes back.
+    if dice.below(5) == 0 {
+        story.pass(Duration::from_secs(6));
+    }
+}
+
+#[test]
+fn the_pane_of_deliveries_belongs_to_the_row_or_is_empty() {
+    let (mut shown, mut story, mut dice) = (0, Story::settled(120, 40), Dice(7));
+    story.keys("4");
+    for _ in 0..600 {
+        step(&mut story, &mut dice);
+        if story.app.current != ScreenId::Deliveries {
+            story.keys("4");
+        }
+        let open: Vec<_> = story.app.pending.iter().map(|(ticket, one)| (*ticket, one.ask.clone())).collect();
+        for (ticket, ask) in open {
+            if dice.below(3) == 0 {
+                continue;
+            }
+            let answer = match ask {
+                Ask::Deliveries { .. } => {
+                    let items: Vec<Delivery> = dice.some().into_iter().rev().map(sent).collect();
+                    Answer::Deliveries(Page { total: i64::try_from(items.len()).ok(), items, last: true })
+                }
+                Ask::Delivery(guid) => detail(sent(guid[6..8].parse().unwrap())),
+                _ => continue,
+            };
+            story.tell(Msg::Answer(ticket, Ok(answer)));
+        }
+        let (row, pane) = halves(&story);
+        let (selected, beside) = (number(&row, "event"), number(&pane, "000000"));
+        assert!(beside.is_none() || beside == selected, "{}", story.text());
+        shown += u32::from(beside.is_some());
+    }
+    assert!(shown > 100, "the pane showed something {shown} times");
+}
+
+#[test]
+fn the_pane_of_hooks_belongs_to_the_row_or_is_empty() {
+    let (mut shown, mut story, mut dice) = (0, Story::settled(120, 40), Dice(11));
+    story.keys("3");
+    for _ in 0..600 {
+        step(&mut story, &mut dice);
+        let open: Vec<_> = story.app.pending.iter().map(|(ticket, one)| (*ticket, one.ask.clone())).collect();
+        for (ticket, ask) in open {
+            if dice.below(3) == 0 {
+                continue;
+            }
+            let answer = match ask {
+                Ask::Hooks(_) => Answer::Hooks(dice.some().into_iter().map(made).collect()),
+                Ask::LastDeliveries(of) => {
+                    Answer::LastDeliveries(vec![Delivery { event: format!("sent{of}"), ..delivery(12, "failed", 500) }])
+                }
+                _ => continue,
+            };
+            story.tell(Msg::Answer(ticket, Ok(answer)));
+        }
+        let (row, pane) = halves(&story);
+        let (selected, beside) = (number(&row, "host"), number(&pane, "hook "));
+        assert!(beside.is_none() || beside == selected, "{}", story.text());
+        let last = number(&pane, "sent");
+        assert!(last.is_none() || last == selected, "{}", story.text());
+        shown += u32::from(beside.is_some());
+    }
+    assert!(shown > 100, "the pane showed something {shown} times");
+}
