@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use url::Url;
 
 use super::{
-    Config, OnDuplicate, Problem,
+    Config, OnDuplicate, Problem, UniquePer,
     forms::{absolute, base_url, listen_address, log_filter},
     problem::Given,
     reader::{Reader, SECS_MAX},
@@ -135,6 +135,11 @@ fn read_server(r: &mut Reader<'_>, c: &mut Config) {
 
 fn read_artifacts(r: &mut Reader<'_>, c: &mut Config) {
     let a = &mut c.artifacts;
+    r.parsed("artifacts", "unique_per", &mut a.unique_per, |word: String| match word.as_str() {
+        "run" => Ok(UniquePer::Run),
+        "job" => Ok(UniquePer::Job),
+        _ => Err(format!("{word:?} is not valid: expected \"run\" or \"job\"")),
+    });
     r.parsed("artifacts", "on_duplicate", &mut a.on_duplicate, |word: String| match word.as_str() {
         "reject" => Ok(OnDuplicate::Reject),
         "replace" => Ok(OnDuplicate::Replace),

@@ -140,11 +140,22 @@ pub enum OnDuplicate {
     Replace,
 }
 
+/// Where the name of an artifact is unique.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UniquePer {
+    /// In the run, as GitHub has it.
+    Run,
+    /// In the job: jobs of one run may use the same name.
+    Job,
+}
+
 /// `[artifacts]`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Artifacts {
     /// `on_duplicate`
     pub on_duplicate: OnDuplicate,
+    /// `unique_per`
+    pub unique_per: UniquePer,
     /// `signed_url_secs`: how long an address for bytes works.
     pub signed_url: Duration,
     /// `base_url`: base of signed addresses; `None`: the host that the request named.
@@ -304,6 +315,7 @@ impl Config {
             storage: Storage { set_aside_days: 30 },
             artifacts: Artifacts {
                 on_duplicate: OnDuplicate::Reject,
+                unique_per: UniquePer::Run,
                 signed_url: Duration::from_secs(6 * HOUR_SECS),
                 base_url: None,
                 vendors: vec!["github".into()],

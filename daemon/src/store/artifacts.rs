@@ -34,6 +34,14 @@ pub async fn by_name(read: &impl Read, run: u64, job: u64, name: &str) -> Result
     }
 }
 
+/// The artifacts `name` of these jobs of a run.
+pub async fn by_name_of(read: &impl Read, run: u64, jobs: &[u64], name: &str) -> Result<Vec<Artifact>, StoreError> {
+    let named: Vec<Key> = jobs.iter().map(|job| keys::artifact_name(run, *job, name)).collect();
+    let found = read.get_many::<Reference>(&named).await?.into_iter().flatten();
+    let rows: Vec<Key> = found.map(|reference| keys::artifact(reference.id)).collect();
+    Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
+}
+
 /// Every artifact of a run that has a name there: pending and final ones, at most `limit`.
 pub async fn named_of_run(read: &impl Read, run: u64, limit: usize) -> Result<Vec<Artifact>, StoreError> {
     let scan = Scan::of(Range::prefix(keys::run_artifacts(run)), limit);

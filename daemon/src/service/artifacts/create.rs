@@ -1,17 +1,17 @@
 //! The begin of an upload.
 
 use farrier_common::names;
-use farrier_proto::store::{Artifact, ArtifactState, Upload};
+use farrier_proto::store::{Artifact, ArtifactState, RunStatus, Upload};
 
 use super::{rows, visible};
 use crate::{
     app::App,
     blob::Place,
     clock::Millis,
-    config::OnDuplicate,
+    config::{OnDuplicate, UniquePer},
     model::{expiry, mime},
-    service::{Error, authentication::JobIdentity},
-    store::{Read, Tx, ids::Kind, repositories, runs},
+    service::{Error, authentication::JobIdentity, ci::JOBS_MAX},
+    store::{Read, StoreError, Tx, ids::Kind, repositories, runs},
 };
 
 /// What a client says about the artifact that it will upload.
@@ -30,7 +30,8 @@ pub struct Create {
 /// Begins an upload for `job`; an unfinished one of the same name is dropped.
 ///
 /// A finalized name is refused or, in replace mode, stays readable until the new upload is
-/// finalized. Gives the place of the upload and its media type.
+/// finalized. With `artifacts.unique_per = "run"` that also holds for names of the run's other jobs, and
+/// a name that another job is uploading under is refused. Gives the place of the upload and its media type.
 pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Place, String), Error> {
     names::check_artifact(&input.name).map_err(|e| Error::invalid("name", format!("the artifact name {e}")))?;
     let mime_type = input.mime_type.filter(|text| !text.is_empty()).unwrap_or_else(|| mime::ZIP.to_owned());
@@ -54,11 +55,16 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Plac
                 return Err(Error::NotFound { what: "the run" });
             }
             let before = current(&tx, job, name, now).await?;
-            if before.as_ref().is_some_and(|row| row.state() == ArtifactState::Final)
-                && app.config.artifacts.on_duplicate == OnDuplicate::Reject
-            {
-                let message = "an artifact with this name already exists on the workflow run".to_owned();
-                return Err(Error::Exists { message });
+            let rejects = app.config.artifacts.on_duplicate == OnDuplicate::Reject;
+            let is_final = |row: &Artifact| row.state() == ArtifactState::Final;
+            if before.as_ref().is_some_and(is_final) && rejects {
+                return Err(exists(job.run_id, name));
+            }
+            if app.config.artifacts.unique_per == UniquePer::Run {
+                let others = of_other_jobs(&tx, job, name, now).await?;
+                if others.iter().any(|other| rejects || !is_final(other)) {
+                    return Err(exists(job.run_id, name));
+                }
             }
             let mut row = before.clone().unwrap_or_else(|| new_row(fresh, job, name, now));
             let generation = row.next_generation.max(1);
@@ -84,6 +90,28 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Plac
         app.sweep.due_at(now);
     }
     Ok((place, mime_type))
+}
+
+/// The refusal of a name that the run has. Begins with GitHub's text, which people search for.
+fn exists(run: u64, name: &str) -> Error {
+    let message = format!("an artifact with this name already exists on the workflow run: {name} (run {run})");
+    Error::Exists { message }
+}
+
+/// Artifacts of this name that other jobs of the run have finalized or are uploading. An upload of a
+/// job that has ended cannot be finished and does not count.
+pub(super) async fn of_other_jobs(
+    tx: &Tx,
+    job: &JobIdentity,
+    name: &str,
+    now: Millis,
+) -> Result<Vec<Artifact>, StoreError> {
+    let jobs = runs::jobs_of_run(tx, job.run_id, JOBS_MAX).await?;
+    let live = |id: u64| jobs.iter().any(|other| other.id == id && other.status() == RunStatus::InProgress);
+    let ids: Vec<u64> = jobs.iter().map(|other| other.id).filter(|id| *id != job.job_id).collect();
+    let mut rows = rows::by_name_of(tx, job.run_id, &ids, name).await?;
+    rows.retain(|row| visible(row, now).is_some() || (row.upload.is_some() && live(row.job_id)));
+    Ok(rows)
 }
 
 fn sweep_delay(app: &App) -> Millis {

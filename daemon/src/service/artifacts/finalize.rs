@@ -2,11 +2,16 @@
 
 use farrier_proto::store::{Artifact, ArtifactState, Committed, Content, Upload};
 
-use super::{MISSING, block_refs, create::check_quota, digest_text, require_repository, rows};
+use super::{
+    MISSING, block_refs,
+    create::{check_quota, of_other_jobs},
+    digest_text, require_repository, rows,
+};
 use crate::{
     app::App,
     blob::Place,
     clock::Millis,
+    config::UniquePer,
     service::{Error, authentication::JobIdentity},
     store::Tx,
 };
@@ -41,7 +46,7 @@ pub async fn finalize(app: &App, job: &JobIdentity, input: Finalize) -> Result<u
     let failed = |source| Error::Blob { doing: "hashing the content", source };
     let sha256 = app.digests.finish(place, &refs).await.map_err(failed)?;
     check_claims(&input, committed.size, &sha256)?;
-    confirm(app, place, &committed, &sha256).await?;
+    confirm(app, job, place, &committed, &sha256).await?;
     app.digests.forget(place);
     Ok(row.id)
 }
@@ -82,7 +87,13 @@ fn check_claims(input: &Finalize, size: u64, sha256: &[u8]) -> Result<(), Error>
 }
 
 /// Makes the upload the artifact's content, if it is still what was checked.
-async fn confirm(app: &App, place: Place, committed: &Committed, sha256: &[u8]) -> Result<(), Error> {
+async fn confirm(
+    app: &App,
+    job: &JobIdentity,
+    place: Place,
+    committed: &Committed,
+    sha256: &[u8],
+) -> Result<(), Error> {
     let now = app.now_ms();
     let expires_ms = app
         .store
@@ -99,6 +110,14 @@ async fn confirm(app: &App, place: Place, committed: &Committed, sha256: &[u8]) 
             }
             if let Some(old) = row.content.replace(content(&upload, committed, sha256)) {
                 rows::discard(&tx, row.id, old.generation, now);
+            }
+            if app.config.artifacts.unique_per == UniquePer::Run {
+                // Only in replace mode is there one: `create` refuses the name otherwise. It stayed
+                // readable until now, and whoever chose that mode wants the newer one in its place.
+                let replaced = of_other_jobs(&tx, job, &row.name, now).await?;
+                for other in replaced.iter().filter(|other| other.state() == ArtifactState::Final) {
+                    rows::delete(&tx, other, now);
+                }
             }
             row.set_state(ArtifactState::Final);
             row.expires_ms = upload.expires_ms;

@@ -1,5 +1,6 @@
 //! The official client, unmodified: zip files up and down, and what it shows to its user.
 
+use farrierd::config::UniquePer;
 use serde_json::{Value, json};
 
 use super::{list, noise, tree, write};
@@ -170,7 +171,7 @@ async fn errors_that_do_not_pass_cost_the_client_one_request() {
 
 #[tokio::test]
 async fn the_newer_one_of_two_artifacts_of_one_name_wins() {
-    let farrier = TestDaemon::start().await;
+    let farrier = TestDaemon::with(|config| config.artifacts.unique_per = UniquePer::Job).await;
     farrier.repository("r").await;
     let one = farrier.begin("r", None).await;
     let two = farrier.begin("r", Some(one.run_id)).await;

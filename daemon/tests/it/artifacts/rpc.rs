@@ -3,7 +3,10 @@
 use farrier_proto::results::{
     CreateArtifactRequest, CreateArtifactResponse, ListArtifactsRequest, ListArtifactsResponse,
 };
-use farrierd::{clock::Clock, config::OnDuplicate};
+use farrierd::{
+    clock::Clock,
+    config::{OnDuplicate, UniquePer},
+};
 use http::Method;
 use prost::Message as _;
 use serde_json::{Value, json};
@@ -156,7 +159,9 @@ async fn a_token_speaks_for_its_run_and_tells_nothing_of_others() {
 
 #[tokio::test]
 async fn jobs_of_one_run_share_what_they_made() {
-    let (farrier, one) = begun().await;
+    let farrier = TestDaemon::with(|config| config.artifacts.unique_per = UniquePer::Job).await;
+    farrier.repository("r").await;
+    let one = farrier.begin("r", None).await;
     let two = farrier.begin("r", Some(one.run_id)).await;
     let first = farrier.upload(&one, "x", b"of one").await;
     assert_eq!(list(&farrier, &two).await[0]["workflow_job_run_backend_id"], one.job_id.to_string());
@@ -175,12 +180,65 @@ async fn jobs_of_one_run_share_what_they_made() {
 }
 
 #[tokio::test]
+async fn a_name_is_unique_in_its_run() {
+    let (farrier, one) = begun().await;
+    let mut others = Vec::new();
+    for _ in 0..5 {
+        others.push(farrier.begin("r", Some(one.run_id)).await);
+    }
+    // While one job uploads, the others are refused; after it has finalized, too.
+    farrier.create(&one, "x").await;
+    let create = async |job: &Job| farrier.call(job, "CreateArtifact", json!({ "name": "x", "version": 4 })).await;
+    for job in &others {
+        let msg = assert_twirp_error(&create(job).await, 409, "already_exists");
+        assert!(msg.contains(&format!("x (run {})", one.run_id)), "{msg}");
+    }
+    farrier.upload(&one, "x", b"of one").await;
+    for job in &others {
+        assert_twirp_error(&create(job).await, 409, "already_exists");
+        farrier.upload(job, &format!("x-{}", job.job_id), b"another name").await;
+    }
+    assert_eq!(list(&farrier, &one).await.iter().filter(|artifact| artifact["name"] == "x").count(), 1);
+    // Another run has names of its own, and a deleted name is free.
+    let elsewhere = farrier.begin("r", None).await;
+    farrier.upload(&elsewhere, "x", b"of another run").await;
+    assert_eq!(farrier.call(&others[0], "DeleteArtifact", json!({ "name": "x" })).await.status, 200);
+    farrier.upload(&others[0], "x", b"of the second").await;
+    assert_eq!(read(&farrier, &others[0], "x").await, "of the second");
+}
+
+#[tokio::test]
+async fn an_upload_of_a_job_that_has_ended_does_not_hold_its_name() {
+    let (farrier, one) = begun().await;
+    let two = farrier.begin("r", Some(one.run_id)).await;
+    farrier.create(&one, "x").await;
+    farrier.end(&one).await;
+    farrier.upload(&two, "x", b"of two").await;
+    assert_eq!(read(&farrier, &two, "x").await, "of two");
+}
+
+#[tokio::test]
+async fn a_name_of_another_job_is_replaced_when_the_new_upload_is_finalized() {
+    let farrier = TestDaemon::with(|config| config.artifacts.on_duplicate = OnDuplicate::Replace).await;
+    farrier.repository("r").await;
+    let one = farrier.begin("r", None).await;
+    let two = farrier.begin("r", Some(one.run_id)).await;
+    farrier.upload(&one, "x", b"of one").await;
+    committed(&farrier, &two, "x", "of two").await;
+    assert_eq!(read(&farrier, &one, "x").await, "of one");
+    assert_eq!(finalize(&farrier, &two, "x", 6).await.status, 200);
+    assert_eq!(read(&farrier, &two, "x").await, "of two");
+    assert_eq!(list(&farrier, &one).await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_finalized_name_is_refused_until_it_is_deleted() {
     let (farrier, job) = begun().await;
     farrier.upload(&job, "x", b"first").await;
     let refused = farrier.call(&job, "CreateArtifact", json!({ "name": "x" })).await;
     let msg = assert_twirp_error(&refused, 409, "already_exists");
-    assert_eq!(msg, "an artifact with this name already exists on the workflow run");
+    let run = job.run_id;
+    assert_eq!(msg, format!("an artifact with this name already exists on the workflow run: x (run {run})"));
     assert_eq!(read(&farrier, &job, "x").await, "first");
     assert_eq!(farrier.call(&job, "DeleteArtifact", json!({ "name": "x" })).await.status, 200);
     farrier.upload(&job, "x", b"second").await;
