@@ -7,7 +7,10 @@ use axum::{
 use farrier_common::api::ErrorBody;
 use http::{HeaderValue, StatusCode, Uri, header};
 
-use super::extract::{JSON, to_json};
+use super::{
+    extract::{JSON, to_json},
+    router::ROUTES,
+};
 use crate::service::Error;
 
 /// An answer that says no.
@@ -210,23 +213,45 @@ pub(super) fn complete(response: Response, root_url: &str, uri: &Uri, request_id
     Response::from_parts(parts, Body::from(to_json(&error)))
 }
 
-/// The same request with another repository in its path.
+/// The same request with another repository in its path; `None`: the route names none.
 fn moved_to(root_url: &str, uri: &Uri, to: &str) -> Option<String> {
-    const PREFIXES: [&str; 3] = ["/api/v1/repos/", "/api/farrier/v1/repos/", "/"];
-    let (before, rest) = PREFIXES.into_iter().find_map(|before| Some((before, uri.path().strip_prefix(before)?)))?;
-    let rest = rest.splitn(3, '/').nth(2).map(|rest| format!("/{rest}")).unwrap_or_default();
+    let segments: Vec<&str> = uri.path().split('/').collect();
+    let at = route_of(&segments)?.split('/').position(|part| part == "{owner}")?;
+    let before = segments[..at].join("/");
+    let rest: String = segments.iter().skip(at + 2).map(|segment| format!("/{segment}")).collect();
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    Some(format!("{root_url}{before}{to}{rest}{query}"))
+    Some(format!("{root_url}{before}/{to}{rest}{query}"))
 }
 
-/// The same request with `to` where the segment `from` stood first, in any case.
+/// The same request with `to` where the route captures the name `from`, in any case. A fixed segment of
+/// the path is never replaced, whatever an account is called.
 fn renamed_to(root_url: &str, uri: &Uri, from: &str, to: &str) -> Option<String> {
     let decoded = |segment: &str| percent_encoding::percent_decode_str(segment).decode_utf8_lossy().to_lowercase();
     let mut segments: Vec<&str> = uri.path().split('/').collect();
-    let at = segments.iter().position(|segment| decoded(segment) == from.to_lowercase())?;
+    let route: Vec<&str> = route_of(&segments)?.split('/').collect();
+    let from = from.to_lowercase();
+    let at = route.iter().zip(&segments).position(|(part, segment)| is_name(part) && decoded(segment) == from)?;
     segments[at] = to;
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     Some(format!("{root_url}{}{query}", segments.join("/")))
+}
+
+/// Whether a part of a route captures one segment.
+fn is_name(part: &str) -> bool {
+    part.starts_with('{') && !part.starts_with("{*")
+}
+
+/// The route that a path belongs to, as the router finds it: fixed segments come before captures.
+fn route_of(segments: &[&str]) -> Option<&'static str> {
+    let fits = |route: &str| {
+        let parts: Vec<&str> = route.split('/').collect();
+        let rest = parts.last().is_some_and(|part| part.starts_with("{*"));
+        let long_enough = if rest { segments.len() >= parts.len() } else { segments.len() == parts.len() };
+        long_enough && parts.iter().zip(segments).all(|(part, segment)| part.starts_with('{') || part == segment)
+    };
+    let fixed = |route: &str| route.split('/').map(|part| !part.starts_with('{')).collect::<Vec<_>>();
+    let routes = ROUTES.iter().map(|(_, route)| *route).filter(|route| fits(route));
+    routes.max_by_key(|route| fixed(route))
 }
 
 #[cfg(test)]
@@ -257,9 +282,26 @@ mod tests {
             ("/api/v1/users/old?x=old", Some("http://h/api/v1/users/new?x=old")),
             ("/api/v1/orgs/O%6Cd/repos", Some("http://h/api/v1/orgs/new/repos")),
             ("/api/v1/users/other", None),
+            ("/api/farrier/v1/repos/old/tool/bundle", Some("http://h/api/farrier/v1/repos/new/tool/bundle")),
         ] {
             let uri = path.parse().expect("a path");
             assert_eq!(renamed_to("http://h", &uri, "old", "new").as_deref(), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn a_renamed_owner_that_is_called_like_a_part_of_the_route_is_replaced_where_it_stands() {
+        for (old, path, expected) in [
+            ("users", "/api/v1/users/users", "http://h/api/v1/users/new"),
+            ("v1", "/api/v1/users/V1/tokens", "http://h/api/v1/users/new/tokens"),
+            ("api", "/api/v1/orgs/api/members/v1", "http://h/api/v1/orgs/new/members/v1"),
+            ("orgs", "/api/v1/orgs/orgs/repos", "http://h/api/v1/orgs/new/repos"),
+            ("repos", "/api/v1/repos/repos/repos/contents/repos/x", "http://h/api/v1/repos/new/repos/contents/repos/x"),
+        ] {
+            let uri = path.parse().expect("a path");
+            assert_eq!(renamed_to("http://h", &uri, old, "new").as_deref(), Some(expected), "{path}");
+        }
+        let search = "/api/v1/users/search".parse().expect("a path");
+        assert_eq!(renamed_to("http://h", &search, "search", "new"), None, "not a name there");
     }
 }

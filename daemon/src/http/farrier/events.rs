@@ -53,6 +53,7 @@ const LAST: HeaderName = HeaderName::from_static("last-event-id");
     security(("account" = [])),
     responses(
         (status = 200, content((api::Events = "application/json"), (String = "text/event-stream"))),
+        (status = 422, description = "A number in the query or in `Last-Event-ID` cannot be read, or `repository` is not OWNER/NAME."),
     ),
 )]
 pub(in crate::http) async fn get(

@@ -14,10 +14,12 @@ pub(super) mod set_aside;
 pub(super) mod status;
 pub(super) mod tasks;
 
+use http::StatusCode;
+
 use super::{error::ApiError, query};
 use crate::{
     model::identity::Identity,
-    service::{access::Action, repositories},
+    service::{Error, access::Action, repositories},
     store::Snapshot,
 };
 
@@ -32,5 +34,10 @@ async fn repository(
     let (owner, name) = path
         .split_once('/')
         .ok_or_else(|| ApiError::unprocessable("repository", "[repository]: must be OWNER/NAME"))?;
-    Ok(Some(repositories::find(snapshot, identity, owner, name, action).await?.repository.id))
+    let found = repositories::find(snapshot, identity, owner, name, action).await.map_err(|error| match error {
+        // A redirect replaces names in the path only.
+        Error::Moved { .. } => ApiError::new(StatusCode::NOT_FOUND, error.to_string()),
+        error => error.into(),
+    });
+    Ok(Some(found?.repository.id))
 }
