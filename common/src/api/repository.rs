@@ -21,7 +21,7 @@ pub struct Repository {
     pub fork: bool,
     pub template: bool,
     pub mirror: bool,
-    /// KiB.
+    /// KiB, rounded up: all files below `objects`, as measured after the last push or packing.
     pub size: i64,
     pub language: String,
     pub languages_url: String,

@@ -36,6 +36,8 @@ pub struct BackgroundTask {
     pub done: i64,
     /// of so much; 0: nobody knows.
     pub total: i64,
+    /// What `done` and `total` count: `objects` or `deltas`; empty: nothing is counted in this phase.
+    pub unit: String,
     /// Bytes that have come so far.
     pub bytes: i64,
     /// What was done before, in order.
@@ -67,6 +69,8 @@ pub struct TaskPhase {
     pub name: String,
     /// How much of it there was; 0: nobody knows.
     pub total: i64,
+    /// What `total` counts: `objects` or `deltas`; empty: nothing was counted.
+    pub unit: String,
     /// How long it took.
     pub took_millis: i64,
 }

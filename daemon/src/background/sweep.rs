@@ -50,6 +50,7 @@ async fn pass(app: &App) -> Result<Option<Millis>, Error> {
         artifacts::next_due_ms(app).await?,
         hooks::next_due_ms(app).await?,
         events::next_due_ms(app).await?,
+        repositories::sweep_heads(app).await?,
         deliveries::sweep::sweep(app).await?,
     ];
     Ok(due.into_iter().flatten().min())

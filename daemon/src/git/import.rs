@@ -51,7 +51,7 @@ pub struct Advertised {
 pub struct Imported {
     /// Full names of branches and tags with the objects that they name.
     pub refs: Vec<(String, String)>,
-    /// Size on disk.
+    /// Bytes of all files below the `objects` directory.
     pub bytes: u64,
 }
 
@@ -96,7 +96,7 @@ impl Staged {
         let refs = text.lines().filter_map(|line| line.split_once(' '));
         Ok(Imported {
             refs: refs.map(|(id, name)| (name.to_owned(), id.to_owned())).collect(),
-            bytes: self.size().await,
+            bytes: self.objects_size().await,
         })
     }
 
@@ -177,6 +177,11 @@ impl Staged {
 
     fn call<const N: usize>(&self, args: [&str; N]) -> Call {
         self.git.call(self.repository, args).env("GIT_DIR", &self.directory).config("safe.directory", &self.directory)
+    }
+
+    async fn objects_size(&self) -> u64 {
+        let objects = self.directory.join("objects");
+        tasks::blocking(move || size_of(&objects)).await
     }
 
     async fn size(&self) -> u64 {

@@ -29,6 +29,12 @@ impl Git {
         Ok(text.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned))
     }
 
+    /// Whether the directory of a repository is in its place. It is whole then.
+    pub async fn is_placed(&self, repository: u64) -> Result<bool, GitError> {
+        let directory = self.directory(repository);
+        tasks::blocking(move || directory.try_exists()).await.map_err(GitError::io("looking for a repository"))
+    }
+
     /// Whether the objects of a repository are named with SHA-256, as its configuration says.
     pub async fn is_sha256(&self, repository: u64) -> bool {
         let config = self.directory(repository).join("config");

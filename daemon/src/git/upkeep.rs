@@ -15,6 +15,8 @@ const PACKS_MAX: usize = 20;
 const UNMAPPED_MAX_BYTES: u64 = 128 << 10;
 /// A new bitmap costs as much as all objects; it is worth that when it covers a good part more.
 const UNMAPPED_MAX_SHARE: u64 = 4;
+/// Files of a repository that are measured while a client waits: some milliseconds.
+const FEW_FILES: usize = 8_192;
 /// Written with every bitmap, and also where git found that it cannot make one: then asking again after
 /// each push would cost a lot for nothing.
 const MAP: &str = "multi-pack-index";
@@ -39,10 +41,24 @@ impl Git {
         Ok(true)
     }
 
-    /// Bytes of the files of a repository.
+    /// The size of a repository: the bytes of all files below its `objects` directory.
     pub async fn size_bytes(&self, repository: u64) -> Result<u64, GitError> {
+        Ok(self.measure(repository, usize::MAX).await?.unwrap_or(0))
+    }
+
+    /// The same; `None` if there are more files than can be looked at while a client waits. A tidy
+    /// repository never has so many.
+    pub async fn size_of_few_files(&self, repository: u64) -> Result<Option<u64>, GitError> {
+        self.measure(repository, FEW_FILES).await
+    }
+
+    async fn measure(&self, repository: u64, most: usize) -> Result<Option<u64>, GitError> {
         let objects = self.directory(repository).join("objects");
-        tasks::blocking(move || size(&objects)).await.map_err(GitError::io("measuring a repository"))
+        let measured = tasks::blocking(move || {
+            let mut left = most;
+            size(&objects, &mut left)
+        });
+        measured.await.map_err(GitError::io("measuring a repository"))
     }
 
     async fn is_untidy(&self, repository: u64) -> Result<bool, GitError> {
@@ -107,12 +123,23 @@ fn files(place: &Path) -> io::Result<Vec<fs::DirEntry>> {
     }
 }
 
-/// Files may go while they are counted.
-fn size(place: &Path) -> io::Result<u64> {
+/// Bytes of the files below a directory; `None`: there are more than `left` of them. Files may go while
+/// they are counted.
+fn size(place: &Path, left: &mut usize) -> io::Result<Option<u64>> {
     let mut bytes = 0;
     for entry in fs::read_dir(place)?.flatten() {
         let Ok(about) = entry.metadata() else { continue };
-        bytes += if about.is_dir() { size(&entry.path()).unwrap_or(0) } else { about.len() };
+        if about.is_dir() {
+            match size(&entry.path(), left) {
+                Ok(Some(below)) => bytes += below,
+                Ok(None) => return Ok(None),
+                Err(_) => {}
+            }
+            continue;
+        }
+        let Some(fewer) = left.checked_sub(1) else { return Ok(None) };
+        *left = fewer;
+        bytes += about.len();
     }
-    Ok(bytes)
+    Ok(Some(bytes))
 }

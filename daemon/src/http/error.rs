@@ -217,10 +217,9 @@ pub(super) fn complete(response: Response, root_url: &str, uri: &Uri, request_id
 fn moved_to(root_url: &str, uri: &Uri, to: &str) -> Option<String> {
     let segments: Vec<&str> = uri.path().split('/').collect();
     let at = route_of(&segments)?.split('/').position(|part| part == "{owner}")?;
-    let before = segments[..at].join("/");
-    let rest: String = segments.iter().skip(at + 2).map(|segment| format!("/{segment}")).collect();
+    let path = [segments.get(..at)?, &[to], segments.get(at + 2..)?].concat().join("/");
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
-    Some(format!("{root_url}{before}/{to}{rest}{query}"))
+    Some(format!("{root_url}{path}{query}"))
 }
 
 /// The same request with `to` where the route captures the name `from`, in any case. A fixed segment of

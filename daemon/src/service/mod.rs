@@ -26,6 +26,7 @@ pub mod status;
 pub mod tasks;
 pub mod templates;
 pub mod tokens;
+mod unknown;
 pub mod viewer;
 
 pub use self::error::Error;

@@ -179,7 +179,8 @@ pub async fn delete(app: &App, identity: &Identity, name: &str) -> Result<(), Er
                 }
                 count => Err(Error::Exists {
                     message: format!(
-                        "the organisation still owns repositories: {count}; delete them or give them away"
+                        "the organisation still owns repositories: {count}; delete them first: each with `farrier repo delete OWNER/NAME`, or all with DELETE /api/v1/orgs/{}/repos",
+                        org.name
                     ),
                 }),
             }

@@ -15,10 +15,11 @@ use std::{
 
 use farrier_proto::store::{PushMark, RefChange, Repository};
 
-use self::changes::{Asked, Change};
+use self::changes::{Asked, Change, Size};
 use super::{
     Error,
     events::{Actor, News, Subject, Telling},
+    repositories::head,
 };
 use crate::{
     app::App,
@@ -47,7 +48,10 @@ pub struct Push {
     asked: BTreeMap<String, Asked>,
 }
 
-/// Which updates of a push are refused before git sees them.
+/// Which updates of a push are refused before git sees them. The whole push is refused with them.
+///
+/// Updates of hidden refs are left to git, which refuses each of them and makes the others, unless the
+/// push is atomic: git would make the others of an atomic push, too.
 pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<Refusal> {
     let default = format!("{}{}", HEADS, repository.default_branch);
     let reason = |name: &str, deletes: bool| {
@@ -55,7 +59,7 @@ pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<Refusal> {
             return Some("this is no valid name of a ref".to_owned());
         }
         if ref_name::is_internal(name) {
-            return Some("refs of this name belong to the server".to_owned());
+            return commands.has("atomic").then(|| "deny updating a hidden ref".to_owned());
         }
         let of_default = deletes && name == default;
         of_default.then(|| "the default branch cannot be deleted; make another branch the default first".to_owned())
@@ -85,16 +89,18 @@ pub async fn begin(app: &App, repository: u64, actor: u64, commands: &Commands) 
 }
 
 /// Records what a push has changed. `received_bytes`: about how much the repository has grown.
-pub async fn record(app: &App, push: &Push, received_bytes: u64, _lock: &RepositoryLock) -> Result<(), Error> {
+pub async fn record(app: &App, push: &Push, received_bytes: u64, lock: &RepositoryLock) -> Result<(), Error> {
     let names: Vec<String> = push.asked.keys().filter(|name| is_told(name)).cloned().collect();
-    let found = app.git.tips(push.repository, names.clone()).await.map_err(Error::git("reading refs"))?;
+    let (found, size) =
+        tokio::join!(app.git.tips(push.repository, names.clone()), measured(app, push.repository, received_bytes));
+    let found = found.map_err(Error::git("reading refs"))?;
     let known = refs::tips(&app.store.read().await?, push.repository, &names).await?;
     let changes = names.iter().zip(known.iter().zip(&found));
     let changes = changes.flat_map(|(name, (known, found))| {
         changes::between(name, known.as_deref(), found.as_deref(), push.asked.get(name))
     });
     let changes = changes.collect::<Vec<_>>();
-    write(app, push.repository, push.actor, &changes, received_bytes, &[push.mark]).await?;
+    write(app, push.repository, push.actor, &changes, size, &[push.mark], lock).await?;
     forced::log(app, push.repository, push.actor, changes);
     Ok(())
 }
@@ -143,9 +149,23 @@ async fn recover_one(app: &App, push: &Push) -> Result<(), Error> {
     let changes = names.into_iter().flat_map(|name| {
         changes::between(name, known.get(name).map(String::as_str), found.get(name).map(String::as_str), None)
     });
-    write(app, push.repository, push.actor, &changes.collect::<Vec<_>>(), 0, &[push.mark]).await?;
+    let size = measured(app, push.repository, 0).await;
+    write(app, push.repository, push.actor, &changes.collect::<Vec<_>>(), size, &[push.mark], &lock).await?;
     drop(lock);
     Ok(())
+}
+
+/// The size of a repository after a push of about `received` bytes. One with more files than can be
+/// measured while a client waits is tidied after the push and measured then.
+async fn measured(app: &App, repository: u64, received: u64) -> Size {
+    match app.git.size_of_few_files(repository).await {
+        Ok(Some(bytes)) => Size::Is(bytes),
+        Ok(None) => Size::Grew(received),
+        Err(error) => {
+            tracing::warn!(repository, error = &error as &dyn std::error::Error, "a repository was not measured");
+            Size::Grew(received)
+        }
+    }
 }
 
 /// Tidies the repository after a push, if that is worth it, and measures it then.
@@ -181,8 +201,9 @@ async fn write(
     repository: u64,
     actor: u64,
     changes: &[Change],
-    received_bytes: u64,
+    size: Size,
     marks: &[u64],
+    lock: &RepositoryLock,
 ) -> Result<(), Error> {
     let snapshot = app.store.read().await?;
     let row = repositories::get(&snapshot, repository).await?;
@@ -197,9 +218,6 @@ async fn write(
     };
     drop(snapshot);
     let first_branch = row.as_ref().and_then(|row| changes::first_branch(row, changes));
-    if let Some(branch) = first_branch.filter(|branch| row.as_ref().is_some_and(|row| row.default_branch != *branch)) {
-        app.git.set_head(repository, branch).await.map_err(Error::git("setting HEAD"))?;
-    }
     let mut batches: Vec<&[Change]> = changes.chunks(CHANGES_AT_ONCE).collect();
     let last = batches.pop().unwrap_or_default();
     let now = app.now_ms();
@@ -207,8 +225,9 @@ async fn write(
         let moved = &batch.iter().map(Change::told).collect::<Vec<_>>();
         let news = &news_of(batch, moved, known);
         let telling = &Telling::of(app, news.len()).await?;
-        let grown = if marks.is_empty() { 0 } else { received_bytes };
-        app.store
+        let size = if marks.is_empty() { Size::Grew(0) } else { size };
+        let written = app
+            .store
             .write(async |tx: Tx| {
                 for mark in marks {
                     refs::unmark(&tx, repository, *mark);
@@ -217,18 +236,29 @@ async fn write(
                 for change in batch {
                     refs::set(&tx, repository, &change.name, change.after.as_deref());
                 }
-                if !batch.is_empty() {
-                    let mut row = before.clone();
-                    changes::apply(&mut row, first_branch, grown, now);
+                let mut row = Repository { size_bytes: size.after(before.size_bytes), ..before.clone() };
+                if batch.is_empty() {
+                    // Notes, or a push that git refused: only the size may be another.
+                    if row != before {
+                        repositories::put(&tx, Some(&before), &row);
+                    }
+                } else {
+                    changes::apply(&mut row, first_branch, now);
                     repositories::put(&tx, Some(&before), &row);
-                    // A deleted repository keeps what was pushed to it; nobody hears of it any more.
+                    head::note(&tx, &before, &row);
+                    // A deleted repository keeps what was pushed to it, and its events are not recorded.
                     if let Some(owner) = owner.as_ref().filter(|_| !row.deleted) {
                         telling.tell(&tx, Subject { repository: &row, owner, actor }, news).await?;
                     }
                 }
                 Ok::<_, Error>(())
             })
-            .await?;
+            .await;
+        if first_branch.is_some_and(|branch| row.as_ref().is_some_and(|row| row.default_branch != branch)) {
+            // Also after a failure: the outcome of the commit may be unknown, and the row decides.
+            head::follow_locked(app, repository, lock).await;
+        }
+        written?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::{
     browse::Browse,
     events::{Actor, News, Subject, Telling},
     pushes,
-    repositories::rules,
+    repositories::{head, rules},
 };
 use crate::{
     app::App,
@@ -205,11 +205,11 @@ async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves:
 /// Makes `branch` the default of the repository.
 async fn set_default(app: &App, browse: &Browse, actor: u64, branch: &str) -> Result<Repository, Error> {
     let (id, owner) = (browse.found.repository.id, &browse.found.owner);
-    app.git.set_head(id, branch).await.map_err(Error::git("setting HEAD"))?;
     let actor = &Actor::find(&app.store.read().await?, actor).await?;
     let telling = &Telling::of(app, 1).await?;
     let now = app.now_ms();
-    app.store
+    let written = app
+        .store
         .write(async |tx: Tx| {
             let before = repositories::get(&tx, id).await?.ok_or(Error::NotFound { what: "the repository" })?;
             let row = Repository { default_branch: branch.to_owned(), updated_ms: now, ..before.clone() };
@@ -217,7 +217,11 @@ async fn set_default(app: &App, browse: &Browse, actor: u64, branch: &str) -> Re
             let edited =
                 News::Repository { action: "edited", before: vec![("default_branch", before.default_branch.clone())] };
             telling.tell(&tx, Subject { repository: &row, owner, actor }, &[edited]).await?;
+            head::note(&tx, &before, &row);
             Ok::<_, Error>(row)
         })
-        .await
+        .await;
+    // Also after a failure: the outcome of the commit may be unknown, and the row decides.
+    head::follow(app, id).await;
+    written
 }

@@ -21,6 +21,7 @@ pub(crate) fn background_task(task: &Running, now: Millis) -> api::BackgroundTas
     let passed = progress.passed.iter().map(|one| api::TaskPhase {
         name: one.phase.clone(),
         total: number(one.total),
+        unit: unit(&one.phase, one.total).into(),
         took_millis: one.took_ms,
     });
     api::BackgroundTask {
@@ -33,11 +34,22 @@ pub(crate) fn background_task(task: &Running, now: Millis) -> api::BackgroundTas
         phase_millis: if progress.phase.is_empty() { 0 } else { (now - progress.phase_since_ms).max(0) },
         done: number(progress.done),
         total: number(progress.total),
+        unit: unit(&progress.phase, progress.total).into(),
         bytes: number(progress.bytes),
         phases: passed.collect(),
         millis: (ended_ms.unwrap_or(now) - task.began_ms).max(0),
         began_at: time(task.began_ms),
         ended_at: ended_ms.map(time),
         error: error.into(),
+    }
+}
+
+/// What a phase counts, in git's words for its phases. Bytes are told beside it, for all phases together.
+fn unit(phase: &str, total: u64) -> &'static str {
+    match phase {
+        _ if total == 0 => "",
+        "Resolving deltas" => "deltas",
+        _ if phase.ends_with("objects") => "objects",
+        _ => "",
     }
 }

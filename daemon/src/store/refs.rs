@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farrier_proto::store::{PushMark, RefTip};
+use farrier_proto::store::{PushMark, RefTip, Reference};
 
 use super::{
     Read, StoreError, Tx,
@@ -58,4 +58,20 @@ pub async fn marks(read: &impl Read) -> Result<Vec<(u64, u64, PushMark)>, StoreE
     let rows = read.scan::<PushMark>(&scan).await?;
     let parts = rows.into_iter().filter_map(|(key, mark)| Some((keys::place_parts(&key)?, mark)));
     Ok(parts.map(|((repository, push), mark)| (repository, push, mark)).collect())
+}
+
+/// Says that `HEAD` of a repository has to follow its default branch.
+pub fn mark_head(tx: &Tx, repository: u64) {
+    tx.put(keys::head_mark(repository), &Reference { id: repository });
+}
+
+/// Says that `HEAD` of a repository names its default branch.
+pub fn unmark_head(tx: &Tx, repository: u64) {
+    tx.delete(keys::head_mark(repository));
+}
+
+/// Repositories whose `HEAD` has to follow, at most `limit`.
+pub async fn marked_heads(read: &impl Read, limit: usize) -> Result<Vec<u64>, StoreError> {
+    let pairs = read.scan_bytes(&Scan::of(Range::prefix(keys::head_marks()), limit)).await?;
+    Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
 }

@@ -83,7 +83,8 @@ async fn start(app: &App, asked: &Asked) -> Result<(GitProcess, Push), GitFailur
     let id = asked.repository;
     let limit = app.git.max_push_bytes().to_string();
     let call = app.git.call(id, ["receive-pack", "--stateless-rpc"]).args([app.git.directory(id)]);
-    let starting = call.config("receive.maxInputSize", limit).stream();
+    let call = call.config("receive.maxInputSize", limit).config("receive.hideRefs", "refs/pull");
+    let starting = call.stream();
     let (process, push) = tokio::join!(starting, pushes::begin(app, id, asked.actor, &asked.commands));
     let push = push?;
     match process {

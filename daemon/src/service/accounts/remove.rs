@@ -55,7 +55,11 @@ async fn removable(tx: &Tx, identity: &Identity, name: &str, purge: bool) -> Res
         return Err(refused("the built-in administrator cannot be deleted".into()));
     }
     if repositories::count_of(tx, user.id, 1).await? > 0 {
-        return Err(refused("the user still owns repositories: delete them or give them away".into()));
+        return Err(refused(format!(
+            "the user still owns repositories; delete each of them first (`farrier repo delete OWNER/NAME`), or keep \
+             them and close the account (`farrier user off {}`)",
+            user.name
+        )));
     }
     let mut alone = Vec::new();
     for org in orgs::of_user(tx, user.id).await? {

@@ -7,6 +7,7 @@
 mod check;
 mod input;
 mod progress;
+mod record;
 mod registry;
 mod run;
 
@@ -25,16 +26,19 @@ pub use self::{
 use super::{
     Error, access,
     repositories::{For, Found, create, rules},
+    unknown::settle,
 };
 use crate::{
     app::App,
     git::{NOTHING, Source, SourceError},
     model::{address_policy::AddressPolicy, identity::Identity},
-    store::{StoreError, Tx, owners, repositories},
+    store::{Tx, owners, repositories},
 };
 
 /// Migrations that one start cleans up after.
 const RECOVER_MAX: usize = 10_000;
+/// Tries of a short transaction whose outcome is unknown. What is left then is settled at the next start.
+const TRIES: u32 = 5;
 
 /// What a migration that was not waited for leaves behind when it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +88,12 @@ async fn wanted(app: &App, identity: &Identity, input: &MigrateRepository) -> Re
     row.description.clone_from(&input.description);
     row.original_url = address.url.to_string();
     let started_ms = app.now_ms();
-    row.migration = Some(Migration { state: MigrationState::Running.into(), started_ms, ..Migration::default() });
+    row.migration = Some(Migration {
+        state: MigrationState::Running.into(),
+        started_ms,
+        actor_id: identity.user_id(),
+        ..Migration::default()
+    });
     create::require_room(app, &owner, &row).await.map_err(|error| match error {
         Error::Forbidden { reason } => Error::invalid("repo_owner", reason),
         error => error,
@@ -107,7 +116,7 @@ pub async fn begin(
     let running = app.migrations.begin(&new.row, path, app.now_ms(), most).ok_or_else(|| {
         Error::invalid("repo_owner", format!("{most} migrations run for this owner already: wait for one to end"))
     })?;
-    let found = match create::insert(app, new, None).await {
+    let found = match create::insert(app, new, None).await.result() {
         Ok(found) => found,
         Err(error) => {
             app.migrations.discard(id);
@@ -183,30 +192,44 @@ pub(super) fn ended(app: &App, repository: u64) -> bool {
     !app.migrations.is_running(repository)
 }
 
-/// Says of every migration that a killed daemon left that it failed. Half-made directories have
-/// gone when the directories were opened; a whole one without its row's consent goes here.
+/// Ends every migration that a stopped daemon left unfinished: one whose repository is in its place is
+/// recorded as done, the others have failed. Removes nothing: a half-fetched directory went when the
+/// directories were opened, and one in its place is whole and may be all that there is.
 pub async fn recover(app: &App) -> Result<(), Error> {
     let snapshot = app.store.read().await?;
     let rows = repositories::migrating(&snapshot, RECOVER_MAX).await?;
     drop(snapshot);
     for row in rows {
-        app.git.remove(row.id).await.map_err(Error::git("removing what a migration left"))?;
-        mark_failed(app, row.id, "the daemon was stopped meanwhile").await?;
-        tracing::info!(repository = row.id, "a migration was cut off and has failed");
+        if !app.git.is_placed(row.id).await.map_err(Error::git("looking for a migrated repository"))? {
+            mark_failed(app, row.id, "the daemon was stopped before the repository was fetched").await?;
+            tracing::info!(repository = row.id, "a migration was interrupted and has failed");
+            continue;
+        }
+        match record::finish_placed(app, &row).await {
+            Ok(()) => tracing::info!(repository = row.id, "an interrupted migration was finished"),
+            Err(error) => {
+                tracing::error!(
+                    repository = row.id,
+                    error = &error as &dyn std::error::Error,
+                    "a migrated repository cannot be read; its files are kept"
+                );
+                mark_failed(app, row.id, "the fetched repository cannot be read; see the daemon's log").await?;
+            }
+        }
     }
     Ok(())
 }
 
-async fn mark_failed(app: &App, id: u64, reason: &str) -> Result<(), StoreError> {
-    app.store
-        .write(async |tx: Tx| {
-            let Some(before) = repositories::get(&tx, id).await?.filter(|row| !row.deleted) else { return Ok(()) };
-            let mut row = before.clone();
-            let migration = row.migration.get_or_insert_default();
-            migration.set_state(MigrationState::Failed);
-            reason.clone_into(&mut migration.error);
-            repositories::put(&tx, Some(&before), &row);
-            Ok(())
-        })
-        .await
+async fn mark_failed(app: &App, id: u64, reason: &str) -> Result<(), Error> {
+    settle(app, TRIES, async |tx: Tx| {
+        let Some(before) = repositories::get(&tx, id).await?.filter(|row| !row.deleted) else { return Ok(()) };
+        let mut row = before.clone();
+        let migration = row.migration.get_or_insert_default();
+        migration.set_state(MigrationState::Failed);
+        reason.clone_into(&mut migration.error);
+        repositories::put(&tx, Some(&before), &row);
+        Ok(())
+    })
+    .await
+    .result()
 }

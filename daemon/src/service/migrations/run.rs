@@ -2,23 +2,17 @@
 
 use std::sync::Arc;
 
-use farrier_proto::store::MigrationState;
-
 use super::{
-    WhenFailed, mark_failed,
+    TRIES, WhenFailed, mark_failed,
+    record::{Placed, record},
     registry::{Outcome, Running},
 };
 use crate::{
     app::App,
     git::{GitError, Imported, Source, Staged},
     model::identity::Identity,
-    service::{
-        Error,
-        events::{Actor, News, Subject, Telling},
-        pushes,
-        repositories::Found,
-    },
-    store::{StoreError, Tx, repositories},
+    service::{Error, events::Actor, pushes, repositories::Found, unknown::settle},
+    store::{Tx, repositories},
 };
 
 /// Everything that the work needs.
@@ -41,8 +35,8 @@ pub(super) enum Failed {
     Time,
     /// The source or git said no.
     Git(GitError),
-    /// The store failed.
-    Store(StoreError),
+    /// The repository is in its place, and the row does not say so yet.
+    Unrecorded(Error),
 }
 
 /// What came over and where its `HEAD` points.
@@ -104,62 +98,46 @@ impl Work {
         Ok(Fetched { head, sha256: about.sha256, imported })
     }
 
-    /// Makes the row say that the repository is there, and the event with it.
+    /// Makes the row say that the repository is there, and the event with it. Goes on until the store
+    /// says that it is recorded: a repository that is in its place is not given up.
     async fn finish(&self, fetched: Fetched) -> Result<Found, Failed> {
         let (app, id) = (&self.app, self.found.repository.id);
-        let telling = &Telling::of(app, 1).await.map_err(Failed::Store)?;
-        let actor = &Actor::of(&self.identity);
-        let (owner, fetched, now) = (&self.found.owner, &fetched, app.now_ms());
-        let row = app
-            .store
-            .write(async |tx: Tx| {
-                let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted);
-                let Some(before) = before else { return Ok(None) };
-                let mut row = before.clone();
-                row.migration.get_or_insert_default().set_state(MigrationState::Done);
-                row.default_branch.clone_from(&fetched.head);
-                row.sha256 = fetched.sha256;
-                row.size_bytes = fetched.imported.bytes;
-                row.empty = !fetched.imported.refs.iter().any(|(name, _)| name.starts_with("refs/heads/"));
-                row.updated_ms = now;
-                repositories::put(&tx, Some(&before), &row);
-                repositories::put_tips(&tx, id, &fetched.imported.refs);
-                let subject = Subject { repository: &row, owner, actor };
-                telling.tell(&tx, subject, &[News::Repository { action: "created", before: Vec::new() }]).await?;
-                Ok::<_, StoreError>(Some(row))
-            })
-            .await
-            .map_err(Failed::Store)?;
-        let repository = row.ok_or(Failed::Cancelled)?;
+        let Fetched { head, sha256, imported } = fetched;
+        let placed = Placed { head, sha256, refs: imported.refs, bytes: imported.bytes };
+        let actor = Actor::of(&self.identity);
+        let recorded = record(app, id, &self.found.owner, &actor, &placed, u32::MAX).await;
+        let repository = recorded.result().map_err(Failed::Unrecorded)?.ok_or(Failed::Cancelled)?;
         let tidied = app.clone();
         app.tasks.short(async move { pushes::tidy(&tidied, id).await });
         Ok(Found { repository, ..self.found.clone() })
     }
 
     /// Leaves nothing, or a row that says why. Gives what the caller hears.
+    ///
+    /// Removes no files itself: what was fetched beside the repository's place is gone, and nothing has
+    /// come into the place, unless the row was deleted (the sweep removes the files) or could not be
+    /// written (the next start finishes the migration).
     async fn clean_up(&self, failed: Failed) -> Error {
         let (app, id) = (&self.app, self.found.repository.id);
         // What somebody gave up is of use to nobody, not even as a row that says so.
         let keeps = self.when_failed == WhenFailed::Keep && !matches!(failed, Failed::Cancelled);
-        let error = told(failed);
-        if let Err(left) = app.git.remove(id).await {
-            tracing::warn!(repository = id, error = &left as &dyn std::error::Error, "a failed migration left files");
-        }
+        let error = match failed {
+            Failed::Unrecorded(error) => return error,
+            failed => told(failed),
+        };
         let written = if keeps {
             mark_failed(app, id, &reason(&error)).await
         } else {
-            let discarded = app.store.write(async |tx: Tx| {
+            settle(app, TRIES, async |tx: Tx| {
                 if let Some(row) = repositories::get(&tx, id).await?.filter(|row| !row.deleted) {
                     repositories::discard(&tx, &row).await?;
                 }
-                Ok::<_, StoreError>(())
-            });
-            discarded.await
+                Ok(())
+            })
+            .await
+            .result()
         };
-        match written {
-            Ok(()) => error,
-            Err(source) => source.into(),
-        }
+        written.err().unwrap_or(error)
     }
 }
 
@@ -177,7 +155,7 @@ pub(super) fn told(failed: Failed) -> Error {
         Failed::Cancelled => Error::Exists { message: "the migration was cancelled".into() },
         Failed::Stopped => Error::Exists { message: "the daemon was stopped meanwhile".into() },
         Failed::Time => invalid("the migration took too long".into()),
-        Failed::Store(source) => source.into(),
+        Failed::Unrecorded(error) => error,
         Failed::Git(GitError::Failed { stderr, .. }) if is_refusal(&stderr) => {
             invalid("authentication failed at the source".into())
         }

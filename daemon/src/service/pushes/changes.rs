@@ -84,14 +84,32 @@ pub(super) fn first_branch<'a>(repository: &Repository, changes: &'a [Change]) -
     usual.into_iter().find_map(|name| branches.iter().find(|branch| **branch == name)).or(branches.first()).copied()
 }
 
+/// What is known of the size of a repository after a push.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Size {
+    /// It was measured: bytes.
+    Is(u64),
+    /// It has too many files to be measured now and grew by about so many bytes.
+    Grew(u64),
+}
+
+impl Size {
+    /// The size of a repository that had `before` bytes.
+    pub(super) fn after(self, before: u64) -> u64 {
+        match self {
+            Self::Is(bytes) => bytes,
+            Self::Grew(bytes) => before.saturating_add(bytes),
+        }
+    }
+}
+
 /// What recorded changes make of the repository's own fields.
-pub(super) fn apply(row: &mut Repository, first_branch: Option<&str>, grown_bytes: u64, now: i64) {
+pub(super) fn apply(row: &mut Repository, first_branch: Option<&str>, now: i64) {
     if let Some(branch) = first_branch.filter(|_| row.empty) {
         branch.clone_into(&mut row.default_branch);
         row.empty = false;
     }
     row.updated_ms = now;
-    row.size_bytes = row.size_bytes.saturating_add(grown_bytes);
 }
 
 #[cfg(test)]
@@ -164,9 +182,9 @@ mod tests {
         assert_eq!(first_branch(&full, &pushed(&["refs/heads/a"])), None);
 
         let mut row = empty;
-        apply(&mut row, None, 5, 9);
+        apply(&mut row, None, 9);
         assert!(row.empty, "a tag alone makes no branch");
-        apply(&mut row, Some("b"), 5, 9);
-        assert_eq!((row.empty, row.default_branch.as_str(), row.size_bytes, row.updated_ms), (false, "b", 10, 9));
+        apply(&mut row, Some("b"), 9);
+        assert_eq!((row.empty, row.default_branch.as_str(), row.size_bytes, row.updated_ms), (false, "b", 0, 9));
     }
 }

@@ -12,7 +12,9 @@ use crate::{
         access::{self, Standing},
         events::{Actor, News, Subject, Telling},
         hooks::Copies,
-        initial, viewer,
+        initial,
+        unknown::{Settled, settle},
+        viewer,
     },
     store::{
         Read, Tx,
@@ -21,6 +23,9 @@ use crate::{
         repositories,
     },
 };
+
+/// Tries of an insertion whose outcome is unknown, while the client waits: less than a second.
+const TRIES: u32 = 5;
 
 /// For whom a repository is made.
 #[derive(Clone, Copy, Debug)]
@@ -44,27 +49,33 @@ pub async fn make(app: &App, identity: &Identity, owner: For<'_>, input: CreateR
     let id = new.row.id;
     let sha256 = new.row.sha256;
     app.git.init_bare(id, &new.row.default_branch, sha256).await.map_err(Error::git("making a repository"))?;
-    let made = finish(app, identity, new, content).await;
-    if let Err(error) = &made
-        && !error.is_unknown()
-    {
-        // No row names the directory, and nobody was told of it. After a commit of unknown outcome a row
-        // may name it: the next start sets it aside if none does.
-        let _ = app.git.remove(id).await;
+    match finish(app, identity, new, content).await {
+        Settled::Known(made) => {
+            if made.is_err() {
+                // Certainly without a row: the directory is the one that was made above, and nobody
+                // has heard of it. If this fails, the directory is set aside as one without a row.
+                let _ = app.git.remove(id).await;
+            }
+            made
+        }
+        Settled::Unknown(error) => {
+            // A row may name the directory. If none does, it is set aside.
+            tracing::warn!(repository = id, "it is unknown whether the repository was created; its files are kept");
+            Err(error)
+        }
     }
-    made
 }
 
 /// Makes the first commit, if there is to be one, and the row.
-async fn finish(
-    app: &App,
-    identity: &Identity,
-    mut new: New,
-    content: Option<initial::Content>,
-) -> Result<Found, Error> {
+async fn finish(app: &App, identity: &Identity, mut new: New, content: Option<initial::Content>) -> Settled<Found> {
     if let Some(content) = content {
-        let tip = initial::commit(app, identity, &new.row, &content).await?;
+        let tip = match initial::commit(app, identity, &new.row, &content).await {
+            Ok(tip) => tip,
+            Err(error) => return Settled::Known(Err(error)),
+        };
         new.row.empty = false;
+        // A size that cannot be read is measured with the next push.
+        new.row.size_bytes = app.git.size_bytes(new.row.id).await.unwrap_or(0);
         new.tips.push((format!("refs/heads/{}", new.row.default_branch), tip));
     }
     insert(app, new, Some(&Actor::of(identity))).await
@@ -154,36 +165,46 @@ async fn check_limit(read: &impl Read, owner: &Owner) -> Result<(), Error> {
 
 /// Inserts a repository with its copies of the default hooks. `creator`: who is told to have made
 /// it, if that is to be told already.
-pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Actor>) -> Result<Found, Error> {
-    let telling = &Telling::of(app, creator.iter().len()).await?;
-    let copies = &Copies::prepare(app).await?;
-    let new_ref = &new;
-    let inserted = app
-        .store
-        .write(async |tx: Tx| {
-            // As it is now: the owner may have gone meanwhile, or be seen by others than before.
-            let owner = owners::owner(&tx, new_ref.owner.kind(), new_ref.owner.id()).await?;
-            let owner = owner.ok_or(Error::NotFound { what: "the owner" })?;
-            check_limit(&tx, &owner).await?;
-            let mut row = new_ref.row.clone();
-            row.listed = repositories::class(owner.visibility(), row.private).into();
-            if !repositories::insert(&tx, &row).await? {
-                return Ok(None);
-            }
-            repositories::put_tips(&tx, row.id, &new_ref.tips);
-            // Before the event is told: a copy may want to hear of it.
-            copies.insert(&tx, row.id).await?;
-            if let Some(actor) = creator {
-                let subject = Subject { repository: &row, owner: &owner, actor };
-                let created = News::Repository { action: "created", before: Vec::new() };
-                telling.tell(&tx, subject, &[created]).await?;
-            }
-            Ok::<_, Error>(Some(row))
-        })
-        .await?;
+pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Actor>) -> Settled<Found> {
+    let prepared =
+        async { Ok::<_, Error>((Telling::of(app, creator.iter().len()).await?, Copies::prepare(app).await?)) };
+    let (telling, copies) = match prepared.await {
+        Ok(prepared) => prepared,
+        Err(error) => return Settled::Known(Err(error)),
+    };
+    let (telling, copies, new_ref) = (&telling, &copies, &new);
+    let inserted = settle(app, TRIES, async |tx: Tx| {
+        if let Some(row) = repositories::get(&tx, new_ref.row.id).await? {
+            // Numbers are used once: an earlier run of this was committed.
+            return Ok(Some(row));
+        }
+        // As it is now: the owner may have gone meanwhile, or be seen by others than before.
+        let owner = owners::owner(&tx, new_ref.owner.kind(), new_ref.owner.id()).await?;
+        let owner = owner.ok_or(Error::NotFound { what: "the owner" })?;
+        check_limit(&tx, &owner).await?;
+        let mut row = new_ref.row.clone();
+        row.listed = repositories::class(owner.visibility(), row.private).into();
+        if !repositories::insert(&tx, &row).await? {
+            return Ok(None);
+        }
+        repositories::put_tips(&tx, row.id, &new_ref.tips);
+        // Before the event is told: a copy may want to hear of it.
+        copies.insert(&tx, row.id).await?;
+        if let Some(actor) = creator {
+            let subject = Subject { repository: &row, owner: &owner, actor };
+            let created = News::Repository { action: "created", before: Vec::new() };
+            telling.tell(&tx, subject, &[created]).await?;
+        }
+        Ok(Some(row))
+    })
+    .await;
     match inserted {
-        Some(repository) => Ok(Found { repository, owner: new.owner, standing: Standing::Owner }),
-        None => Err(taken(&new.owner, &new.row)),
+        Settled::Known(Ok(Some(repository))) => {
+            Settled::Known(Ok(Found { repository, owner: new.owner, standing: Standing::Owner }))
+        }
+        Settled::Known(Ok(None)) => Settled::Known(Err(taken(&new.owner, &new.row))),
+        Settled::Known(Err(error)) => Settled::Known(Err(error)),
+        Settled::Unknown(error) => Settled::Unknown(error),
     }
 }
 

@@ -3,7 +3,7 @@
 use farrier_common::api::EditRepository;
 use farrier_proto::store::Repository;
 
-use super::{Found, find, rules};
+use super::{Found, find, head, rules};
 use crate::{
     app::App,
     model::{identity::Identity, revision::Expected},
@@ -35,12 +35,12 @@ pub async fn edit(
         return Ok(found);
     }
     if let Some(branch) = input.default_branch.as_deref().filter(|branch| *branch != found.repository.default_branch) {
-        move_head(app, &found.repository, branch).await?;
+        require_branch(app, &found.repository, branch).await?;
     }
     let telling = &Telling::of(app, actions.len()).await?;
     let (actor, actions) = (&Actor::of(identity), &actions);
     let (now, id) = (app.now_ms(), found.repository.id);
-    let row = app
+    let written = app
         .store
         .write(async |tx: Tx| {
             // As it is now: a push or another change may have come in between.
@@ -56,10 +56,15 @@ pub async fn edit(
             }
             let news: Vec<_> = actions.iter().map(|action| news(action, &before, &row)).collect();
             telling.tell(&tx, Subject { repository: &row, owner: &owner, actor }, &news).await?;
-            Ok(row)
+            head::note(&tx, &before, &row);
+            Ok::<_, Error>(row)
         })
-        .await?;
-    Ok(Found { repository: row, ..found })
+        .await;
+    if input.default_branch.is_some() {
+        // Also after a failure: the outcome of the commit may be unknown, and the row decides.
+        head::follow(app, id).await;
+    }
+    Ok(Found { repository: written?, ..found })
 }
 
 fn check(input: &EditRepository) -> Result<(), Error> {
@@ -131,15 +136,15 @@ fn apply(input: &EditRepository, mut row: Repository, now: i64) -> Repository {
     row
 }
 
-/// Makes `HEAD` name another branch, which must be there.
-async fn move_head(app: &App, repository: &Repository, branch: &str) -> Result<(), Error> {
+/// Refuses a default branch that does not exist.
+async fn require_branch(app: &App, repository: &Repository, branch: &str) -> Result<(), Error> {
     let id = migrations::readable(repository);
     let name = format!("refs/heads/{branch}");
     let listed = app.git.call(id, ["for-each-ref", "--format=%(refname)"]).operands([&name]).run().await;
     let listed = listed.map_err(Error::git("looking for a branch"))?;
     // The name is a pattern that also matches what lies below it.
     if !String::from_utf8_lossy(&listed.stdout).lines().any(|line| line == name) {
-        return Err(Error::invalid("default_branch", "there is no such branch"));
+        return Err(Error::invalid("default_branch", format!("the branch {branch} does not exist")));
     }
-    app.git.set_head(id, branch).await.map_err(Error::git("changing the default branch"))
+    Ok(())
 }

@@ -4,6 +4,7 @@ mod collaborators;
 pub(super) mod create;
 mod delete;
 mod edit;
+pub(super) mod head;
 mod judged;
 mod list;
 pub(super) mod rules;
@@ -18,6 +19,7 @@ pub use self::{
     create::{For, make},
     delete::{delete, delete_all, next_due_ms, sweep},
     edit::edit,
+    head::sweep as sweep_heads,
     judged::Judged,
     list::{Mode, Query, administered, list, numbers_of, of_owner, own_owners, reachable},
 };

@@ -166,6 +166,16 @@ pub fn push_mark(repository: u64, push: u64) -> Key {
     Builder::new("gp").id(repository).id(push).done()
 }
 
+/// `gh/<rid>`: a repository whose `HEAD` does not follow its default branch yet.
+pub fn head_mark(repository: u64) -> Key {
+    Builder::new("gh").id(repository).done()
+}
+
+/// All of `gh/`.
+pub fn head_marks() -> Key {
+    Builder::new("gh").done()
+}
+
 /// All of `gp/`.
 pub fn push_marks() -> Key {
     Builder::new("gp").done()

@@ -42,7 +42,7 @@ async fn the_default_branch_cannot_be_deleted_and_internal_refs_cannot_be_writte
     assert!(err.contains("the default branch cannot be deleted"), "{err}");
     assert!(err.contains("another ref of this push was refused"), "{err}");
     let err = work.refused(&["push", &remote, "main:refs/farrier/x"]);
-    assert!(err.contains("belong to the server"), "{err}");
+    assert!(err.contains("deny updating a hidden ref"), "{err}");
     let err = work.refused(&["push", &remote, "main:refs/heads/-x"]);
     assert!(err.contains("no valid name"), "{err}");
     assert_eq!(work.done(&["ls-remote", &remote]).lines().count(), 3, "nothing has changed");
@@ -162,4 +162,58 @@ async fn a_large_push_gets_a_bitmap_and_what_packing_left_goes() {
     work.done(&["clone", "-q", &remote, "copy"]);
     let bare = Client::at(farrier.data_dir().join("repositories/1.git"));
     bare.done(&["fsck", "--full"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mirror_push_with_hidden_refs_lands_except_for_them() {
+    let (farrier, remote) = demo().await;
+    let work = Client::init(farrier.scratch().join("work"));
+    work.commit("a", "a");
+    work.done(&["branch", "other"]);
+    work.done(&["tag", "v1"]);
+    for hidden in ["refs/pull/1/head", "refs/pull/1/merge", "refs/farrier/x"] {
+        work.done(&["update-ref", hidden, "HEAD"]);
+    }
+    let err = work.refused(&["push", "--mirror", "--atomic", &remote]);
+    assert!(err.contains("deny updating a hidden ref"), "{err}");
+    assert_eq!(work.done(&["ls-remote", &remote]), "", "an atomic push is made as a whole or not at all");
+
+    let err = work.refused(&["push", "--mirror", &remote]);
+    assert_eq!(err.matches("(deny updating a hidden ref)").count(), 3, "{err}");
+    let listed = work.done(&["ls-remote", &remote]);
+    for landed in ["HEAD", "refs/heads/main", "refs/heads/other", "refs/tags/v1"] {
+        assert!(listed.contains(landed), "{landed}: {listed}");
+    }
+    assert!(!listed.contains("refs/pull") && !listed.contains("refs/farrier"), "{listed}");
+    assert_eq!(shown(&farrier).await["empty"], false);
+}
+
+/// Bytes of all files below a directory.
+fn bytes(place: &std::path::Path) -> u64 {
+    let entries = std::fs::read_dir(place).expect("a directory").flatten();
+    let size =
+        |about: std::fs::Metadata, path: &std::path::Path| if about.is_dir() { bytes(path) } else { about.len() };
+    entries.map(|entry| size(entry.metadata().expect("a file"), &entry.path())).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_size_is_that_of_the_objects_after_each_push() {
+    let (farrier, remote) = demo().await;
+    let objects = farrier.data_dir().join("repositories/1.git/objects");
+    assert_eq!(shown(&farrier).await["size"], 0, "an empty repository has no objects");
+    let work = Client::init(farrier.scratch().join("work"));
+    for (file, content) in [("a", b"a".to_vec()), ("b", noise(300_000)), ("c", b"c".to_vec())] {
+        work.commit(file, content);
+        work.done(&["push", "-q", &remote, "main"]);
+        assert_eq!(shown(&farrier).await["size"], bytes(&objects).div_ceil(1_024), "{file}");
+    }
+    for number in 0..150 {
+        work.commit(&format!("many-{number}"), "x");
+    }
+    work.done(&["push", "-q", &remote, "main", "main:refs/notes/x"]);
+    assert_eq!(shown(&farrier).await["size"], bytes(&objects).div_ceil(1_024), "a pack");
+    let body = serde_json::json!({ "name": "made", "auto_init": true });
+    let made = farrier.admin(Method::POST, "/api/v1/user/repos", body).await.json();
+    let objects = farrier.data_dir().join("repositories/2.git/objects");
+    assert_eq!(made["size"], bytes(&objects).div_ceil(1_024), "a first commit");
 }

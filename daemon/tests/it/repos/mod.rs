@@ -7,6 +7,7 @@ mod listing;
 mod migrating;
 mod moved;
 mod tasks;
+mod unknown;
 
 use http::Method;
 use serde_json::{Value, json};

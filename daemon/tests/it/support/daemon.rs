@@ -88,6 +88,13 @@ impl TestDaemon {
         daemon
     }
 
+    /// The same with the defaults but for what `change` does to them.
+    pub async fn over_store_with(store: Store, change: impl FnOnce(&mut Config)) -> Self {
+        let mut daemon = Self::prepare(Clock::system(), Some(store), change);
+        daemon.launch().await;
+        daemon
+    }
+
     /// The real program as a child, with a configuration file.
     pub async fn program(toml: &str) -> Self {
         let mut daemon = Self::prepare(Clock::system(), None, |_| {});

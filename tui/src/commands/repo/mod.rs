@@ -113,10 +113,12 @@ fn table(all: &[Repository]) -> String {
 }
 
 fn state(repo: &Repository) -> String {
-    let migrating = repo.farrier_migration.as_ref().is_some_and(|going| going.state == "running");
+    let is = |state: &str| repo.farrier_migration.as_ref().is_some_and(|migration| migration.state == state);
+    let (migrating, failed) = (is("running"), is("failed"));
     let words = [
+        (failed, "migration failed"),
         (repo.private, "private"),
-        (repo.empty, "empty"),
+        (repo.empty && !migrating && !failed, "empty"),
         (repo.archived, "archived"),
         (repo.mirror, "mirror"),
         (repo.template, "template"),
@@ -134,6 +136,7 @@ fn page(repo: &Repository) -> String {
         ("size", if repo.size == 0 { String::new() } else { human_bytes(repo.size.saturating_mul(1_024)) }),
         ("clone", repo.clone_url.clone()),
         ("source", repo.original_url.clone()),
+        ("error", repo.farrier_migration.as_ref().map(|migration| migration.error.clone()).unwrap_or_default()),
         ("updated", repo.updated_at.clone()),
     ];
     fields(&lines)

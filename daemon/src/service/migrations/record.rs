@@ -1,0 +1,85 @@
+//! The last step of a migration: the row says that the repository is there.
+//!
+//! The repository's directory is in its place by then. From there on it is never removed because of
+//! a failure: the row is written now, or at the next start.
+
+use farrier_proto::store::{MigrationState, Repository};
+
+use crate::{
+    app::App,
+    service::{
+        Error,
+        events::{Actor, News, Subject, Telling},
+        unknown::{Retries, Settled, settle},
+    },
+    store::{Tx, owners, owners::Owner, repositories},
+};
+
+/// A fetched repository in its place.
+#[derive(Debug)]
+pub(super) struct Placed {
+    pub(super) head: String,
+    pub(super) sha256: bool,
+    pub(super) refs: Vec<(String, String)>,
+    pub(super) bytes: u64,
+}
+
+/// Writes the row and the event, up to `tries` times while the outcome is unknown. `None`: the
+/// repository was deleted meanwhile.
+pub(super) async fn record(
+    app: &App,
+    id: u64,
+    owner: &Owner,
+    actor: &Actor,
+    placed: &Placed,
+    tries: u32,
+) -> Settled<Option<Repository>> {
+    let mut retries = Retries::of(tries);
+    let telling = loop {
+        match Telling::of(app, 1).await.map_err(Error::from) {
+            Ok(telling) => break telling,
+            Err(error) if retries.wait(app, &error).await => {}
+            Err(error) => return Settled::Known(Err(error)),
+        }
+    };
+    let (telling, now) = (&telling, app.now_ms());
+    settle(app, tries, async |tx: Tx| {
+        let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted);
+        let Some(before) = before else { return Ok(None) };
+        let mut row = before.clone();
+        let migration = row.migration.get_or_insert_default();
+        if migration.state() == MigrationState::Done {
+            // An earlier run of this was committed, with its event.
+            return Ok(Some(before));
+        }
+        migration.set_state(MigrationState::Done);
+        row.default_branch.clone_from(&placed.head);
+        row.sha256 = placed.sha256;
+        row.size_bytes = placed.bytes;
+        row.empty = !placed.refs.iter().any(|(name, _)| name.starts_with("refs/heads/"));
+        row.updated_ms = now;
+        repositories::put(&tx, Some(&before), &row);
+        repositories::put_tips(&tx, id, &placed.refs);
+        let subject = Subject { repository: &row, owner, actor };
+        telling.tell(&tx, subject, &[News::Repository { action: "created", before: Vec::new() }]).await?;
+        Ok(Some(row))
+    })
+    .await
+}
+
+/// Finishes the migration of a repository that a stopped daemon had placed and not recorded.
+pub(super) async fn finish_placed(app: &App, row: &Repository) -> Result<(), Error> {
+    let reading = || Error::git("reading a migrated repository");
+    let placed = Placed {
+        head: app.git.head(row.id).await.map_err(reading())?.unwrap_or_else(|| row.default_branch.clone()),
+        sha256: app.git.is_sha256(row.id).await,
+        refs: app.git.all_tips(row.id).await.map_err(reading())?,
+        bytes: app.git.size_bytes(row.id).await.map_err(reading())?,
+    };
+    let snapshot = app.store.read().await?;
+    let owner = owners::owner(&snapshot, row.owner_kind(), row.owner_id).await?;
+    let owner = owner.ok_or(Error::NotFound { what: "the owner" })?;
+    let actor = Actor::find(&snapshot, row.migration.as_ref().map_or(0, |migration| migration.actor_id)).await?;
+    drop(snapshot);
+    record(app, row.id, &owner, &actor, &placed, 1).await.result().map(drop)
+}
