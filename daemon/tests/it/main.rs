@@ -15,6 +15,7 @@ mod gitapi;
 mod hooks;
 mod hostile;
 mod kill;
+mod model;
 mod openapi;
 mod parsers;
 mod recorded;

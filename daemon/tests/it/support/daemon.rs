@@ -185,6 +185,52 @@ impl TestDaemon {
         }
     }
 
+    /// Starts the stopped daemon as the program with the configuration file `toml`, on a free port.
+    pub async fn start_as_program(&mut self, toml: &str) {
+        self.config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
+        self.clock = Clock::system();
+        self.launch_program(toml.to_owned()).await;
+    }
+
+    /// Starts the stopped daemon in process with `clock`, on a free port.
+    pub async fn start_in_process(&mut self, clock: Clock) {
+        self.config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
+        self.clock = clock;
+        self.launch().await;
+    }
+
+    /// Kills the program with SIGKILL.
+    pub async fn kill(&mut self) {
+        let Running::Child(program, _) = std::mem::replace(&mut self.running, Running::Not) else {
+            panic!("only a program can be killed")
+        };
+        program.kill().await;
+    }
+
+    /// Starts the program on the data of the stopped daemon and waits until it ends: for a start that is refused.
+    pub async fn refused_start(&self, toml: &str) -> std::process::Output {
+        std::fs::write(process::config_file(self.dir.path()), toml).expect("a file");
+        let mut command = process::command(env!("CARGO_BIN_EXE_farrierd"));
+        command.arg("--config").arg(process::config_file(self.dir.path())).arg("--data-dir").arg(self.data_dir());
+        command.arg("--socket").arg(self.socket()).args(["--listen", "127.0.0.1:0"]);
+        process::output(command).await.expect("the program")
+    }
+
+    /// Runs `farrierd check-data` on the data of the stopped daemon.
+    pub async fn check_data(&self, args: &[&str]) -> std::process::Output {
+        let mut command = process::command(env!("CARGO_BIN_EXE_farrierd"));
+        command.arg("--data-dir").arg(self.data_dir()).arg("check-data").args(args);
+        process::output(command).await.expect("the program")
+    }
+
+    /// Runs a command of `farrierd` on the data of the stopped daemon; it must succeed.
+    pub async fn command(&self, args: &[&str]) {
+        let mut command = process::command(env!("CARGO_BIN_EXE_farrierd"));
+        command.arg("--data-dir").arg(self.data_dir()).args(args);
+        let output = process::output(command).await.expect("the program");
+        assert!(output.status.success(), "{args:?}: {output:?}");
+    }
+
     /// Kills the program without a warning and starts it again on the same data and addresses.
     pub async fn kill_and_start(&mut self) {
         let Running::Child(program, toml) = std::mem::replace(&mut self.running, Running::Not) else {

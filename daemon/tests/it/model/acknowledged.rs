@@ -1,0 +1,127 @@
+//! The model: what clients were told, and so what the daemon must still have.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Milliseconds of a day.
+pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// `storage.set_aside_days` by default.
+pub(super) const SET_ASIDE_MS: i64 = 30 * DAY_MS;
+/// Artifacts expire after 90 days by default.
+pub(super) const EXPIRY_MS: i64 = 90 * DAY_MS;
+
+/// Everything that was acknowledged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Acknowledged {
+    /// Repositories by id.
+    pub(super) repositories: BTreeMap<u64, Repository>,
+    /// Artifacts by id.
+    pub(super) artifacts: BTreeMap<u64, Artifact>,
+    /// Hooks by id.
+    pub(super) hooks: BTreeMap<u64, Hook>,
+}
+
+/// What is known about whether clients can see an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Clients can use it.
+    Live,
+    /// It was deleted at this time of the daemon's clock.
+    Deleted(i64),
+    /// The store that an operator put back does not know it. Its bytes must still be on disk.
+    Unlisted,
+    /// Operator actions leave several outcomes open; only its bytes are checked.
+    Open,
+}
+
+/// A repository.
+#[derive(Clone, Debug)]
+pub(super) struct Repository {
+    pub(super) name: String,
+    pub(super) state: State,
+    /// For each ref the tips that it may have: one, or more after a push without an answer. `None`: no ref.
+    pub(super) refs: BTreeMap<String, BTreeSet<Option<String>>>,
+}
+
+/// A finalized artifact.
+#[derive(Clone, Debug)]
+pub(super) struct Artifact {
+    pub(super) repository: u64,
+    pub(super) state: State,
+    pub(super) content: Vec<u8>,
+    pub(super) created_ms: i64,
+}
+
+/// A webhook of a repository.
+#[derive(Clone, Debug)]
+pub(super) struct Hook {
+    pub(super) repository: u64,
+    pub(super) url: String,
+}
+
+impl Acknowledged {
+    /// Ids of the repositories that clients can use.
+    pub(super) fn live(&self) -> Vec<u64> {
+        self.repositories.iter().filter(|(_, row)| row.state == State::Live).map(|(id, _)| *id).collect()
+    }
+
+    /// Ids of the artifacts that clients can use.
+    pub(super) fn live_artifacts(&self) -> Vec<u64> {
+        let is_live = |row: &Artifact| row.state == State::Live && self.is_live(row.repository);
+        self.artifacts.iter().filter(|(_, row)| is_live(row)).map(|(id, _)| *id).collect()
+    }
+
+    /// Ids of the hooks that clients can edit.
+    pub(super) fn live_hooks(&self) -> Vec<u64> {
+        self.hooks.iter().filter(|(_, hook)| self.is_live(hook.repository)).map(|(id, _)| *id).collect()
+    }
+
+    /// Whether clients can use the repository `id`.
+    pub(super) fn is_live(&self, id: u64) -> bool {
+        self.repositories.get(&id).is_some_and(|row| row.state == State::Live)
+    }
+
+    /// Whether a live repository has this name.
+    pub(super) fn is_taken(&self, name: &str) -> bool {
+        self.repositories.values().any(|row| row.state == State::Live && row.name == name)
+    }
+
+    /// Forgets what retention may have removed when the daemon's clock has shown `latest_ms`.
+    pub(super) fn retire(&mut self, latest_ms: i64) {
+        let is_kept = |state| !matches!(state, State::Deleted(at) if latest_ms >= at + SET_ASIDE_MS);
+        self.repositories.retain(|_, row| is_kept(row.state));
+        self.artifacts.retain(|_, row| is_kept(row.state) && latest_ms < row.created_ms + EXPIRY_MS);
+        let repositories = &self.repositories;
+        self.artifacts.retain(|_, row| repositories.contains_key(&row.repository));
+        self.hooks.retain(|_, hook| repositories.contains_key(&hook.repository));
+    }
+
+    /// What holds after an operator has replaced the store by the copy that matched `older`, and kept the
+    /// directories of repositories and artifacts.
+    pub(super) fn with_older_store(&self, older: &Self) -> Self {
+        let mut merged = older.clone();
+        for (id, now) in &self.repositories {
+            match merged.repositories.get_mut(id) {
+                // The refs on disk are the newer ones.
+                Some(row) => {
+                    row.refs.clone_from(&now.refs);
+                    if row.state != now.state {
+                        row.state = State::Open;
+                    }
+                }
+                None => {
+                    merged.repositories.insert(*id, Repository { state: State::Unlisted, ..now.clone() });
+                }
+            }
+        }
+        for (id, now) in &self.artifacts {
+            match merged.artifacts.get_mut(id) {
+                Some(row) if row.state != now.state => row.state = State::Open,
+                Some(_) => {}
+                None => {
+                    merged.artifacts.insert(*id, Artifact { state: State::Unlisted, ..now.clone() });
+                }
+            }
+        }
+        merged
+    }
+}

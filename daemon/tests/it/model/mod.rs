@@ -1,0 +1,54 @@
+//! Random sequences of operations on a daemon, compared with a model of what it acknowledged.
+//!
+//! A sequence creates, pushes, uploads, renames, edits, deletes and restores; between the requests the
+//! daemon is restarted or killed, its clock jumps, its store is replaced by an older copy, and directories
+//! disappear. After the sequence everything that was acknowledged and not deleted is present or set aside,
+//! and `check-data` finds no damage.
+//!
+//! `FARRIER_MODEL_SEQUENCES` sets the number of sequences (500); `FARRIER_SEED` repeats the choices of a run.
+//! To run more:
+//!
+//! ```sh
+//! FARRIER_MODEL_SEQUENCES=5000 cargo test -p farrierd --test it -- --nocapture model::
+//! ```
+
+mod acknowledged;
+mod faults;
+mod operations;
+mod sequence;
+mod verify;
+
+use futures_util::{StreamExt as _, stream};
+
+use self::sequence::{Commits, Counts, Sequence};
+use crate::support::Random;
+
+/// Sequences that run at the same time: each one waits for git and for the disk most of the time.
+const CONCURRENT: usize = 4;
+/// Operations of one sequence, at most.
+const OPERATIONS_MAX: usize = 14;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acknowledged_data_survives_random_operations_and_operator_mistakes() {
+    let sequences: usize =
+        std::env::var("FARRIER_MODEL_SEQUENCES").map_or(500, |text| text.parse().expect("a number"));
+    let seed = Random::seed("FARRIER_SEED");
+    println!("FARRIER_SEED={seed} FARRIER_MODEL_SEQUENCES={sequences}");
+    let mut random = Random::new(seed);
+    let commits = Commits::new();
+    let seeds: Vec<u64> = (0..sequences).map(|_| random.next()).collect();
+    let runs = stream::iter(seeds).map(|seed| run(seed, &commits)).buffer_unordered(CONCURRENT);
+    let counts = runs.fold(Counts::default(), |sum, counts| async move { sum.plus(&counts) }).await;
+    println!("{sequences} sequences, lost 0: {counts}");
+}
+
+/// Runs one sequence and verifies its outcome.
+async fn run(seed: u64, commits: &Commits) -> Counts {
+    let mut random = Random::new(seed);
+    let length = 4 + random.below(OPERATIONS_MAX - 3);
+    let mut sequence = Sequence::begin(random, commits).await;
+    for _ in 0..length {
+        sequence.step().await;
+    }
+    sequence.end().await
+}
