@@ -126,15 +126,16 @@ fn restore(config: &Config, from: &Path, dry_run: bool) -> ExitCode {
         }
     };
     let (from, store) = (from.display(), restored.store.display());
-    let mut text = match dry_run {
-        true => format!("{from} is whole and belongs to the data; it would become {store}. Nothing was changed\n"),
-        false => format!("{store} is a copy of {from} now\n"),
-    };
+    let mut lines = vec![if dry_run {
+        format!("{from} is whole and belongs to the data; it would become {store}. Nothing was changed")
+    } else {
+        format!("{store} is a copy of {from} now")
+    }];
     if let Some(to) = restored.set_aside {
-        text += &format!("the store that was there is {} now\n", to.display());
+        lines.push(format!("the store that was there is {} now", to.display()));
     }
     // A closed standard output is no reason to fail.
-    drop(write!(std::io::stdout().lock(), "{text}"));
+    drop(writeln!(std::io::stdout().lock(), "{}", lines.join("\n")));
     ExitCode::SUCCESS
 }
 

@@ -88,13 +88,10 @@ impl Service<http::Uri> for TlsConnector {
     fn call(&mut self, uri: http::Uri) -> Self::Future {
         let connecting = self.0.call(uri);
         Box::pin(async move {
-            match tokio::time::timeout(CONNECT_MAX, connecting).await {
-                Ok(connected) => connected,
-                Err(_) => {
-                    let seconds = CONNECT_MAX.as_secs();
-                    Err(io::Error::new(io::ErrorKind::TimedOut, format!("no TLS connection within {seconds} s")).into())
-                }
-            }
+            tokio::time::timeout(CONNECT_MAX, connecting).await.unwrap_or_else(|_| {
+                let seconds = CONNECT_MAX.as_secs();
+                Err(io::Error::new(io::ErrorKind::TimedOut, format!("no TLS connection within {seconds} s")).into())
+            })
         })
     }
 }

@@ -171,11 +171,6 @@ impl Error {
         }
     }
 
-    /// Whether a change may have happened although it failed: a commit of unknown outcome.
-    pub fn is_unknown(&self) -> bool {
-        matches!(self, Self::Store { source: StoreError::Unknown(_), .. })
-    }
-
     /// An error about an input field whose value somebody else has.
     pub fn taken(field: &'static str, reason: impl Into<String>) -> Self {
         Self::Taken { field, reason: reason.into() }

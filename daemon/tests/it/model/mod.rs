@@ -30,8 +30,7 @@ const OPERATIONS_MAX: usize = 14;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acknowledged_data_survives_random_operations_and_operator_mistakes() {
-    let sequences: usize =
-        std::env::var("FARRIER_MODEL_SEQUENCES").map_or(500, |text| text.parse().expect("a number"));
+    let sequences: usize = std::env::var("FARRIER_MODEL_SEQUENCES").map_or(500, |text| text.parse().expect("a number"));
     let seed = Random::seed("FARRIER_SEED");
     println!("FARRIER_SEED={seed} FARRIER_MODEL_SEQUENCES={sequences}");
     let mut random = Random::new(seed);

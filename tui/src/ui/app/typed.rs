@@ -97,7 +97,10 @@ impl App {
 
     fn repo_line(&mut self, command: args::Repo) -> Option<Wants> {
         Some(match command {
-            args::Repo::List { owner } => {
+            args::Repo::List { deleted: true, .. } => {
+                Err("deleted repositories are listed by `farrier repo list --deleted` in a shell".to_owned())
+            }
+            args::Repo::List { owner, .. } => {
                 self.go(ScreenId::Repositories);
                 if let Some(owner) = owner {
                     self.filter(&format!("^{owner}/"));

@@ -65,8 +65,9 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
                 .await
                 .map_err(failed())?
         }
-        ask @ (Ask::Tasks | Ask::CancelTask(_)) => tasks::answer(client, ask).await.map_err(failed())?,
-        Ask::CancelRun(id) => done(drop(client.cancel_run(id).await.map_err(failed())?)),
+        ask @ (Ask::Tasks | Ask::CancelTask(_) | Ask::CancelRun(_)) => {
+            tasks::answer(client, ask).await.map_err(failed())?
+        }
         Ask::CreateBranch(path, wanted) => done(client.create_branch(&path, &wanted).await.map_err(failed())?),
         Ask::DeleteBranch(path, name) => done(client.delete_branch(&path, &name).await.map_err(failed())?),
         ask @ (Ask::Hooks(_)

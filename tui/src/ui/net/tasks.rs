@@ -1,15 +1,19 @@
-//! Background work of the daemon.
+//! Background tasks of the daemon, and runs that can be cancelled.
 
 use farrier_common::client::{Client, ClientError};
 
 use super::{Answer, Ask};
 
-/// Answers `ask`, which is about tasks.
+/// Answers `ask`, which is about tasks or about cancelling a run.
 pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
         Ask::Tasks => Answer::Tasks(client.tasks().await?),
         Ask::CancelTask(id) => {
             client.cancel_task(id).await?;
+            Answer::Done
+        }
+        Ask::CancelRun(id) => {
+            client.cancel_run(id).await?;
             Answer::Done
         }
         _ => Answer::Done,

@@ -189,7 +189,7 @@ impl Screen for Hooks {
         match action {
             Action::Open => env.want(Cmd::Deliveries(self.here().and_then(|hook| u64::try_from(hook.id).ok()))),
             Action::New => {
-                env.open(Layer::Form(Box::new(hook_form::create(self.new_place(), self.highest(), None, &self.known))))
+                env.open(Layer::Form(Box::new(hook_form::create(self.new_place(), self.highest(), None, &self.known))));
             }
             Action::Clone => {
                 let form = hook_form::create(self.new_place(), self.highest(), self.target(), &self.known);

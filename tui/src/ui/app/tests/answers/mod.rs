@@ -63,6 +63,7 @@ pub(super) fn status() -> Answer {
         kept: Some(Kept {
             repositories: Amount { count: 1_204, size_bytes: 18 << 30 },
             artifacts: Amount { count: 1_904, size_bytes: 41 << 30 },
+            ..Kept::default()
         }),
         ..Status::default()
     };
@@ -95,7 +96,10 @@ pub(super) fn refusal(text: &str) -> Problem {
 
 /// A migration that is on its way, and one that has ended.
 pub(super) fn tasks() -> Answer {
-    let phase = |name: &str, total: i64, took_millis: i64| TaskPhase { name: name.into(), total, took_millis };
+    let phase = |name: &str, total: i64, took_millis: i64| {
+        let unit = if total > 0 { "objects".into() } else { String::new() };
+        TaskPhase { name: name.into(), total, unit, took_millis }
+    };
     let running = BackgroundTask {
         id: 9,
         kind: "migration".into(),
