@@ -66,7 +66,7 @@ fn keys() -> String {
     }
     page.push_str(".SH COMMANDS\nTyped after a colon; others have the words of the shell's.\n");
     for (words, what) in farrier::typed() {
-        let _ = writeln!(page, ".TP\n\\&:{}\n{}", plain(&words), plain(&what));
+        let _ = writeln!(page, ".TP\n\\&:{}\n{}", plain(&words), plain(what));
     }
     page
 }
