@@ -18,7 +18,7 @@ use farrierd::{
 use rustix::process::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 use tokio::{
-    signal::unix::{SignalKind, signal},
+    signal::unix::{Signal, SignalKind, signal},
     sync::oneshot,
 };
 use tokio_util::sync::CancellationToken;
@@ -160,8 +160,9 @@ fn check_failed(error: &CheckError) -> ExitCode {
 }
 
 async fn daemon(args: &Args, config: Config, logs: &Logs) -> Result<(), Box<dyn StdError>> {
-    // From the first moment on: what nobody listens for ends the process.
+    // Registered first: a signal without a handler ends the process.
     let hangups = signal(SignalKind::hangup())?;
+    let mut stops = StopSignals::register()?;
     let listeners = listen(&config)?;
     let stop = CancellationToken::new();
     let (started, answering) = oneshot::channel();
@@ -170,13 +171,15 @@ async fn daemon(args: &Args, config: Config, logs: &Logs) -> Result<(), Box<dyn 
     tokio::pin!(running);
     let about = tokio::select! {
         ended = &mut running => return Ok(ended?),
+        // Nothing was acknowledged yet, and a start may be cut off at any moment.
+        () = stops.next() => return Ok(()),
         about = answering => about?,
     };
     announce(&about, &data_dir);
     let read = || args::configuration(args, places());
     tokio::select! {
         ended = &mut running => return Ok(ended?),
-        () = told_to_stop() => {}
+        () = stops.next() => {}
         () = manager::prove_life(about.control.clone()) => {}
         () = reload::serve(hangups, read, about.control, &data_dir) => {}
         () = logs.follow(about.log_filter) => {}
@@ -186,7 +189,7 @@ async fn daemon(args: &Args, config: Config, logs: &Logs) -> Result<(), Box<dyn 
     stop.cancel();
     tokio::select! {
         ended = &mut running => Ok(ended?),
-        () = told_to_stop() => Err("told to stop twice: not waiting for running requests".into()),
+        () = stops.next() => Err("a second signal asked for a stop: running requests were not awaited".into()),
     }
 }
 
@@ -227,12 +230,24 @@ fn listen(config: &Config) -> Result<Vec<Listener>, Box<dyn StdError>> {
     Ok(listeners)
 }
 
-async fn told_to_stop() {
-    let signals = [SignalKind::terminate(), SignalKind::interrupt()].map(signal);
-    let [Ok(mut terminate), Ok(mut interrupt)] = signals else { return std::future::pending().await };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// The signals that ask the daemon to stop: SIGTERM and SIGINT.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    /// Catches the signals from now on. One that arrives before [`StopSignals::next`] is called is kept.
+    fn register() -> std::io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// Waits for the next signal.
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
     }
 }
 

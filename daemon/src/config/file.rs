@@ -255,7 +255,7 @@ filter = "loud"
                 "line 19: webhook.proxy_url = \"ftp://***@h\": must begin with http:// and a host: only HTTP proxies are supported",
                 "line 20: webhook.allowed_hosts = \"external, a b, c d\": \"a b\" and \"c d\" are not valid; expected host names, addresses, networks or external, private, loopback, *",
                 "line 22: log.filter = \"loud\": \"loud\" is not a log level; expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug",
-                "line 23: weather: unknown section; expected one of server, socket, auth, store, artifacts, git, ci, webhook, events, migration, metrics, log",
+                "line 23: weather: unknown section; expected one of server, socket, auth, store, storage, artifacts, git, ci, webhook, events, migration, metrics, log",
             ]
         );
     }

@@ -93,11 +93,16 @@ pub(super) fn list(root: &Path) -> io::Result<Listed> {
     Ok(listed)
 }
 
-/// Removes what was half made or half deleted; gives the numbers of the repositories that are there.
+/// Removes directories that were half made or half deleted, and returns the numbers of the repositories.
+///
+/// A git process that outlived a killed daemon may still write into such a directory. One that cannot be removed
+/// is left for the next start: it must not keep the daemon from starting.
 pub(super) fn scan(root: &Path) -> io::Result<Vec<u64>> {
     let listed = list(root)?;
     for partial in listed.partial {
-        fs::remove_dir_all(partial)?;
+        if let Err(error) = fs::remove_dir_all(&partial) {
+            tracing::warn!(path = %partial.display(), %error, "an unfinished directory was not removed; the next start tries again");
+        }
     }
     Ok(listed.whole)
 }

@@ -50,12 +50,12 @@ pub(super) fn user_deleted(by: &Identity, user: &User) {
 /// A token was created.
 pub(super) fn token_created(by: &Identity, owner: &User, token: &Token) {
     let (scopes, repositories) = (token.scopes.join(","), token.repository_ids.len());
-    tracing::info!(target: TARGET, by = by.label(), user = owner.name, token = token.id, scopes, repositories, "token created");
+    tracing::info!(target: TARGET, by = by.label(), user = owner.name, token_id = token.id, scopes, repositories, "token created");
 }
 
 /// A token was deleted.
 pub(super) fn token_deleted(by: &Identity, owner: u64, token: u64) {
-    tracing::info!(target: TARGET, by = by.label(), user_id = owner, token, "token deleted");
+    tracing::info!(target: TARGET, by = by.label(), user_id = owner, token_id = token, "token deleted");
 }
 
 /// A repository was deleted.

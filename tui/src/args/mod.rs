@@ -358,7 +358,6 @@ mod tests {
             "farrier hook create http://h/ --generate-secret --secret-stdin",
             "farrier hook delete x --yes",
             "farrier events --limit x",
-            "farrier events --last 5",
             "farrier ci begin",
             "farrier ci begin --repo o/n --run x",
             "farrier ci end 7 --conclusion maybe",

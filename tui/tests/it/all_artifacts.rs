@@ -99,7 +99,7 @@ fn the_screen_shows_all_repositories_and_changes_what_is_marked() {
     session.type_("*e");
     session.wait_for("Expire 3 artifacts");
     session.type_("7");
-    session.wait_for("3 set to expire");
+    session.wait_for("3 artifacts set to expire");
     session.wait_for("6d 23h");
     let expiry = |name: &str| listed(&daemon, &["--name", name])[0]["expires_at"].as_str().unwrap().to_owned();
     let week = expiry("a.txt");

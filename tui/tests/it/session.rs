@@ -103,11 +103,11 @@ pub(crate) const FARRIER: &str = env!("CARGO_BIN_EXE_farrier");
 #[test]
 fn the_status_of_an_unhealthy_daemon_names_the_problem_and_has_an_exit_code() {
     let healthy = Daemon::start().farrier(&["status"]).ok();
-    assert!(healthy.stdout.contains("health       ok\n"), "{healthy:?}");
+    assert!(healthy.stdout.contains("health        ok\n"), "{healthy:?}");
     let daemon = Daemon::with("external", u64::MAX);
     let ran = daemon.farrier(&["status"]);
     let problem = "the disk is almost full: uploads are refused";
-    assert!(ran.stdout.contains("health       failing\n") && ran.stdout.contains(problem), "{ran:?}");
+    assert!(ran.stdout.contains("health        failing\n") && ran.stdout.contains(problem), "{ran:?}");
     assert_eq!((ran.code, ran.stderr), (8, format!("farrier: the daemon is unhealthy: {problem}\n")));
     let ran = daemon.farrier(&["status", "--json"]);
     let status: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();

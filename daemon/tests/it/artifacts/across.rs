@@ -215,6 +215,11 @@ async fn several_are_deleted_and_each_says_what_came_of_it() {
     assert_eq!(done["results"], json!([gone(two), missing(999), gone(one), missing(one), missing(-1)]));
     let left = farrier.admin(Method::GET, &format!("{OWN}/artifacts"), Value::Null).await;
     assert_eq!(ids(&left), [kept]);
+    assert_eq!(super::bytes_on_disk(&farrier), 3, "deleted artifacts can be restored");
+    for id in [one, two] {
+        let purged = farrier.admin(Method::DELETE, &format!("{OWN}/deleted/artifacts/{id}"), Value::Null).await;
+        assert_eq!(purged.status, 204, "{purged:?}");
+    }
     crate::support::eventually("the bytes have left the disk", async || super::bytes_on_disk(&farrier) == 1).await;
     for bad in [json!([]), json!(vec![1; 1_001]), json!("x")] {
         assert_eq!(farrier.admin(Method::POST, &deletions, json!({ "ids": bad })).await.status, 422);

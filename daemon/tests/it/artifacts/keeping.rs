@@ -55,6 +55,7 @@ async fn a_later_end_outlives_the_first_one_and_a_restart() {
     farrier.clock.advance_ms(2 * DAY_MS);
     // Something else is due, so the sweep comes by.
     farrier.admin(Method::DELETE, &format!("/api/v1/repos/admin/r/actions/artifacts/{other}"), Value::Null).await;
+    farrier.admin(Method::DELETE, &format!("/api/farrier/v1/deleted/artifacts/{other}"), Value::Null).await;
     eventually("the sweep has been there", async || bytes_on_disk(&farrier) == 7).await;
     assert!(!expired(&farrier, id).await, "the first end is forgotten");
     farrier.stop().await;

@@ -5,7 +5,7 @@ use std::os::unix::{fs::FileExt as _, process::ExitStatusExt as _};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::*;
-use crate::support::{Binary, Random};
+use crate::support::{Binary, PATIENCE, Random};
 
 /// The signal that asks a process to end.
 const SIGTERM: i32 = 15;
@@ -71,10 +71,18 @@ async fn starts_or_refuses(data: &Path, at: usize) {
     let mut farrier = Binary::new("");
     copy(data, &farrier.data_dir());
     let mut lines = BufReader::new(farrier.spawn()).lines();
-    while let Some(line) = lines.next_line().await.expect("text") {
-        if line.starts_with("data lies in ") {
-            farrier.terminate();
+    let started = async {
+        while let Some(line) = lines.next_line().await.expect("text") {
+            if line.starts_with("data lies in ") {
+                farrier.terminate();
+            }
         }
+    };
+    if tokio::time::timeout(PATIENCE, started).await.is_err() {
+        // A damaged pointer between pages can keep the engine busy. Such a daemon never becomes ready, which the
+        // service manager notices.
+        farrier.kill().await;
+        return;
     }
     let ended = farrier.ended().await;
     let log = farrier.log();

@@ -138,6 +138,8 @@ async fn transactions_that_run_twice_do_nothing_twice() {
     let listed = farrier.call(&job, "ListArtifacts", json!({})).await.json();
     assert_eq!(listed["artifacts"].as_array().expect("a list").len(), 2, "{listed}");
     assert_eq!(farrier.call(&job, "DeleteArtifact", json!({ "name": "a" })).await.status, 200);
+    let purge = format!("/api/farrier/v1/deleted/artifacts/{first}");
+    assert_eq!(farrier.admin(Method::DELETE, &purge, Value::Null).await.status, 204);
     eventually("its bytes are gone", || async { files(&farrier) == [11] }).await;
     farrier.end(&job).await;
     assert_eq!(farrier.call(&job, "ListArtifacts", json!({})).await.status, 401);

@@ -32,7 +32,9 @@ const JITTER_MAX_MICROS: usize = 6_000;
 /// Artifacts that are downloaded after a kill, beside all that are new.
 const SAMPLE: usize = 5;
 
-const CONFIG: &str = "[artifacts]\non_duplicate = \"replace\"\nreserve_bytes = 0\nabandoned_secs = ";
+/// Deleted artifacts are removed at once, so that the files on disk are exactly those that are visible.
+const CONFIG: &str =
+    "[storage]\nset_aside_days = 0\n[artifacts]\non_duplicate = \"replace\"\nreserve_bytes = 0\nabandoned_secs = ";
 
 #[tokio::test]
 async fn nothing_acknowledged_is_lost_however_often_the_daemon_is_killed() {

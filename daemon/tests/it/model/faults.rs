@@ -55,10 +55,11 @@ impl Sequence<'_> {
             daemon.kill().await;
         };
         let (outcome, ()) = tokio::join!(operation.perform(target), killing);
+        let at_ms = self.now_ms();
         self.start().await;
         match outcome {
-            Outcome::Acknowledged(answer) => self.record(&operation, &answer),
-            Outcome::Unanswered => self.resolve(&operation).await,
+            Outcome::Acknowledged(answer) => self.record(&operation, &answer, at_ms),
+            Outcome::Unanswered => self.resolve(&operation, at_ms).await,
         }
     }
 
@@ -146,7 +147,9 @@ impl Sequence<'_> {
         let refused = self.daemon.refused_start(CONFIG).await;
         let text = String::from_utf8_lossy(&refused.stderr);
         assert_eq!(refused.status.code(), Some(MISMATCH), "{text}");
-        assert!(text.contains("farrierd check-data"), "{text}");
+        for command in ["check-data --adopt", "check-data --set-aside", "restore STORE_FILE"] {
+            assert!(text.contains(command), "{text}");
+        }
         assert_eq!(before, files(&self.daemon.data_dir()), "a refused start changes nothing");
     }
 
@@ -168,7 +171,9 @@ fn files(directory: &Path) -> std::collections::BTreeMap<std::path::PathBuf, u64
             Ok(metadata) if metadata.is_dir() => found.extend(files(&path)),
             // The pid file and sockets of a start that is refused say nothing about data.
             Ok(metadata) if metadata.is_file() && path.extension().is_none_or(|is| is != "lock" && is != "pid") => {
-                found.insert(path, metadata.len());
+                // The engine may rearrange its file when it is opened; the rows are compared later.
+                let size = if path.extension().is_some_and(|is| is == "redb") { 0 } else { metadata.len() };
+                found.insert(path, size);
             }
             _ => {}
         }

@@ -1,6 +1,9 @@
 //! What clients do: each operation is performed, and its answer recorded in the model.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use http::Method;
 use serde_json::{Value, json};
@@ -21,9 +24,19 @@ const REFS: [&str; 3] = ["refs/heads/main", "refs/heads/topic", "refs/tags/v1"];
 pub(super) enum Operation {
     Create { name: String },
     Push { repository: u64, name: String, tip: Option<String> },
-    Upload { repository: u64, name: String, content: Vec<u8> },
+    Upload { repository: u64, name: String, content: Content },
     Rename { repository: u64, name: String },
     Delete { repository: u64 },
+}
+
+/// Bytes of an artifact.
+#[derive(Clone)]
+pub(super) struct Content(Vec<u8>);
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.0.len())
+    }
 }
 
 /// What came of an operation.
@@ -55,7 +68,7 @@ impl Operation {
             Self::Rename { name, .. } => (Method::PATCH, api, json!({ "name": name }), 200),
             Self::Delete { .. } => (Method::DELETE, api, Value::Null, 204),
             Self::Push { name, tip, .. } => return push(target.clone(), name, tip.as_deref()).await,
-            Self::Upload { name, content, .. } => return upload(&target, name, content).await,
+            Self::Upload { name, content, .. } => return upload(&target, name, &content.0).await,
         };
         let Ok(answer) = request(unix, method, &path, body).await else { return Outcome::Unanswered };
         assert_eq!(answer.status, expected, "{self:?}: {answer:?}");
@@ -140,7 +153,10 @@ impl Sequence<'_> {
         let mut tries = if matches!(operation, Operation::Push { .. }) { 20 } else { 1 };
         loop {
             match operation.perform(self.target(&operation)).await {
-                Outcome::Acknowledged(answer) => return self.record(&operation, &answer),
+                Outcome::Acknowledged(answer) => {
+                    let now = self.now_ms();
+                    return self.record(&operation, &answer, now);
+                }
                 Outcome::Unanswered => tries -= 1,
             }
             assert!(tries > 0, "{operation:?} has no answer");
@@ -148,8 +164,8 @@ impl Sequence<'_> {
         }
     }
 
-    /// Records an operation that was acknowledged.
-    pub(super) fn record(&mut self, operation: &Operation, answer: &Value) {
+    /// Records an operation that was acknowledged when the daemon's clock showed `at_ms`.
+    pub(super) fn record(&mut self, operation: &Operation, answer: &Value, at_ms: i64) {
         self.counts.acknowledged += 1;
         match operation {
             Operation::Create { name } => {
@@ -163,15 +179,16 @@ impl Sequence<'_> {
             }
             Operation::Upload { repository, content, .. } => {
                 let id = answer["id"].as_u64().expect("a number");
-                let created_ms = self.now_ms();
-                let row =
-                    Artifact { repository: *repository, state: State::Live, content: content.clone(), created_ms };
+                let (state, content) = (State::Live, content.0.clone());
+                let row = Artifact { repository: *repository, state, content, created_ms: at_ms };
                 assert!(self.model.artifacts.insert(id, row).is_none(), "the id {id} was given twice");
             }
             Operation::Rename { repository, name } => {
                 self.model.repositories.get_mut(repository).expect("known").name.clone_from(name);
             }
-            Operation::Delete { repository } => self.deleted(*repository),
+            Operation::Delete { repository } => {
+                self.model.repositories.get_mut(repository).expect("known").state = State::Deleted(at_ms);
+            }
         }
     }
 
@@ -210,7 +227,7 @@ impl Sequence<'_> {
     fn an_upload(&mut self, repository: u64) -> Operation {
         let length = 1 + self.random.below(3_000);
         let name = format!("artifact-{}", self.random.below(4));
-        Operation::Upload { repository, name, content: self.random.bytes(length) }
+        Operation::Upload { repository, name, content: Content(self.random.bytes(length)) }
     }
 
     /// Creates a repository.
@@ -331,27 +348,28 @@ impl Sequence<'_> {
         self.counts.restored += 1;
     }
 
-    /// Finds out what came of an operation that was not answered. Both outcomes are allowed; a third is not.
-    pub(super) async fn resolve(&mut self, operation: &Operation) {
+    /// Finds out what came of an operation that was not answered before the daemon was killed at `at_ms`. Both
+    /// outcomes are allowed; a third is not.
+    pub(super) async fn resolve(&mut self, operation: &Operation, at_ms: i64) {
         self.counts.unanswered += 1;
         let unix = self.daemon.unix();
         match operation {
             Operation::Create { name } => {
                 let found = send(&unix, Method::GET, &format!("/api/v1/repos/admin/{name}"), &[], "").await;
                 if found.status == 200 {
-                    self.record(operation, &found.json());
+                    self.record(operation, &found.json(), at_ms);
                 }
             }
             Operation::Rename { repository, name } => {
                 let found = send(&unix, Method::GET, &format!("/api/v1/repositories/{repository}"), &[], "").await;
                 if found.json()["name"] == json!(name) {
-                    self.record(operation, &Value::Null);
+                    self.record(operation, &Value::Null, at_ms);
                 }
             }
             Operation::Delete { repository } => {
                 let found = send(&unix, Method::GET, &format!("/api/v1/repositories/{repository}"), &[], "").await;
                 if found.status == 404 {
-                    self.record(operation, &Value::Null);
+                    self.record(operation, &Value::Null, at_ms);
                 }
             }
             Operation::Push { repository, name, tip } => {
@@ -365,8 +383,8 @@ impl Sequence<'_> {
                 let ids = ids.map(|artifact| (artifact["id"].as_u64().expect("a number"), artifact));
                 let found = ids.into_iter().find(|(id, _)| !self.model.artifacts.contains_key(id));
                 if let Some((id, artifact)) = found {
-                    assert_eq!(artifact["size_in_bytes"].as_u64(), Some(content.len() as u64), "{artifact}");
-                    self.record(operation, &json!({ "id": id }));
+                    assert_eq!(artifact["size_in_bytes"].as_u64(), Some(content.0.len() as u64), "{artifact}");
+                    self.record(operation, &json!({ "id": id }), at_ms);
                 }
             }
         }

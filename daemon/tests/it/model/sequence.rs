@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::acknowledged::{Acknowledged, State};
+use super::acknowledged::Acknowledged;
 use crate::support::{Answer, Lost, Over, Random, TestDaemon, git::Client, try_send};
 
 /// The configuration of the program; the daemon in process has the same.
@@ -221,12 +221,6 @@ impl<'a> Sequence<'a> {
     /// One of `ids`.
     pub(super) fn pick(&mut self, ids: &[u64]) -> Option<u64> {
         if ids.is_empty() { None } else { Some(self.random.of(ids)) }
-    }
-
-    /// Marks a repository as deleted. Its artifacts and hooks share its state.
-    pub(super) fn deleted(&mut self, id: u64) {
-        let now = self.now_ms();
-        self.model.repositories.get_mut(&id).expect("known").state = State::Deleted(now);
     }
 }
 

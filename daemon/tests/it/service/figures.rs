@@ -61,15 +61,25 @@ async fn administrators_see_how_much_is_kept() {
     let farrier = TestDaemon::start().await;
     let kept = async || farrier.admin(Method::GET, "/api/farrier/v1/status", Value::Null).await.json()["kept"].clone();
     let amount = |count: u32, size_bytes: u32| json!({ "count": count, "size_bytes": size_bytes });
-    assert_eq!(kept().await, json!({ "repositories": amount(0, 0), "artifacts": amount(0, 0) }));
+    let nothing = amount(0, 0);
+    let expected = |repositories: Value, artifacts: Value, deleted_artifacts: Value| {
+        json!({
+            "repositories": repositories,
+            "artifacts": artifacts,
+            "deleted_repositories": nothing,
+            "deleted_artifacts": deleted_artifacts,
+            "set_aside": nothing,
+        })
+    };
+    assert_eq!(kept().await, expected(amount(0, 0), amount(0, 0), amount(0, 0)));
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
     let artifact = farrier.upload(&job, "a", &[7; 4_000]).await;
     farrier.create(&job, "unfinished").await;
-    assert_eq!(kept().await, json!({ "repositories": amount(1, 0), "artifacts": amount(1, 4_000) }));
+    assert_eq!(kept().await, expected(amount(1, 0), amount(1, 4_000), amount(0, 0)));
     let path = format!("/api/v1/repos/admin/tool/actions/artifacts/{artifact}");
     assert_eq!(farrier.admin(Method::DELETE, &path, Value::Null).await.status, 204);
-    assert_eq!(kept().await["artifacts"], amount(0, 0));
+    assert_eq!(kept().await, expected(amount(1, 0), amount(0, 0), amount(1, 4_000)));
 
     farrier.user("octo").await;
     let token = format!("token {}", farrier.token("octo", &["all"]).await);

@@ -36,7 +36,7 @@ fn a_repository_is_looked_at_from_all_sides_and_goes_only_after_its_copy() {
     let begun = std::time::Instant::now();
     until("the question's patience", || begun.elapsed().as_millis() > 300);
     session.type_("\x1b[B ");
-    session.wait_for("[x] write admin-demo.bundle first");
+    session.wait_for("[x] Save admin-demo.bundle first");
     session.type_("\x1b[Aadmin/demo\t\r");
     session.wait_for("No repositories");
     git(&daemon, &["clone", "-q", "--mirror", "admin-demo.bundle", "copy.git"]);
@@ -55,7 +55,7 @@ fn a_watched_status_stays_in_its_place() {
     let page = session.count();
     until("the page a few times more", || session.count() > 4 * page);
     let screen = session.shown.0.lock().unwrap().parser.screen().contents();
-    assert!(screen.starts_with("version "), "{screen}");
+    assert!(screen.starts_with("health "), "{screen}");
     assert_eq!(screen.matches("version ").count(), 1, "each time where it was: {screen}");
     session.signal(rustix::process::Signal::INT);
     let ended = std::os::unix::process::ExitStatusExt::signal(&session.ended());
@@ -78,7 +78,7 @@ fn a_migration_is_seen_and_cancelled() {
     session.wait_for("Tasks (1 running)");
     session.wait("its bar", |screen| screen.rows(0, 60).any(|row| row.starts_with(" migrate   admin/copy")));
     session.type_("2X");
-    session.wait_for("Cancel the migration of admin/copy");
+    session.wait_for("Cancel the import of admin/copy");
     let begun = std::time::Instant::now();
     until("the question's patience", || begun.elapsed().as_millis() > 300);
     session.type_("y");

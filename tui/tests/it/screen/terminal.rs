@@ -98,7 +98,7 @@ fn who_decided_is_not_asked_about_and_a_terminal_can_be_looked_at_anew() {
     let mut session = world.start().session();
     session.wait_for("octo/tool");
     session.type_(":redetect\r");
-    session.wait_for("the terminal was looked at anew");
+    session.wait_for("Terminal detected again");
     until("the question once more", || asked(&session) == 2);
     session.type_(ANSWER);
     goes_on(&mut session);
