@@ -37,7 +37,8 @@ impl StoreSide {
             let (page, _) = repositories::piece(read, None, SAMPLE).await?;
             side.has_repositories = page.iter().any(|row| {
                 let migration = row.migration.as_ref().map(farrier_proto::store::Migration::state);
-                !row.deleted && migration.is_none_or(|state| state == MigrationState::Done)
+                // A deleted repository needs its directory until its retention ends.
+                (!row.deleted || row.deleted_ms != 0) && migration.is_none_or(|state| state == MigrationState::Done)
             });
             let (page, _) = artifacts::piece(read, None, SAMPLE).await?;
             side.has_artifacts = page.iter().any(|row| {
