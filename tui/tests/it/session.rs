@@ -159,7 +159,9 @@ fn the_manuals_runner_runs_a_job_that_uses_the_official_client() {
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
     let manual = include_str!("../../../docs/operations.md");
     let script = manual.split("```sh\n").find(|block| block.contains("# run-job ")).unwrap();
-    std::fs::write(daemon.work("run-job"), script.split("```").next().unwrap()).unwrap();
+    // The block writes the script with a here-document.
+    let script = script.split_once("<<'EOF'\n").unwrap().1.split_once("\nEOF\n").unwrap().0;
+    std::fs::write(daemon.work("run-job"), script).unwrap();
     std::fs::create_dir_all(daemon.work("up")).unwrap();
     std::fs::write(daemon.work("up/report"), vec![b'r'; 200_000]).unwrap();
 

@@ -29,8 +29,6 @@ pub(super) enum State {
     Deleted(i64),
     /// The store that an operator put back does not know it. Its bytes must still be on disk.
     Unlisted,
-    /// Operator actions leave several outcomes open; only its bytes are checked.
-    Open,
 }
 
 /// A repository.
@@ -101,26 +99,15 @@ impl Acknowledged {
         let mut merged = older.clone();
         for (id, now) in &self.repositories {
             match merged.repositories.get_mut(id) {
-                // The refs on disk are the newer ones.
-                Some(row) => {
-                    row.refs.clone_from(&now.refs);
-                    if row.state != now.state {
-                        row.state = State::Open;
-                    }
-                }
+                // The rows are the older ones, the refs on disk the newer ones.
+                Some(row) => row.refs.clone_from(&now.refs),
                 None => {
                     merged.repositories.insert(*id, Repository { state: State::Unlisted, ..now.clone() });
                 }
             }
         }
         for (id, now) in &self.artifacts {
-            match merged.artifacts.get_mut(id) {
-                Some(row) if row.state != now.state => row.state = State::Open,
-                Some(_) => {}
-                None => {
-                    merged.artifacts.insert(*id, Artifact { state: State::Unlisted, ..now.clone() });
-                }
-            }
+            merged.artifacts.entry(*id).or_insert_with(|| Artifact { state: State::Unlisted, ..now.clone() });
         }
         merged
     }

@@ -5,8 +5,8 @@
 //! disappear. After the sequence everything that was acknowledged and not deleted is present or set aside,
 //! and `check-data` finds no damage.
 //!
-//! `FARRIER_MODEL_SEQUENCES` sets the number of sequences (500); `FARRIER_SEED` repeats the choices of a run.
-//! To run more:
+//! By default a few sequences with the same choices each time run beside the other tests.
+//! `FARRIER_MODEL_SEQUENCES` sets another number, with other choices unless `FARRIER_SEED` repeats those of a run:
 //!
 //! ```sh
 //! FARRIER_MODEL_SEQUENCES=5000 cargo test -p farrierd --test it -- --nocapture model::
@@ -25,13 +25,20 @@ use crate::support::Random;
 
 /// Sequences that run at the same time: each one waits for git and for the disk most of the time.
 const CONCURRENT: usize = 4;
+/// Sequences that run beside the other tests, and the seed of their choices.
+const SEQUENCES: usize = 25;
+const SEED: u64 = 12;
 /// Operations of one sequence, at most.
 const OPERATIONS_MAX: usize = 14;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acknowledged_data_survives_random_operations_and_operator_mistakes() {
-    let sequences: usize = std::env::var("FARRIER_MODEL_SEQUENCES").map_or(500, |text| text.parse().expect("a number"));
-    let seed = Random::seed("FARRIER_SEED");
+    let asked: Option<usize> =
+        std::env::var("FARRIER_MODEL_SEQUENCES").ok().map(|text| text.parse().expect("a number"));
+    let (sequences, seed) = match asked {
+        Some(sequences) => (sequences, Random::seed("FARRIER_SEED")),
+        None => (SEQUENCES, SEED),
+    };
     println!("FARRIER_SEED={seed} FARRIER_MODEL_SEQUENCES={sequences}");
     let mut random = Random::new(seed);
     let commits = Commits::new();
