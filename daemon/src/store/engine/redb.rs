@@ -96,7 +96,15 @@ impl RedbEngine {
             if again.swap(true, Ordering::SeqCst) {
                 forget_cached(&file)?;
             }
-            builder.open(&file)
+            // A child process between fork and exec holds a copy of the lock of an engine that was just closed.
+            let mut tries = 25;
+            loop {
+                match builder.open(&file) {
+                    Err(::redb::DatabaseError::DatabaseAlreadyOpen) if tries > 0 => tries -= 1,
+                    opened => return opened,
+                }
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
         };
         let mut engine = Self::with_connector(Connector { connect: Box::new(connect), options, is_new: false })?;
         engine.path = Some(path.to_owned());
