@@ -26,7 +26,7 @@ use crate::support::Random;
 /// Sequences that run at the same time: each one waits for git and for the disk most of the time.
 const CONCURRENT: usize = 4;
 /// Sequences that run beside the other tests, and the seed of their choices.
-const SEQUENCES: usize = 25;
+const SEQUENCES: usize = 8;
 const SEED: u64 = 12;
 /// Operations of one sequence, at most.
 const OPERATIONS_MAX: usize = 14;
