@@ -47,7 +47,7 @@ impl Git {
     }
 
     /// The same; `None` if there are more files than can be looked at while a client waits. A tidy
-    /// repository never has so many.
+    /// repository never has that many.
     pub async fn size_of_few_files(&self, repository: u64) -> Result<Option<u64>, GitError> {
         self.measure(repository, FEW_FILES).await
     }

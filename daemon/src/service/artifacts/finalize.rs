@@ -113,7 +113,7 @@ async fn confirm(
             }
             if app.config.artifacts.unique_per == UniquePer::Run {
                 // Only in replace mode is there one: `create` refuses the name otherwise. It stayed
-                // readable until now, and whoever chose that mode wants the newer one in its place.
+                // readable until now, and that mode replaces it by the newer one.
                 let replaced = of_other_jobs(&tx, job, &row.name, now).await?;
                 for other in replaced.iter().filter(|other| other.state() == ArtifactState::Final) {
                     rows::delete(&tx, other, now);

@@ -129,7 +129,7 @@ fn wake(app: &App, now: Millis) {
 /// API can say that there was one.
 pub(super) fn expire(tx: &Tx, before: &Artifact, now: Millis) {
     if before.deleted_ms != 0 {
-        // Whoever deleted it wanted no trace, and an expired artifact cannot be restored.
+        // A deleted artifact that has expired cannot be restored, so its row is removed.
         return rows::delete(tx, before, now);
     }
     let mut row = before.clone();

@@ -89,7 +89,7 @@ pub(super) fn first_branch<'a>(repository: &Repository, changes: &'a [Change]) -
 pub(super) enum Size {
     /// It was measured: bytes.
     Is(u64),
-    /// It has too many files to be measured now and grew by about so many bytes.
+    /// It has too many files to be measured now and grew by about this many bytes.
     Grew(u64),
 }
 

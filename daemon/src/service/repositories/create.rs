@@ -188,7 +188,7 @@ pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Act
             return Ok(None);
         }
         repositories::put_tips(&tx, row.id, &new_ref.tips);
-        // Before the event is told: a copy may want to hear of it.
+        // Before the event is recorded: a copied hook may match it.
         copies.insert(&tx, row.id).await?;
         if let Some(actor) = creator {
             let subject = Subject { repository: &row, owner: &owner, actor };

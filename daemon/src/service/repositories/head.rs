@@ -69,7 +69,7 @@ pub async fn sweep(app: &App) -> Result<Option<Millis>, Error> {
     if marked.is_empty() {
         return Ok(None);
     }
-    // Beside the sweep: whoever has a repository's lock may keep it for long.
+    // Beside the sweep: a task may hold a repository's lock for long.
     let own = app.clone();
     app.tasks.short(async move {
         for id in marked {
