@@ -5,8 +5,9 @@
 //! disappear. After the sequence everything that was acknowledged and not deleted is present or set aside,
 //! and `check-data` finds no damage.
 //!
-//! By default a few sequences with the same choices each time run beside the other tests.
-//! `FARRIER_MODEL_SEQUENCES` sets another number, with other choices unless `FARRIER_SEED` repeats those of a run:
+//! By default a few sequences with the same choices each time run beside the other tests, and CI runs 500 others
+//! after them. `FARRIER_MODEL_SEQUENCES` sets the number; the choices differ in each run unless `FARRIER_SEED`
+//! repeats those of an earlier one:
 //!
 //! ```sh
 //! FARRIER_MODEL_SEQUENCES=5000 cargo test -p farrierd --test it -- --nocapture model::
