@@ -1,5 +1,5 @@
 //! Every address that can be read, in every spelling, with HEAD, and over the Unix socket: the answer
-//! is the same (checks 14, 15 and 50).
+//! is the same.
 
 use farrierd::http::ROUTES;
 use http::{HeaderMap, Method};

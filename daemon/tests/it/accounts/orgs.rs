@@ -13,7 +13,6 @@ async fn world() -> (World, String, String) {
     (world, owner, stranger)
 }
 
-/// Check 9.
 #[tokio::test]
 async fn users_and_organisations_share_their_names() {
     let (world, owner, _) = world().await;
@@ -41,7 +40,6 @@ async fn users_and_organisations_share_their_names() {
     assert_eq!(world.get("", "/orgs/octo").await.0, 404);
 }
 
-/// Check 20, for organisations.
 #[tokio::test]
 async fn owners_change_and_others_do_not() {
     let (world, owner, stranger) = world().await;

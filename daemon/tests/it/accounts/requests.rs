@@ -5,8 +5,6 @@ use serde_json::{Value, json};
 
 use super::world::{World, names};
 use crate::support::send;
-
-/// Check 11.
 #[tokio::test]
 async fn empty_lists_are_lists_and_say_so() {
     let world = World::new().await;
@@ -23,7 +21,6 @@ async fn empty_lists_are_lists_and_say_so() {
     assert_eq!(world.get(&token, "/users/admin/tokens").await.0, 403);
 }
 
-/// Check 12.
 #[tokio::test]
 async fn pages_have_limits_and_neighbours() {
     let world = World::new().await;
@@ -44,7 +41,6 @@ async fn pages_have_limits_and_neighbours() {
     assert_eq!(names(&last.json(), "name").first().map(String::as_str), Some("org40"));
 }
 
-/// Checks 14 and 15.
 #[tokio::test]
 async fn head_methods_and_spellings() {
     let world = World::new().await;
@@ -68,7 +64,6 @@ async fn head_methods_and_spellings() {
     }
 }
 
-/// Check 5, for accounts.
 #[tokio::test]
 async fn broken_bodies_change_nothing() {
     let world = World::new().await;
@@ -84,7 +79,6 @@ async fn broken_bodies_change_nothing() {
     assert_eq!(world.get("", "/users/search").await.1["data"].as_array().expect("a list").len(), 1);
 }
 
-/// Check 50.
 #[tokio::test]
 async fn the_socket_answers_as_tcp_does() {
     let world = World::new().await;

@@ -6,8 +6,6 @@ use serde_json::{Value, json};
 
 use super::world::{PASSWORD, World, basic};
 use crate::support::send;
-
-/// Check 32.
 #[tokio::test]
 async fn every_form_of_a_token_works_and_a_wrong_one_nowhere() {
     let world = World::new().await;
@@ -51,7 +49,6 @@ async fn tokens_in_the_query_work_with_a_warning_until_they_are_switched_off() {
     }
 }
 
-/// Check 36.
 #[tokio::test]
 async fn administrators_act_as_others() {
     let world = World::new().await;

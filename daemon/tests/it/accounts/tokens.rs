@@ -6,8 +6,6 @@ use serde_json::{Value, json};
 use super::world::{PASSWORD, World, basic};
 
 const NOW_MS: i64 = 1_767_323_045_000;
-
-/// Check 31.
 #[tokio::test]
 async fn a_token_is_shown_once_and_deleted_by_number_or_name() {
     let world = World::new().await;
@@ -36,7 +34,6 @@ async fn a_token_is_shown_once_and_deleted_by_number_or_name() {
     assert_eq!(world.get(&format!("token {clear}"), "/version").await.0, 401);
 }
 
-/// Check 33.
 #[tokio::test]
 async fn every_scope_of_a_route_is_needed() {
     let world = World::new().await;
@@ -54,7 +51,6 @@ async fn every_scope_of_a_route_is_needed() {
     assert_eq!(world.get(&read, "/repos/octo/demo").await.0, 200);
 }
 
-/// Check 35.
 #[tokio::test]
 async fn a_token_makes_none_that_reaches_further() {
     let world = World::new().await;
@@ -124,7 +120,6 @@ async fn an_administrators_token_needs_the_scope() {
     assert_eq!(world.status(&admin, "delete", "/admin/users/octo/tokens/m", Value::Null).await, 204);
 }
 
-/// Check 37.
 #[tokio::test]
 async fn a_token_knows_itself_and_ends() {
     let world = World::with_clock(Clock::manual(NOW_MS)).await;

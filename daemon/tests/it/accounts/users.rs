@@ -3,8 +3,6 @@
 use serde_json::{Value, json};
 
 use super::world::{PASSWORD, World, basic, names};
-
-/// Check 10.
 #[tokio::test]
 async fn a_new_account_is_checked_and_closed_until_its_password_is_changed() {
     let world = World::new().await;
@@ -126,7 +124,6 @@ async fn administrators_filter_and_sort() {
     world.admin("get", "/admin/users?sort=colour", Value::Null, 422).await;
 }
 
-/// Check 18, for accounts.
 #[tokio::test]
 async fn a_renamed_account_is_found_under_both_names() {
     let world = World::new().await;

@@ -13,7 +13,7 @@ use super::*;
 use crate::support::Receiver;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checks_47_50_what_is_not_allowed_is_never_connected_to() {
+async fn refused_targets_are_never_connected_to() {
     let farrier = TestDaemon::start().await;
     let receiver = Receiver::start().await;
     let named = receiver.url.replace("127.0.0.1", "localhost");
@@ -58,7 +58,7 @@ async fn secure() -> (String, rcgen::Certificate) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_42_a_self_signed_receiver_needs_the_hooks_trust() {
+async fn a_self_signed_receiver_needs_a_certificate_in_the_hook() {
     let farrier = farrier().await;
     let (url, certificate) = secure().await;
     let digest: [u8; 32] =

@@ -27,7 +27,7 @@ const OLD: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const NEW: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checks_29_33_34_the_libraries_accept_what_is_signed() {
+async fn client_libraries_accept_the_signatures() {
     if !installed().await {
         return;
     }

@@ -9,7 +9,7 @@ use crate::support::{Got, Receiver, Say};
 const NOW: i64 = 1_767_323_045_000;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_35_two_failures_and_a_success_are_three_attempts_of_one_delivery() {
+async fn two_failures_and_a_success_are_three_attempts_of_one_delivery() {
     let clock = Clock::manual(NOW);
     let farrier = farrier_at(clock.clone(), |config| config.webhook.retry_schedule_secs = vec![10, 100]).await;
     let receiver = Receiver::start().await;
@@ -43,7 +43,7 @@ async fn touch_nothing(farrier: &TestDaemon) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_37_410_switches_the_hook_off_and_a_wish_for_a_pause_is_kept() {
+async fn status_410_switches_the_hook_off_and_retry_after_is_honoured() {
     let clock = Clock::manual(NOW);
     let farrier = farrier_at(clock.clone(), |config| config.webhook.retry_schedule_secs = vec![1, 1]).await;
     let receiver = Receiver::start().await;
@@ -67,7 +67,7 @@ async fn check_37_410_switches_the_hook_off_and_a_wish_for_a_pause_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_38_redirects_are_followed_only_where_a_hook_wants_that() {
+async fn redirects_are_followed_only_when_the_hook_allows_it() {
     let farrier = farrier().await;
     let (from, to) = (Receiver::start().await, Receiver::start().await);
     from.always(Say::With(307, "location", to.url.clone(), Bytes::new()));
@@ -102,7 +102,7 @@ async fn check_38_redirects_are_followed_only_where_a_hook_wants_that() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_40_an_endless_answer_is_cut() {
+async fn an_endless_response_is_cut_off() {
     let farrier = farrier_with(|config| config.webhook.response_bytes = 1_000).await;
     let receiver = Receiver::start().await;
     receiver.say([Say::With(200, "x-a", "b".into(), Bytes::from(vec![b'x'; 8 << 20]))]);
@@ -117,7 +117,7 @@ async fn check_40_an_endless_answer_is_cut() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_43_a_hook_that_only_fails_is_probed_and_then_switched_off() {
+async fn a_hook_that_keeps_failing_is_probed_and_then_switched_off() {
     let clock = Clock::manual(NOW);
     let farrier = farrier_at(clock.clone(), |config| {
         config.webhook.retry_schedule_secs = vec![];

@@ -4,7 +4,7 @@ use super::*;
 use crate::support::{Receiver, Say, git::Client, send};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_51_history_is_paged_filtered_and_complete() {
+async fn the_history_is_paged_filtered_and_complete() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
@@ -63,7 +63,7 @@ async fn check_51_history_is_paged_filtered_and_complete() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_51_each_place_sees_its_own_deliveries() {
+async fn each_owner_sees_its_own_deliveries() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     for name in ["octo", "eve"] {
@@ -111,7 +111,7 @@ async fn check_51_each_place_sees_its_own_deliveries() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_52_a_redelivery_says_the_same_under_the_current_secret() {
+async fn a_redelivery_sends_the_same_body_signed_with_the_current_secret() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     let id = hook(&farrier, &receiver.url, &["repository"], json!({ "secret": "first" })).await;
@@ -131,7 +131,7 @@ async fn check_52_a_redelivery_says_the_same_under_the_current_secret() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_53_a_recovery_sends_what_failed_once_and_nothing_else() {
+async fn a_recovery_sends_each_failed_delivery_once_and_nothing_else() {
     let farrier = farrier_with(|config| config.webhook.retry_schedule_secs = vec![]).await;
     let receiver = Receiver::start().await;
     receiver.say([200, 500, 500, 200].map(Say::Status));
@@ -158,7 +158,7 @@ async fn check_53_a_recovery_sends_what_failed_once_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_54_a_deleted_hook_gets_nothing_more_and_its_history_stays() {
+async fn a_deleted_hook_gets_nothing_more_and_keeps_its_history() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     receiver.always(Say::Status(500));
@@ -178,7 +178,7 @@ async fn check_54_a_deleted_hook_gets_nothing_more_and_its_history_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_55_retention_holds_without_a_restart() {
+async fn retention_is_applied_without_a_restart() {
     let clock = Clock::manual(1_767_323_045_000);
     let farrier = farrier_at(clock.clone(), |config| config.webhook.keep_per_hook = 50).await;
     let receiver = Receiver::start().await;
@@ -200,7 +200,7 @@ async fn check_55_retention_holds_without_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_56_a_test_reaches_any_hook_exactly_once() {
+async fn a_test_event_reaches_any_hook_exactly_once() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     farrier.repository("demo").await;

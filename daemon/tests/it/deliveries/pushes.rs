@@ -24,7 +24,7 @@ fn line(got: &Got) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checks_16_17_28_each_ref_of_a_push_is_told_in_order() {
+async fn each_ref_of_a_push_is_delivered_in_order() {
     let (_farrier, receiver, work, remote) = scene("gitea").await;
     let one = work.commit("a", "a")[..7].to_owned();
     work.done(&["tag", "-a", "-m", "first", "v1"]);
@@ -65,7 +65,7 @@ async fn checks_16_17_28_each_ref_of_a_push_is_told_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_44_a_large_push_names_the_newest_commits_and_counts_all() {
+async fn a_large_push_lists_the_newest_commits_and_counts_all() {
     let (_farrier, receiver, work, remote) = scene("forgejo").await;
     work.commit("a", "0");
     work.done(&["push", "-q", &remote, "main"]);
@@ -85,7 +85,7 @@ async fn check_44_a_large_push_names_the_newest_commits_and_counts_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_41_quick_pushes_arrive_in_order() {
+async fn quick_pushes_arrive_in_order() {
     let (_farrier, receiver, work, remote) = scene("gitea").await;
     let mut tips = Vec::new();
     for n in 0..10 {
@@ -98,7 +98,7 @@ async fn check_41_quick_pushes_arrive_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_26_a_chat_hears_of_commits_and_not_of_their_absence() {
+async fn a_chat_gets_pushes_with_commits_only() {
     let (farrier, receiver, work, remote) = scene("gitea").await;
     let chat = Receiver::start().await;
     let id = hook_of(&farrier, "slack", &chat.url, &["push"], json!({ "channel": "#dev" })).await;
@@ -162,7 +162,7 @@ async fn a_new_branch_brings_what_no_branch_had_before_the_push() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_45_a_push_that_is_too_large_is_cut_and_not_lost() {
+async fn the_payload_of_a_very_large_push_is_truncated_and_delivered() {
     let farrier = farrier_with(|config| config.webhook.max_payload_bytes = 8 << 10).await;
     let receiver = Receiver::start().await;
     farrier.repository("demo").await;

@@ -7,7 +7,7 @@ const CONFIG: &str =
     "[webhook]\nallowed_hosts = \"loopback\"\nretry_schedule_secs = [1, 1, 1]\n[server]\ndrain_grace_secs = 1\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_36_what_a_kill_interrupts_is_delivered_after_the_start() {
+async fn a_delivery_that_a_kill_interrupts_is_sent_after_the_next_start() {
     let mut farrier = TestDaemon::program(CONFIG).await;
     let receiver = Receiver::start().await;
     receiver.say([Say::Nothing]);
@@ -22,7 +22,7 @@ async fn check_36_what_a_kill_interrupts_is_delivered_after_the_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_36_a_receiver_that_comes_back_is_told() {
+async fn a_receiver_that_recovers_gets_its_deliveries() {
     let farrier = farrier_with(|config| config.webhook.retry_schedule_secs = vec![1, 1, 1, 1]).await;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
@@ -37,7 +37,7 @@ async fn check_36_a_receiver_that_comes_back_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_58_a_stop_ends_in_time_and_loses_nothing() {
+async fn a_stop_ends_in_time_and_loses_nothing() {
     let mut farrier = farrier_with(|config| config.server.drain_grace = std::time::Duration::from_secs(1)).await;
     let (silent, quick) = (Receiver::start().await, Receiver::start().await);
     silent.say([Say::Nothing]);

@@ -4,7 +4,7 @@ use super::*;
 use crate::support::{Receiver, Say, send};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_29_an_event_reaches_its_receiver_and_those_after_it_in_order() {
+async fn events_reach_their_receiver_in_order() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     hook(&farrier, &receiver.url, &["repository"], json!({ "secret": "s3cr3t" })).await;
@@ -23,7 +23,7 @@ async fn check_29_an_event_reaches_its_receiver_and_those_after_it_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_30_a_form_holds_the_payload_and_every_name_of_the_delivery_is_one() {
+async fn a_form_delivery_carries_the_payload_and_one_id_in_all_headers() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     hook(&farrier, &receiver.url, &["repository"], json!({ "content_type": "form", "secret": "s3cr3t" })).await;
@@ -43,7 +43,7 @@ async fn check_30_a_form_holds_the_payload_and_every_name_of_the_delivery_is_one
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_32_the_authorization_arrives_and_is_masked_in_the_record() {
+async fn the_authorization_header_is_sent_and_masked_in_the_history() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     let echo = Say::With(200, "x-echo", "Bearer t0ps3cret".into(), "you sent t0ps3cret and s3cr3t".into());
@@ -59,7 +59,7 @@ async fn check_32_the_authorization_arrives_and_is_masked_in_the_record() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_39_a_silent_receiver_keeps_nobody_else_waiting() {
+async fn a_silent_receiver_does_not_delay_other_hooks() {
     let farrier = farrier_with(|config| config.webhook.max_concurrent = 1).await;
     let (silent, healthy) = (Receiver::start().await, Receiver::start().await);
     silent.always(Say::Nothing);
@@ -81,7 +81,7 @@ async fn check_39_a_silent_receiver_keeps_nobody_else_waiting() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_57_a_hook_that_calls_its_own_daemon_ends() {
+async fn a_hook_that_calls_its_own_daemon_does_not_loop() {
     let mut farrier = farrier().await;
     let receiver = Receiver::start().await;
     farrier.repository("demo").await;
@@ -97,7 +97,7 @@ async fn check_57_a_hook_that_calls_its_own_daemon_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_60_history_is_the_same_over_tcp_and_the_socket() {
+async fn the_history_is_the_same_over_tcp_and_the_socket() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
@@ -124,7 +124,7 @@ async fn check_60_history_is_the_same_over_tcp_and_the_socket() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_23_the_last_event_arrives_after_the_repository_is_gone() {
+async fn the_deletion_event_is_delivered_after_the_repository_is_deleted() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     farrier.repository("demo").await;

@@ -1,4 +1,4 @@
-//! Who gets which status (checks 34, 38, 42, 46).
+//! Who gets which status.
 
 use farrier_proto::store::Reference;
 use farrierd::store::{StoreError, Tx, keys, repositories};

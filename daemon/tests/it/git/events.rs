@@ -1,4 +1,4 @@
-//! What a push is told as, exactly once (check 43).
+//! What a push is told as, exactly once.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Pushes of any size, and every way to fetch (check 39).
+//! Pushes of any size, and every way to fetch.
 
 use super::demo;
 use crate::support::git::{Client, noise};

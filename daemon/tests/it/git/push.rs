@@ -1,4 +1,4 @@
-//! What may be pushed, and what becomes of the repository (checks 41, 42, 44, 45, 47).
+//! What may be pushed, and what becomes of the repository.
 
 use std::os::unix::fs::PermissionsExt as _;
 

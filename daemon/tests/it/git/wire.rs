@@ -1,4 +1,4 @@
-//! What goes over the wire, byte by byte (check 40).
+//! What goes over the wire, byte by byte.
 
 use std::io::Write as _;
 

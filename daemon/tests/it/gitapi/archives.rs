@@ -9,7 +9,7 @@ use super::demo;
 use crate::support::{GitDir, Import, TestDaemon, eventually, run, send};
 
 #[tokio::test]
-async fn check_27_what_there_is_no_archive_of() {
+async fn archives_of_missing_refs_and_formats_are_refused() {
     let farrier = TestDaemon::start().await;
     let empty = farrier.git_repository("empty").await;
     assert_eq!(farrier.status(&empty.at("/archive/main.zip")).await, 404);
@@ -29,7 +29,7 @@ async fn check_27_what_there_is_no_archive_of() {
 }
 
 #[tokio::test]
-async fn check_28_the_same_bytes_again_also_after_gc() {
+async fn an_archive_has_the_same_bytes_after_gc() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     for name in ["main.zip", "main.tar.gz"] {
@@ -50,7 +50,7 @@ async fn check_28_the_same_bytes_again_also_after_gc() {
 }
 
 #[tokio::test]
-async fn check_29_names_prefixes_and_the_address_that_stays() {
+async fn archives_have_stable_names_prefixes_and_addresses() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let commit = demo.git(&["rev-parse", "feature/x"]);
@@ -147,7 +147,7 @@ fn processes_in(repository: &GitDir) -> usize {
 }
 
 #[tokio::test]
-async fn check_30_a_client_that_leaves_ends_the_process() {
+async fn a_client_that_disconnects_ends_the_process() {
     let farrier = TestDaemon::start().await;
     let heavy = heavy(&farrier).await;
     let address = farrier.url.trim_start_matches("http://").to_owned();
@@ -163,7 +163,7 @@ async fn check_30_a_client_that_leaves_ends_the_process() {
 }
 
 #[tokio::test]
-async fn check_30_processes_are_bounded_and_everybody_is_served() {
+async fn archive_processes_are_bounded_and_all_clients_are_served() {
     let farrier = TestDaemon::with(|config| config.git.max_archives = 2).await;
     let heavy = heavy(&farrier).await;
     let (over, path) = (farrier.tcp(), heavy.at("/archive/main.zip"));

@@ -7,7 +7,7 @@ use super::demo;
 use crate::support::{Import, TestDaemon, send};
 
 #[tokio::test]
-async fn check_16_a_branch_with_slashes_in_either_spelling() {
+async fn a_branch_with_slashes_is_found_escaped_and_unescaped() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let raw = farrier.json(&demo.at("/branches/feature/x")).await;
@@ -30,7 +30,7 @@ async fn check_16_a_branch_with_slashes_in_either_spelling() {
 }
 
 #[tokio::test]
-async fn check_11_an_empty_repository_has_empty_lists() {
+async fn an_empty_repository_has_empty_lists() {
     let farrier = TestDaemon::start().await;
     let empty = farrier.git_repository("empty").await;
     for list in ["/branches", "/tags", "/git/refs", "/releases", "/stargazers", "/subscribers"] {
@@ -44,7 +44,7 @@ async fn check_11_an_empty_repository_has_empty_lists() {
 }
 
 #[tokio::test]
-async fn check_12_three_hundred_branches_in_pages() {
+async fn three_hundred_branches_are_paged() {
     let farrier = TestDaemon::start().await;
     let many = farrier.git_repository("many").await;
     let mut import = Import::default().commit("main", 1, &[], "one").file("100644", "a", b"a");
@@ -78,7 +78,7 @@ async fn check_12_three_hundred_branches_in_pages() {
 }
 
 #[tokio::test]
-async fn check_14_head_is_get_without_a_body_and_other_methods_are_405() {
+async fn head_has_no_body_and_other_methods_are_405() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     for path in ["/branches", "/branches/main", "/commits", "/contents", "/raw/README.md", "/archive/main.zip"] {

@@ -6,7 +6,7 @@ use super::demo;
 use crate::support::TestDaemon;
 
 #[tokio::test]
-async fn check_19_pages_of_a_history() {
+async fn the_history_is_paged() {
     let farrier = TestDaemon::start().await;
     let empty = farrier.git_repository("empty").await;
     assert_eq!(farrier.status(&empty.at("/commits")).await, 409);

@@ -7,7 +7,7 @@ use super::{ELSEWHERE, demo};
 use crate::support::{TestDaemon, send};
 
 #[tokio::test]
-async fn check_16_paths_in_either_spelling() {
+async fn paths_are_accepted_escaped_and_unescaped() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let file = farrier.json(&demo.at("/contents/src/a%20b")).await;

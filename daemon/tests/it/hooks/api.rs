@@ -1,4 +1,4 @@
-//! Hooks over the API (checks 1 to 8, 10, 14, 15).
+//! Hooks over the API.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ async fn post(world: &World, body: Value) -> Answer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_1_a_slash_at_the_end_does_not_matter() {
+async fn a_trailing_slash_is_ignored() {
     let world = World::new().await;
     for path in ["/api/v1/admin/hooks/", "/api/v1/admin/hooks", "/api/v1//admin/hooks"] {
         let made = world.farrier.admin(Method::POST, path, hook(&["push"])).await;
@@ -33,7 +33,7 @@ async fn check_1_a_slash_at_the_end_does_not_matter() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checks_2_and_3_system_and_default_hooks_are_told_apart() {
+async fn system_and_default_hooks_are_separate() {
     let world = World::new().await;
     let mut expected: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
     for (word, kind) in [
@@ -69,7 +69,7 @@ async fn checks_2_and_3_system_and_default_hooks_are_told_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_4_lists_have_pages() {
+async fn lists_are_paged() {
     let world = World::new().await;
     for _ in 0..3 {
         made(&world, "/user/hooks", hook(&["push"])).await;
@@ -91,7 +91,7 @@ async fn check_4_lists_have_pages() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_5_the_first_problem_is_named() {
+async fn the_first_problem_is_reported() {
     let world = World::new().await;
     let config = |config: Value| json!({ "type": "gitea", "config": config });
     let mut cases = vec![
@@ -124,7 +124,7 @@ async fn check_5_the_first_problem_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checks_6_to_8_what_is_left_out_and_what_names_mean() {
+async fn defaults_and_event_names_follow_the_api_family() {
     let world = World::new().await;
     let issues = json!(["issues", "issue_assign", "issue_label", "issue_milestone", "issue_comment"]);
     for (events, expected) in [
@@ -146,7 +146,7 @@ async fn checks_6_to_8_what_is_left_out_and_what_names_mean() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_10_only_hooks_of_a_place_are_there() {
+async fn a_hook_is_found_only_under_its_owner() {
     let world = World::new().await;
     world.farrier.repository("demo").await;
     world.admin("post", "/orgs", json!({ "username": "acme" }), 201).await;
@@ -178,7 +178,7 @@ async fn check_10_only_hooks_of_a_place_are_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_14_those_who_may_not_hear_why() {
+async fn callers_without_permission_get_a_reason() {
     let world = World::new().await;
     world.farrier.repository("demo").await;
     world.admin("post", "/orgs", json!({ "username": "acme" }), 201).await;
@@ -205,7 +205,7 @@ async fn check_14_those_who_may_not_hear_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_15_config_is_texts_whatever_was_sent() {
+async fn config_values_are_returned_as_strings() {
     let world = World::new().await;
     let more = json!({ "config": { "is_system_webhook": true, "timeout_secs": 7, "unknown": "x", "username": null } });
     let hook = world.admin("post", ADMIN, hook_with(&["push"], more), 201).await;

@@ -1,4 +1,4 @@
-//! Default hooks and their copies in repositories (checks 19 to 21).
+//! Default hooks and their copies in repositories.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn configured(hook: &Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checks_19_to_21_a_new_repository_has_its_own_copies() {
+async fn a_new_repository_gets_copies_of_the_default_hooks() {
     let mut world = World::new().await;
     world.farrier.repository("before").await;
     let body = hook_with(

@@ -1,4 +1,4 @@
-//! Changing hooks, and what never comes out of them (checks 9, 11 to 13).
+//! Changing hooks, and what never comes out of them.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ async fn inside(farrier: &mut TestDaemon, id: i64) -> farrier_proto::store::Hook
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checks_11_and_13_an_edit_keeps_what_it_does_not_name() {
+async fn an_edit_keeps_omitted_fields() {
     let mut world = World::new().await;
     let id = made(&world, "/user/hooks", full()).await;
     let path = format!("/user/hooks/{id}");
@@ -59,7 +59,7 @@ async fn checks_11_and_13_an_edit_keeps_what_it_does_not_name() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_12_an_edit_with_two_problems_names_the_first() {
+async fn an_edit_with_two_problems_reports_the_first() {
     let world = World::new().await;
     let id = made(&world, "/admin/hooks", full()).await;
     let path = format!("/admin/hooks/{id}");
@@ -83,7 +83,7 @@ async fn check_12_an_edit_with_two_problems_names_the_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_9_no_answer_and_no_log_line_has_a_secret() {
+async fn no_response_and_no_log_line_contains_a_secret() {
     let farrier = TestDaemon::program("[log]\nfilter = \"trace\"\n").await;
     let telegram = json!({
         "type": "telegram", "active": true,

@@ -1,4 +1,4 @@
-//! Which events reach which hooks (checks 6, 16 to 18, 22, 23, 25, 59).
+//! Which events reach which hooks.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -33,7 +33,7 @@ fn refs(told: &[Told]) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checks_16_and_17_each_ref_of_a_push_is_told_in_its_order() {
+async fn each_ref_of_a_push_becomes_an_event_in_order() {
     let mut world = World::new().await;
     made(&world, "/admin/hooks", system(&["create", "delete", "push"])).await;
     world.farrier.repository("demo").await;
@@ -87,7 +87,7 @@ async fn branches_and_tags_made_over_the_api_are_told_like_pushes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn checks_18_and_22_repository_then_owner_then_system() {
+async fn hooks_of_the_repository_the_owner_and_the_system_receive_events_in_this_order() {
     let mut world = World::new().await;
     world.user("octo").await;
     world.admin("post", "/orgs", json!({ "username": "acme" }), 201).await;
@@ -114,7 +114,7 @@ async fn checks_18_and_22_repository_then_owner_then_system() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_23_the_last_event_reaches_the_hooks_of_what_is_gone() {
+async fn the_deletion_event_reaches_the_hooks_of_the_deleted_repository() {
     let mut world = World::new().await;
     world.farrier.repository("demo").await;
     let own = made(&world, "/repos/admin/demo/hooks", hook(&["repository"])).await;
@@ -188,7 +188,7 @@ async fn runs_and_jobs_are_told_as_they_begin_and_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_25_only_changes_of_refs_are_filtered() {
+async fn the_branch_filter_applies_to_ref_events_only() {
     let mut world = World::new().await;
     let body = json!({ "name": "demo", "auto_init": true });
     world.admin("post", "/user/repos", body, 201).await;
@@ -208,7 +208,7 @@ async fn check_25_only_changes_of_refs_are_filtered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_59_nothing_is_told_while_hooks_are_off() {
+async fn no_event_is_delivered_while_webhooks_are_disabled() {
     let mut world = World::with(|config| config.webhook.enabled = false).await;
     let on = made(&world, "/admin/hooks", system(EVERYTHING)).await;
     world.farrier.repository("demo").await;

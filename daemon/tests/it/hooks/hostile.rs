@@ -64,7 +64,7 @@ async fn a_place_has_room_for_so_many_hooks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn check_47_a_target_that_is_not_allowed_comes_with_a_warning() {
+async fn creating_a_hook_with_a_refused_target_warns() {
     let world = World::new().await;
     let body = hook_with(&["push"], json!({ "config": { "url": "http://169.254.169.254/latest" } }));
     let made = world.admin("post", "/user/hooks", body, 201).await;

@@ -1,4 +1,4 @@
-//! What hooks are told, key by key (checks 27 and 28, as far as rows show them).
+//! What hooks are told, key by key.
 
 use serde_json::{Value, json};
 

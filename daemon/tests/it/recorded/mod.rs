@@ -1,4 +1,4 @@
-//! Requests as the clients of the API family make them, recorded by their spelling (check 48):
+//! Requests as the clients of the API family make them, recorded by their spelling:
 //! addresses with a bare `?` or `%2F`, bodies with explicit nulls and numbers as text, credentials
 //! in every form. And what their strict readers refuse in an answer.
 

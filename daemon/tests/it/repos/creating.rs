@@ -120,7 +120,6 @@ async fn nothing_in_a_repository_is_null_and_times_are_whole_seconds() {
     assert_eq!(farrier.by("", Method::GET, "/api/v1/repositories/1", Value::Null).await.status, 401);
 }
 
-/// Check 8.
 #[tokio::test]
 async fn both_addresses_of_an_organisation_make_repositories_alike() {
     let farrier = TestDaemon::start().await;

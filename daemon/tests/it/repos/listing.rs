@@ -117,7 +117,6 @@ async fn searches_find_order_and_refuse() {
     assert_eq!(farrier.show("/api/v1/user/repos?order_by=odd").await.status, 422);
 }
 
-/// Check 11, for what a repository without a commit holds.
 #[tokio::test]
 async fn lists_of_an_empty_repository_are_lists() {
     let farrier = TestDaemon::start().await;

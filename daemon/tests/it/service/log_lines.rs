@@ -80,7 +80,8 @@ async fn what_matters_to_security_is_logged_without_secrets() {
     let wanted = json!({ "name": "t", "scopes": ["write:repository"] });
     let made = admin(Method::POST, "/api/v1/users/alice/tokens", wanted).await;
     let (token, id) = (made.json()["sha1"].as_str().expect("a token").to_owned(), made.json()["id"].to_string());
-    line(&program, &format!("token created by=\"admin\" user=\"alice\" token_id={id} scopes=\"write:repository\"")).await;
+    line(&program, &format!("token created by=\"admin\" user=\"alice\" token_id={id} scopes=\"write:repository\""))
+        .await;
 
     let basic = |name: &str, password: &str| format!("Basic {}", BASE64.encode(format!("{name}:{password}")));
     for attempt in 0..11 {
