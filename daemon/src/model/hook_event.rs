@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn check_8_groups_and_single_events_in_any_case() {
+    fn event_groups_and_single_events_are_accepted_in_any_case() {
         let issues = ["issues", "issue_assign", "issue_label", "issue_milestone", "issue_comment"];
         assert_eq!(read(&["Issues"]).events, issues);
         assert_eq!(read(&["issues_only"]).events, ["issues"]);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn check_13_exact_names_come_back_as_they_went() {
+    fn exact_event_names_are_returned_unchanged() {
         for event in EVENTS {
             let out = exact(&[event.name]);
             assert_eq!(read_exact(&out).events, [event.name], "{}", event.name);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn check_27_headers_have_a_fine_and_a_coarse_name() {
+    fn headers_carry_the_exact_and_the_grouped_event_name() {
         let header = |name: &str| by_name(name).expect(name).headers[0].1;
         assert_eq!(header("issue_label"), "issues");
         assert_eq!(header("pull_request_comment"), "issue_comment");

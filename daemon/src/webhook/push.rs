@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn check_44_commits_come_in_full_and_the_total_is_true() {
+    fn all_listed_commits_are_complete_and_the_total_counts_all() {
         let pushed = Pushed {
             commits: vec![commit("b", 4), commit("a", 0)],
             total: 60,
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn check_45_what_is_too_large_is_cut_and_says_so() {
+    fn a_payload_that_is_too_large_is_truncated_and_marked() {
         let pushed = Pushed { commits: vec![commit("b", 2), commit("a", 2)], total: 2, ..Pushed::default() };
         let event = filled(&pushed, Bounds { files: 1, bytes: 1 << 20 });
         assert_eq!((&event["commits"][0]["removed"], &event["truncated"]), (&json!([]), &true.into()));

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn check_29_a_native_delivery_is_the_payload_as_it_is() {
+    fn a_json_delivery_sends_the_payload_unchanged() {
         let sent = built(&hook("gitea"), "push");
         assert_eq!(sent.body, BODY);
         assert_eq!(value(&sent, "content-type"), Some("application/json"));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn check_30_a_form_is_signed_over_its_json() {
+    fn the_signature_of_a_form_covers_its_json() {
         let sent = built(&Hook { form: true, ..hook("gogs") }, "push");
         let form = "payload=%7B%0A++%22ref%22%3A+%22refs%2Fheads%2Fmain%22%2C%0A++%22total_commits%22%3A+0%0A%7D";
         assert_eq!(sent.body, form);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn check_31_without_a_secret_there_is_no_signature_at_all() {
+    fn a_hook_without_a_secret_sends_no_signature() {
         let sent = built(&Hook { secret: String::new(), ..hook("gitea") }, "push");
         assert!(
             sent.headers.iter().all(|header| !header.names[0].as_str().contains("signature")),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn check_34_both_secrets_sign_during_the_grace_time() {
+    fn both_secrets_sign_during_the_grace_period() {
         let hook = Hook {
             secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".into(),
             old_secret: "whsec_AAAA".into(),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn check_28_the_type_decides_how_a_new_ref_is_named() {
+    fn the_hook_type_decides_the_form_of_a_new_ref() {
         for (kind, event, expected) in [
             ("gitea", "create", "main"),
             ("forgejo", "create", "refs/heads/main"),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn check_46_no_header_tells_the_secret() {
+    fn no_header_contains_the_secret() {
         use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
         for secret in ["s3cr3t", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
             let sent = built(&Hook { secret: secret.into(), ..hook("gitea") }, "push");

@@ -143,7 +143,7 @@ mod tests {
     const GOOD: [(&str, &str); 2] = [(URL, "http://h/x"), (CONTENT_TYPE, "json")];
 
     #[test]
-    fn check_5_the_first_problem_is_named_in_the_words_of_the_family() {
+    fn the_first_problem_is_reported_in_the_api_familys_words() {
         for (pairs, expected) in [
             (&[][..], "Missing config option: url"),
             (&[(CONTENT_TYPE, "xml")], "Missing config option: url"),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn check_2_words_for_yes_and_no() {
+    fn booleans_are_accepted_in_all_their_spellings() {
         for (word, expected) in
             [("true", Some(true)), ("1", Some(true)), ("T", Some(true)), ("", None), ("False", Some(false))]
         {

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn check_25_only_active_subscribed_and_fitting_hooks_get_news() {
+    fn only_active_subscribed_and_matching_hooks_receive_events() {
         let change = RefChange { r#ref: "refs/heads/main".into(), ..RefChange::default() };
         let push = News::Ref { kind: "push", change: &change, known: &[] };
         let edited = News::Repository { action: "edited", before: Vec::new() };

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn check_11_what_is_absent_stays() {
+    fn omitted_fields_are_unchanged() {
         let before = hook();
         let after = edited(&before, serde_json::json!({ "active": true }));
         assert_eq!(after, Hook { active: true, updated_ms: 5, ..before });
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn check_34_a_replaced_secret_signs_for_a_while() {
+    fn a_replaced_secret_signs_during_the_grace_period() {
         let after = edited(&hook(), serde_json::json!({ "config": { "secret": "two" } }));
         assert_eq!((after.secret.as_str(), after.old_secret.as_str()), ("two", "one"));
         assert_eq!(after.old_secret_until_ms, 5 + ROTATION_MS);

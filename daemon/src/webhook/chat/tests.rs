@@ -34,7 +34,7 @@ fn body(outgoing: &Outgoing) -> Value {
 }
 
 #[test]
-fn check_26_a_push_without_commits_is_told_to_no_chat() {
+fn a_push_without_commits_is_not_sent_to_chats() {
     let mut empty = push();
     empty["commits"] = json!([]);
     for kind in ["slack", "discord", "msteams", "telegram"] {

@@ -29,7 +29,7 @@ async fn other_hosts_may_be_allowed_while_it_runs() {
 }
 
 #[test]
-fn check_47_targets_that_are_not_allowed_are_named_beforehand() {
+fn a_target_that_the_policy_refuses_is_reported_before_sending() {
     let default = client("external");
     for blocked in [
         "http://127.0.0.1/",
@@ -72,7 +72,7 @@ async fn the_name_of_a_target_is_resolved_when_its_hook_is_saved() {
 }
 
 #[tokio::test]
-async fn check_48_only_the_address_that_was_checked_is_connected_to() {
+async fn only_the_checked_address_is_connected_to() {
     let checked = TcpListener::bind("127.0.0.2:0").await.expect("a free port");
     let good = checked.local_addr().expect("an address");
     // The same port of an address that is not allowed: where a second look at the name would lead.
