@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::world::{World, names};
 use crate::support::send;
+
 #[tokio::test]
 async fn empty_lists_are_lists_and_say_so() {
     let world = World::new().await;

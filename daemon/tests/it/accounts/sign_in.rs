@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::world::{PASSWORD, World, basic};
 use crate::support::send;
+
 #[tokio::test]
 async fn every_form_of_a_token_works_and_a_wrong_one_nowhere() {
     let world = World::new().await;

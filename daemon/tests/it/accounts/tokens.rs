@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::world::{PASSWORD, World, basic};
 
 const NOW_MS: i64 = 1_767_323_045_000;
+
 #[tokio::test]
 async fn a_token_is_shown_once_and_deleted_by_number_or_name() {
     let world = World::new().await;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{PASSWORD, World, basic, names};
+
 #[tokio::test]
 async fn a_new_account_is_checked_and_closed_until_its_password_is_changed() {
     let world = World::new().await;
