@@ -12,9 +12,10 @@ use crate::{
     git::Git,
     http::{PeerRules, Requests},
     model::secret::SigningKey,
-    serve::Reserve,
+    serve::FdReserve,
     service::{
-        artifacts::Receiving, deliveries::tally::Tally, events::Ledger, migrations::Migrations, sign_in::SignIn,
+        artifacts::Receiving, deliveries::metrics::DeliveryMetrics, events::SequenceTracker, migrations::Migrations,
+        sign_in::SignIn,
     },
     set_aside::SetAside,
     store::Store,
@@ -63,7 +64,7 @@ pub struct Shared {
     /// When artifacts and jobs have something to end.
     pub sweep: Wake,
     /// Numbers of events that are being recorded.
-    pub events: Ledger,
+    pub events: SequenceTracker,
     /// Seats for clients that listen to events.
     pub event_streams: Arc<Semaphore>,
     /// Hooks that have something to send.
@@ -75,7 +76,7 @@ pub struct Shared {
     /// Hooks whose history has grown.
     pub history: Growth,
     /// What has become of deliveries.
-    pub tally: Tally,
+    pub delivery_metrics: DeliveryMetrics,
     /// What is logged, in the words of `log.filter`; whoever owns the log listens.
     pub log_filter: watch::Sender<String>,
     /// Connects to receivers of deliveries.
@@ -107,7 +108,7 @@ pub struct Serving {
     /// How many more may be open; bounded by `server.max_connections`.
     pub slots: Arc<Semaphore>,
     /// Descriptors for when no other is free.
-    pub reserve: Arc<Reserve>,
+    pub reserve: Arc<FdReserve>,
 }
 
 impl App {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{Config, Given, Places, Problem, file, forms, machine};
+use crate::config::{Config, DefaultPaths, Given, Problem, file, forms, machine};
 
 /// farrierd hosts artifacts of workflow runs and more; it is managed with `farrier`.
 #[derive(Debug, Parser)]
@@ -92,14 +92,14 @@ pub enum ArgsError {
 }
 
 /// The configuration to run with: defaults, then the file, then flags.
-pub fn configuration(args: &Args, places: Places) -> Result<Config, ArgsError> {
-    let merged = merge(args, places)?;
+pub fn configuration(args: &Args, paths: DefaultPaths) -> Result<Config, ArgsError> {
+    let merged = merge(args, paths)?;
     if merged.problems.is_empty() { Ok(merged.config) } else { Err(ArgsError::Problems(merged.problems)) }
 }
 
 /// Finds every problem of the configuration, for `check-config`. `file_only` leaves out what depends on this machine.
-pub fn check(args: &Args, places: Places, file_only: bool) -> Result<(), ArgsError> {
-    let Merged { config, given, mut problems } = merge(args, places)?;
+pub fn check(args: &Args, paths: DefaultPaths, file_only: bool) -> Result<(), ArgsError> {
+    let Merged { config, given, mut problems } = merge(args, paths)?;
     if !file_only {
         let found = machine::problems(&config, &given).into_iter();
         // A key with a bad value has its default here, which says nothing about this machine.
@@ -117,13 +117,13 @@ struct Merged {
     problems: Vec<Problem>,
 }
 
-fn merge(args: &Args, places: Places) -> Result<Merged, ArgsError> {
-    let places = match &args.data_dir {
-        Some(dir) => places.with_data_dir(std::path::absolute(dir).unwrap_or_else(|_| dir.clone())),
-        None => places,
+fn merge(args: &Args, paths: DefaultPaths) -> Result<Merged, ArgsError> {
+    let paths = match &args.data_dir {
+        Some(dir) => paths.with_data_dir(std::path::absolute(dir).unwrap_or_else(|_| dir.clone())),
+        None => paths,
     };
-    let data_dir = places.data_dir.clone();
-    let mut config = Config::defaults(&places);
+    let data_dir = paths.data_dir.clone();
+    let mut config = Config::defaults(&paths);
     let (mut given, mut problems) = (Given::default(), Vec::new());
     if let Some(path) = &args.config {
         let text = std::fs::read_to_string(path).map_err(|source| ArgsError::Read { path: path.clone(), source })?;
@@ -132,7 +132,7 @@ fn merge(args: &Args, places: Places) -> Result<Merged, ArgsError> {
     // `reload` need not be able to read the daemon's secrets: systemd gives credentials to the daemon alone,
     // and the daemon reads them again.
     if !matches!(args.command, Some(Command::Reload { .. })) {
-        problems.extend(proxy_credentials(&mut config, &places, &given).err());
+        problems.extend(proxy_credentials(&mut config, &paths, &given).err());
     }
     if args.data_dir.is_some() {
         config.data_dir = data_dir;
@@ -156,13 +156,13 @@ fn merge(args: &Args, places: Places) -> Result<Merged, ArgsError> {
 }
 
 /// Puts what `webhook.proxy_auth_file` holds into the proxy's address.
-fn proxy_credentials(config: &mut Config, places: &Places, given: &Given) -> Result<(), Problem> {
+fn proxy_credentials(config: &mut Config, paths: &DefaultPaths, given: &Given) -> Result<(), Problem> {
     let Some(file) = &config.webhook.proxy_auth_file else { return Ok(()) };
     // Without the value: somebody may have put the password itself there.
     let problem =
         |reason: String| Problem { value: String::new(), ..given.problem("webhook.proxy_auth_file", "", reason) };
     let none = "is the name of a credential, but the service manager has given none; name a file by its absolute path";
-    let path = places.secret(file).ok_or_else(|| problem(none.to_owned()))?;
+    let path = paths.secret(file).ok_or_else(|| problem(none.to_owned()))?;
     let unreadable = |error: std::io::Error| problem(format!("{} cannot be read: {error}", path.display()));
     let text = std::fs::read_to_string(&path).map_err(unreadable)?;
     let url = config.webhook.proxy_url.as_mut().ok_or_else(|| problem("needs webhook.proxy_url".to_owned()))?;
@@ -180,8 +180,10 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn places() -> Places {
-        Places::from_env(|name| if name == "HOME" { Ok("/h".into()) } else { Err(std::env::VarError::NotPresent) })
+    fn paths() -> DefaultPaths {
+        DefaultPaths::from_env(
+            |name| if name == "HOME" { Ok("/h".into()) } else { Err(std::env::VarError::NotPresent) },
+        )
     }
 
     fn parse(line: &str) -> Args {
@@ -198,12 +200,12 @@ mod tests {
         )
         .expect("a file");
         let file = path.display();
-        let config = configuration(&parse(&format!("farrierd --config {file}")), places()).expect("valid");
+        let config = configuration(&parse(&format!("farrierd --config {file}")), paths()).expect("valid");
         assert_eq!((config.data_dir, config.socket.path), ("/file".into(), "/file.sock".into()));
         let line = format!(
             "farrierd --config {file} --data-dir /flag --listen [::1]:2 --listen localhost:3 --socket /flag.sock"
         );
-        let config = configuration(&parse(&line), places()).expect("valid");
+        let config = configuration(&parse(&line), paths()).expect("valid");
         assert_eq!((config.data_dir, config.socket.path), ("/flag".into(), "/flag.sock".into()));
         let listen: Vec<String> = config.server.listen.iter().map(ToString::to_string).collect();
         assert_eq!(listen, ["[::1]:2", "127.0.0.1:3"]);
@@ -215,9 +217,9 @@ mod tests {
         let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
         let with = |credentials: bool, webhook: &str| {
             write("c.toml", &format!("[webhook]\n{webhook}\n"));
-            let mut places = places();
-            places.credentials = credentials.then(|| dir.path().to_owned());
-            let config = configuration(&parse(&format!("farrierd --config {}/c.toml", dir.path().display())), places);
+            let mut paths = paths();
+            paths.credentials = credentials.then(|| dir.path().to_owned());
+            let config = configuration(&parse(&format!("farrierd --config {}/c.toml", dir.path().display())), paths);
             config.map(|config| config.webhook.proxy_url.expect("set").to_string()).map_err(|error| match error {
                 ArgsError::Problems(problems) => problems[0].to_string(),
                 ArgsError::Read { .. } => panic!("it is there"),
@@ -233,7 +235,7 @@ mod tests {
         assert!(with(false, &format!("{url}\n{name}")).expect_err("no credentials").contains("has given none"));
         let reload = parse(&format!("farrierd --config {}/c.toml reload", dir.path().display()));
         with(false, &format!("{url}\n{name}")).expect_err("no credentials for the daemon");
-        assert!(configuration(&reload, places()).is_ok(), "who asks for a reload needs none");
+        assert!(configuration(&reload, paths()).is_ok(), "who asks for a reload needs none");
         assert!(with(true, name).expect_err("no proxy").contains("needs webhook.proxy_url"));
         write("proxy", "s3cret");
         let half = with(true, &format!("{url}\n{name}")).expect_err("no user");
@@ -242,16 +244,16 @@ mod tests {
 
     #[test]
     fn a_data_directory_takes_the_socket_along() {
-        let config = configuration(&parse("farrierd --data-dir /x"), places()).expect("valid");
+        let config = configuration(&parse("farrierd --data-dir /x"), paths()).expect("valid");
         assert_eq!(config.socket.path, PathBuf::from("/x/farrier.sock"));
     }
 
     #[test]
     fn problems_of_flags_and_missing_files_are_named() {
-        let wrong = configuration(&parse("farrierd --listen nowhere"), places());
+        let wrong = configuration(&parse("farrierd --listen nowhere"), paths());
         assert!(matches!(wrong, Err(ArgsError::Problems(problems)) if problems.len() == 1));
         assert!(matches!(
-            configuration(&parse("farrierd --config /nonexistent"), places()),
+            configuration(&parse("farrierd --config /nonexistent"), paths()),
             Err(ArgsError::Read { .. })
         ));
     }

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use crate::{
     app::{App, WeakApp},
     config::{self, Config},
-    serve::{self, Lent},
+    serve::{self, FdGuard},
     tasks::Tasks,
 };
 
@@ -62,8 +62,8 @@ impl Control {
     }
 
     /// Room for one descriptor, also when none is free: to look whether the daemon answers, and to say so.
-    pub fn lend_descriptor(&self) -> Option<Lent> {
-        self.0.upgrade()?.serving.reserve.lend()
+    pub fn lend_descriptor(&self) -> Option<FdGuard> {
+        self.0.upgrade()?.serving.reserve.acquire()
     }
 
     /// Puts `next` in force, but for what cannot change while the daemon runs.

@@ -25,10 +25,10 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     clock::Millis,
-    config::{Config, Places, file},
+    config::{Config, DefaultPaths, file},
     http::artifact::{
         block_list, disposition,
-        range::{self, Wanted},
+        range::{self, RequestedRange},
         twirp,
     },
     model::{
@@ -130,11 +130,11 @@ pub fn range(input: &[u8]) {
     let size = u64::from_le_bytes(*size);
     let Ok(header) = std::str::from_utf8(header) else { return };
     match range::parse(header, size) {
-        Wanted::Whole | Wanted::Unsatisfiable => {}
-        Wanted::Part(part) => {
+        RequestedRange::Whole | RequestedRange::Unsatisfiable => {}
+        RequestedRange::Part(part) => {
             assert!(part.start < part.end && part.end <= size, "{header:?} of {size}: {part:?}");
             let plain = format!("bytes={}-{}", part.start, part.end - 1);
-            assert_eq!(range::parse(&plain, size), Wanted::Part(part), "{header:?} of {size}");
+            assert_eq!(range::parse(&plain, size), RequestedRange::Part(part), "{header:?} of {size}");
         }
     }
 }
@@ -158,7 +158,7 @@ pub fn disposition(input: &[u8]) {
 /// A configuration file: what is accepted is within bounds and means the same the second time.
 pub fn config(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
-    let mut config = Config::defaults(&Places::from_env(|_| Ok("/home/u".into())));
+    let mut config = Config::defaults(&DefaultPaths::from_env(|_| Ok("/home/u".into())));
     if let Err(problems) = file::apply(text, &mut config) {
         assert!(!problems.is_empty(), "refused without a problem: {text:?}");
         assert!(problems.iter().all(|problem| !problem.reason.is_empty()), "{problems:?}");

@@ -16,6 +16,7 @@ pub mod fuzzing;
 pub mod git;
 pub mod http;
 pub mod manager;
+mod metrics_listener;
 pub mod model;
 pub mod reload;
 pub mod running;
@@ -27,7 +28,6 @@ mod start;
 pub mod store;
 pub mod tasks;
 pub mod telemetry;
-mod watching;
 pub mod webhook;
 
 pub use self::start::{RunError, Started, run, run_with_store};

@@ -8,7 +8,7 @@ use farrierd::{
     args::{self, Args, ArgsError, Command},
     check::{self, CheckError, Decision, Options},
     clock::Clock,
-    config::{Config, Places},
+    config::{Config, DefaultPaths},
     data_dir, manager,
     reload::{self, ReloadError},
     serve::{self, Listener},
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     if let Some(Command::CheckConfig { file_only }) = args.command {
         return check_config(&args, file_only);
     }
-    let config = match args::configuration(&args, places()) {
+    let config = match args::configuration(&args, paths()) {
         Ok(config) => config,
         Err(error) => return refuse(&error),
     };
@@ -81,7 +81,7 @@ fn exit_code(error: &RunError) -> u8 {
 }
 
 fn check_config(args: &Args, file_only: bool) -> ExitCode {
-    match args::check(args, places(), file_only) {
+    match args::check(args, paths(), file_only) {
         Ok(()) => {
             println!("the configuration is valid");
             ExitCode::SUCCESS
@@ -176,7 +176,7 @@ async fn daemon(args: &Args, config: Config, logs: &Logs) -> Result<(), Box<dyn 
         about = answering => about?,
     };
     announce(&about, &data_dir);
-    let read = || args::configuration(args, places());
+    let read = || args::configuration(args, paths());
     tokio::select! {
         ended = &mut running => return Ok(ended?),
         () = stops.next() => {}
@@ -269,7 +269,7 @@ fn next_step(about: &Started) -> [String; 3] {
     let socket = about.listeners.iter().find(|(kind, _)| *kind == "unix").map(|(_, path)| path);
     let option = match socket {
         // The client looks at this user's place by itself.
-        Some(path) if Path::new(path) == places().socket => String::new(),
+        Some(path) if Path::new(path) == paths().socket => String::new(),
         Some(path) => format!("--socket {path} "),
         None => format!("--url {} ", about.root_url),
     };
@@ -277,8 +277,8 @@ fn next_step(about: &Started) -> [String; 3] {
     [String::new(), "next: look at it from another terminal".to_owned(), command]
 }
 
-fn places() -> Places {
-    Places::from_env(|name| std::env::var(name))
+fn paths() -> DefaultPaths {
+    DefaultPaths::from_env(|name| std::env::var(name))
 }
 
 fn ask_to_reload(pid: Option<i32>, config: &Config) -> ExitCode {

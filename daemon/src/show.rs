@@ -27,7 +27,7 @@ use crate::{
     clock::Millis,
     model::identity::Identity,
     service::{
-        access::{Action, Standing},
+        access::{AccessLevel, Action},
         accounts, artifacts, ci,
         repositories::Found,
     },
@@ -123,7 +123,7 @@ pub(crate) fn owner(app: &App, viewer: &Identity, owner: &Owner) -> api::User {
 
 /// A repository as `viewer` may see it.
 pub(crate) fn repository(app: &App, viewer: &Identity, found: &Found) -> api::Repository {
-    repository_of(app, viewer, &found.owner, &found.repository, found.standing)
+    repository_of(app, viewer, &found.owner, &found.repository, found.access_level)
 }
 
 /// A repository of `owner` as `viewer` may see it.
@@ -132,12 +132,12 @@ pub(crate) fn repository_of(
     viewer: &Identity,
     owner: &Owner,
     row: &Repository,
-    standing: Standing,
+    access_level: AccessLevel,
 ) -> api::Repository {
     let root = &app.root_url;
     let path = format!("{}/{}", owner.name(), row.name);
     let api = format!("{root}/api/v1/repos/{path}");
-    let may = |action| standing.allows(action);
+    let may = |action| access_level.allows(action);
     api::Repository {
         id: number(row.id),
         owner: self::owner(app, viewer, owner),

@@ -23,15 +23,16 @@ use crate::{
     control::Control,
     data_dir::{self, Mismatch, PairError, STORE_FILE},
     git::Git,
-    http::{self, Front, PeerRules},
+    http::{self, HttpService, PeerRules},
+    metrics_listener,
     model::secret::{self, SigningKey},
     running,
     serve::{self, Limits, Listener},
     service::{
         self, accounts,
         artifacts::Receiving,
-        deliveries::tally::Tally,
-        events::Ledger,
+        deliveries::metrics::DeliveryMetrics,
+        events::SequenceTracker,
         migrations::{self, Migrations},
         pushes,
         sign_in::SignIn,
@@ -43,7 +44,7 @@ use crate::{
         secrets,
     },
     tasks::{self, Tasks, TasksError},
-    watching, webhook,
+    webhook,
 };
 
 /// What is given to tasks beyond the grace of requests.
@@ -200,7 +201,7 @@ pub async fn run_with_store(
     migrations::recover(&app).await.map_err(RunError::Recover)?;
     let interrupted = pushes::interrupted(&app).await.map_err(RunError::Recover)?;
     let router = http::router(app.clone());
-    let front = Front::new(router, &app);
+    let service = HttpService::new(router, &app);
     let limits = Limits {
         slots: app.serving.slots.clone(),
         header_timeout: app.config.server.header_timeout,
@@ -209,8 +210,9 @@ pub async fn run_with_store(
         reserve: app.serving.reserve.clone(),
     };
     let open = app.serving.connections.clone();
-    let serving =
-        serve::serve(listeners, limits, tasks.clone(), open, move |peer, request| front.clone().handle(peer, request));
+    let serving = serve::serve(listeners, limits, tasks.clone(), open, move |peer, request| {
+        service.clone().handle(peer, request)
+    });
     tasks.keep("serve", serving);
     tasks.keep("sweep", background::run_sweep(app.clone()));
     tasks.keep("deliver", background::run_deliver(app.clone()));
@@ -218,7 +220,7 @@ pub async fn run_with_store(
 
     let mut known = app.serving.listeners.clone();
     if let Some(address) = app.config.metrics.listen {
-        let address = watching::begin(&app, address).map_err(|source| RunError::Metrics { address, source })?;
+        let address = metrics_listener::start(&app, address).map_err(|source| RunError::Metrics { address, source })?;
         known.push(("metrics", address));
     }
     let about = Started {
@@ -332,7 +334,7 @@ async fn build(
     let failed = |source| failed_in(&config, store_failed(&config, source));
     accounts::ensure_administrator(&store, now).await.map_err(failed)?;
     let keys = signing_keys(&store, now).await.map_err(failed)?;
-    let events = Ledger::open(&store).await.map_err(failed)?;
+    let events = SequenceTracker::open(&store).await.map_err(failed)?;
     let blobs = Arc::new(LocalBlobs::open(config.data_dir.join("artifacts")).await?);
     let git = Git::open(&config.data_dir, &config.git)
         .map_err(|source| RunError::DataDir { path: config.data_dir.clone(), source })?;
@@ -377,7 +379,7 @@ async fn build(
         results: background::Results::default(),
         retries: background::Wake::default(),
         history: background::Growth::default(),
-        tally: Tally::default(),
+        delivery_metrics: DeliveryMetrics::default(),
         log_filter,
         serving,
     }))

@@ -2,35 +2,35 @@
 
 use std::io;
 
-use super::Place;
+use super::UploadKey;
 
 /// Why an operation on blocks failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
     /// No room is left on the device, or in the daemon's quota of it.
-    #[error("no space left while {doing} {place}")]
+    #[error("no space left while {doing} {key}")]
     Full {
         /// What was being done.
         doing: &'static str,
         /// To what.
-        place: Place,
+        key: UploadKey,
         /// The cause.
         #[source]
         source: io::Error,
     },
     /// A block that a list names is not there.
-    #[error("block {file} of {place} is missing")]
+    #[error("block {file} of {key} is missing")]
     Missing {
         /// Where it should be.
-        place: Place,
+        key: UploadKey,
         /// Its number.
         file: u64,
     },
     /// A block is shorter than the list says.
-    #[error("block {file} of {place} has {have} bytes and should have {size}")]
+    #[error("block {file} of {key} has {have} bytes and should have {size}")]
     Short {
         /// Where it is.
-        place: Place,
+        key: UploadKey,
         /// Its number.
         file: u64,
         /// What it should have.
@@ -39,10 +39,10 @@ pub enum BlobError {
         have: u64,
     },
     /// More was asked for than there is.
-    #[error("bytes {start} to {end} were asked of {place}, which has {size}")]
+    #[error("bytes {start} to {end} were asked of {key}, which has {size}")]
     Range {
         /// Of what.
-        place: Place,
+        key: UploadKey,
         /// The first byte asked for.
         start: u64,
         /// The byte after the last.
@@ -51,12 +51,12 @@ pub enum BlobError {
         size: u64,
     },
     /// The system refused.
-    #[error("{doing} {place} failed")]
+    #[error("{doing} {key} failed")]
     Io {
         /// What was being done.
         doing: &'static str,
         /// To what.
-        place: Place,
+        key: UploadKey,
         /// The cause.
         #[source]
         source: io::Error,
@@ -71,25 +71,25 @@ pub enum BlobError {
         source: io::Error,
     },
     /// An earlier call on the same writer failed.
-    #[error("the block of {place} was given up before")]
+    #[error("the block of {key} was given up before")]
     GivenUp {
         /// Where it was being written.
-        place: Place,
+        key: UploadKey,
     },
     /// The daemon is stopping.
-    #[error("the daemon stopped while hashing {place}")]
+    #[error("the daemon stopped while hashing {key}")]
     Stopped {
         /// What was being hashed.
-        place: Place,
+        key: UploadKey,
     },
 }
 
 impl BlobError {
     /// For `map_err`: tells a full device from everything else.
-    pub(super) fn io(doing: &'static str, place: Place) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn io(doing: &'static str, key: UploadKey) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { doing, place, source },
-            _ => Self::Io { doing, place, source },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { doing, key, source },
+            _ => Self::Io { doing, key, source },
         }
     }
 }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_full_device_is_told_from_other_refusals() {
-        let place = Place { artifact: 7, generation: 2 };
+        let key = UploadKey { artifact: 7, generation: 2 };
         for (errno, full) in [
             (Errno::NOSPC, true),
             (Errno::DQUOT, true),
@@ -113,7 +113,7 @@ mod tests {
             (Errno::ACCESS, false),
             (Errno::FBIG, false),
         ] {
-            let error = BlobError::io("writing", place)(errno.into());
+            let error = BlobError::io("writing", key)(errno.into());
             assert_eq!(matches!(error, BlobError::Full { .. }), full, "{errno:?}");
             assert!(error.source().is_some(), "{errno:?}");
             assert!(error.to_string().contains("writing artifact 7 generation 2"), "{error}");

@@ -4,7 +4,7 @@
 //! reads the blocks of a list in order; nothing is ever copied together. Whether a file *exists* is
 //! decided by rows of the store and not here: a file counts once a row that names it is committed,
 //! and any other file is waste for the sweep. This module knows neither rows nor HTTP, and nothing
-//! that a client named reaches it: places and files are numbers.
+//! that a client named reaches it: uploads and files are numbers.
 
 pub mod digest;
 mod error;
@@ -20,16 +20,16 @@ use futures_util::stream::BoxStream;
 pub use self::{error::BlobError, local::LocalBlobs, reader::BlockReader};
 use crate::set_aside::SetAside;
 
-/// Where the blocks of one upload are.
+/// Identifies one upload of an artifact. Its blocks are stored in one directory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Place {
+pub struct UploadKey {
     /// The artifact's id.
     pub artifact: u64,
     /// Counts the artifact's uploads.
     pub generation: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for UploadKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "artifact {} generation {}", self.artifact, self.generation)
     }
@@ -38,15 +38,15 @@ impl fmt::Display for Place {
 /// One block: its file and how many bytes that holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BlockRef {
-    /// The file's number, unique below its place for ever.
+    /// The file's number, never used again within its upload.
     pub file: u64,
     /// Bytes.
     pub size: u64,
 }
 
-/// Checksums that the caller wants of a block, because its client sent them.
+/// Which checksums to compute while a block is written: those that its client sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Wanted {
+pub struct RequestedChecksums {
     /// `Content-MD5`.
     pub md5: bool,
     /// `x-ms-content-crc64`.
@@ -80,31 +80,36 @@ pub struct Space {
 #[async_trait]
 pub trait BlobStore: Send + Sync + 'static {
     /// A writer of one block. Nothing happens before its first bytes, so it cannot fail yet.
-    fn create(&self, place: Place, file: u64, wanted: Wanted, claim: Option<digest::Claim>) -> Box<dyn BlockWriter>;
+    fn create(
+        &self,
+        key: UploadKey,
+        file: u64,
+        checksums: RequestedChecksums,
+        claim: Option<digest::Claim>,
+    ) -> Box<dyn BlockWriter>;
 
     /// Reads the bytes of `range` in the concatenation of `blocks`, in order. A range that goes
     /// beyond them is an error of the first read.
-    fn read(&self, place: Place, blocks: Arc<[BlockRef]>, range: Range<u64>) -> BlockReader;
+    fn read(&self, key: UploadKey, blocks: Arc<[BlockRef]>, range: Range<u64>) -> BlockReader;
 
     /// Removes one block. That it is gone already is fine.
-    async fn remove(&self, place: Place, file: u64) -> Result<(), BlobError>;
+    async fn remove(&self, key: UploadKey, file: u64) -> Result<(), BlobError>;
 
-    /// Removes all blocks of a place, named by rows or not, and answers how many bytes they held.
-    /// That it is gone already is fine.
-    async fn remove_place(&self, place: Place) -> Result<u64, BlobError>;
+    /// Removes all blocks of an upload, whether rows name them or not, and returns how many bytes they held.
+    /// Succeeds if the upload is gone already.
+    async fn remove_upload(&self, key: UploadKey) -> Result<u64, BlobError>;
 
-    /// Moves all blocks of a place to `set-aside/<date>/artifacts/<artifact>/<generation>` and returns
-    /// their new path; `None` if there is no such place. Nothing is deleted.
-    async fn set_aside(&self, place: Place, aside: &SetAside) -> Result<Option<PathBuf>, BlobError>;
+    /// Moves all blocks of an upload to `set-aside/<date>/artifacts/<artifact>/<generation>` and returns
+    /// their new path; `None` if nothing is stored. Nothing is deleted.
+    async fn set_aside(&self, key: UploadKey, aside: &SetAside) -> Result<Option<PathBuf>, BlobError>;
 
-    /// Every place that has something stored, in no order, holding few at a time: what the sweep
-    /// compares with the rows.
-    fn places(&self) -> BoxStream<'static, Result<Place, BlobError>>;
+    /// Streams every upload that has stored blocks, in no order: the sweep compares them with the rows.
+    fn uploads(&self) -> BoxStream<'static, Result<UploadKey, BlobError>>;
 
-    /// Every block of a place, in no order, holding few at a time. Blocks that are being written
+    /// Streams every block of an upload, in no order. Blocks that are being written
     /// are among them, with the size that they have by now; so a sweep leaves alone the numbers
     /// that were handed out since the daemon started.
-    fn files(&self, place: Place) -> BoxStream<'static, Result<BlockRef, BlobError>>;
+    fn files(&self, key: UploadKey) -> BoxStream<'static, Result<BlockRef, BlobError>>;
 
     /// Room on the device.
     async fn space(&self) -> Result<Space, BlobError>;

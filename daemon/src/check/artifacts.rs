@@ -7,7 +7,7 @@ use futures_util::TryStreamExt as _;
 
 use super::{Check, CheckError, Class};
 use crate::{
-    blob::{BlobStore as _, BlockRef, Place},
+    blob::{BlobStore as _, BlockRef, UploadKey},
     store::{Store, StoreError, Tx, artifacts as rows},
 };
 
@@ -29,15 +29,15 @@ pub(super) async fn check(check: &mut Check) -> Result<u64, CheckError> {
         }
     }
     // Bytes first: what drops the rows of a place drops its bytes, too.
-    let highest = places(check).await?;
+    let highest = uploads(check).await?;
     lists(check).await?;
     Ok(highest)
 }
 
 async fn one(check: &mut Check, row: &Artifact) -> Result<(), CheckError> {
     if let Some(content) = row.content.as_ref().filter(|_| row.state() == ArtifactState::Final) {
-        let place = Place { artifact: row.id, generation: content.generation };
-        let list = rows::list(&check.store.read().await?, place.artifact, place.generation).await?;
+        let key = UploadKey { artifact: row.id, generation: content.generation };
+        let list = rows::list(&check.store.read().await?, key.artifact, key.generation).await?;
         let size: u64 = list.iter().map(|block| block.size).sum();
         let whole = list.len() as u64 == u64::from(content.blocks) && size == content.size;
         if !whole {
@@ -49,16 +49,16 @@ async fn one(check: &mut Check, row: &Artifact) -> Result<(), CheckError> {
             );
             check.tell(Class::Damage, subject(row), message);
         }
-        files(check, row, place, &list, whole).await?;
+        files(check, row, key, &list, whole).await?;
     }
     if let Some(upload) = &row.upload {
-        let place = Place { artifact: row.id, generation: upload.generation };
+        let key = UploadKey { artifact: row.id, generation: upload.generation };
         let snapshot = check.store.read().await?;
-        let mut list = rows::list(&snapshot, place.artifact, place.generation).await?;
-        let uploaded = rows::all_blocks(&snapshot, place.artifact, place.generation, usize::MAX).await?;
+        let mut list = rows::list(&snapshot, key.artifact, key.generation).await?;
+        let uploaded = rows::all_blocks(&snapshot, key.artifact, key.generation, usize::MAX).await?;
         drop(snapshot);
         list.extend(uploaded.into_iter().map(|(_, block)| block));
-        files(check, row, place, &list, true).await?;
+        files(check, row, key, &list, true).await?;
     }
     Ok(())
 }
@@ -69,9 +69,15 @@ fn subject(row: &Artifact) -> String {
 
 /// Every block that is named has its file, of the right size, and no other file is there. Files that no
 /// list names are dropped only if the list is `whole`: else a client's bytes may be among them.
-async fn files(check: &mut Check, row: &Artifact, place: Place, list: &[Block], whole: bool) -> Result<(), CheckError> {
+async fn files(
+    check: &mut Check,
+    row: &Artifact,
+    key: UploadKey,
+    list: &[Block],
+    whole: bool,
+) -> Result<(), CheckError> {
     let mut found: BTreeMap<u64, u64> =
-        check.blobs.files(place).map_ok(|block| (block.file, block.size)).try_collect().await?;
+        check.blobs.files(key).map_ok(|block| (block.file, block.size)).try_collect().await?;
     let named: BTreeMap<u64, u64> = list.iter().map(|block| (block.file, block.size)).collect();
     for (file, size) in named {
         match found.remove(&file) {
@@ -86,33 +92,33 @@ async fn files(check: &mut Check, row: &Artifact, place: Place, list: &[Block], 
         return Ok(());
     }
     let message = format!("{} files are in no list of its blocks", found.len());
-    let uploading = row.upload.as_ref().is_some_and(|upload| upload.generation == place.generation);
-    if uploading || rows::is_trimmed(&check.store.read().await?, place.artifact, place.generation).await? {
+    let uploading = row.upload.as_ref().is_some_and(|upload| upload.generation == key.generation);
+    if uploading || rows::is_trimmed(&check.store.read().await?, key.artifact, key.generation).await? {
         check.tell(Class::Unfinished, subject(row), message);
     } else if !whole {
         check.tell(Class::Waste, subject(row), message);
     } else {
         let store = check.store.clone();
-        check.mend((Class::Waste, subject(row), message), trim(&store, place)).await;
+        check.mend((Class::Waste, subject(row), message), trim(&store, key)).await;
     }
     Ok(())
 }
 
 /// Has the daemon drop the files that no list names.
-async fn trim(store: &Store, place: Place) -> Result<(), StoreError> {
+async fn trim(store: &Store, key: UploadKey) -> Result<(), StoreError> {
     store
         .write(async |tx: Tx| {
-            rows::mark_trim(&tx, place.artifact, place.generation, 0);
+            rows::mark_trim(&tx, key.artifact, key.generation, 0);
             Ok(())
         })
         .await
 }
 
 /// Has the daemon drop the rows of a place that holds no bytes.
-async fn reclaim(store: &Store, place: Place) -> Result<(), StoreError> {
+async fn reclaim(store: &Store, key: UploadKey) -> Result<(), StoreError> {
     store
         .write(async |tx: Tx| {
-            rows::discard(&tx, place.artifact, place.generation, 0);
+            rows::discard(&tx, key.artifact, key.generation, 0);
             Ok(())
         })
         .await
@@ -126,57 +132,57 @@ async fn lists(check: &mut Check) -> Result<(), CheckError> {
             let next = rows::next_place(&check.store.read().await?, kind, after).await?;
             let Some((artifact, generation)) = next else { break };
             after = next;
-            orphan_rows(check, Place { artifact, generation }).await?;
+            orphan_rows(check, UploadKey { artifact, generation }).await?;
         }
     }
     Ok(())
 }
 
 /// Every place on disk belongs to an artifact.
-async fn places(check: &mut Check) -> Result<u64, CheckError> {
-    let places: BTreeSet<Place> = check.blobs.places().try_collect().await?;
+async fn uploads(check: &mut Check) -> Result<u64, CheckError> {
+    let places: BTreeSet<UploadKey> = check.blobs.uploads().try_collect().await?;
     let mut highest = 0;
-    for place in places {
-        let files: Vec<u64> = check.blobs.files(place).map_ok(|block| block.file).try_collect().await?;
+    for key in places {
+        let files: Vec<u64> = check.blobs.files(key).map_ok(|block| block.file).try_collect().await?;
         highest = files.into_iter().fold(highest, u64::max);
-        orphan_bytes(check, place).await?;
+        orphan_bytes(check, key).await?;
     }
     Ok(highest)
 }
 
 /// Reports rows of blocks without an artifact. `--repair` has the daemon drop them with everything in
 /// their place, so this requires that no bytes are left there.
-async fn orphan_rows(check: &mut Check, place: Place) -> Result<(), CheckError> {
-    if is_known(&check.store, place).await? {
+async fn orphan_rows(check: &mut Check, key: UploadKey) -> Result<(), CheckError> {
+    if is_known(&check.store, key).await? {
         return Ok(());
     }
-    let bytes: Vec<BlockRef> = check.blobs.files(place).try_collect().await?;
-    let (subject, message) = (place.to_string(), "rows of blocks that no artifact knows".to_owned());
+    let bytes: Vec<BlockRef> = check.blobs.files(key).try_collect().await?;
+    let (subject, message) = (key.to_string(), "rows of blocks that no artifact knows".to_owned());
     if check.options.repair && !bytes.is_empty() {
         check.tell(Class::Waste, subject, message);
         return Ok(());
     }
     let store = check.store.clone();
-    check.mend((Class::Waste, subject, message), reclaim(&store, place)).await;
+    check.mend((Class::Waste, subject, message), reclaim(&store, key)).await;
     Ok(())
 }
 
 /// Reports bytes of a place that no artifact has. `--repair` sets them aside: a missing row is no
 /// proof that a client did not upload them.
-async fn orphan_bytes(check: &mut Check, place: Place) -> Result<(), CheckError> {
-    if is_known(&check.store, place).await? {
+async fn orphan_bytes(check: &mut Check, key: UploadKey) -> Result<(), CheckError> {
+    if is_known(&check.store, key).await? {
         return Ok(());
     }
     let message = "bytes that no artifact knows; --repair moves them to set-aside".to_owned();
     let (blobs, aside) = (check.blobs.clone(), check.aside.clone());
-    check.mend((Class::Waste, place.to_string(), message), blobs.set_aside(place, &aside)).await;
+    check.mend((Class::Waste, key.to_string(), message), blobs.set_aside(key, &aside)).await;
     Ok(())
 }
 
 /// Whether an artifact has the place, or the place waits to be reclaimed.
-pub(super) async fn is_known(store: &Store, place: Place) -> Result<bool, CheckError> {
+pub(super) async fn is_known(store: &Store, key: UploadKey) -> Result<bool, CheckError> {
     let snapshot = store.read().await?;
-    let row = rows::get(&snapshot, place.artifact).await?;
-    let live = row.is_some_and(|row| rows::live_generations(&row).any(|kept| kept == place.generation));
-    Ok(live || rows::is_garbage(&snapshot, place.artifact, place.generation).await?)
+    let row = rows::get(&snapshot, key.artifact).await?;
+    let live = row.is_some_and(|row| rows::live_generations(&row).any(|kept| kept == key.generation));
+    Ok(live || rows::is_garbage(&snapshot, key.artifact, key.generation).await?)
 }

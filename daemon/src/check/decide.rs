@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::{CheckError, artifacts, numbers::Free};
 use crate::{
     RunError,
-    blob::{BlobStore as _, LocalBlobs, Place},
+    blob::{BlobStore as _, LocalBlobs, UploadKey},
     clock::Clock,
     config::Config,
     data_dir,
@@ -246,7 +246,7 @@ impl Work {
             let (page, next) = artifact_rows::piece(&self.store.read().await?, after.as_deref(), PAGE).await?;
             for row in page {
                 let Some(upload) = &row.upload else { continue };
-                self.set_aside(Place { artifact: row.id, generation: upload.generation }).await?;
+                self.set_aside(UploadKey { artifact: row.id, generation: upload.generation }).await?;
                 let now = self.clock.now_ms();
                 let abandon = async |tx: Tx| {
                     if let Some(row) = artifact_rows::get(&tx, row.id).await? {
@@ -261,18 +261,18 @@ impl Work {
                 break;
             }
         }
-        let places: Vec<Place> = self.blobs.places().try_collect().await?;
-        for place in places {
-            if !artifacts::is_known(&self.store, place).await? {
-                self.set_aside(place).await?;
+        let places: Vec<UploadKey> = self.blobs.uploads().try_collect().await?;
+        for key in places {
+            if !artifacts::is_known(&self.store, key).await? {
+                self.set_aside(key).await?;
             }
         }
         Ok(())
     }
 
-    async fn set_aside(&mut self, place: Place) -> Result<(), CheckError> {
-        if let Some(to) = self.blobs.set_aside(place, &self.aside).await? {
-            self.done.push(format!("{place}: moved to {}", to.display()));
+    async fn set_aside(&mut self, key: UploadKey) -> Result<(), CheckError> {
+        if let Some(to) = self.blobs.set_aside(key, &self.aside).await? {
+            self.done.push(format!("{key}: moved to {}", to.display()));
         }
         Ok(())
     }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::{Config, Places, file, reload::FIXED};
+use super::{Config, DefaultPaths, file, reload::FIXED};
 
 const SHIPPED: &str = include_str!("../../../systemd/farrierd.toml");
 const MANUAL: &str = include_str!("../../../docs/operations.md");
 
 /// The defaults of a service.
 fn service() -> Config {
-    let mut config = Config::defaults(&Places::from_env(|_| Ok("/home/u".into())));
+    let mut config = Config::defaults(&DefaultPaths::from_env(|_| Ok("/home/u".into())));
     config.data_dir = "/var/lib/farrier".into();
     config.socket.path = "/run/farrier/farrier.sock".into();
     config

@@ -198,10 +198,10 @@ fn read_webhook(r: &mut Reader<'_>, c: &mut Config) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Places;
+    use crate::config::DefaultPaths;
 
     fn defaults() -> Config {
-        Config::defaults(&Places::from_env(|_| Ok("/home/u".into())))
+        Config::defaults(&DefaultPaths::from_env(|_| Ok("/home/u".into())))
     }
 
     fn problems(text: &str) -> Vec<String> {

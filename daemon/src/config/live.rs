@@ -57,11 +57,11 @@ impl Deref for Live {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Places;
+    use crate::config::DefaultPaths;
 
     #[test]
     fn the_newest_counts_and_older_ones_can_still_be_read() {
-        let mut config = Config::defaults(&Places::from_env(|_| Ok("/h".into())));
+        let mut config = Config::defaults(&DefaultPaths::from_env(|_| Ok("/h".into())));
         let live = Live::new(config.clone());
         let before: &Config = &live;
         for days in [7, 8] {

@@ -1,16 +1,16 @@
 //! The daemon's configuration as typed values with every default visible.
 //!
 //! Owns what the keys mean; [`mod@file`] reads them from TOML and names every problem at once. Reads
-//! no environment but what [`Places`] was given, and opens nothing, except for [`machine`], which compares a
+//! no environment but what [`DefaultPaths`] was given, and opens nothing, except for [`machine`], which compares a
 //! configuration with the machine for `check-config`.
 
+mod default_paths;
 #[cfg(test)]
 mod documented;
 pub mod file;
 pub mod forms;
 mod live;
 pub mod machine;
-mod places;
 mod problem;
 mod reader;
 mod reload;
@@ -26,8 +26,8 @@ use ipnet::IpNet;
 use url::Url;
 
 pub use self::{
+    default_paths::DefaultPaths,
     live::Live,
-    places::Places,
     problem::{Given, Problem},
     reload::keep_fixed,
 };
@@ -285,10 +285,10 @@ const HOUR_SECS: u64 = 3_600;
 const MIB: u64 = 1 << 20;
 
 impl Config {
-    /// The defaults for `places`.
-    pub fn defaults(places: &Places) -> Self {
+    /// The defaults for `paths`.
+    pub fn defaults(paths: &DefaultPaths) -> Self {
         Self {
-            data_dir: places.data_dir.clone(),
+            data_dir: paths.data_dir.clone(),
             server: Server {
                 root_url: None,
                 listen: vec![SocketAddr::from(([127, 0, 0, 1], 3000))],
@@ -304,7 +304,7 @@ impl Config {
                 max_body_bytes: 1 << 20,
             },
             socket: Socket {
-                path: places.socket.clone(),
+                path: paths.socket.clone(),
                 group: None,
                 admin_group: None,
                 ci_group: None,

@@ -29,7 +29,7 @@ pub(super) struct Reader<'t> {
 }
 
 /// A value that was taken out of the file.
-struct Taken<'t> {
+struct ConfigValue<'t> {
     key: String,
     value: Spanned<DeValue<'t>>,
 }
@@ -52,7 +52,7 @@ impl<'t> Reader<'t> {
         Ok(Self { text, table: table.into_inner(), problems: Vec::new(), given: Given::default(), known: Vec::new() })
     }
 
-    fn take(&mut self, section: &str, key: &str) -> Option<Taken<'t>> {
+    fn take(&mut self, section: &str, key: &str) -> Option<ConfigValue<'t>> {
         let name = if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") };
         self.known.push(name.clone());
         let value = match section {
@@ -64,7 +64,7 @@ impl<'t> Reader<'t> {
         };
         let (line, text) = self.place(value.span());
         self.given.note(name.clone(), line, text);
-        Some(Taken { key: name, value })
+        Some(ConfigValue { key: name, value })
     }
 
     /// The line and the text of a part of the file.

@@ -55,11 +55,11 @@ fixed! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Places;
+    use crate::config::DefaultPaths;
 
     #[test]
     fn what_is_open_stays_and_is_named() {
-        let now = Config::defaults(&Places::from_env(|_| Ok("/h".into())));
+        let now = Config::defaults(&DefaultPaths::from_env(|_| Ok("/h".into())));
         let mut next = now.clone();
         next.data_dir = "/elsewhere".into();
         next.server.listen.clear();

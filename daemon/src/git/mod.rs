@@ -5,10 +5,10 @@
 //! no store. What a user wrote becomes an argument only behind `--end-of-options` or `--`.
 
 mod call;
+mod capabilities;
 pub mod commands;
 mod environment;
 mod error;
-mod greetings;
 mod import;
 mod inspect;
 mod locks;
@@ -78,7 +78,7 @@ struct Shared {
     /// Streams leave some of the processes to short calls: slow clients must not stop the API.
     streams: Arc<Semaphore>,
     locks: locks::Locks,
-    greetings: greetings::Greetings,
+    capabilities: capabilities::Capabilities,
     /// Numbers of the repositories that were on disk when the daemon started.
     found: Vec<u64>,
 }
@@ -126,7 +126,7 @@ impl Git {
             started: AtomicU64::new(0),
             streams: Arc::new(Semaphore::new(streams_of(config.max_processes))),
             locks: locks::Locks::default(),
-            greetings: greetings::Greetings::default(),
+            capabilities: capabilities::Capabilities::default(),
             found,
         }))
     }

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// What a token must be allowed for a route: every category, at the level of the method.
-pub(super) trait Needs {
+pub(super) trait RequiredScopes {
     /// The categories.
     const CATEGORIES: &'static [Category];
     /// Whether an account is needed to read, too. To write, somebody must always have signed in.
@@ -42,7 +42,7 @@ pub(super) trait Needs {
 /// Adds to `N` that an account is needed.
 pub(super) struct SignedIn<N>(PhantomData<N>);
 
-impl<N: Needs> Needs for SignedIn<N> {
+impl<N: RequiredScopes> RequiredScopes for SignedIn<N> {
     const CATEGORIES: &'static [Category] = N::CATEGORIES;
     const SIGNED_IN: bool = true;
 }
@@ -50,7 +50,7 @@ impl<N: Needs> Needs for SignedIn<N> {
 /// Admits, beside the callers of `N`, accounts that must change their password.
 pub(super) struct PasswordMayBeDue<N>(PhantomData<N>);
 
-impl<N: Needs> Needs for PasswordMayBeDue<N> {
+impl<N: RequiredScopes> RequiredScopes for PasswordMayBeDue<N> {
     const CATEGORIES: &'static [Category] = N::CATEGORIES;
     const SIGNED_IN: bool = N::SIGNED_IN;
     const PASSWORD_MAY_BE_DUE: bool = true;
@@ -61,7 +61,7 @@ macro_rules! needs {
         $(#[$doc])*
         pub(super) struct $name;
 
-        impl Needs for $name {
+        impl RequiredScopes for $name {
             const CATEGORIES: &'static [Category] = &[$(Category::$category),*];
         }
     )*};
@@ -92,7 +92,7 @@ pub(super) struct Caller<N> {
     needs: PhantomData<N>,
 }
 
-impl<N: Needs> FromRequestParts<App> for Caller<N> {
+impl<N: RequiredScopes> FromRequestParts<App> for Caller<N> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
@@ -165,7 +165,7 @@ async fn identify_for(app: &App, parts: &Parts, password_may_be_due: bool) -> Re
 }
 
 /// Refuses who lacks a scope, has not signed in, or is no administrator where that is needed.
-fn check<N: Needs>(identity: &Identity, level: Level) -> Result<(), Error> {
+fn check<N: RequiredScopes>(identity: &Identity, level: Level) -> Result<(), Error> {
     for category in N::CATEGORIES {
         access::require_scope(identity, *category, level)?;
     }

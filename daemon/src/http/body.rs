@@ -1,4 +1,4 @@
-//! Request bodies that do not wait for ever, and that are not cut off in the middle.
+//! Request bodies with an idle timeout, and draining of bodies that a handler did not read to the end.
 
 use std::{
     pin::Pin,
@@ -15,26 +15,26 @@ use crate::tasks::Tasks;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A body that fails when no byte arrives for a while.
-pub(super) struct Stalling<B> {
+/// A body that fails when no byte arrives within `limit`.
+pub(super) struct IdleTimeoutBody<B> {
     body: B,
     limit: Duration,
-    /// Made with the first wait: most bodies are there at once or empty.
+    /// Created at the first pending read: most bodies are empty or arrive with the head.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-/// The client stopped sending in the middle of a body.
+/// The error of a body whose client stopped sending.
 #[derive(Debug, thiserror::Error)]
 #[error("no byte arrived for {0:?}")]
-pub(super) struct Stalled(Duration);
+pub(super) struct BodyIdle(Duration);
 
-impl<B> Stalling<B> {
+impl<B> IdleTimeoutBody<B> {
     pub(super) fn new(body: B, limit: Duration) -> Self {
         Self { body, limit, timer: None }
     }
 }
 
-impl<B> Body for Stalling<B>
+impl<B> Body for IdleTimeoutBody<B>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
@@ -52,7 +52,7 @@ where
         }
         let limit = self.limit;
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
-        timer.as_mut().poll(cx).map(|()| Some(Err(Stalled(limit).into())))
+        timer.as_mut().poll(cx).map(|()| Some(Err(BodyIdle(limit).into())))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -64,29 +64,28 @@ where
     }
 }
 
-/// Most that is read of a body after its request was answered: what clients send in one piece.
-/// Bytes.
-const LINGER_MAX_BYTES: u64 = 128 << 20;
+/// Limit for reading the rest of a body after the response, in bytes: as much as clients send in one request.
+const DRAIN_MAX_BYTES: u64 = 128 << 20;
 
-/// A body whose rest is read and thrown away when the handler drops it.
+/// A body whose unread rest is read and discarded when the handler drops it.
 ///
-/// A request can be refused while its body is still coming. If the connection ended there, a
-/// client that only listens once it has sent everything would see a reset and not the reason.
-pub(super) struct Lingering<B: Body<Data = Bytes> + Send + Unpin + 'static> {
+/// A request can be refused while its body is still being sent. If the daemon closed the connection then, a
+/// client that reads the response only after it has sent the whole body would see a reset instead of the error.
+pub(super) struct DrainOnDrop<B: Body<Data = Bytes> + Send + Unpin + 'static> {
     body: Option<B>,
-    /// Whether the client is sending: one that waits to be asked for its body is left alone.
+    /// Whether the client is sending. A client that waits for `100 Continue` has sent nothing to drain.
     sending: bool,
     tasks: Tasks,
 }
 
-impl<B: Body<Data = Bytes> + Send + Unpin> Lingering<B> {
-    /// `asks_first`: the client waits for a word before it sends.
+impl<B: Body<Data = Bytes> + Send + Unpin> DrainOnDrop<B> {
+    /// `asks_first`: the client waits for `100 Continue` before it sends the body.
     pub(super) fn new(body: B, asks_first: bool, tasks: Tasks) -> Self {
         Self { body: Some(body), sending: !asks_first, tasks }
     }
 }
 
-impl<B: Body<Data = Bytes> + Send + Unpin> Body for Lingering<B> {
+impl<B: Body<Data = Bytes> + Send + Unpin> Body for DrainOnDrop<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -109,13 +108,13 @@ impl<B: Body<Data = Bytes> + Send + Unpin> Body for Lingering<B> {
     }
 }
 
-impl<B: Body<Data = Bytes> + Send + Unpin + 'static> Drop for Lingering<B> {
+impl<B: Body<Data = Bytes> + Send + Unpin + 'static> Drop for DrainOnDrop<B> {
     fn drop(&mut self) {
         let Some(mut body) = self.body.take().filter(|body| self.sending && !body.is_end_stream()) else { return };
         let stop = self.tasks.stop().clone();
         self.tasks.short(async move {
             let rest = async {
-                let mut left = LINGER_MAX_BYTES;
+                let mut left = DRAIN_MAX_BYTES;
                 while let Some(Ok(frame)) = body.frame().await {
                     let length = frame.data_ref().map_or(0, |bytes| bytes.len() as u64);
                     match left.checked_sub(length) {
@@ -148,12 +147,12 @@ mod tests {
             tokio::time::sleep(Duration::from_secs(pause)).await;
             Some((Ok::<_, BoxError>(Frame::data(Bytes::from_static(b"x"))), step + 1))
         });
-        let mut body = Stalling::new(StreamBody::new(Box::pin(steps)), Duration::from_secs(10));
+        let mut body = IdleTimeoutBody::new(StreamBody::new(Box::pin(steps)), Duration::from_secs(10));
         for _ in 0..3 {
             body.frame().await.expect("a frame").expect("in time");
         }
         let error = body.frame().await.expect("an end").expect_err("too slow");
-        assert!(error.is::<Stalled>());
+        assert!(error.is::<BodyIdle>());
     }
 
     #[tokio::test]
@@ -166,7 +165,7 @@ mod tests {
                 Ok::<_, BoxError>(Frame::data(Bytes::from_static(b"x")))
             });
             let tasks = Tasks::default();
-            let mut body = Lingering::new(StreamBody::new(frames), asks_first, tasks.clone());
+            let mut body = DrainOnDrop::new(StreamBody::new(frames), asks_first, tasks.clone());
             if begun {
                 body.frame().await.expect("a frame").expect("no error");
             }

@@ -1,5 +1,5 @@
-//! What happens to every request, whatever it asks: a request id, one spelling of the path, a
-//! limit on standing still, security headers, one line in the log.
+//! Handles every request before and after routing: request id, canonical path, idle timeout of the body,
+//! security headers, one log line.
 
 use std::{
     any::Any,
@@ -22,7 +22,7 @@ use super::{
     access_log,
     artifact::BlobApiError,
     auth::{client_address, query_token},
-    body::{Lingering, Stalling},
+    body::{DrainOnDrop, IdleTimeoutBody},
     error::{ApiError, complete},
     etag,
 };
@@ -65,9 +65,9 @@ impl RequestId {
 /// Where clients of the family look for words about what will go away.
 const WARNING: HeaderName = HeaderName::from_static("x-gitea-warning");
 
-/// The front of the router: what the accept loop calls. Clones share it: each request has one.
+/// The HTTP service that the accept loop calls for each request. Clones share their state.
 #[derive(Clone)]
-pub struct Front(Arc<Shared>);
+pub struct HttpService(Arc<Shared>);
 
 struct Shared {
     router: Router,
@@ -76,9 +76,9 @@ struct Shared {
     ids: RequestIds,
 }
 
-impl Front {
-    /// A front for `router`, whose requests are counted in those of `app`. A request body of which no byte
-    /// arrives for `server.idle_timeout_secs` fails.
+impl HttpService {
+    /// Creates the service for `router`. Requests are counted in the counters of `app`. A request body fails when no
+    /// byte arrives for `server.idle_timeout_secs`.
     pub fn new(router: Router, app: &App) -> Self {
         let idle_timeout = app.config.server.idle_timeout;
         Self(Arc::new(Shared { router, app: app.clone(), idle_timeout, ids: RequestIds::new() }))
@@ -103,7 +103,7 @@ impl Front {
             Body::empty()
         } else {
             let asks_first = parts.headers.contains_key(header::EXPECT);
-            Body::new(Lingering::new(Stalling::new(body, *idle_timeout), asks_first, tasks.clone()))
+            Body::new(DrainOnDrop::new(IdleTimeoutBody::new(body, *idle_timeout), asks_first, tasks.clone()))
         };
         let uri = parts.uri.clone();
         let known = parts.headers.get(header::IF_NONE_MATCH).cloned();

@@ -30,7 +30,7 @@ pub(super) async fn get(State(app): State<App>, _: Caller<OfAdmin>) -> Response 
 }
 
 /// What `metrics.listen` serves: figures and health, for anybody who can connect.
-pub fn watched(app: App) -> Router {
+pub fn metrics_router(app: App) -> Router {
     Router::new()
         .route("/metrics", routing::get(async |State(app): State<App>| answer(&app).await))
         .route("/api/healthz", routing::get(health))

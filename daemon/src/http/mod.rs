@@ -26,8 +26,8 @@ mod v1;
 pub(crate) use self::handle::{canonical, is_text};
 pub use self::{
     auth::PeerRules,
-    handle::Front,
-    metrics::watched,
+    handle::HttpService,
+    metrics::metrics_router,
     origin::trimmed,
     requests::Requests,
     router::{ROUTES, router},

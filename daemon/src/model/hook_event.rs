@@ -77,9 +77,9 @@ pub fn never_sent<S: AsRef<str>>(events: &[S]) -> Vec<&str> {
     events.iter().map(AsRef::as_ref).filter(|name| !sent(name)).collect()
 }
 
-/// What a list of names on the way in comes to.
+/// The events that a list of names selects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct EventSelection {
     /// Names as they are stored, in the order of the table.
     pub events: Vec<String>,
     /// Names that mean nothing here.
@@ -88,21 +88,21 @@ pub struct Asked {
 
 /// Reads names as the API family means them, in any case: `issues` and `pull_request` stand for
 /// their groups.
-pub fn read<S: AsRef<str>>(names: &[S]) -> Asked {
+pub fn read<S: AsRef<str>>(names: &[S]) -> EventSelection {
     read_as(names, means)
 }
 
 /// Reads names that each mean one event: as `events_exact` of an answer has them.
-pub fn read_exact<S: AsRef<str>>(names: &[S]) -> Asked {
+pub fn read_exact<S: AsRef<str>>(names: &[S]) -> EventSelection {
     read_as(names, |name, event| name == event.exact)
 }
 
-fn read_as<S: AsRef<str>>(names: &[S], means: impl Fn(&str, &HookEvent) -> bool) -> Asked {
+fn read_as<S: AsRef<str>>(names: &[S], means: impl Fn(&str, &HookEvent) -> bool) -> EventSelection {
     let lower: Vec<String> = names.iter().map(|name| name.as_ref().trim().to_lowercase()).collect();
     let asked = |event: &&HookEvent| lower.iter().any(|name| means(name, event));
     let known = |name: &str| EVENTS.iter().any(|event| means(name, event));
     let given = names.iter().map(AsRef::as_ref).zip(&lower);
-    Asked {
+    EventSelection {
         events: EVENTS.iter().filter(asked).map(|event| event.name.to_owned()).collect(),
         ignored: given.filter(|(_, name)| !known(name)).map(|(given, _)| given.to_owned()).collect(),
     }

@@ -36,8 +36,8 @@ use tokio_util::{
 
 use super::{
     Kind, Listener, Peer,
-    reserve::{Lent, Reserve, is_exhausted},
-    stall::Taken,
+    fd_reserve::{FdGuard, FdReserve, is_exhausted},
+    write_timeout::WriteTimeout,
 };
 use crate::tasks::Tasks;
 
@@ -62,7 +62,7 @@ pub struct Limits {
     /// Requests get this long to end when the daemon stops.
     pub drain_grace: Duration,
     /// Descriptors for when no other is free.
-    pub reserve: Arc<Reserve>,
+    pub reserve: Arc<FdReserve>,
 }
 
 /// Accepts on all `listeners` until the tasks are told to stop, then waits for running requests,
@@ -115,7 +115,7 @@ struct Server<F> {
     http: http1::Builder,
     /// For connections on a descriptor that was kept back.
     brief: http1::Builder,
-    reserve: Arc<Reserve>,
+    reserve: Arc<FdReserve>,
     handle: F,
     idle_timeout: Duration,
     slots: Arc<Semaphore>,
@@ -143,11 +143,11 @@ where
             let Some(accepted) = stop.run_until_cancelled(accept(listener)).await else { return };
             match accepted {
                 Ok(accepted) => {
-                    let lent = self.reserve.taken();
+                    let lent = self.reserve.after_accept();
                     self.admit(accepted, lent).await;
                 }
                 Err(error) if is_exhausted(&error) => {
-                    self.reserve.is_short(&error);
+                    self.reserve.note_exhausted(&error);
                     self.accept_on_reserve(listener).await;
                 }
                 Err(error) => {
@@ -160,7 +160,7 @@ where
 
     /// Serves one connection on a descriptor that was kept back; waits a little where none is left.
     async fn accept_on_reserve(&self, listener: &Listener) {
-        if let Some(lent) = self.reserve.lend()
+        if let Some(lent) = self.reserve.acquire()
             && let Some(Ok(accepted)) = accept(listener).now_or_never()
         {
             self.admit(accepted, Some(lent)).await;
@@ -170,7 +170,7 @@ where
     }
 
     /// Serves a connection as soon as there is a place for it.
-    async fn admit(&self, accepted: Accepted, lent: Option<Lent>) {
+    async fn admit(&self, accepted: Accepted, lent: Option<FdGuard>) {
         let slot = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
         match accepted {
             Accepted::Tcp(io, peer) => self.start(io, peer, slot, lent),
@@ -178,7 +178,7 @@ where
         }
     }
 
-    fn start<I>(&self, io: I, peer: Peer, slot: OwnedSemaphorePermit, lent: Option<Lent>)
+    fn start<I>(&self, io: I, peer: Peer, slot: OwnedSemaphorePermit, lent: Option<FdGuard>)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -191,7 +191,7 @@ where
             async move { Ok::<_, Infallible>(answer.await) }
         });
         let http = if lent.is_some() { &self.brief } else { &self.http };
-        let connection = http.serve_connection(TokioIo::new(Taken::new(io, self.idle_timeout)), service);
+        let connection = http.serve_connection(TokioIo::new(WriteTimeout::new(io, self.idle_timeout)), service);
         let counted = Counted::new(self.open.clone(), slot, self.connections.token());
         let (give_up, stop) = (self.give_up.clone(), self.tasks.stop().clone());
         let begins_until = Instant::now() + FIRST_REQUEST;

@@ -3,13 +3,13 @@
 //! Knows who is connected and when to give up on them; knows nothing of what they ask.
 
 mod accept;
+mod fd_reserve;
 mod inherit;
 mod peer;
 mod probe;
-mod reserve;
-mod stall;
 mod tcp;
 mod unix;
+mod write_timeout;
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
@@ -17,10 +17,10 @@ use tokio::net::{TcpListener, UnixListener};
 
 pub use self::{
     accept::{Limits, serve},
+    fd_reserve::{FdGuard, FdReserve},
     inherit::inherited,
     peer::{Peer, PeerIds},
     probe::probe,
-    reserve::{Lent, Reserve},
     tcp::bind_tcp,
     unix::{UnixError, bind_unix},
 };

@@ -28,12 +28,12 @@ pub enum Action {
     WriteActions,
 }
 
-/// How a caller stands to a repository: found once per request, then asked.
+/// What a caller may do with a repository. Computed once per request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
-    /// Must not learn that it exists.
+pub enum AccessLevel {
+    /// No access; the caller must not learn that the repository exists.
     Hidden,
-    /// As anybody who may see it.
+    /// May read.
     Reader,
     /// May push.
     Writer,
@@ -41,15 +41,15 @@ pub enum Standing {
     Administrator,
     /// The owner, an owner of the organisation, or a site administrator.
     Owner,
-    /// A local CI agent: outside of this order, see [`Standing::allows`].
+    /// A local CI agent. Not part of the order of the other levels, see [`AccessLevel::allows`].
     CiAgent {
         /// Whether the repository is public.
         sees: bool,
     },
 }
 
-impl Standing {
-    /// The one table of rights.
+impl AccessLevel {
+    /// Returns whether this level permits `action`.
     pub fn allows(self, action: Action) -> bool {
         if let Self::CiAgent { sees } = self {
             return match action {
@@ -67,44 +67,44 @@ impl Standing {
     }
 }
 
-/// How `identity` stands to a repository of `owner`.
-pub async fn standing(
+/// Returns the access level of `identity` for a repository of `owner`.
+pub async fn access_level(
     read: &impl Read,
     identity: &Identity,
     owner: &Owner,
     repository: &Repository,
-) -> Result<Standing, StoreError> {
+) -> Result<AccessLevel, StoreError> {
     let own = own_right(read, identity, owner, repository).await?;
     let public = !repository.private && sees_owner(identity, owner) && !repository.deleted;
-    let floor = if public { Standing::Reader } else { Standing::Hidden };
+    let floor = if public { AccessLevel::Reader } else { AccessLevel::Hidden };
     if matches!(identity, Identity::CiAgent) {
-        return Ok(Standing::CiAgent { sees: public });
+        return Ok(AccessLevel::CiAgent { sees: public });
     }
     Ok(limited(identity, repository, own.max(floor), floor))
 }
 
-/// What the account may do by itself, whatever others may.
+/// Returns the level that the account has as owner, member or collaborator.
 async fn own_right(
     read: &impl Read,
     identity: &Identity,
     owner: &Owner,
     repository: &Repository,
-) -> Result<Standing, StoreError> {
-    let Some(account) = identity.account() else { return Ok(Standing::Hidden) };
+) -> Result<AccessLevel, StoreError> {
+    let Some(account) = identity.account() else { return Ok(AccessLevel::Hidden) };
     if account.user.admin || owner.id() == account.user.id {
-        return Ok(Standing::Owner);
+        return Ok(AccessLevel::Owner);
     }
     if let Owner::Org(org) = owner {
         let role = owners::membership(read, org.id, account.user.id).await?.map(|member| member.role());
         if role == Some(OrgRole::Owner) {
-            return Ok(Standing::Owner);
+            return Ok(AccessLevel::Owner);
         }
     }
     Ok(match repositories::collaborator(read, repository.id, account.user.id).await? {
-        Permission::None => Standing::Hidden,
-        Permission::Read => Standing::Reader,
-        Permission::Write => Standing::Writer,
-        Permission::Admin => Standing::Administrator,
+        Permission::None => AccessLevel::Hidden,
+        Permission::Read => AccessLevel::Reader,
+        Permission::Write => AccessLevel::Writer,
+        Permission::Admin => AccessLevel::Administrator,
     })
 }
 
@@ -120,21 +120,21 @@ fn sees_owner(identity: &Identity, owner: &Owner) -> bool {
 }
 
 /// A token may narrow what its account may do, never widen it.
-fn limited(identity: &Identity, repository: &Repository, full: Standing, floor: Standing) -> Standing {
+fn limited(identity: &Identity, repository: &Repository, full: AccessLevel, floor: AccessLevel) -> AccessLevel {
     let Some(token) = identity.token() else { return full };
     if token.scopes.public_only() && repository.private {
-        return Standing::Hidden;
+        return AccessLevel::Hidden;
     }
     let outside = !token.repositories.is_empty() && !token.repositories.contains(&repository.id);
     if outside { floor } else { full }
 }
 
-/// Refuses what `standing` does not allow. Who may not read must not learn that there is something.
-pub fn require(identity: &Identity, standing: Standing, action: Action) -> Result<(), Error> {
-    if standing.allows(action) {
+/// Returns an error unless `access_level` permits `action`. Callers who may not read get "not found".
+pub fn require(identity: &Identity, access_level: AccessLevel, action: Action) -> Result<(), Error> {
+    if access_level.allows(action) {
         return Ok(());
     }
-    if !standing.allows(Action::Read) {
+    if !access_level.allows(Action::Read) {
         return Err(Error::NotFound { what: "the repository" });
     }
     match identity {
@@ -245,10 +245,10 @@ mod tests {
         store
     }
 
-    fn letters(standing: Standing) -> String {
+    fn letters(access_level: AccessLevel) -> String {
         use Action::{Administer, Own, Read, ReadActions, Write, WriteActions};
         let all = [(Read, 'r'), (Write, 'w'), (Administer, 'a'), (Own, 'o'), (ReadActions, 'R'), (WriteActions, 'W')];
-        all.into_iter().filter(|(action, _)| standing.allows(*action)).map(|(_, letter)| letter).collect()
+        all.into_iter().filter(|(action, _)| access_level.allows(*action)).map(|(_, letter)| letter).collect()
     }
 
     #[tokio::test]
@@ -279,7 +279,7 @@ mod tests {
             (account(2, false, token("all public-only", vec![])), &open, "rwaoRW", ""),
         ] {
             for (repository, expected) in [(&public, in_public), (&private, in_private)] {
-                let got = standing(&read, &identity, owner, repository).await.expect("rows");
+                let got = access_level(&read, &identity, owner, repository).await.expect("rows");
                 assert_eq!(letters(got), expected, "{identity:?} {owner:?} private={}", repository.private);
             }
         }
@@ -288,10 +288,10 @@ mod tests {
     #[test]
     fn hidden_repositories_do_not_exist_and_visible_ones_ask_for_more() {
         let stranger = account(4, false, Proof::Peer);
-        let ask = |identity, standing| require(identity, standing, Action::Administer);
-        assert!(matches!(ask(&stranger, Standing::Hidden), Err(Error::NotFound { .. })));
-        assert!(matches!(ask(&stranger, Standing::Reader), Err(Error::Forbidden { .. })));
-        assert!(matches!(ask(&Identity::Anonymous, Standing::Reader), Err(Error::Unauthenticated { .. })));
-        assert!(ask(&stranger, Standing::Administrator).is_ok());
+        let ask = |identity, access_level| require(identity, access_level, Action::Administer);
+        assert!(matches!(ask(&stranger, AccessLevel::Hidden), Err(Error::NotFound { .. })));
+        assert!(matches!(ask(&stranger, AccessLevel::Reader), Err(Error::Forbidden { .. })));
+        assert!(matches!(ask(&Identity::Anonymous, AccessLevel::Reader), Err(Error::Unauthenticated { .. })));
+        assert!(ask(&stranger, AccessLevel::Administrator).is_ok());
     }
 }

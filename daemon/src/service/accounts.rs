@@ -86,8 +86,10 @@ pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result
             security_log::user_created(identity, &user);
             Ok(user)
         }
-        Some(owners::Taken::Name) => Err(Error::taken("username", format!("user already exists: {}", user.name))),
-        Some(owners::Taken::Email) => Err(Error::taken("email", "e-mail already in use")),
+        Some(owners::UserConflict::Name) => {
+            Err(Error::taken("username", format!("user already exists: {}", user.name)))
+        }
+        Some(owners::UserConflict::Email) => Err(Error::taken("email", "e-mail already in use")),
     }
 }
 

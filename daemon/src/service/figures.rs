@@ -133,13 +133,13 @@ fn work(app: &App) -> Vec<Figure> {
 }
 
 async fn deliveries(app: &App) -> Vec<Figure> {
-    let tally = &app.tally;
+    let metrics = &app.delivery_metrics;
     let (attempts, ended) = ("farrier_delivery_attempts_total", "farrier_deliveries_total");
     let off = "farrier_hooks_switched_off_total";
     let mut all = vec![
-        Figure::split(attempts, "Attempts to deliver, by how they ended.", "result", tally.attempts()),
-        Figure::split(ended, "Deliveries that ended.", "state", tally.ended()),
-        Figure::new(off, Kind::Counter, "Hooks that were switched off for failing.", tally.switched_off()),
+        Figure::split(attempts, "Attempts to deliver, by how they ended.", "result", metrics.attempts()),
+        Figure::split(ended, "Deliveries that ended.", "state", metrics.ended()),
+        Figure::new(off, Kind::Counter, "Hooks that were switched off for failing.", metrics.switched_off()),
     ];
     if let Ok(waiting) = watch::waiting(app).await {
         let seconds = u64::try_from(waiting.oldest_due_ms / 1_000).unwrap_or_default();

@@ -15,10 +15,10 @@ use std::{
 
 use farrier_proto::store::{PushMark, RefChange, Repository};
 
-use self::changes::{Asked, Change, Size};
+use self::changes::{Change, RequestedUpdate, Size};
 use super::{
     Error,
-    events::{Actor, News, Subject, Telling},
+    events::{Actor, EventKind, EventRecorder, Subject},
     repositories::head,
 };
 use crate::{
@@ -45,7 +45,7 @@ pub struct Push {
     repository: u64,
     mark: u64,
     actor: u64,
-    asked: BTreeMap<String, Asked>,
+    requested: BTreeMap<String, RequestedUpdate>,
 }
 
 /// Which updates of a push are refused before git sees them. The whole push is refused with them.
@@ -81,23 +81,23 @@ pub async fn begin(app: &App, repository: u64, actor: u64, commands: &Commands) 
             Ok::<_, Error>(())
         })
         .await?;
-    let asked = commands.updates.iter().map(|update| {
+    let requested = commands.updates.iter().map(|update| {
         let there = |id: &str| Some(id.to_owned()).filter(|id| !ref_name::is_zero(id));
-        (update.name.clone(), Asked { old: there(&update.old), new: there(&update.new) })
+        (update.name.clone(), RequestedUpdate { old: there(&update.old), new: there(&update.new) })
     });
-    Ok(Push { repository, mark, actor, asked: asked.collect() })
+    Ok(Push { repository, mark, actor, requested: requested.collect() })
 }
 
 /// Records what a push has changed. `received_bytes`: about how much the repository has grown.
 pub async fn record(app: &App, push: &Push, received_bytes: u64, lock: &RepositoryLock) -> Result<(), Error> {
-    let names: Vec<String> = push.asked.keys().filter(|name| is_told(name)).cloned().collect();
+    let names: Vec<String> = push.requested.keys().filter(|name| is_told(name)).cloned().collect();
     let (found, size) =
         tokio::join!(app.git.tips(push.repository, names.clone()), measured(app, push.repository, received_bytes));
     let found = found.map_err(Error::git("reading refs"))?;
     let known = refs::tips(&app.store.read().await?, push.repository, &names).await?;
     let changes = names.iter().zip(known.iter().zip(&found));
     let changes = changes.flat_map(|(name, (known, found))| {
-        changes::between(name, known.as_deref(), found.as_deref(), push.asked.get(name))
+        changes::between(name, known.as_deref(), found.as_deref(), push.requested.get(name))
     });
     let changes = changes.collect::<Vec<_>>();
     write(app, push.repository, push.actor, &changes, size, &[push.mark], lock).await?;
@@ -112,7 +112,7 @@ pub async fn interrupted(app: &App) -> Result<Vec<Push>, Error> {
         repository,
         mark,
         actor: row.actor_id,
-        asked: BTreeMap::new(),
+        requested: BTreeMap::new(),
     };
     Ok(marks.into_iter().map(push).collect())
 }
@@ -223,8 +223,8 @@ async fn write(
     let now = app.now_ms();
     for (batch, marks) in batches.into_iter().map(|batch| (batch, &[][..])).chain([(last, marks)]) {
         let moved = &batch.iter().map(Change::told).collect::<Vec<_>>();
-        let news = &news_of(batch, moved, known);
-        let telling = &Telling::of(app, news.len()).await?;
+        let events = &event_kinds(batch, moved, known);
+        let recorder = &EventRecorder::reserve(app, events.len()).await?;
         let size = if marks.is_empty() { Size::Grew(0) } else { size };
         let written = app
             .store
@@ -248,7 +248,7 @@ async fn write(
                     head::note(&tx, &before, &row);
                     // A deleted repository keeps what was pushed to it, and its events are not recorded.
                     if let Some(owner) = owner.as_ref().filter(|_| !row.deleted) {
-                        telling.tell(&tx, Subject { repository: &row, owner, actor }, news).await?;
+                        recorder.record(&tx, Subject { repository: &row, owner, actor }, events).await?;
                     }
                 }
                 Ok::<_, Error>(())
@@ -264,10 +264,10 @@ async fn write(
 }
 
 /// What is told of changes, in order.
-fn news_of<'a>(changes: &[Change], moved: &'a [RefChange], known: &'a [String]) -> Vec<News<'a>> {
+fn event_kinds<'a>(changes: &[Change], moved: &'a [RefChange], known: &'a [String]) -> Vec<EventKind<'a>> {
     let told = changes.iter().zip(moved);
     let each = |(change, moved): (&Change, &'a RefChange)| {
-        change.events().iter().map(move |kind| News::Ref { kind, change: moved, known })
+        change.events().iter().map(move |kind| EventKind::Ref { kind, change: moved, known })
     };
     told.flat_map(each).collect()
 }

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::{
     Error,
     browse::Browse,
-    events::{Actor, News, Subject, Telling},
+    events::{Actor, EventKind, EventRecorder, Subject},
     pushes,
     repositories::{head, rules},
 };
@@ -206,7 +206,7 @@ async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves:
 async fn set_default(app: &App, browse: &Browse, actor: u64, branch: &str) -> Result<Repository, Error> {
     let (id, owner) = (browse.found.repository.id, &browse.found.owner);
     let actor = &Actor::find(&app.store.read().await?, actor).await?;
-    let telling = &Telling::of(app, 1).await?;
+    let recorder = &EventRecorder::reserve(app, 1).await?;
     let now = app.now_ms();
     let written = app
         .store
@@ -214,9 +214,11 @@ async fn set_default(app: &App, browse: &Browse, actor: u64, branch: &str) -> Re
             let before = repositories::get(&tx, id).await?.ok_or(Error::NotFound { what: "the repository" })?;
             let row = Repository { default_branch: branch.to_owned(), updated_ms: now, ..before.clone() };
             repositories::put(&tx, Some(&before), &row);
-            let edited =
-                News::Repository { action: "edited", before: vec![("default_branch", before.default_branch.clone())] };
-            telling.tell(&tx, Subject { repository: &row, owner, actor }, &[edited]).await?;
+            let edited = EventKind::Repository {
+                action: "edited",
+                before: vec![("default_branch", before.default_branch.clone())],
+            };
+            recorder.record(&tx, Subject { repository: &row, owner, actor }, &[edited]).await?;
             head::note(&tx, &before, &row);
             Ok::<_, Error>(row)
         })

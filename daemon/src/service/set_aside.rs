@@ -8,7 +8,7 @@ use futures_util::TryStreamExt as _;
 use super::{Error, access};
 use crate::{
     app::App,
-    blob::{BlobError, Place},
+    blob::{BlobError, UploadKey},
     clock::Millis,
     model::identity::Identity,
     set_aside::Item,
@@ -56,16 +56,16 @@ async fn repositories_without_row(app: &App) -> Result<(), Error> {
 
 async fn bytes_without_row(app: &App) -> Result<(), Error> {
     let failed = |source| Error::Blob { doing: "setting bytes aside", source };
-    let mut places = app.blobs.places();
-    while let Some(place) = places.try_next().await.map_err(failed)? {
-        if is_known(app, place).await? {
+    let mut places = app.blobs.uploads();
+    while let Some(key) = places.try_next().await.map_err(failed)? {
+        if is_known(app, key).await? {
             continue;
         }
-        if let Some(path) = app.blobs.set_aside(place, &app.set_aside).await.map_err(failed)? {
+        if let Some(path) = app.blobs.set_aside(key, &app.set_aside).await.map_err(failed)? {
             let path = path.display();
             tracing::warn!(
-                artifact = place.artifact,
-                generation = place.generation,
+                artifact = key.artifact,
+                generation = key.generation,
                 %path,
                 "set aside bytes of an artifact that the store does not know"
             );
@@ -75,11 +75,11 @@ async fn bytes_without_row(app: &App) -> Result<(), Error> {
 }
 
 /// Whether a row needs the bytes, or asks for their removal.
-async fn is_known(app: &App, place: Place) -> Result<bool, Error> {
+async fn is_known(app: &App, key: UploadKey) -> Result<bool, Error> {
     let snapshot = app.store.read().await?;
-    let row = artifacts::get(&snapshot, place.artifact).await?;
-    let live = row.is_some_and(|row| artifacts::live_generations(&row).any(|kept| kept == place.generation));
-    Ok(live || artifacts::is_garbage(&snapshot, place.artifact, place.generation).await?)
+    let row = artifacts::get(&snapshot, key.artifact).await?;
+    let live = row.is_some_and(|row| artifacts::live_generations(&row).any(|kept| kept == key.generation));
+    Ok(live || artifacts::is_garbage(&snapshot, key.artifact, key.generation).await?)
 }
 
 /// Removes what has been set aside long enough. A failure is logged and tried again later.

@@ -9,7 +9,7 @@ use farrier_proto::store::Repository;
 
 use super::{
     Error,
-    access::{self, Action, Standing},
+    access::{self, AccessLevel, Action},
     migrations::Running,
 };
 use crate::{
@@ -26,7 +26,7 @@ pub async fn list(app: &App, identity: &Identity) -> Result<Vec<Arc<Running>>, E
     let snapshot = app.store.read().await?;
     let mut seen = Vec::new();
     for task in app.migrations.all(app.now_ms()) {
-        if standing(&snapshot, identity, &task).await?.allows(Action::Read) {
+        if access_level(&snapshot, identity, &task).await?.allows(Action::Read) {
             seen.push(task);
         }
     }
@@ -40,8 +40,8 @@ pub async fn find(app: &App, identity: &Identity, id: u64) -> Result<Arc<Running
 
 /// Ends a task that runs. That takes a moment: what it has made so far is removed.
 pub async fn cancel(app: &App, identity: &Identity, id: u64) -> Result<Arc<Running>, Error> {
-    let (task, standing) = found(app, identity, id).await?;
-    access::require(identity, standing, Action::Own)?;
+    let (task, access_level) = found(app, identity, id).await?;
+    access::require(identity, access_level, Action::Own)?;
     if task.end().is_some() {
         return Err(Error::Conflict { reason: "the task has ended already".into() });
     }
@@ -49,18 +49,18 @@ pub async fn cancel(app: &App, identity: &Identity, id: u64) -> Result<Arc<Runni
     Ok(task)
 }
 
-async fn found(app: &App, identity: &Identity, id: u64) -> Result<(Arc<Running>, Standing), Error> {
+async fn found(app: &App, identity: &Identity, id: u64) -> Result<(Arc<Running>, AccessLevel), Error> {
     access::require_account(identity)?;
     let task = app.migrations.of(id, app.now_ms()).ok_or(MISSING)?;
-    let standing = standing(&app.store.read().await?, identity, &task).await?;
-    if standing.allows(Action::Read) { Ok((task, standing)) } else { Err(MISSING) }
+    let access_level = access_level(&app.store.read().await?, identity, &task).await?;
+    if access_level.allows(Action::Read) { Ok((task, access_level)) } else { Err(MISSING) }
 }
 
 /// How the caller stands to a task: as to its repository. One that is gone is nobody's but its owner's.
-async fn standing(read: &impl Read, identity: &Identity, task: &Running) -> Result<Standing, StoreError> {
+async fn access_level(read: &impl Read, identity: &Identity, task: &Running) -> Result<AccessLevel, StoreError> {
     let owner = owners::owner(read, task.row.owner_kind(), task.row.owner_id).await?;
-    let Some(owner) = owner else { return Ok(Standing::Hidden) };
+    let Some(owner) = owner else { return Ok(AccessLevel::Hidden) };
     let row = repositories::get(read, task.row.id).await?;
     let row = row.unwrap_or_else(|| Repository { deleted: true, ..task.row.clone() });
-    access::standing(read, identity, &owner, &row).await
+    access::access_level(read, identity, &owner, &row).await
 }

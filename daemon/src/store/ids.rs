@@ -129,7 +129,7 @@ impl Ids {
 }
 
 /// What came of reserving a block together with the next mark.
-enum Taken {
+enum TakenBlock {
     /// `None`: the store has no identity.
     Block(Range<u64>, Option<Mark>),
     /// The files lack the pending mark: they could not be written, or a commit whose outcome was
@@ -146,20 +146,20 @@ impl Marks {
             let taken = store.write(async |tx: Tx| {
                 let behind = identity::pending(&tx).await?.filter(|mark| mark.mark != written);
                 if let Some(mark) = behind {
-                    return Ok(Taken::Behind(mark));
+                    return Ok(TakenBlock::Behind(mark));
                 }
                 let block = take_block(&tx, kind).await?;
                 identity::advance(&tx).await?;
-                Ok::<_, StoreError>(Taken::Block(block, identity::pending(&tx).await?))
+                Ok::<_, StoreError>(TakenBlock::Block(block, identity::pending(&tx).await?))
             });
             match taken.await? {
-                Taken::Block(block, mark) => {
+                TakenBlock::Block(block, mark) => {
                     if let Some(mark) = mark {
                         self.write(&mark).await?;
                     }
                     return Ok(block);
                 }
-                Taken::Behind(mark) => self.write(&mark).await?,
+                TakenBlock::Behind(mark) => self.write(&mark).await?,
             }
         }
         Err(StoreError::Contended { tries: TRIES })

@@ -36,7 +36,7 @@ use bytes::Bytes;
 use farrier_proto::store::Format;
 use prost::Message;
 
-use self::engine::{Engine, EngineError, EngineInfo, Key, Piece, Range, Scan, Sieve};
+use self::engine::{CountBucket, Engine, EngineError, EngineInfo, Key, KeyFilter, Range, Scan};
 pub use self::transact::{Snapshot, Tx};
 
 /// What a store operation may fail with.
@@ -89,8 +89,12 @@ pub trait Read: Sync {
     fn scan_bytes(&self, scan: &Scan) -> impl Future<Output = Result<Vec<(Key, Bytes)>, StoreError>> + Send;
     /// How many keys lie in `range`, counted up to `cap`.
     fn count(&self, range: &Range, cap: u64) -> impl Future<Output = Result<u64, StoreError>> + Send;
-    /// How many entries pass `sieve` in each piece of `range`.
-    fn outline(&self, range: &Range, sieve: &Sieve) -> impl Future<Output = Result<Vec<Piece>, StoreError>> + Send;
+    /// Counts the entries of `range` that pass `filter`, in buckets in key order.
+    fn range_counts(
+        &self,
+        range: &Range,
+        filter: &KeyFilter,
+    ) -> impl Future<Output = Result<Vec<CountBucket>, StoreError>> + Send;
 
     /// The row under `key`.
     fn get<M: Message + Default>(&self, key: &[u8]) -> impl Future<Output = Result<Option<M>, StoreError>> + Send {

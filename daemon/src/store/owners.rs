@@ -4,9 +4,9 @@ use farrier_proto::store::{Membership, Org, OwnerKind, OwnerName, Reference, Use
 
 use super::{Read, StoreError, Tx, keys};
 
-/// Why a user or an organisation cannot be written.
+/// The unique value that a user or an organisation shares with an existing one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum UserConflict {
     /// The name belongs to a user or an organisation.
     Name,
     /// The address belongs to a user.
@@ -109,25 +109,25 @@ pub async fn membership(read: &impl Read, org: u64, user: u64) -> Result<Option<
 }
 
 /// Inserts `row`, or says what of it is taken. An empty address is no address.
-pub async fn insert_user(tx: &Tx, row: &User) -> Result<Option<Taken>, StoreError> {
+pub async fn insert_user(tx: &Tx, row: &User) -> Result<Option<UserConflict>, StoreError> {
     if !take_name(tx, &row.name, OwnerKind::User, row.id).await? {
-        return Ok(Some(Taken::Name));
+        return Ok(Some(UserConflict::Name));
     }
     if !take_email(tx, &row.email, row.id).await? {
-        return Ok(Some(Taken::Email));
+        return Ok(Some(UserConflict::Email));
     }
     tx.put(keys::user(row.id), row);
     Ok(None)
 }
 
 /// Writes `row` over `old`; a new name leaves a redirect behind. Says what of it is taken.
-pub async fn update_user(tx: &Tx, old: &User, row: &User) -> Result<Option<Taken>, StoreError> {
+pub async fn update_user(tx: &Tx, old: &User, row: &User) -> Result<Option<UserConflict>, StoreError> {
     if !move_name(tx, &old.name, &row.name, OwnerKind::User, row.id).await? {
-        return Ok(Some(Taken::Name));
+        return Ok(Some(UserConflict::Name));
     }
     if old.email.to_lowercase() != row.email.to_lowercase() {
         if !take_email(tx, &row.email, row.id).await? {
-            return Ok(Some(Taken::Email));
+            return Ok(Some(UserConflict::Email));
         }
         if !old.email.is_empty() {
             tx.delete(keys::user_email(&old.email));

@@ -1,12 +1,12 @@
-//! How many repositories and artifacts there are, and what they hold together.
+//! Number and total size of repositories and artifacts.
 //!
-//! Sums over outlines: the first one visits every entry, later ones only what was written since.
+//! These are sums over range counts: the first call visits every entry, later calls only what was written since.
 
 use farrier_proto::store::{Artifact, Repository, Visibility};
 
 use super::{
     Read, StoreError,
-    engine::{Range, Sieve},
+    engine::{KeyFilter, Range},
     keys,
     listings::Sort,
     value,
@@ -23,11 +23,11 @@ pub struct Total {
 
 /// All repositories; their size is that of the git data.
 pub async fn repositories(read: &impl Read) -> Result<Total, StoreError> {
-    let size = Sieve::weighing(b"size".to_vec(), |key, _| keys::listed_size(key).unwrap_or(0));
+    let size = KeyFilter::weighing(b"size".to_vec(), |key, _| keys::listed_size(key).unwrap_or(0));
     let mut total = Total::default();
     for class in [Visibility::Public, Visibility::Limited, Visibility::Private] {
         let listed = |sort| Range::prefix(keys::listings(0, sort, class));
-        total.count += sum(read, &listed(Sort::Id), &Sieve::all()).await?;
+        total.count += sum(read, &listed(Sort::Id), &KeyFilter::all()).await?;
         total.size_bytes += sum(read, &listed(Sort::Size), &size).await?;
     }
     Ok(total)
@@ -50,8 +50,8 @@ async fn artifacts_where(read: &impl Read, deleted: bool) -> Result<Total, Store
         row.and_then(|row| row.content).map(|content| content.size)
     };
     let [count_name, size_name] = if deleted { [b"gone", b"free"] } else { [b"kept", b"size"] };
-    let count = Sieve::weighing(count_name.to_vec(), move |key, bytes| size(key, bytes).is_some().into());
-    let size = Sieve::weighing(size_name.to_vec(), move |key, bytes| size(key, bytes).unwrap_or(0));
+    let count = KeyFilter::weighing(count_name.to_vec(), move |key, bytes| size(key, bytes).is_some().into());
+    let size = KeyFilter::weighing(size_name.to_vec(), move |key, bytes| size(key, bytes).unwrap_or(0));
     let all = Range::prefix(keys::tag("a"));
     Ok(Total { count: sum(read, &all, &count).await?, size_bytes: sum(read, &all, &size).await? })
 }
@@ -62,14 +62,14 @@ pub async fn deleted_repositories(read: &impl Read) -> Result<Total, StoreError>
         let row: Option<Repository> = value::decode(key, bytes).ok();
         row.filter(|row| row.deleted_ms != 0).map(|row| row.size_bytes)
     };
-    let count = Sieve::weighing(b"gone".to_vec(), move |key, bytes| deleted(key, bytes).is_some().into());
-    let size = Sieve::weighing(b"free".to_vec(), move |key, bytes| deleted(key, bytes).unwrap_or(0));
+    let count = KeyFilter::weighing(b"gone".to_vec(), move |key, bytes| deleted(key, bytes).is_some().into());
+    let size = KeyFilter::weighing(b"free".to_vec(), move |key, bytes| deleted(key, bytes).unwrap_or(0));
     let all = Range::prefix(keys::repositories());
     Ok(Total { count: sum(read, &all, &count).await?, size_bytes: sum(read, &all, &size).await? })
 }
 
-async fn sum(read: &impl Read, range: &Range, sieve: &Sieve) -> Result<u64, StoreError> {
-    Ok(read.outline(range, sieve).await?.iter().map(|piece| piece.weight).sum())
+async fn sum(read: &impl Read, range: &Range, filter: &KeyFilter) -> Result<u64, StoreError> {
+    Ok(read.range_counts(range, filter).await?.iter().map(|bucket| bucket.weight).sum())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use prost::Message;
 
 use super::{
     Read, StoreError,
-    engine::{CommitError, Engine, Key, Piece, Range, Scan, Sieve, Transaction, View, WriteSet},
+    engine::{CommitError, CountBucket, Engine, Key, KeyFilter, Range, Scan, Transaction, View, WriteSet},
     value,
 };
 
@@ -50,8 +50,8 @@ impl Read for Snapshot {
         Ok(self.view.count(range, cap).await?)
     }
 
-    async fn outline(&self, range: &Range, sieve: &Sieve) -> Result<Vec<Piece>, StoreError> {
-        Ok(self.view.outline(range, sieve).await?)
+    async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, StoreError> {
+        Ok(self.view.range_counts(range, filter).await?)
     }
 }
 
@@ -153,11 +153,11 @@ impl Read for Tx {
         Ok(self.scan_bytes(&Scan::of(range.clone(), limit)).await?.len() as u64)
     }
 
-    async fn outline(&self, range: &Range, sieve: &Sieve) -> Result<Vec<Piece>, StoreError> {
-        // One piece is an outline, too, and own writes are in it.
+    async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, StoreError> {
+        // One bucket for the whole range is a valid result, and this one includes the transaction's own writes.
         let entries = self.scan_bytes(&Scan::of(range.clone(), usize::MAX)).await?;
-        let weight = entries.iter().map(|(key, value)| sieve.weight(key, value)).sum();
-        Ok(vec![Piece { first: range.low.as_slice().into(), weight }])
+        let weight = entries.iter().map(|(key, value)| filter.weight(key, value)).sum();
+        Ok(vec![CountBucket { first: range.low.as_slice().into(), weight }])
     }
 }
 

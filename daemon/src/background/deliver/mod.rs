@@ -4,9 +4,9 @@
 //! all workers recorded together. What is in whose hands is only known here: the store belongs to one
 //! process, so that what a crash leaves unrecorded is simply still in line.
 
-mod places;
+mod handle;
+mod limits;
 mod recorder;
-mod seat;
 mod worker;
 
 use std::{
@@ -19,9 +19,9 @@ use std::{
 use tokio::sync::mpsc;
 
 use self::{
-    places::Places,
+    handle::WorkerHandle,
+    limits::ConcurrencyLimits,
     recorder::Report,
-    seat::Seat,
     worker::{Left, Worker},
 };
 use crate::{
@@ -42,38 +42,39 @@ pub async fn run(app: App) {
     let (reports, inbox) = mpsc::channel(REPORTS_MAX);
     app.tasks.short(recorder::run(app.clone(), inbox));
     let (left, mut leaving) = mpsc::unbounded_channel();
-    let places = Arc::new(Places::new(app.config.webhook.max_concurrent));
-    let mut desk = Desk { app: app.clone(), reports, left, places, seats: HashMap::new(), parked: BTreeMap::new() };
+    let limits = Arc::new(ConcurrencyLimits::new(app.config.webhook.max_concurrent));
+    let mut dispatcher =
+        Dispatcher { app: app.clone(), reports, left, limits, handles: HashMap::new(), parked: BTreeMap::new() };
     let stop = app.tasks.stop().clone();
-    let mut next = desk.begin().await;
+    let mut next = dispatcher.begin().await;
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             hooks = app.outbox.announced() => {
                 for (hook, urgent) in hooks {
-                    desk.call(hook, urgent);
+                    dispatcher.call(hook, urgent);
                 }
             }
-            Some(worker) = leaving.recv() => desk.leave(&worker),
-            () = app.retries.wait(&app.clock, next.into_iter().chain(desk.next_visit()).min()) => {
-                next = desk.due().await;
+            Some(worker) = leaving.recv() => dispatcher.leave(&worker),
+            () = app.retries.wait(&app.clock, next.into_iter().chain(dispatcher.next_visit()).min()) => {
+                next = dispatcher.due().await;
             }
         }
     }
 }
 
 /// Who works at the moment, and who is to be visited later.
-struct Desk {
+struct Dispatcher {
     app: App,
     reports: mpsc::Sender<Report>,
     left: mpsc::UnboundedSender<Left>,
-    places: Arc<Places>,
-    seats: HashMap<u64, Arc<Seat>>,
+    limits: Arc<ConcurrencyLimits>,
+    handles: HashMap<u64, Arc<WorkerHandle>>,
     /// Failing hooks by the time of their next probe.
     parked: BTreeMap<u64, Millis>,
 }
 
-impl Desk {
+impl Dispatcher {
     /// Calls a worker for every hook that has something in line.
     async fn begin(&mut self) -> Option<Millis> {
         loop {
@@ -96,17 +97,17 @@ impl Desk {
     /// Has a worker look at the lines of `hook`. A failing hook waits for its next probe unless
     /// somebody waits for it.
     fn call(&mut self, hook: u64, urgent: bool) {
-        if let Some(seat) = self.seats.get(&hook) {
-            seat.call(urgent);
+        if let Some(handle) = self.handles.get(&hook) {
+            handle.call(urgent);
             return;
         }
         if self.parked.contains_key(&hook) && !urgent {
             return;
         }
         self.parked.remove(&hook);
-        let seat = Arc::new(Seat::default());
-        self.seats.insert(hook, Arc::clone(&seat));
-        let worker = Worker::new(self.app.clone(), hook, seat, self.reports.clone(), Arc::clone(&self.places));
+        let handle = Arc::new(WorkerHandle::default());
+        self.handles.insert(hook, Arc::clone(&handle));
+        let worker = Worker::new(self.app.clone(), hook, handle, self.reports.clone(), Arc::clone(&self.limits));
         let left = self.left.clone();
         self.app.tasks.short(async move {
             let again_ms = worker.run().await;
@@ -116,11 +117,11 @@ impl Desk {
 
     /// A worker has left. Who was called while it was leaving is called again.
     fn leave(&mut self, worker: &Left) {
-        let Some(seat) = self.seats.remove(&worker.hook) else { return };
+        let Some(handle) = self.handles.remove(&worker.hook) else { return };
         if let Some(at_ms) = worker.again_ms {
             self.parked.insert(worker.hook, at_ms);
         }
-        if let Some(urgent) = seat.called() {
+        if let Some(urgent) = handle.called() {
             self.call(worker.hook, urgent);
         }
     }

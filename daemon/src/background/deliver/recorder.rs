@@ -4,7 +4,7 @@ use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use tokio::sync::mpsc;
 
-use super::seat::Seat;
+use super::handle::WorkerHandle;
 use crate::{
     app::App,
     store::{
@@ -21,17 +21,17 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(500);
 /// What came of a delivery, and whose hands it is in.
 pub(super) struct Report {
     pub(super) outcome: Outcome,
-    pub(super) seat: Arc<Seat>,
+    pub(super) handle: Arc<WorkerHandle>,
 }
 
 /// Records until the last worker is gone.
 pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
     while inbox.recv_many(&mut batch, BATCH_MAX).await > 0 {
-        let (outcomes, seats): (Vec<_>, Vec<_>) =
-            batch.drain(..).map(|Report { outcome, seat }| (outcome, seat)).unzip();
+        let (outcomes, handles): (Vec<_>, Vec<_>) =
+            batch.drain(..).map(|Report { outcome, handle }| (outcome, handle)).unzip();
         write(&app, &outcomes).await;
-        for (outcome, seat) in outcomes.iter().zip(seats) {
+        for (outcome, handle) in outcomes.iter().zip(handles) {
             if let Then::Again { at_ms } = outcome.then {
                 app.retries.due_at(at_ms);
             }
@@ -41,8 +41,8 @@ pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
             if app.history.attempted(outcome.hook) {
                 app.sweep.now();
             }
-            app.tally.count(outcome);
-            seat.recorded(outcome.delivery);
+            app.delivery_metrics.count(outcome);
+            handle.recorded(outcome.delivery);
             app.results.recorded(outcome.delivery);
         }
     }
@@ -57,7 +57,7 @@ async fn write(app: &App, outcomes: &[Outcome]) {
         let written = app.store.write(async |tx: Tx| deliveries::record(&tx, outcomes, now, disable_after_ms).await);
         match written.await {
             Ok(disabled) => {
-                app.tally.hooks_off(disabled.len());
+                app.delivery_metrics.hooks_off(disabled.len());
                 for (hook, reason) in disabled {
                     tracing::warn!(hook, reason, "a hook was switched off");
                 }

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, error::Error as StdError, sync::Arc, time::Dura
 use farrier_proto::store::{Delivery, DeliveryTrigger, Hook, HookState};
 use tokio::sync::mpsc;
 
-use super::{places::Places, recorder::Report, seat::Seat};
+use super::{handle::WorkerHandle, limits::ConcurrencyLimits, recorder::Report};
 use crate::{
     app::App,
     clock::Millis,
@@ -59,9 +59,9 @@ enum Work {
 pub(super) struct Worker {
     app: App,
     hook: u64,
-    seat: Arc<Seat>,
+    handle: Arc<WorkerHandle>,
     reports: mpsc::Sender<Report>,
-    places: Arc<Places>,
+    limits: Arc<ConcurrencyLimits>,
     /// As the store will have it once all results are recorded.
     state: HookState,
     /// The delivery whose result switches the hook off. Nothing is sent until that is recorded.
@@ -72,19 +72,19 @@ impl Worker {
     pub(super) fn new(
         app: App,
         hook: u64,
-        seat: Arc<Seat>,
+        handle: Arc<WorkerHandle>,
         reports: mpsc::Sender<Report>,
-        places: Arc<Places>,
+        limits: Arc<ConcurrencyLimits>,
     ) -> Self {
-        Self { app, hook, seat, reports, places, state: HookState::default(), ending: None }
+        Self { app, hook, handle, reports, limits, state: HookState::default(), ending: None }
     }
 
     /// Works until there is nothing to do, or the daemon stops.
     pub(super) async fn run(mut self) -> Option<Millis> {
         let mut link = None;
         while !self.app.tasks.stop().is_cancelled() {
-            self.seat.called();
-            let claims = self.seat.claims();
+            self.handle.called();
+            let claims = self.handle.claims();
             match self.work(&claims).await {
                 Ok(Work::Send(rows)) => {
                     for row in rows {
@@ -125,12 +125,12 @@ impl Worker {
     /// receiver wants no more, or somebody waits for an urgent delivery.
     fn must_look_again(&self) -> bool {
         let probed = retry::probed_at(&self.state).is_some_and(|at| at > self.app.now_ms());
-        probed || self.ending.is_some() || self.seat.is_urgent()
+        probed || self.ending.is_some() || self.handle.is_urgent()
     }
 
     async fn changed(&self) {
         tokio::select! {
-            () = self.seat.changed() => {}
+            () = self.handle.changed() => {}
             () = self.app.tasks.stop().cancelled() => {}
         }
     }
@@ -139,7 +139,7 @@ impl Worker {
     async fn linger(&self, link: &mut Option<Link>) -> bool {
         let Some(open) = link else { return false };
         tokio::select! {
-            () = self.seat.changed() => return true,
+            () = self.handle.changed() => return true,
             () = open.closed() => {}
             () = tokio::time::sleep(LINGER) => {}
             () = self.app.tasks.stop().cancelled() => {}
@@ -225,11 +225,11 @@ impl Worker {
             Prepared::Closed(reason) => return Ok(Some(closed(self.hook, id, asked, reason))),
         };
         let stop = self.app.tasks.stop();
-        let place = tokio::select! {
-            place = self.places.take(self.state.failures > 0) => place,
+        let permit = tokio::select! {
+            permit = self.limits.take(self.state.failures > 0) => permit,
             () = stop.cancelled() => return Ok(None),
         };
-        Ok(Some(match self.places.run(place, prepared.send(&self.app, link)).await? {
+        Ok(Some(match self.limits.run(permit, prepared.send(&self.app, link)).await? {
             Sent::Attempt(outcome) => *outcome,
             Sent::Closed(reason) => closed(self.hook, id, asked, reason),
         }))
@@ -241,10 +241,10 @@ impl Worker {
 
     /// Gives a result to the recorder, and waits when too many are on their way.
     async fn hand_over(&self, outcome: Outcome) {
-        self.seat.claim(outcome.delivery);
-        let report = Report { outcome, seat: Arc::clone(&self.seat) };
+        self.handle.claim(outcome.delivery);
+        let report = Report { outcome, handle: Arc::clone(&self.handle) };
         let _ = self.reports.send(report).await; // the recorder outlives its workers
-        while self.seat.held() >= CLAIMS_MAX && !self.app.tasks.stop().is_cancelled() {
+        while self.handle.held() >= CLAIMS_MAX && !self.app.tasks.stop().is_cancelled() {
             self.changed().await;
         }
     }

@@ -1,9 +1,8 @@
-//! What of one upload is hashed, and what comes next: decisions only, no reading and no waiting.
+//! Decides which blocks of an upload are hashed next. Does no I/O and never waits.
 //!
-//! A chain is the sequence of blocks that went into the hash so far, with the states of the hash
-//! after some of them. Somebody has the *turn* to append to it, or nobody: a writer that hashes
-//! while it writes, or a reader that hashes what was written before. Whatever makes the turn's
-//! work useless takes the turn away, and its result is then ignored.
+//! A chain is the sequence of blocks in the hash so far, with the states of the hash after some of them. At most one
+//! *appender* may add to it at a time: a writer that hashes while it writes, or a reader that hashes blocks written
+//! before. If the appender's work becomes useless, it loses this right, and its result is ignored.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -30,11 +29,11 @@ pub(super) struct Chain {
     waiting: BTreeMap<usize, BlockRef>,
     /// The list that was committed: no guess any more.
     list: Option<Arc<[BlockRef]>>,
-    turn: Turn,
+    appender: Appender,
 }
 
-/// Who may append.
-enum Turn {
+/// Who may append blocks to the hash.
+enum Appender {
     Free,
     /// A writer; its ticket.
     Claimed(u64),
@@ -57,7 +56,7 @@ impl Default for Chain {
             states: vec![(0, Sha256::new())],
             waiting: BTreeMap::new(),
             list: None,
-            turn: Turn::Free,
+            appender: Appender::Free,
         }
     }
 }
@@ -71,17 +70,19 @@ impl Chain {
         let next = self.hashed.len();
         // The position is asked for in any case, as asking may count the block.
         let is_next = self.order.position(id) == Some(next) && !self.waiting.contains_key(&next);
-        if !is_next || !matches!(self.turn, Turn::Free) {
+        if !is_next || !matches!(self.appender, Appender::Free) {
             return None;
         }
-        self.turn = Turn::Claimed(ticket);
+        self.appender = Appender::Claimed(ticket);
         Some(self.state())
     }
 
     /// Whoever has `ticket` will not append.
     pub(super) fn release(&mut self, ticket: u64) {
-        match &self.turn {
-            Turn::Claimed(holder) | Turn::Reading(holder, _) if *holder == ticket => self.turn = Turn::Free,
+        match &self.appender {
+            Appender::Claimed(holder) | Appender::Reading(holder, _) if *holder == ticket => {
+                self.appender = Appender::Free;
+            }
             _ => {}
         }
     }
@@ -100,20 +101,20 @@ impl Chain {
             }
             self.rewind(position);
         } else if position == next {
-            match (claimed, &self.turn) {
-                (Some((ticket, state)), Turn::Claimed(holder)) if *holder == ticket => {
+            match (claimed, &self.appender) {
+                (Some((ticket, state)), Appender::Claimed(holder)) if *holder == ticket => {
                     self.append(&[block], state);
                     self.waiting.remove(&position);
                     return;
                 }
                 // Either somebody stored the block that another is still writing, or a reader is
                 // at its predecessor.
-                _ => self.turn = Turn::Free,
+                _ => self.appender = Appender::Free,
             }
-        } else if let Turn::Reading(_, blocks) = &self.turn
+        } else if let Appender::Reading(_, blocks) = &self.appender
             && position < next + blocks.len()
         {
-            self.turn = Turn::Free;
+            self.appender = Appender::Free;
         }
         self.waiting.insert(position, block);
     }
@@ -129,8 +130,8 @@ impl Chain {
         let same = self.hashed.iter().zip(list.iter()).take_while(|(hashed, listed)| hashed == listed).count();
         if same < self.hashed.len() {
             self.rewind(same);
-        } else if !matches!(&self.turn, Turn::Reading(_, blocks) if list[same..].starts_with(blocks)) {
-            self.turn = Turn::Free;
+        } else if !matches!(&self.appender, Appender::Reading(_, blocks) if list[same..].starts_with(blocks)) {
+            self.appender = Appender::Free;
         }
     }
 
@@ -144,14 +145,14 @@ impl Chain {
             Some(list) => take(list[next..].iter().copied()),
             None => take((next..).map_while(|position| self.waiting.get(&position).copied())),
         };
-        self.turn = Turn::Reading(ticket, blocks.clone());
+        self.appender = Appender::Reading(ticket, blocks.clone());
         Some(Work { ticket, blocks, state: self.state() })
     }
 
     /// Whether a reader could have the turn.
     pub(super) fn has_work(&self) -> bool {
         let next = self.hashed.len();
-        matches!(self.turn, Turn::Free)
+        matches!(self.appender, Appender::Free)
             && self.list.as_ref().map_or_else(|| self.waiting.contains_key(&next), |list| next < list.len())
     }
 
@@ -209,10 +210,10 @@ impl Chain {
     }
 
     fn end_reading(&mut self, ticket: u64) -> Option<Arc<[BlockRef]>> {
-        match &self.turn {
-            Turn::Reading(holder, blocks) if *holder == ticket => {
+        match &self.appender {
+            Appender::Reading(holder, blocks) if *holder == ticket => {
                 let blocks = blocks.clone();
-                self.turn = Turn::Free;
+                self.appender = Appender::Free;
                 Some(blocks)
             }
             _ => None,
@@ -220,7 +221,7 @@ impl Chain {
     }
 
     fn append(&mut self, blocks: &[BlockRef], state: Sha256) {
-        self.turn = Turn::Free;
+        self.appender = Appender::Free;
         self.hashed.extend_from_slice(blocks);
         self.states.push((self.hashed.len(), state));
         if self.states.len() > STATES_MAX {
@@ -236,7 +237,7 @@ impl Chain {
     /// Goes back to where the hash has at most `count` blocks. What is hashed no longer waits
     /// again, but for the block at `count`, which is to be replaced.
     fn rewind(&mut self, count: usize) {
-        self.turn = Turn::Free;
+        self.appender = Appender::Free;
         self.states.retain(|(blocks, _)| *blocks <= count);
         let back = self.states.last().map_or(0, |(blocks, _)| *blocks);
         if self.list.is_none() {

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use tokio::sync::Notify;
 
-use super::{super::Place, chain::Chain};
+use super::{super::UploadKey, chain::Chain};
 
 /// Blocks that are remembered for all uploads together, some 40 bytes each.
 pub(super) const WEIGHT_MAX: usize = 400_000;
@@ -12,7 +12,7 @@ pub(super) const WEIGHT_MAX: usize = 400_000;
 /// All chains.
 #[derive(Default)]
 pub(super) struct Chains {
-    pub(super) by_place: HashMap<Place, Entry>,
+    pub(super) by_upload: HashMap<UploadKey, Entry>,
     /// Sum of the entries' weights.
     pub(super) weight: usize,
     /// Counts tickets and uses.
@@ -56,24 +56,24 @@ impl Chains {
     }
 
     /// Does something with a place's entry, which is made if it is not there.
-    pub(super) fn with<T>(&mut self, place: Place, act: impl FnOnce(&mut Entry) -> T) -> T {
+    pub(super) fn with<T>(&mut self, key: UploadKey, act: impl FnOnce(&mut Entry) -> T) -> T {
         let used = self.ticket();
-        let entry = self.by_place.entry(place).or_default();
+        let entry = self.by_upload.entry(key).or_default();
         entry.used = used;
         let result = act(entry);
         let weight = entry.chain.weight();
         self.weight = self.weight - entry.weight + weight;
         entry.weight = weight;
-        while self.weight > WEIGHT_MAX && self.by_place.len() > 1 {
-            let Some((oldest, _)) = self.by_place.iter().min_by_key(|(_, entry)| entry.used) else { break };
+        while self.weight > WEIGHT_MAX && self.by_upload.len() > 1 {
+            let Some((oldest, _)) = self.by_upload.iter().min_by_key(|(_, entry)| entry.used) else { break };
             self.remove(*oldest);
         }
         result
     }
 
     /// Forgets a place.
-    pub(super) fn remove(&mut self, place: Place) {
-        if let Some(entry) = self.by_place.remove(&place) {
+    pub(super) fn remove(&mut self, key: UploadKey) {
+        if let Some(entry) = self.by_upload.remove(&key) {
             self.weight -= entry.weight;
             entry.progress.notify_waiters();
         }

@@ -26,7 +26,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::{Semaphore, mpsc};
 
 use self::memory::Chains;
-use super::{BlobError, BlobStore, BlockRef, Place};
+use super::{BlobError, BlobStore, BlockRef, UploadKey};
 use crate::tasks::{self, Tasks};
 
 /// Times that [`Digests::finish`] tries with the chain, which others may use, before it goes alone.
@@ -57,7 +57,7 @@ pub struct Claim {
 
 struct Held {
     shared: Arc<Shared>,
-    place: Place,
+    key: UploadKey,
     ticket: u64,
 }
 
@@ -70,14 +70,14 @@ impl Claim {
 
 impl fmt::Debug for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Claim").field("place", &self.held.place).finish_non_exhaustive()
+        f.debug_struct("Claim").field("place", &self.held.key).finish_non_exhaustive()
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
         let mut chains = self.shared.lock();
-        if let Some(entry) = chains.by_place.get_mut(&self.place) {
+        if let Some(entry) = chains.by_upload.get_mut(&self.key) {
             entry.chain.release(self.ticket);
         }
     }
@@ -92,49 +92,49 @@ impl Digests {
 
     /// A block named `id` begins to arrive; the name may be any text, such as one made up for a
     /// content that is a single block. If it is the block that comes next, its writer may hash it.
-    pub fn claim(&self, place: Place, id: &str) -> Option<Claim> {
+    pub fn claim(&self, key: UploadKey, id: &str) -> Option<Claim> {
         let mut chains = self.shared.lock();
         let ticket = chains.ticket();
-        let state = chains.with(place, |entry| entry.chain.claim(id, ticket))?;
+        let state = chains.with(key, |entry| entry.chain.claim(id, ticket))?;
         drop(chains);
-        Some(Claim { state, held: Held { shared: self.shared.clone(), place, ticket } })
+        Some(Claim { state, held: Held { shared: self.shared.clone(), key, ticket } })
     }
 
     /// A block was stored: its row is committed. To be called before the file of an earlier block
     /// with the same id is removed.
-    pub fn stored(&self, place: Place, id: &str, block: BlockRef, claim: Option<Claim>) {
-        let claim = claim.filter(|claim| claim.held.place == place);
+    pub fn stored(&self, key: UploadKey, id: &str, block: BlockRef, claim: Option<Claim>) {
+        let claim = claim.filter(|claim| claim.held.key == key);
         let claimed = claim.as_ref().map(|claim| (claim.held.ticket, claim.state.clone()));
         let mut chains = self.shared.lock();
-        let start = chains.with(place, |entry| {
+        let start = chains.with(key, |entry| {
             entry.chain.stored(id, block, claimed);
             entry.start()
         });
         drop(chains);
         if start {
-            self.drive_aside(place);
+            self.drive_aside(key);
         }
         // The claim is dropped here, when the lock is free again.
         drop(claim);
     }
 
     /// The list of an upload was committed: what is not hashed yet is hashed in the background.
-    pub fn committed(&self, place: Place, blocks: &Arc<[BlockRef]>) {
-        let start = self.shared.lock().with(place, |entry| {
+    pub fn committed(&self, key: UploadKey, blocks: &Arc<[BlockRef]>) {
+        let start = self.shared.lock().with(key, |entry| {
             entry.chain.commit(blocks);
             entry.start()
         });
         if start {
-            self.drive_aside(place);
+            self.drive_aside(key);
         }
     }
 
     /// Returns when hashing has caught up with what was stored, so far as it can. Called before a
     /// block is acknowledged, it makes a client that is faster than the hash wait a little with
     /// every block instead of long at the end.
-    pub async fn pace(&self, place: Place) {
+    pub async fn pace(&self, key: UploadKey) {
         loop {
-            let progress = match self.shared.lock().by_place.get(&place) {
+            let progress = match self.shared.lock().by_upload.get(&key) {
                 Some(entry) if entry.driven && entry.chain.lags() => entry.progress.clone().notified_owned(),
                 _ => return,
             };
@@ -143,10 +143,10 @@ impl Digests {
     }
 
     /// The digest of `blocks`: at once if they were hashed as they came, else when the rest is.
-    pub async fn finish(&self, place: Place, blocks: &Arc<[BlockRef]>) -> Result<[u8; 32], BlobError> {
+    pub async fn finish(&self, key: UploadKey, blocks: &Arc<[BlockRef]>) -> Result<[u8; 32], BlobError> {
         let mut tries = 0;
         while tries < SHARED_TRIES_MAX {
-            let driving = self.shared.lock().with(place, |entry| {
+            let driving = self.shared.lock().with(key, |entry| {
                 entry.chain.commit(blocks);
                 match entry.chain.digest() {
                     Some(digest) => Err(digest),
@@ -158,38 +158,38 @@ impl Digests {
                 Err(digest) => return Ok(digest),
                 Ok(None) => {
                     tries += 1;
-                    self.drive(place).await?;
+                    self.drive(key).await?;
                 }
                 Ok(Some(progress)) => progress.await,
             }
         }
         // Somebody else lists other blocks for the same place, or memory is short.
-        Ok(self.shared.hash(place, blocks.clone(), Sha256::new()).await?.finalize().into())
+        Ok(self.shared.hash(key, blocks.clone(), Sha256::new()).await?.finalize().into())
     }
 
     /// The upload is over, or given up: nothing about it is kept.
-    pub fn forget(&self, place: Place) {
-        self.shared.lock().remove(place);
+    pub fn forget(&self, key: UploadKey) {
+        self.shared.lock().remove(key);
     }
 
-    fn drive_aside(&self, place: Place) {
+    fn drive_aside(&self, key: UploadKey) {
         let digests = self.clone();
         self.shared.tasks.short(async move {
-            if let Err(error) = digests.drive(place).await {
+            if let Err(error) = digests.drive(key).await {
                 // Whoever finishes will meet it again.
-                tracing::debug!(%place, error = &error as &dyn std::error::Error, "hashing in the background stopped");
+                tracing::debug!(%key, error = &error as &dyn std::error::Error, "hashing in the background stopped");
             }
         });
     }
 
     /// Hashes what can be hashed. The caller has set the entry's `driven`.
-    async fn drive(&self, place: Place) -> Result<(), BlobError> {
-        let mut driver = Driver { shared: &self.shared, place, reading: None, rested: false };
+    async fn drive(&self, key: UploadKey) -> Result<(), BlobError> {
+        let mut driver = Driver { shared: &self.shared, key, reading: None, rested: false };
         while let Some(work) = driver.next_work() {
             let ticket = work.ticket;
-            let hashed = self.shared.hash(place, work.blocks, work.state).await;
+            let hashed = self.shared.hash(key, work.blocks, work.state).await;
             let mut chains = self.shared.lock();
-            let Some(entry) = chains.by_place.get_mut(&place) else { break };
+            let Some(entry) = chains.by_upload.get_mut(&key) else { break };
             match hashed {
                 Ok(state) => {
                     entry.chain.read(ticket, state);
@@ -211,7 +211,7 @@ impl Digests {
 /// Whoever reads and hashes for a place. Dropped before it is through, it lets somebody else.
 struct Driver<'a> {
     shared: &'a Shared,
-    place: Place,
+    key: UploadKey,
     reading: Option<u64>,
     rested: bool,
 }
@@ -220,7 +220,7 @@ impl Driver<'_> {
     fn next_work(&mut self) -> Option<chain::Work> {
         let mut chains = self.shared.lock();
         let ticket = chains.ticket();
-        let Some(entry) = chains.by_place.get_mut(&self.place) else {
+        let Some(entry) = chains.by_upload.get_mut(&self.key) else {
             self.rested = true;
             return None;
         };
@@ -240,7 +240,7 @@ impl Drop for Driver<'_> {
         if self.rested {
             return;
         }
-        if let Some(entry) = self.shared.lock().by_place.get_mut(&self.place) {
+        if let Some(entry) = self.shared.lock().by_upload.get_mut(&self.key) {
             self.reading.into_iter().for_each(|ticket| entry.chain.release(ticket));
             entry.rest();
         }
@@ -253,10 +253,10 @@ impl Shared {
     }
 
     /// Reads `blocks` into `state`.
-    async fn hash(&self, place: Place, blocks: Arc<[BlockRef]>, mut state: Sha256) -> Result<Sha256, BlobError> {
-        let _lane = self.lanes.acquire().await.map_err(|_| BlobError::Stopped { place })?;
+    async fn hash(&self, key: UploadKey, blocks: Arc<[BlockRef]>, mut state: Sha256) -> Result<Sha256, BlobError> {
+        let _lane = self.lanes.acquire().await.map_err(|_| BlobError::Stopped { key })?;
         let size = blocks.iter().map(|block| block.size).sum();
-        let mut chunks = self.blobs.read(place, blocks, 0..size);
+        let mut chunks = self.blobs.read(key, blocks, 0..size);
         // A thread waits here for the disk, never for a client; there are as many as lanes.
         let (send, mut receive) = mpsc::channel::<Bytes>(BUFFERS_AHEAD);
         let hashing = tasks::begin(move || {
@@ -267,7 +267,7 @@ impl Shared {
         });
         while let Some(chunk) = chunks.next().await {
             if self.tasks.stop().is_cancelled() {
-                return Err(BlobError::Stopped { place });
+                return Err(BlobError::Stopped { key });
             }
             if send.send(chunk?).await.is_err() {
                 // It panicked, which goes on below.

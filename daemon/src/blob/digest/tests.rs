@@ -10,11 +10,11 @@ use proptest::prelude::*;
 
 use super::{memory::WEIGHT_MAX, *};
 use crate::{
-    blob::{BlockReader, BlockWriter, Space, Wanted},
+    blob::{BlockReader, BlockWriter, RequestedChecksums, Space},
     set_aside::SetAside,
 };
 
-const PLACE: Place = Place { artifact: 7, generation: 2 };
+const KEY: UploadKey = UploadKey { artifact: 7, generation: 2 };
 
 /// Blocks in a map, which counts what is read of it.
 #[derive(Default)]
@@ -25,37 +25,37 @@ struct Map {
 
 #[async_trait]
 impl BlobStore for Map {
-    fn create(&self, _: Place, _: u64, _: Wanted, _: Option<Claim>) -> Box<dyn BlockWriter> {
+    fn create(&self, _: UploadKey, _: u64, _: RequestedChecksums, _: Option<Claim>) -> Box<dyn BlockWriter> {
         unreachable!("blocks are put there directly")
     }
 
-    fn read(&self, place: Place, blocks: Arc<[BlockRef]>, range: Range<u64>) -> BlockReader {
+    fn read(&self, key: UploadKey, blocks: Arc<[BlockRef]>, range: Range<u64>) -> BlockReader {
         let files = self.files.lock().expect("no panic");
         *self.read.lock().expect("no panic") += range.end;
         let chunk =
-            |block: &BlockRef| files.get(&block.file).cloned().ok_or(BlobError::Missing { place, file: block.file });
+            |block: &BlockRef| files.get(&block.file).cloned().ok_or(BlobError::Missing { key, file: block.file });
         let chunks: Vec<_> = blocks.iter().map(chunk).collect();
         BlockReader::new(stream::iter(chunks).boxed(), range.end)
     }
 
-    async fn remove(&self, _: Place, file: u64) -> Result<(), BlobError> {
+    async fn remove(&self, _: UploadKey, file: u64) -> Result<(), BlobError> {
         self.files.lock().expect("no panic").remove(&file);
         Ok(())
     }
 
-    async fn remove_place(&self, _: Place) -> Result<u64, BlobError> {
+    async fn remove_upload(&self, _: UploadKey) -> Result<u64, BlobError> {
         unreachable!("digests remove nothing")
     }
 
-    async fn set_aside(&self, _: Place, _: &SetAside) -> Result<Option<PathBuf>, BlobError> {
+    async fn set_aside(&self, _: UploadKey, _: &SetAside) -> Result<Option<PathBuf>, BlobError> {
         unreachable!("digests set nothing aside")
     }
 
-    fn places(&self) -> BoxStream<'static, Result<Place, BlobError>> {
+    fn uploads(&self) -> BoxStream<'static, Result<UploadKey, BlobError>> {
         unreachable!("digests list nothing")
     }
 
-    fn files(&self, _: Place) -> BoxStream<'static, Result<BlockRef, BlobError>> {
+    fn files(&self, _: UploadKey) -> BoxStream<'static, Result<BlockRef, BlobError>> {
         unreachable!("digests list nothing")
     }
 
@@ -80,7 +80,7 @@ impl Uploads {
 
     /// A block that is written while it is hashed, if it comes next.
     fn write(&self, id: &str, file: u64, content: &[u8]) -> (BlockRef, Option<Claim>) {
-        let mut claim = self.digests.claim(PLACE, id);
+        let mut claim = self.digests.claim(KEY, id);
         if let Some(claim) = &mut claim {
             claim.update(content);
         }
@@ -91,7 +91,7 @@ impl Uploads {
     /// A whole block.
     fn put(&self, id: &str, file: u64, content: &[u8]) -> BlockRef {
         let (block, claim) = self.write(id, file, content);
-        self.digests.stored(PLACE, id, block, claim);
+        self.digests.stored(KEY, id, block, claim);
         block
     }
 
@@ -102,7 +102,7 @@ impl Uploads {
 
     /// Whether the digest is right, and how many bytes had to be read for it since the last call.
     async fn check(&self, list: &[BlockRef]) -> (bool, u64) {
-        let digest = self.digests.finish(PLACE, &list.into()).await.expect("a digest");
+        let digest = self.digests.finish(KEY, &list.into()).await.expect("a digest");
         let read = std::mem::take(&mut *self.map.read.lock().expect("no panic"));
         (digest == <[u8; 32]>::from(Sha256::digest(self.content(list))), read)
     }
@@ -148,7 +148,7 @@ async fn a_block_that_is_written_again_counts_from_there() {
     let uploads = Uploads::new();
     let mut list: Vec<_> = (0..10).map(|index| uploads.put(&indexed(index), index as u64, &[b'a'; 10])).collect();
     list[6] = uploads.put(&indexed(6), 20, &[b'b'; 10]);
-    uploads.map.remove(PLACE, 6).await.expect("removed");
+    uploads.map.remove(KEY, 6).await.expect("removed");
     assert_eq!(uploads.check(&list).await, (true, 40));
 }
 
@@ -158,27 +158,27 @@ async fn a_writer_that_hangs_does_not_stop_the_one_that_retries() {
     let (hanging, claim) = uploads.write(&indexed(0), 0, b"half of it");
     assert!(claim.is_some());
     let list = [uploads.put(&indexed(0), 1, b"all of it")];
-    uploads.digests.committed(PLACE, &list.into());
+    uploads.digests.committed(KEY, &list.into());
     assert!(uploads.check(&list).await.0);
-    uploads.digests.stored(PLACE, &indexed(0), hanging, claim);
+    uploads.digests.stored(KEY, &indexed(0), hanging, claim);
     assert_eq!(uploads.check(&list).await, (true, 0));
 }
 
 #[tokio::test]
 async fn a_claim_is_given_back_when_it_is_dropped() {
     let uploads = Uploads::new();
-    let claim = uploads.digests.claim(PLACE, &indexed(0)).expect("block 0 comes first");
-    assert!(uploads.digests.claim(PLACE, &indexed(0)).is_none(), "one at a time");
-    assert!(uploads.digests.claim(PLACE, &indexed(1)).is_none(), "not its turn");
+    let claim = uploads.digests.claim(KEY, &indexed(0)).expect("block 0 comes first");
+    assert!(uploads.digests.claim(KEY, &indexed(0)).is_none(), "one at a time");
+    assert!(uploads.digests.claim(KEY, &indexed(1)).is_none(), "not its turn");
     drop(claim);
-    assert!(uploads.digests.claim(PLACE, &indexed(0)).is_some());
+    assert!(uploads.digests.claim(KEY, &indexed(0)).is_some());
 }
 
 #[tokio::test]
 async fn what_was_forgotten_is_hashed_from_the_start() {
     let uploads = Uploads::new();
     let list = [uploads.put("one", 1, b"0123456789"), uploads.put("two", 2, b"0123456789")];
-    uploads.digests.forget(PLACE);
+    uploads.digests.forget(KEY);
     assert_eq!(uploads.check(&list).await, (true, 20));
 }
 
@@ -186,9 +186,9 @@ async fn what_was_forgotten_is_hashed_from_the_start() {
 async fn a_missing_block_is_an_error_each_time_until_it_is_there() {
     let uploads = Uploads::new();
     let list: Arc<[_]> = [uploads.put("one", 1, b"one"), BlockRef { file: 2, size: 3 }].into();
-    uploads.digests.committed(PLACE, &list);
+    uploads.digests.committed(KEY, &list);
     for _ in 0..2 {
-        let error = uploads.digests.finish(PLACE, &list).await.expect_err("block 2 is missing");
+        let error = uploads.digests.finish(KEY, &list).await.expect_err("block 2 is missing");
         assert!(matches!(error, BlobError::Missing { file: 2, .. }), "{error:?}");
     }
     uploads.map.files.lock().expect("no panic").insert(2, Bytes::from_static(b"two"));
@@ -199,9 +199,9 @@ async fn a_missing_block_is_an_error_each_time_until_it_is_there() {
 async fn stopping_ends_hashing() {
     let uploads = Uploads::new();
     let list: Arc<[_]> = [uploads.put("one", 1, b"one")].into();
-    uploads.digests.forget(PLACE);
+    uploads.digests.forget(KEY);
     uploads.stop.cancel();
-    let error = uploads.digests.finish(PLACE, &list).await.expect_err("stopped");
+    let error = uploads.digests.finish(KEY, &list).await.expect_err("stopped");
     assert!(matches!(error, BlobError::Stopped { .. }), "{error:?}");
 }
 
@@ -209,11 +209,11 @@ async fn stopping_ends_hashing() {
 async fn a_request_that_is_given_up_leaves_the_hashing_to_the_next() {
     let uploads = Uploads::new();
     let list = [uploads.put("one", 1, b"one"), uploads.put("two", 2, b"two")];
-    uploads.digests.forget(PLACE);
+    uploads.digests.forget(KEY);
     let lane = uploads.digests.shared.lanes.acquire().await.expect("open");
     let shared: Arc<[_]> = list.into();
     {
-        let mut finishing = std::pin::pin!(uploads.digests.finish(PLACE, &shared));
+        let mut finishing = std::pin::pin!(uploads.digests.finish(KEY, &shared));
         assert!(futures_util::poll!(finishing.as_mut()).is_pending(), "it waits for the lane");
     }
     drop(lane);
@@ -228,15 +228,15 @@ async fn uploading_waits_while_hashing_is_behind_and_never_for_a_gap() {
     // Without the lane nothing is hashed, and while block 0 is absent nothing could be.
     for index in 1..5 {
         uploads.put(&indexed(index), index as u64, &content);
-        uploads.digests.pace(PLACE).await;
+        uploads.digests.pace(KEY).await;
     }
     let (block, _given_back) = uploads.write(&indexed(0), 0, b"first");
-    uploads.digests.stored(PLACE, &indexed(0), block, None);
-    let mut pacing = std::pin::pin!(uploads.digests.pace(PLACE));
+    uploads.digests.stored(KEY, &indexed(0), block, None);
+    let mut pacing = std::pin::pin!(uploads.digests.pace(KEY));
     assert!(futures_util::poll!(pacing.as_mut()).is_pending(), "36 MiB wait for the lane");
     drop(lane);
     pacing.await;
-    assert!(!uploads.digests.shared.lock().by_place[&PLACE].chain.lags());
+    assert!(!uploads.digests.shared.lock().by_upload[&KEY].chain.lags());
 }
 
 #[tokio::test]
@@ -244,11 +244,11 @@ async fn what_is_remembered_is_bounded() {
     let uploads = Uploads::new();
     let long: Arc<[_]> = vec![BlockRef { file: 1, size: 0 }; 50_000].into();
     for artifact in 0..20 {
-        uploads.digests.committed(Place { artifact, generation: 1 }, &long);
+        uploads.digests.committed(UploadKey { artifact, generation: 1 }, &long);
         let chains = uploads.digests.shared.lock();
         assert!(chains.weight <= WEIGHT_MAX, "{}", chains.weight);
-        assert!(chains.by_place.contains_key(&Place { artifact, generation: 1 }), "the last in use stays");
-        assert_eq!(chains.weight, chains.by_place.values().map(|entry| entry.weight).sum::<usize>());
+        assert!(chains.by_upload.contains_key(&UploadKey { artifact, generation: 1 }), "the last in use stays");
+        assert_eq!(chains.weight, chains.by_upload.values().map(|entry| entry.weight).sum::<usize>());
     }
 }
 
@@ -294,16 +294,16 @@ async fn any_upload(steps: Vec<Step>, with_positions: bool, order: Vec<prop::sam
             Step::Store(which) if !arriving.is_empty() => {
                 let (id, block, claim) = arriving.swap_remove(which.index(arriving.len()));
                 let old: Option<BlockRef> = rows.insert(id.clone(), block);
-                uploads.digests.stored(PLACE, &id, block, claim);
+                uploads.digests.stored(KEY, &id, block, claim);
                 if let Some(old) = old {
-                    uploads.map.remove(PLACE, old.file).await.expect("removed");
+                    uploads.map.remove(KEY, old.file).await.expect("removed");
                 }
             }
             Step::GiveUp(which) if !arriving.is_empty() => {
                 arriving.swap_remove(which.index(arriving.len()));
             }
-            Step::Commit => uploads.digests.committed(PLACE, &rows.values().copied().collect()),
-            Step::Forget => uploads.digests.forget(PLACE),
+            Step::Commit => uploads.digests.committed(KEY, &rows.values().copied().collect()),
+            Step::Forget => uploads.digests.forget(KEY),
             Step::Store(_) | Step::GiveUp(_) | Step::Yield => tokio::task::yield_now().await,
         }
     }

@@ -16,7 +16,9 @@ use std::{io, ops::Range, path::PathBuf, sync::Arc};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 
-use super::{BlobError, BlobStore, BlockReader, BlockRef, BlockWriter, Place, Space, Wanted, digest::Claim};
+use super::{
+    BlobError, BlobStore, BlockReader, BlockRef, BlockWriter, RequestedChecksums, Space, UploadKey, digest::Claim,
+};
 use crate::{set_aside::SetAside, tasks};
 
 /// Blocks on a local disk. Clones share it.
@@ -36,12 +38,12 @@ impl Disk {
         self.root.join(artifact.to_string())
     }
 
-    fn place(&self, place: Place) -> PathBuf {
-        self.root.join(format!("{}/{}", place.artifact, place.generation))
+    fn key(&self, key: UploadKey) -> PathBuf {
+        self.root.join(format!("{}/{}", key.artifact, key.generation))
     }
 
-    fn file(&self, place: Place, file: u64) -> PathBuf {
-        self.root.join(format!("{}/{}/{file}", place.artifact, place.generation))
+    fn file(&self, key: UploadKey, file: u64) -> PathBuf {
+        self.root.join(format!("{}/{}/{file}", key.artifact, key.generation))
     }
 }
 
@@ -63,42 +65,48 @@ impl LocalBlobs {
 
 #[async_trait]
 impl BlobStore for LocalBlobs {
-    fn create(&self, place: Place, file: u64, wanted: Wanted, claim: Option<Claim>) -> Box<dyn BlockWriter> {
-        Box::new(write::Writer::new(self.disk.clone(), place, file, wanted, claim))
+    fn create(
+        &self,
+        key: UploadKey,
+        file: u64,
+        checksums: RequestedChecksums,
+        claim: Option<Claim>,
+    ) -> Box<dyn BlockWriter> {
+        Box::new(write::Writer::new(self.disk.clone(), key, file, checksums, claim))
     }
 
-    fn read(&self, place: Place, blocks: Arc<[BlockRef]>, range: Range<u64>) -> BlockReader {
-        read::reader(self.disk.clone(), place, blocks, range, read::LIMITS)
+    fn read(&self, key: UploadKey, blocks: Arc<[BlockRef]>, range: Range<u64>) -> BlockReader {
+        read::reader(self.disk.clone(), key, blocks, range, read::LIMITS)
     }
 
-    async fn remove(&self, place: Place, file: u64) -> Result<(), BlobError> {
-        let path = self.disk.file(place, file);
+    async fn remove(&self, key: UploadKey, file: u64) -> Result<(), BlobError> {
+        let path = self.disk.file(key, file);
         tasks::blocking(move || gone_is_fine(std::fs::remove_file(path)))
             .await
-            .map_err(BlobError::io("removing a block of", place))
+            .map_err(BlobError::io("removing a block of", key))
     }
 
-    async fn remove_place(&self, place: Place) -> Result<u64, BlobError> {
+    async fn remove_upload(&self, key: UploadKey) -> Result<u64, BlobError> {
         let disk = self.disk.clone();
-        tasks::blocking(move || walk::remove_place(&disk, place)).await
+        tasks::blocking(move || walk::remove_upload(&disk, key)).await
     }
 
-    async fn set_aside(&self, place: Place, aside: &SetAside) -> Result<Option<PathBuf>, BlobError> {
-        let target = PathBuf::from(format!("artifacts/{}/{}", place.artifact, place.generation));
-        let moved = aside.take(self.disk.place(place), target).await.map_err(BlobError::io("setting aside", place))?;
-        self.disk.syncs.forget(place);
-        let emptied = self.disk.artifact(place.artifact);
+    async fn set_aside(&self, key: UploadKey, aside: &SetAside) -> Result<Option<PathBuf>, BlobError> {
+        let target = PathBuf::from(format!("artifacts/{}/{}", key.artifact, key.generation));
+        let moved = aside.take(self.disk.key(key), target).await.map_err(BlobError::io("setting aside", key))?;
+        self.disk.syncs.forget(key);
+        let emptied = self.disk.artifact(key.artifact);
         // It stays if another generation is in it.
         tasks::blocking(move || _ = std::fs::remove_dir(emptied)).await;
         Ok(moved)
     }
 
-    fn places(&self) -> BoxStream<'static, Result<Place, BlobError>> {
-        walk::places(self.disk.clone())
+    fn uploads(&self) -> BoxStream<'static, Result<UploadKey, BlobError>> {
+        walk::uploads(self.disk.clone())
     }
 
-    fn files(&self, place: Place) -> BoxStream<'static, Result<BlockRef, BlobError>> {
-        walk::files(&self.disk, place)
+    fn files(&self, key: UploadKey) -> BoxStream<'static, Result<BlockRef, BlobError>> {
+        walk::files(&self.disk, key)
     }
 
     async fn space(&self) -> Result<Space, BlobError> {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, future::BoxFuture, stream};
 use rustix::{buffer::spare_capacity, fs::Advice};
 
-use super::{BlobError, BlockReader, BlockRef, Disk, Place};
+use super::{BlobError, BlockReader, BlockRef, Disk, UploadKey};
 use crate::tasks;
 
 /// How much one call to a blocking thread does.
@@ -28,19 +28,19 @@ const ADVISE_BYTES_MIN: u64 = 1024 * 1024;
 /// A reader of `range` in the concatenation of `blocks`.
 pub(super) fn reader(
     disk: Arc<Disk>,
-    place: Place,
+    key: UploadKey,
     blocks: Arc<[BlockRef]>,
     range: Range<u64>,
     limits: Limits,
 ) -> BlockReader {
     let size = blocks.iter().map(|block| block.size).sum();
     if range.start > range.end || range.end > size {
-        let error = BlobError::Range { place, start: range.start, end: range.end, size };
+        let error = BlobError::Range { key, start: range.start, end: range.end, size };
         return BlockReader::new(stream::iter([Err(error)]).boxed(), 0);
     }
     let length = range.end - range.start;
     let (at, offset) = locate(&blocks, range.start);
-    let cursor = Cursor { disk, place, blocks, limits, at, offset, open: None, left: length };
+    let cursor = Cursor { disk, key, blocks, limits, at, offset, open: None, left: length };
     let chunks = stream::unfold(Step::Begin(cursor), |step| async move {
         let filling = match step {
             Step::Begin(cursor) if cursor.left == 0 => return None,
@@ -68,7 +68,7 @@ enum Step {
 /// Where reading goes on.
 struct Cursor {
     disk: Arc<Disk>,
-    place: Place,
+    key: UploadKey,
     blocks: Arc<[BlockRef]>,
     limits: Limits,
     /// The block that is read, and the first byte of it that was not.
@@ -95,9 +95,9 @@ impl Cursor {
         let mut files = 0;
         while buffer.len() < size && files < self.limits.files_max {
             let block = self.blocks[self.at];
-            let wanted = (block.size - self.offset).min((size - buffer.len()) as u64);
-            if wanted > 0 {
-                self.read(block, wanted, &mut buffer)?;
+            let checksums = (block.size - self.offset).min((size - buffer.len()) as u64);
+            if checksums > 0 {
+                self.read(block, checksums, &mut buffer)?;
                 files += 1;
             }
             if self.offset == block.size {
@@ -110,15 +110,15 @@ impl Cursor {
         Ok(buffer.into())
     }
 
-    /// Appends the next `wanted` bytes of `block` to `buffer`.
-    fn read(&mut self, block: BlockRef, wanted: u64, buffer: &mut Vec<u8>) -> Result<(), BlobError> {
-        let (place, failed) = (self.place, |source| BlobError::io("reading a block of", self.place)(source));
+    /// Appends the next `checksums` bytes of `block` to `buffer`.
+    fn read(&mut self, block: BlockRef, checksums: u64, buffer: &mut Vec<u8>) -> Result<(), BlobError> {
+        let (key, failed) = (self.key, |source| BlobError::io("reading a block of", self.key)(source));
         let file = match self.open.take() {
             Some(file) => file,
-            None => match File::open(self.disk.file(place, block.file)) {
+            None => match File::open(self.disk.file(key, block.file)) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return Err(BlobError::Missing { place, file: block.file });
+                    return Err(BlobError::Missing { key, file: block.file });
                 }
                 Err(error) => return Err(failed(error)),
             },
@@ -127,14 +127,14 @@ impl Cursor {
             // Advice only: whatever comes of it, the bytes are the same.
             let _ = rustix::fs::fadvise(&file, 0, None, Advice::Sequential);
         }
-        let end = self.offset + wanted;
+        let end = self.offset + checksums;
         while self.offset < end {
             let room = usize::try_from(end - self.offset).unwrap_or(usize::MAX);
             let before = buffer.len();
             // The spare capacity may be larger than asked for, and then more is read than wanted.
             let read = match rustix::io::pread(&file, spare_capacity(buffer), self.offset) {
                 Ok(0) => {
-                    return Err(BlobError::Short { place, file: block.file, size: block.size, have: self.offset });
+                    return Err(BlobError::Short { key, file: block.file, size: block.size, have: self.offset });
                 }
                 Ok(read) => read.min(room),
                 Err(rustix::io::Errno::INTR) => continue,

@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use super::{BlobError, Disk, Place};
+use super::{BlobError, Disk, UploadKey};
 use crate::tasks;
 
 /// Places that are remembered. One that was forgotten costs a sync of its parents again.
@@ -24,7 +24,7 @@ const PLACES_MAX: usize = 1024;
 #[derive(Default)]
 pub(super) struct Syncs {
     root: Point,
-    places: std::sync::Mutex<HashMap<Place, Arc<Directory>>>,
+    places: std::sync::Mutex<HashMap<UploadKey, Arc<Directory>>>,
 }
 
 #[derive(Default)]
@@ -36,39 +36,39 @@ struct Directory {
 }
 
 impl Syncs {
-    /// Returns when every entry that was made in `place` before the call is durable, with all
+    /// Returns when every entry that was made in `key` before the call is durable, with all
     /// directories above it.
-    pub(super) async fn place(disk: &Arc<Disk>, place: Place) -> Result<(), BlobError> {
-        let directory = disk.syncs.directory(place);
+    pub(super) async fn key(disk: &Arc<Disk>, key: UploadKey) -> Result<(), BlobError> {
+        let directory = disk.syncs.directory(key);
         let rooted = directory.rooted.load(Ordering::Acquire);
         let doing = "making durable the directory of";
         let own = directory.point.sync({
             let disk = disk.clone();
             move || {
-                sync_directory(&disk.place(place))?;
-                if rooted { Ok(()) } else { sync_directory(&disk.artifact(place.artifact)) }
+                sync_directory(&disk.key(key))?;
+                if rooted { Ok(()) } else { sync_directory(&disk.artifact(key.artifact)) }
             }
         });
-        own.await.map_err(BlobError::io(doing, place))?;
+        own.await.map_err(BlobError::io(doing, key))?;
         if !rooted {
             let above = disk.clone();
-            disk.syncs.root.sync(move || sync_directory(&above.root)).await.map_err(BlobError::io(doing, place))?;
+            disk.syncs.root.sync(move || sync_directory(&above.root)).await.map_err(BlobError::io(doing, key))?;
             directory.rooted.store(true, Ordering::Release);
         }
         Ok(())
     }
 
     /// The place's directory was removed; should it come again, its parents need a sync again.
-    pub(super) fn forget(&self, place: Place) {
-        self.places.lock().expect("nothing panics with this lock").remove(&place);
+    pub(super) fn forget(&self, key: UploadKey) {
+        self.places.lock().expect("nothing panics with this lock").remove(&key);
     }
 
-    fn directory(&self, place: Place) -> Arc<Directory> {
+    fn directory(&self, key: UploadKey) -> Arc<Directory> {
         let mut places = self.places.lock().expect("nothing panics with this lock");
-        if places.len() >= PLACES_MAX && !places.contains_key(&place) {
+        if places.len() >= PLACES_MAX && !places.contains_key(&key) {
             places.retain(|_, directory| Arc::strong_count(directory) > 1);
         }
-        places.entry(place).or_default().clone()
+        places.entry(key).or_default().clone()
     }
 }
 

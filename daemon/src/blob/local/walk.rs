@@ -11,14 +11,14 @@ use std::{
 
 use futures_util::{Stream, StreamExt, stream, stream::BoxStream};
 
-use super::{BlobError, BlockRef, Disk, Place, gone_is_fine};
+use super::{BlobError, BlockRef, Disk, UploadKey, gone_is_fine};
 use crate::tasks;
 
 /// Entries that one call to a blocking thread fetches.
 const ENTRIES_PER_CALL_MAX: usize = 1024;
 
 /// The places on disk.
-pub(super) fn places(disk: Arc<Disk>) -> BoxStream<'static, Result<Place, BlobError>> {
+pub(super) fn uploads(disk: Arc<Disk>) -> BoxStream<'static, Result<UploadKey, BlobError>> {
     let doing = "listing the directory of artifacts";
     let walk = Walk { directory: None, path: disk.root.clone() };
     batches(walk, |entry| Ok(number(entry)))
@@ -28,7 +28,7 @@ pub(super) fn places(disk: Arc<Disk>) -> BoxStream<'static, Result<Place, BlobEr
                 let walk = Walk { directory: None, path: disk.artifact(artifact) };
                 batches(walk, |entry| Ok(number(entry)))
                     .map(move |generation| match generation {
-                        Ok(generation) => Ok(Place { artifact, generation }),
+                        Ok(generation) => Ok(UploadKey { artifact, generation }),
                         Err(source) => Err(BlobError::Root { doing, source }),
                     })
                     .boxed()
@@ -39,28 +39,28 @@ pub(super) fn places(disk: Arc<Disk>) -> BoxStream<'static, Result<Place, BlobEr
 }
 
 /// The files of a place.
-pub(super) fn files(disk: &Disk, place: Place) -> BoxStream<'static, Result<BlockRef, BlobError>> {
-    batches(Walk { directory: None, path: disk.place(place) }, block)
-        .map(move |block| block.map_err(BlobError::io("listing the blocks of", place)))
+pub(super) fn files(disk: &Disk, key: UploadKey) -> BoxStream<'static, Result<BlockRef, BlobError>> {
+    batches(Walk { directory: None, path: disk.key(key) }, block)
+        .map(move |block| block.map_err(BlobError::io("listing the blocks of", key)))
         .boxed()
 }
 
 /// Removes a place with everything of ours in it; answers the bytes.
-pub(super) fn remove_place(disk: &Disk, place: Place) -> Result<u64, BlobError> {
-    let failed = || BlobError::io("removing", place);
-    let path = disk.place(place);
+pub(super) fn remove_upload(disk: &Disk, key: UploadKey) -> Result<u64, BlobError> {
+    let failed = || BlobError::io("removing", key);
+    let path = disk.key(key);
     let mut bytes = 0;
     let mut walk = Walk { directory: None, path: path.clone() };
     while let Some(batch) = walk.next(block) {
         for found in batch {
             let found = found.map_err(failed())?;
-            gone_is_fine(fs::remove_file(disk.file(place, found.file))).map_err(failed())?;
+            gone_is_fine(fs::remove_file(disk.file(key, found.file))).map_err(failed())?;
             bytes += found.size;
         }
     }
-    disk.syncs.forget(place);
+    disk.syncs.forget(key);
     gone_is_fine(fs::remove_dir(path)).map_err(failed())?;
-    match gone_is_fine(fs::remove_dir(disk.artifact(place.artifact))) {
+    match gone_is_fine(fs::remove_dir(disk.artifact(key.artifact))) {
         // Another generation is there.
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(bytes),
         other => other.map(|()| bytes).map_err(failed()),

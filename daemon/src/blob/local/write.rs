@@ -16,7 +16,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use sha2::Digest;
 
-use super::{BlobError, BlockWriter, Claim, Disk, Place, Wanted, sync::Syncs};
+use super::{BlobError, BlockWriter, Claim, Disk, RequestedChecksums, UploadKey, sync::Syncs};
 use crate::{blob::Written, tasks};
 
 /// A batch goes to disk when it has this many bytes. While it does, another is collected, and the
@@ -28,7 +28,7 @@ const BATCH_FRAMES_MAX: usize = 512;
 /// Writes one block to a file.
 pub(super) struct Writer {
     disk: Arc<Disk>,
-    place: Place,
+    key: UploadKey,
     stage: Stage,
     batch: Vec<Bytes>,
     batch_bytes: usize,
@@ -41,11 +41,20 @@ enum Stage {
 }
 
 impl Writer {
-    pub(super) fn new(disk: Arc<Disk>, place: Place, file: u64, wanted: Wanted, claim: Option<Claim>) -> Self {
-        let sums =
-            Sums { md5: wanted.md5.then(md5::Md5::new), crc64: wanted.crc64.then(crc64fast_nvme::Digest::new), claim };
-        let output = Output { file: None, path: disk.file(place, file), place, sums, size: 0 };
-        Self { disk, place, stage: Stage::Idle(Box::new(output)), batch: Vec::new(), batch_bytes: 0 }
+    pub(super) fn new(
+        disk: Arc<Disk>,
+        key: UploadKey,
+        file: u64,
+        checksums: RequestedChecksums,
+        claim: Option<Claim>,
+    ) -> Self {
+        let sums = Sums {
+            md5: checksums.md5.then(md5::Md5::new),
+            crc64: checksums.crc64.then(crc64fast_nvme::Digest::new),
+            claim,
+        };
+        let output = Output { file: None, path: disk.file(key, file), key, sums, size: 0 };
+        Self { disk, key, stage: Stage::Idle(Box::new(output)), batch: Vec::new(), batch_bytes: 0 }
     }
 
     /// Waits for the batch that is being written, and takes the output. If the wait is dropped,
@@ -58,7 +67,7 @@ impl Writer {
         }
         match mem::replace(&mut self.stage, Stage::GivenUp) {
             Stage::Idle(output) => Ok(output),
-            Stage::Writing(_) | Stage::GivenUp => Err(BlobError::GivenUp { place: self.place }),
+            Stage::Writing(_) | Stage::GivenUp => Err(BlobError::GivenUp { key: self.key }),
         }
     }
 }
@@ -92,7 +101,7 @@ impl BlockWriter for Writer {
         .await?;
         // The directory knows the file since it was made; until this is durable too, `output` can
         // still be dropped, which removes the file.
-        Syncs::place(&self.disk, self.place).await?;
+        Syncs::key(&self.disk, self.key).await?;
         Ok(output.keep())
     }
 }
@@ -102,16 +111,16 @@ struct Output {
     /// Made with the first bytes.
     file: Option<File>,
     path: PathBuf,
-    place: Place,
+    key: UploadKey,
     sums: Sums,
     size: u64,
 }
 
 impl Output {
     fn write(&mut self, batch: &[Bytes]) -> Result<(), BlobError> {
-        let place = self.place;
+        let key = self.key;
         let file = self.open()?;
-        write_all(file, batch).map_err(BlobError::io("writing a block of", place))?;
+        write_all(file, batch).map_err(BlobError::io("writing a block of", key))?;
         for bytes in batch {
             self.size += bytes.len() as u64;
             self.sums.update(bytes);
@@ -120,15 +129,15 @@ impl Output {
     }
 
     fn sync(&mut self) -> Result<(), BlobError> {
-        let place = self.place;
-        self.open()?.sync_data().map_err(BlobError::io("making durable a block of", place))
+        let key = self.key;
+        self.open()?.sync_data().map_err(BlobError::io("making durable a block of", key))
     }
 
     fn open(&mut self) -> Result<&mut File, BlobError> {
         match &mut self.file {
             Some(file) => Ok(file),
             none => {
-                let file = create(&self.path).map_err(BlobError::io("making a block of", self.place))?;
+                let file = create(&self.path).map_err(BlobError::io("making a block of", self.key))?;
                 Ok(none.insert(file))
             }
         }
@@ -231,8 +240,8 @@ mod tests {
         std::fs::write(&path, "begun").expect("a file that is begun");
         // Every write to this device fails for want of space.
         let full = OpenOptions::new().write(true).open("/dev/full").expect("a full device");
-        let place = Place { artifact: 7, generation: 2 };
-        let mut output = Output { file: Some(full), path: path.clone(), place, sums: Sums::default(), size: 0 };
+        let key = UploadKey { artifact: 7, generation: 2 };
+        let mut output = Output { file: Some(full), path: path.clone(), key, sums: Sums::default(), size: 0 };
         let error = output.write(&[Bytes::from_static(b"more")]).expect_err("a full device");
         assert!(matches!(error, BlobError::Full { .. }), "{error:?}");
         drop(output);

@@ -25,8 +25,8 @@ pub(super) async fn create(call: &Call) -> Result<Response, TwirpError> {
         Some(at) => Some(at.as_millis().ok_or_else(|| TwirpError::invalid("expires_at is no time"))?),
     };
     let input = Create { name: request.name, expires_ms, mime_type: request.mime_type, version: request.version };
-    let (place, mime_type) = artifacts::create(&call.app, &call.job, input).await?;
-    let address = artifacts::upload_address(&call.app, place, &mime_type);
+    let (key, mime_type) = artifacts::create(&call.app, &call.job, input).await?;
+    let address = artifacts::upload_address(&call.app, key, &mime_type);
     Ok(call.answer(&CreateArtifactResponse { ok: true, signed_upload_url: format!("{}{address}", call.base) }))
 }
 

@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 use super::{
     disposition,
-    range::{self, Wanted},
+    range::{self, RequestedRange},
     xml::BlobApiError,
 };
 use crate::{
@@ -41,15 +41,15 @@ pub(in crate::http) async fn get(
     let mut response = Response::new(Body::empty());
     describe(response.headers_mut(), &download, &etag);
 
-    let range = match wanted(&headers, &etag, size) {
-        Wanted::Whole => 0..size,
-        Wanted::Part(range) => {
+    let range = match requested_range(&headers, &etag, size) {
+        RequestedRange::Whole => 0..size,
+        RequestedRange::Part(range) => {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
             let value = format!("bytes {}-{}/{size}", range.start, range.end - 1);
             set(response.headers_mut(), header::CONTENT_RANGE, &value);
             range
         }
-        Wanted::Unsatisfiable => {
+        RequestedRange::Unsatisfiable => {
             let message = format!("the artifact has {size} bytes");
             let mut response = axum::response::IntoResponse::into_response(BlobApiError::new(
                 StatusCode::RANGE_NOT_SATISFIABLE,
@@ -68,11 +68,11 @@ pub(in crate::http) async fn get(
 }
 
 /// The range that counts: `If-Range` with another content asks for the whole.
-fn wanted(headers: &HeaderMap, etag: &str, size: u64) -> Wanted {
+fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    let Some(range) = text(MS_RANGE).or_else(|| text(header::RANGE)) else { return Wanted::Whole };
+    let Some(range) = text(MS_RANGE).or_else(|| text(header::RANGE)) else { return RequestedRange::Whole };
     match text(header::IF_RANGE) {
-        Some(known) if known != etag => Wanted::Whole,
+        Some(known) if known != etag => RequestedRange::Whole,
         _ => range::parse(range, size),
     }
 }

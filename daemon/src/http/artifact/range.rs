@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// What a range header asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RequestedRange {
     /// The whole content: no range, several ones, or one that makes no sense.
     Whole,
     /// These bytes.
@@ -17,12 +17,12 @@ pub enum Wanted {
 ///
 /// As RFC 9110 says, a header that cannot be understood is ignored, and so are several ranges,
 /// which no client of artifacts asks for.
-pub fn parse(header: &str, size: u64) -> Wanted {
-    let Some((unit, spec)) = header.split_once('=') else { return Wanted::Whole };
+pub fn parse(header: &str, size: u64) -> RequestedRange {
+    let Some((unit, spec)) = header.split_once('=') else { return RequestedRange::Whole };
     if !unit.trim().eq_ignore_ascii_case("bytes") || spec.contains(',') {
-        return Wanted::Whole;
+        return RequestedRange::Whole;
     }
-    let Some((first, last)) = spec.split_once('-') else { return Wanted::Whole };
+    let Some((first, last)) = spec.split_once('-') else { return RequestedRange::Whole };
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         // More digits than fit mean a number beyond any content.
@@ -30,21 +30,25 @@ pub fn parse(header: &str, size: u64) -> Wanted {
     };
     match (first.trim(), last.trim()) {
         ("", count) => match number(count) {
-            Some(0) => Wanted::Unsatisfiable,
-            Some(_) if size == 0 => Wanted::Unsatisfiable,
-            Some(count) => Wanted::Part(size.saturating_sub(count)..size),
-            None => Wanted::Whole,
+            Some(0) => RequestedRange::Unsatisfiable,
+            Some(_) if size == 0 => RequestedRange::Unsatisfiable,
+            Some(count) => RequestedRange::Part(size.saturating_sub(count)..size),
+            None => RequestedRange::Whole,
         },
         (first, last) => match (number(first), last, number(last)) {
             (Some(first), "", _) => part(first, u64::MAX, size),
             (Some(first), _, Some(last)) if first <= last => part(first, last, size),
-            _ => Wanted::Whole,
+            _ => RequestedRange::Whole,
         },
     }
 }
 
-fn part(first: u64, last: u64, size: u64) -> Wanted {
-    if first >= size { Wanted::Unsatisfiable } else { Wanted::Part(first..last.saturating_add(1).min(size)) }
+fn part(first: u64, last: u64, size: u64) -> RequestedRange {
+    if first >= size {
+        RequestedRange::Unsatisfiable
+    } else {
+        RequestedRange::Part(first..last.saturating_add(1).min(size))
+    }
 }
 
 #[cfg(test)]
@@ -53,7 +57,7 @@ mod tests {
 
     #[test]
     fn ranges() {
-        use Wanted::{Part, Unsatisfiable, Whole};
+        use RequestedRange::{Part, Unsatisfiable, Whole};
         for (header, expected) in [
             ("bytes=100-199", Part(100..200)),
             ("bytes=0-0", Part(0..1)),

@@ -22,7 +22,7 @@ use crate::{
         access::Action,
         artifacts::{
             self, Until,
-            across::{self, State as Are, Wanted},
+            across::{self, ArtifactQuery, State as Are},
         },
     },
     store::{Snapshot, artifacts::Position},
@@ -47,18 +47,18 @@ pub(in crate::http) async fn list(
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let wanted = wanted(&snapshot, &caller.identity, query).await?;
-    let found = across::page(&app, &snapshot, &caller.identity, &wanted).await?;
+    let selection = parse_query(&snapshot, &caller.identity, query).await?;
+    let found = across::page(&app, &snapshot, &caller.identity, &selection).await?;
     let next = found.next.map(|next| format!("{}-{}", next.ms, next.id));
-    let headers = page::by_cursor(&app, uri.path(), query, next.as_deref(), wanted.limit);
+    let headers = page::by_cursor(&app, uri.path(), query, next.as_deref(), selection.limit);
     let shown: Vec<_> = found.entries.iter().map(|entry| show::found_artifact(&app, entry)).collect();
     Ok((headers, ok(shown)).into_response())
 }
 
-async fn wanted(snapshot: &Snapshot, identity: &Identity, query: Option<&str>) -> Result<Wanted, ApiError> {
+async fn parse_query(snapshot: &Snapshot, identity: &Identity, query: Option<&str>) -> Result<ArtifactQuery, ApiError> {
     let states = [Are::Uploading, Are::Ready, Are::Expired].map(|state| (state.word(), state));
     let before = query::value(query, "expires_before");
-    Ok(Wanted {
+    Ok(ArtifactQuery {
         repository: super::repository(snapshot, identity, query, Action::ReadActions).await?,
         run: query::number(query, "run")?,
         name: query::value(query, "name").unwrap_or_default(),

@@ -25,7 +25,7 @@ use crate::{
     service::{
         Error,
         access::Action,
-        hooks::{self, Cursor, Filter, Health, ListQuery, Managed, Place, Reach, Sort},
+        hooks::{self, Cursor, Filter, Health, HookOwner, ListQuery, Managed, Reach, Sort},
         viewer,
     },
     store::Snapshot,
@@ -110,10 +110,10 @@ fn cursor(text: &str) -> Result<Cursor, ApiError> {
 }
 
 /// The place of the hook with the number `id`, and the snapshot that says so.
-async fn find(app: &App, identity: &Identity, level: Level, id: &str) -> Result<(Snapshot, Place), ApiError> {
+async fn find(app: &App, identity: &Identity, level: Level, id: &str) -> Result<(Snapshot, HookOwner), ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let place = Place::of_hook(app, &snapshot, identity, level, v1::number(id)).await?;
-    Ok((snapshot, place))
+    let hook_owner = HookOwner::of_hook(app, &snapshot, identity, level, v1::number(id)).await?;
+    Ok((snapshot, hook_owner))
 }
 
 /// Shows a hook of any place.
@@ -128,8 +128,8 @@ pub(in crate::http) async fn get(
     caller: Who,
     Path(id): Path<String>,
 ) -> Result<Editable<api::Hook>, ApiError> {
-    let (snapshot, place) = find(&app, &caller.identity, Level::Read, &id).await?;
-    let found = hooks::get(&snapshot, place, v1::number(&id)).await?;
+    let (snapshot, hook_owner) = find(&app, &caller.identity, Level::Read, &id).await?;
+    let found = hooks::get(&snapshot, hook_owner, v1::number(&id)).await?;
     let home = hooks::home(&snapshot, &found.hook).await?;
     let revision = Revision::of_hook(&found.hook);
     Ok(Editable(ok(show::managed_hook(&app, &Managed { found, home })), revision))
@@ -154,8 +154,8 @@ pub(in crate::http) async fn edit(
     IfMatch(expected): IfMatch,
     Input(input): Input<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    let (_, place) = find(&app, &caller.identity, Level::Write, &id).await?;
-    v1::edit(&app, place, &id, &input, &expected).await
+    let (_, hook_owner) = find(&app, &caller.identity, Level::Write, &id).await?;
+    v1::edit(&app, hook_owner, &id, &input, &expected).await
 }
 
 /// Deletes a hook of any place.
@@ -171,8 +171,8 @@ pub(in crate::http) async fn delete(
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    let (_, place) = find(&app, &caller.identity, Level::Write, &id).await?;
-    v1::delete(&app, place, &id, &expected).await
+    let (_, hook_owner) = find(&app, &caller.identity, Level::Write, &id).await?;
+    v1::delete(&app, hook_owner, &id, &expected).await
 }
 
 /// Lists the types of hooks.

@@ -22,7 +22,7 @@ use crate::{
         access::Action,
         ci::{
             self,
-            across::{self, Wanted},
+            across::{self, RunQuery},
         },
     },
 };
@@ -47,10 +47,10 @@ pub(in crate::http) async fn list(
     let before = query::number(query, "cursor")?;
     let words = [RunStatus::InProgress, RunStatus::Completed].map(|status| (ci::status_word(status), status));
     let status = query::one_of(query, "status", &words)?;
-    let wanted = Wanted { repository, status, before, limit: Page::of_actions(query).limit };
-    let (entries, next) = across::page(&snapshot, &caller.identity, &wanted).await?;
+    let selection = RunQuery { repository, status, before, limit: Page::of_actions(query).limit };
+    let (entries, next) = across::page(&snapshot, &caller.identity, &selection).await?;
     let next = next.map(|next| next.to_string());
-    let headers = page::by_cursor(&app, uri.path(), query, next.as_deref(), wanted.limit);
+    let headers = page::by_cursor(&app, uri.path(), query, next.as_deref(), selection.limit);
     let shown: Vec<_> = entries.iter().map(|entry| show::found_run(&app, entry)).collect();
     Ok((headers, ok(shown)).into_response())
 }

@@ -47,7 +47,7 @@ pub(super) async fn allow(
     let Some(found) = find(&snapshot, &identity, owner, name).await? else {
         return Err(missing(&snapshot, &identity, owner, name, parts).await?);
     };
-    if !found.standing.allows(action) {
+    if !found.access_level.allows(action) {
         let anonymous = matches!(identity, Identity::Anonymous);
         let refused =
             if anonymous { GitFailure::challenge() } else { GitFailure::forbidden("you have no right to push here") };
@@ -116,8 +116,8 @@ async fn renamed(snapshot: &Snapshot, identity: &Identity, owner: &str, name: &s
     let Some(owner) = owners::owner(snapshot, repository.owner_kind(), repository.owner_id).await? else {
         return Ok(None);
     };
-    let standing = access::standing(snapshot, identity, &owner, &repository).await?;
-    Ok(standing.allows(Action::Read).then(|| format!("{}/{}", owner.name(), repository.name)))
+    let access_level = access::access_level(snapshot, identity, &owner, &repository).await?;
+    Ok(access_level.allows(Action::Read).then(|| format!("{}/{}", owner.name(), repository.name)))
 }
 
 async fn owner_once_called(snapshot: &Snapshot, name: &str) -> Result<Option<Owner>, Error> {

@@ -125,7 +125,7 @@ async fn advertise(
     let protocol = protocol(headers).unwrap_or_default();
     let content_type = format!("application/x-git-{}-advertisement", service.command());
     if service == Service::Upload && protocol == "version=2" {
-        let greeting = app.git.greeting(repository.id, repository.sha256).await?;
+        let greeting = app.git.fetch_capabilities(repository.id, repository.sha256).await?;
         begin.extend_from_slice(&greeting);
         return Ok(answer(&content_type, axum::body::Body::from(begin.freeze())));
     }

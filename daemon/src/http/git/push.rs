@@ -49,13 +49,13 @@ pub(super) async fn serve(app: App, allowed: Allowed, mut input: Input) -> Resul
         return Ok(result(Service::Receive, report::refused(&commands, &refusals)));
     }
     let (out, answer) = answer::channel();
-    let asked = Asked { repository: repository.id, actor: allowed.identity.user_id(), list, commands };
-    app.tasks.short(run(app.clone(), asked, input, out));
+    let request = PushRequest { repository: repository.id, actor: allowed.identity.user_id(), list, commands };
+    app.tasks.short(run(app.clone(), request, input, out));
     Ok(result(Service::Receive, answer.begun(NOTHING).await?))
 }
 
 /// A push that may be done.
-struct Asked {
+struct PushRequest {
     repository: u64,
     actor: u64,
     /// What was read of the body.
@@ -79,13 +79,13 @@ async fn read_commands(input: &mut Input) -> Result<(Bytes, Commands), GitFailur
 }
 
 /// Starts git and marks the push as begun.
-async fn start(app: &App, asked: &Asked) -> Result<(GitProcess, Push), GitFailure> {
-    let id = asked.repository;
+async fn start(app: &App, request: &PushRequest) -> Result<(GitProcess, Push), GitFailure> {
+    let id = request.repository;
     let limit = app.git.max_push_bytes().to_string();
     let call = app.git.call(id, ["receive-pack", "--stateless-rpc"]).args([app.git.directory(id)]);
     let call = call.config("receive.maxInputSize", limit).config("receive.hideRefs", "refs/pull");
     let starting = call.stream();
-    let (process, push) = tokio::join!(starting, pushes::begin(app, id, asked.actor, &asked.commands));
+    let (process, push) = tokio::join!(starting, pushes::begin(app, id, request.actor, &request.commands));
     let push = push?;
     match process {
         Ok(process) => Ok((process, push)),
@@ -107,12 +107,12 @@ struct Fed {
 }
 
 /// Does a push and records it. Outlives the request: once git has the whole push, it is done and recorded whoever still listens.
-async fn run(app: App, asked: Asked, mut input: Input, out: Out) {
-    let (mut process, push) = match start(&app, &asked).await {
+async fn run(app: App, request: PushRequest, mut input: Input, out: Out) {
+    let (mut process, push) = match start(&app, &request).await {
         Ok(started) => started,
         Err(failure) => return drop(out.send(Err(failure)).await),
     };
-    let Asked { repository, list, .. } = asked;
+    let PushRequest { repository, list, .. } = request;
     let (app, push) = (&app, &push);
     let watch = Watch::new(app.git.timeout());
     let stdin = process.stdin();

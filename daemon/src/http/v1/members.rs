@@ -11,7 +11,7 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, Needs, OfOrganization, SignedIn},
+        auth::{Caller, OfOrganization, RequiredScopes, SignedIn},
         error::ApiError,
         extract::{Output, ok},
         openapi::parameters::Paging,
@@ -41,7 +41,7 @@ pub(in crate::http) async fn list(
     page(&app, &snapshot, &caller, &org, &format!("/api/v1/orgs/{name}/members"), query.as_deref()).await
 }
 
-async fn page<N: Needs>(
+async fn page<N: RequiredScopes>(
     app: &App,
     snapshot: &Snapshot,
     caller: &Caller<N>,

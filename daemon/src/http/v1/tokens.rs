@@ -10,7 +10,7 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, Needs, Nothing, OfAdmin, OfUser, SignedIn},
+        auth::{Caller, Nothing, OfAdmin, OfUser, RequiredScopes, SignedIn},
         error::ApiError,
         extract::{Input, Output, created, ok},
         openapi::parameters::Paging,
@@ -54,7 +54,7 @@ pub(in crate::http) async fn list_for(
     list_as(app, caller, name, query, "admin/users").await
 }
 
-async fn list_as<N: Needs>(
+async fn list_as<N: RequiredScopes>(
     State(app): State<App>,
     caller: Caller<N>,
     Path(name): Path<String>,
@@ -109,7 +109,7 @@ pub(in crate::http) async fn create_for(
     create_as(app, caller, name, input).await
 }
 
-async fn create_as<N: Needs>(
+async fn create_as<N: RequiredScopes>(
     State(app): State<App>,
     caller: Caller<N>,
     Path(name): Path<String>,

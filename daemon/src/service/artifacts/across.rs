@@ -61,7 +61,7 @@ impl State {
 
 /// Which artifacts are wanted.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct ArtifactQuery {
     /// Of this repository, which the caller may read.
     pub repository: Option<u64>,
     /// Of this run.
@@ -102,7 +102,7 @@ pub struct Page {
     pub next: Option<Position>,
 }
 
-impl Wanted {
+impl ArtifactQuery {
     /// The keys that serve the wanted order and leave out the most.
     fn walk(&self) -> Walk {
         match (self.state, self.run, self.repository) {
@@ -122,27 +122,27 @@ impl Wanted {
             && self.repository.is_none_or(|id| id == row.repository_id)
             && self.run.is_none_or(|id| id == row.run_id)
             && (self.name.is_empty() || self.name == row.name)
-            && self.state.map_or(state != State::Uploading, |wanted| wanted == state)
+            && self.state.map_or(state != State::Uploading, |query| query == state)
     }
 }
 
 /// A page of what is wanted, as far as the caller may read it.
-pub async fn page(app: &App, read: &impl Read, identity: &Identity, wanted: &Wanted) -> Result<Page, Error> {
-    let (walk, now) = (wanted.walk(), app.now_ms());
+pub async fn page(app: &App, read: &impl Read, identity: &Identity, query: &ArtifactQuery) -> Result<Page, Error> {
+    let (walk, now) = (query.walk(), app.now_ms());
     let mut surroundings = Surroundings { judged: Judged::new(identity, Action::ReadActions), last: None };
     let (mut page, mut passed) = (Page::default(), 0);
-    let mut after = wanted.after;
+    let mut after = query.after;
     loop {
         let rows = step(read, walk, after, STEP).await?;
         let whole = rows.len() == STEP;
         for row in rows {
-            let full = page.entries.len() == wanted.limit;
+            let full = page.entries.len() == query.limit;
             if full || passed == PASSED_MAX {
                 page.next = after;
                 return Ok(page);
             }
             after = Some(walk.position(&row));
-            if !wanted.takes(&row, now) {
+            if !query.takes(&row, now) {
                 passed += 1;
                 continue;
             }
@@ -163,7 +163,7 @@ pub async fn get(read: &impl Read, identity: &Identity, id: u64, action: Action)
     let row = row.filter(|row| row.content.is_some() && row.deleted_ms == 0).ok_or(MISSING)?;
     // Who may not read it must not learn that there is something.
     let found = repositories::allowing(read, identity, row.repository_id, Action::ReadActions).await?.ok_or(MISSING)?;
-    access::require(identity, found.standing, action)?;
+    access::require(identity, found.access_level, action)?;
     let path = found.path();
     let run = runs::run(read, row.run_id).await?.unwrap_or_default();
     let job = runs::job(read, row.run_id, row.job_id).await?.unwrap_or_default();

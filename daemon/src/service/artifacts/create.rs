@@ -6,7 +6,7 @@ use farrier_proto::store::{Artifact, ArtifactState, RunStatus, Upload};
 use super::{rows, visible};
 use crate::{
     app::App,
-    blob::Place,
+    blob::UploadKey,
     clock::Millis,
     config::{OnDuplicate, UniquePer},
     model::{expiry, mime},
@@ -32,7 +32,7 @@ pub struct Create {
 /// A finalized name is refused or, in replace mode, stays readable until the new upload is
 /// finalized. With `artifacts.unique_per = "run"` that also holds for names of the run's other jobs, and
 /// a name that another job is uploading under is refused. Gives the place of the upload and its media type.
-pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Place, String), Error> {
+pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(UploadKey, String), Error> {
     names::check_artifact(&input.name).map_err(|e| Error::invalid("name", format!("the artifact name {e}")))?;
     let mime_type = input.mime_type.filter(|text| !text.is_empty()).unwrap_or_else(|| mime::ZIP.to_owned());
     if !mime::is_valid(&mime_type) {
@@ -46,7 +46,7 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Plac
 
     let fresh_id = app.store.next_id(Kind::Artifact).await?;
     let (name, mime, fresh) = (&input.name, &mime_type, fresh_id);
-    let place = app
+    let key = app
         .store
         .write(async |tx: Tx| {
             // The repository may have been deleted meanwhile.
@@ -82,14 +82,14 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Plac
             row.next_generation = generation + 1;
             row.updated_ms = now;
             rows::put(&tx, before.as_ref(), &row);
-            Ok(Place { artifact: row.id, generation })
+            Ok(UploadKey { artifact: row.id, generation })
         })
         .await?;
     app.sweep.due_at(now.saturating_add(sweep_delay(app)));
-    if place.generation > 1 {
+    if key.generation > 1 {
         app.sweep.due_at(now);
     }
-    Ok((place, mime_type))
+    Ok((key, mime_type))
 }
 
 /// The refusal of a name that the run has. Begins with GitHub's text, which people search for.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     app::App,
-    blob::Place,
+    blob::UploadKey,
     clock::Millis,
     config::UniquePer,
     service::{Error, authentication::JobIdentity},
@@ -37,17 +37,17 @@ pub async fn finalize(app: &App, job: &JobIdentity, input: Finalize) -> Result<u
         check_claims(&input, content.size, &content.sha256)?;
         return Ok(row.id);
     };
-    let place = Place { artifact: row.id, generation: upload.generation };
+    let key = UploadKey { artifact: row.id, generation: upload.generation };
     check_size(&input, committed.size)?;
     check_quota(app, &snapshot, row.repository_id, committed.size).await?;
-    let refs = block_refs(&snapshot, place).await?;
+    let refs = block_refs(&snapshot, key).await?;
     drop(snapshot);
 
     let failed = |source| Error::Blob { doing: "hashing the content", source };
-    let sha256 = app.digests.finish(place, &refs).await.map_err(failed)?;
+    let sha256 = app.digests.finish(key, &refs).await.map_err(failed)?;
     check_claims(&input, committed.size, &sha256)?;
-    confirm(app, job, place, &committed, &sha256).await?;
-    app.digests.forget(place);
+    confirm(app, job, key, &committed, &sha256).await?;
+    app.digests.forget(key);
     Ok(row.id)
 }
 
@@ -90,7 +90,7 @@ fn check_claims(input: &Finalize, size: u64, sha256: &[u8]) -> Result<(), Error>
 async fn confirm(
     app: &App,
     job: &JobIdentity,
-    place: Place,
+    key: UploadKey,
     committed: &Committed,
     sha256: &[u8],
 ) -> Result<(), Error> {
@@ -98,13 +98,13 @@ async fn confirm(
     let expires_ms = app
         .store
         .write(async |tx: Tx| {
-            let before = rows::get(&tx, place.artifact).await?.ok_or(MISSING)?;
+            let before = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
             require_repository(&tx, &before).await?;
             let mut row = before.clone();
-            if already(&row, place) {
+            if already(&row, key) {
                 return Ok(None); // a call beside this one was faster
             }
-            let upload = row.upload.take().filter(|upload| upload.generation == place.generation).ok_or(MISSING)?;
+            let upload = row.upload.take().filter(|upload| upload.generation == key.generation).ok_or(MISSING)?;
             if upload.committed.as_ref() != Some(committed) {
                 return Err(Error::Precondition { reason: "the block list was changed meanwhile".into() });
             }
@@ -122,7 +122,7 @@ async fn confirm(
             row.set_state(ArtifactState::Final);
             row.expires_ms = upload.expires_ms;
             row.updated_ms = now;
-            rows::mark_trim(&tx, place.artifact, place.generation, now);
+            rows::mark_trim(&tx, key.artifact, key.generation, now);
             rows::put(&tx, Some(&before), &row);
             Ok(Some(row.expires_ms))
         })
@@ -133,8 +133,8 @@ async fn confirm(
     Ok(())
 }
 
-fn already(row: &Artifact, place: Place) -> bool {
-    row.content.as_ref().is_some_and(|content| content.generation == place.generation)
+fn already(row: &Artifact, key: UploadKey) -> bool {
+    row.content.as_ref().is_some_and(|content| content.generation == key.generation)
 }
 
 fn content(upload: &Upload, committed: &Committed, sha256: &[u8]) -> Content {

@@ -24,7 +24,7 @@ use farrier_proto::store::{Artifact, ArtifactState, Block, Content};
 
 use super::Error;
 use crate::{
-    blob::{BlockRef, Place},
+    blob::{BlockRef, UploadKey},
     clock::Millis,
     store::{Read, artifacts as rows, repositories},
 };
@@ -57,8 +57,8 @@ async fn require_repository(read: &impl Read, row: &Artifact) -> Result<(), Erro
 }
 
 /// The committed list of a place as the blob store reads it.
-async fn block_refs(read: &impl Read, place: Place) -> Result<Arc<[BlockRef]>, Error> {
-    let list = rows::list(read, place.artifact, place.generation).await?;
+async fn block_refs(read: &impl Read, key: UploadKey) -> Result<Arc<[BlockRef]>, Error> {
+    let list = rows::list(read, key.artifact, key.generation).await?;
     Ok(list.iter().map(block_ref).collect())
 }
 

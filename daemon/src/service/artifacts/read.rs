@@ -7,7 +7,7 @@ use farrier_proto::store::{Artifact, Content, Run};
 use super::{MISSING, block_refs, require_repository, rows, visible};
 use crate::{
     app::App,
-    blob::{BlockReader, Place},
+    blob::{BlockReader, UploadKey},
     model::{
         mime,
         signed_url::{Grant, Operation},
@@ -30,7 +30,7 @@ pub struct Download {
     pub name: String,
     /// Its confirmed content.
     pub content: Content,
-    place: Place,
+    key: UploadKey,
 }
 
 /// The artifact `name` that a job of the run sees: the one of job `job_id` if that has one, else
@@ -56,19 +56,24 @@ pub async fn find(read: &impl Read, repository: u64, id: u64) -> Result<(Artifac
 /// Path and query of an address that reads a visible artifact.
 pub fn read_address(app: &App, row: &Artifact) -> Result<String, Error> {
     let content = visible(row, app.now_ms()).ok_or(Error::NotFound { what: "the artifact (it has expired)" })?;
-    Ok(address(app, Operation::Read, Place { artifact: row.id, generation: content.generation }, &content.mime_type))
+    Ok(address(
+        app,
+        Operation::Read,
+        UploadKey { artifact: row.id, generation: content.generation },
+        &content.mime_type,
+    ))
 }
 
-/// Path and query of an address that uploads to `place`.
-pub fn upload_address(app: &App, place: Place, mime_type: &str) -> String {
-    address(app, Operation::Write, place, mime_type)
+/// Path and query of an address that uploads to `key`.
+pub fn upload_address(app: &App, key: UploadKey, mime_type: &str) -> String {
+    address(app, Operation::Write, key, mime_type)
 }
 
 /// Clients extract what they download if the path ends in `.zip`, whatever the type says.
-fn address(app: &App, operation: Operation, place: Place, mime_type: &str) -> String {
+fn address(app: &App, operation: Operation, key: UploadKey, mime_type: &str) -> String {
     let life = i64::try_from(app.config.artifacts.signed_url.as_secs()).unwrap_or(i64::MAX);
     let expires_secs = app.now_ms().div_euclid(1_000).saturating_add(life);
-    let grant = Grant { operation, artifact: place.artifact, generation: place.generation, expires_secs };
+    let grant = Grant { operation, artifact: key.artifact, generation: key.generation, expires_secs };
     let file = if mime::is_zip(mime_type) { "archive.zip" } else { "artifact" };
     grant.path_and_query(&app.keys.signed_url, file)
 }
@@ -81,14 +86,14 @@ pub async fn open(app: &App, grant: Grant) -> Result<Download, Error> {
     drop(snapshot);
     let content = visible(&row, app.now_ms()).filter(|content| content.generation == grant.generation);
     let content = content.ok_or(MISSING)?.clone();
-    let place = Place { artifact: row.id, generation: content.generation };
-    Ok(Download { name: row.name, content, place })
+    let key = UploadKey { artifact: row.id, generation: content.generation };
+    Ok(Download { name: row.name, content, key })
 }
 
 impl Download {
     /// The bytes of `range`, which must lie inside the content.
     pub async fn bytes(&self, app: &App, range: Range<u64>) -> Result<BlockReader, Error> {
-        let refs = block_refs(&app.store.read().await?, self.place).await?;
-        Ok(app.blobs.read(self.place, refs, range))
+        let refs = block_refs(&app.store.read().await?, self.key).await?;
+        Ok(app.blobs.read(self.key, refs, range))
     }
 }

@@ -11,7 +11,7 @@ use futures_util::TryStreamExt as _;
 use super::{block_refs, remove, rows};
 use crate::{
     app::App,
-    blob::{BlobError, Place},
+    blob::{BlobError, UploadKey},
     clock::Millis,
     service::{Error, deleted},
     store::Tx,
@@ -105,10 +105,10 @@ async fn collect(app: &App) -> Result<bool, Error> {
     let limit = BATCH + app.receiving.count();
     let due = rows::garbage(&app.store.read().await?, limit).await?;
     for (artifact, generation) in &due {
-        let place = Place { artifact: *artifact, generation: *generation };
-        let busy = app.receiving.await_end(place);
-        app.digests.forget(place);
-        app.blobs.remove_place(place).await.map_err(removing)?;
+        let key = UploadKey { artifact: *artifact, generation: *generation };
+        let busy = app.receiving.await_end(key);
+        app.digests.forget(key);
+        app.blobs.remove_upload(key).await.map_err(removing)?;
         if busy {
             continue;
         }
@@ -123,14 +123,14 @@ async fn trim(app: &App) -> Result<bool, Error> {
     let limit = BATCH + app.receiving.count();
     let due = rows::trims(&app.store.read().await?, limit).await?;
     for (artifact, generation) in &due {
-        let place = Place { artifact: *artifact, generation: *generation };
-        let busy = app.receiving.await_end(place);
-        let refs = block_refs(&app.store.read().await?, place).await?;
+        let key = UploadKey { artifact: *artifact, generation: *generation };
+        let busy = app.receiving.await_end(key);
+        let refs = block_refs(&app.store.read().await?, key).await?;
         let named: HashSet<u64> = refs.iter().map(|block| block.file).collect();
-        let mut files = app.blobs.files(place);
+        let mut files = app.blobs.files(key);
         while let Some(block) = files.try_next().await.map_err(removing)? {
             if !named.contains(&block.file) {
-                app.blobs.remove(place, block.file).await.map_err(removing)?;
+                app.blobs.remove(key, block.file).await.map_err(removing)?;
             }
         }
         if busy {

@@ -9,7 +9,7 @@ use futures_util::{Stream, StreamExt as _};
 use super::{MISSING, block_ref, receiving::Receiving, require_repository, rows};
 use crate::{
     app::App,
-    blob::{BlobError, BlockRef, Place, Wanted, Written},
+    blob::{BlobError, BlockRef, RequestedChecksums, UploadKey, Written},
     model::secret,
     service::Error,
     store::{Tx, ids::Kind},
@@ -40,7 +40,7 @@ pub struct BlockInput<S> {
 }
 
 /// Receives one block; when this returns it is durable. The last one of an id counts.
-pub async fn put_block<S, E>(app: &App, place: Place, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
+pub async fn put_block<S, E>(app: &App, key: UploadKey, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
@@ -50,53 +50,53 @@ where
         let reason = format!("must have 1 to {BLOCK_ID_MAX_BYTES} bytes and no control characters");
         return Err(Error::invalid("blockid", reason));
     }
-    receive(app, place, block_id, input).await
+    receive(app, key, block_id, input).await
 }
 
 /// Receives the whole content in one piece and commits it.
-pub async fn put_blob<S, E>(app: &App, place: Place, input: BlockInput<S>) -> Result<(), Error>
+pub async fn put_blob<S, E>(app: &App, key: UploadKey, input: BlockInput<S>) -> Result<(), Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
-    receive(app, place, WHOLE, input).await?;
-    commit(app, place, &[WHOLE.to_owned()]).await
+    receive(app, key, WHOLE, input).await?;
+    commit(app, key, &[WHOLE.to_owned()]).await
 }
 
-async fn receive<S, E>(app: &App, place: Place, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
+async fn receive<S, E>(app: &App, key: UploadKey, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
     let _slot = app.uploads.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
-    let _receiver = Receiving::begin(app, place);
+    let _receiver = Receiving::begin(app, key);
     let snapshot = app.store.read().await?;
-    let row = rows::get(&snapshot, place.artifact).await?.ok_or(MISSING)?;
+    let row = rows::get(&snapshot, key.artifact).await?.ok_or(MISSING)?;
     require_repository(&snapshot, &row).await?;
     drop(snapshot);
-    check_open(&row, place)?;
+    check_open(&row, key)?;
     check_room(app, input.length).await?;
 
     let file = app.store.next_id(Kind::BlockFile).await?;
-    let written = write(app, place, file, block_id, input).await?;
+    let written = write(app, key, file, block_id, input).await?;
     let block = Block { file, size: written.size };
-    let replaced = record(app, place, block_id, block).await;
+    let replaced = record(app, key, block_id, block).await;
     match replaced {
         Ok(replaced) => {
             let block = BlockRef { file, size: written.size };
-            app.digests.stored(place, block_id, block, written.claim);
+            app.digests.stored(key, block_id, block, written.claim);
             if let Some(old) = replaced {
-                discard_file(app, place, old.file).await;
+                discard_file(app, key, old.file).await;
             }
             // A client that is faster than the hash would leave all of it to finalize.
-            app.digests.pace(place).await;
+            app.digests.pace(key).await;
             Ok(())
         }
         Err(error) => {
             // After a commit of unknown outcome a row may name the file, so only the sweep may
             // decide.
             if matches!(error, Error::NotFound { .. }) {
-                discard_file(app, place, file).await;
+                discard_file(app, key, file).await;
             }
             Err(error)
         }
@@ -104,9 +104,9 @@ where
 }
 
 /// The upload must be the artifact's present one.
-fn check_open(row: &Artifact, place: Place) -> Result<(), Error> {
+fn check_open(row: &Artifact, key: UploadKey) -> Result<(), Error> {
     match &row.upload {
-        Some(upload) if upload.generation == place.generation => Ok(()),
+        Some(upload) if upload.generation == key.generation => Ok(()),
         _ => Err(MISSING),
     }
 }
@@ -123,14 +123,20 @@ async fn check_room(app: &App, length: u64) -> Result<(), Error> {
     Ok(())
 }
 
-async fn write<S, E>(app: &App, place: Place, file: u64, block_id: &str, input: BlockInput<S>) -> Result<Written, Error>
+async fn write<S, E>(
+    app: &App,
+    key: UploadKey,
+    file: u64,
+    block_id: &str,
+    input: BlockInput<S>,
+) -> Result<Written, Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
     let BlockInput { length, checks, body } = input;
-    let wanted = Wanted { md5: checks.md5.is_some(), crc64: checks.crc64.is_some() };
-    let mut writer = app.blobs.create(place, file, wanted, app.digests.claim(place, block_id));
+    let wanted = RequestedChecksums { md5: checks.md5.is_some(), crc64: checks.crc64.is_some() };
+    let mut writer = app.blobs.create(key, file, wanted, app.digests.claim(key, block_id));
     let mut body = pin!(body);
     let mut received = 0_u64;
     while let Some(bytes) = body.next().await {
@@ -150,7 +156,7 @@ where
         ("x-ms-content-crc64", checks.crc64.is_some() && checks.crc64 != written.crc64),
     ];
     if let Some((field, _)) = wrong.into_iter().find(|(_, wrong)| *wrong) {
-        discard_file(app, place, file).await;
+        discard_file(app, key, file).await;
         return Err(Error::invalid(field, "does not fit the bytes that arrived"));
     }
     Ok(written)
@@ -164,31 +170,31 @@ fn failed_write(source: BlobError) -> Error {
 }
 
 /// Writes the block's row; gives the block that it replaces.
-async fn record(app: &App, place: Place, block_id: &str, block: Block) -> Result<Option<Block>, Error> {
+async fn record(app: &App, key: UploadKey, block_id: &str, block: Block) -> Result<Option<Block>, Error> {
     app.store
         .write(async |tx: Tx| {
-            let row = rows::get(&tx, place.artifact).await?.ok_or(MISSING)?;
+            let row = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
             require_repository(&tx, &row).await?;
-            check_open(&row, place)?;
-            let replaced = rows::block(&tx, place.artifact, place.generation, block_id).await?;
+            check_open(&row, key)?;
+            let replaced = rows::block(&tx, key.artifact, key.generation, block_id).await?;
             // A committed list may still name the replaced file: it stays until the upload ends.
             let committed = row.upload.is_some_and(|upload| upload.committed.is_some());
-            rows::put_block(&tx, place.artifact, place.generation, block_id, &block);
+            rows::put_block(&tx, key.artifact, key.generation, block_id, &block);
             Ok(replaced.filter(|_| !committed))
         })
         .await
 }
 
 /// Removes a file that no row names. Failing is no harm: the sweep finds it.
-async fn discard_file(app: &App, place: Place, file: u64) {
-    if let Err(error) = app.blobs.remove(place, file).await {
+async fn discard_file(app: &App, key: UploadKey, file: u64) {
+    if let Err(error) = app.blobs.remove(key, file).await {
         tracing::warn!(error = &error as &dyn std::error::Error, "a dropped block was not removed");
     }
 }
 
 /// Orders the uploaded blocks. A block that the list does not name does not count; the same list
 /// again changes nothing, also after the upload was finalized.
-pub async fn commit(app: &App, place: Place, block_ids: &[String]) -> Result<(), Error> {
+pub async fn commit(app: &App, key: UploadKey, block_ids: &[String]) -> Result<(), Error> {
     if block_ids.len() > rows::BLOCKS_MAX {
         return Err(Error::invalid("blocklist", format!("names more than {} blocks", rows::BLOCKS_MAX)));
     }
@@ -197,13 +203,13 @@ pub async fn commit(app: &App, place: Place, block_ids: &[String]) -> Result<(),
     let blocks = app
         .store
         .write(async |tx: Tx| {
-            let before = rows::get(&tx, place.artifact).await?.ok_or(MISSING)?;
+            let before = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
             require_repository(&tx, &before).await?;
-            if finalized_as(&before, place, list_ref) {
+            if finalized_as(&before, key, list_ref) {
                 return Ok(None);
             }
-            check_open(&before, place)?;
-            let found = rows::blocks(&tx, place.artifact, place.generation, block_ids).await?;
+            check_open(&before, key)?;
+            let found = rows::blocks(&tx, key.artifact, key.generation, block_ids).await?;
             let blocks: Option<Vec<Block>> = found.into_iter().collect();
             let blocks = blocks.ok_or_else(|| Error::invalid("blocklist", "names a block that was not uploaded"))?;
             let committed = committed(&blocks, list_ref, app.config.artifacts.max_bytes)?;
@@ -213,7 +219,7 @@ pub async fn commit(app: &App, place: Place, block_ids: &[String]) -> Result<(),
                 return Ok(None);
             }
             let stale = upload.committed.as_ref().map_or(0, |c| rows::pages(u64::from(c.blocks)));
-            rows::put_list(&tx, place.artifact, place.generation, &blocks, stale);
+            rows::put_list(&tx, key.artifact, key.generation, &blocks, stale);
             upload.committed = Some(committed);
             rows::put(&tx, Some(&before), &row);
             Ok::<_, Error>(Some(blocks))
@@ -221,7 +227,7 @@ pub async fn commit(app: &App, place: Place, block_ids: &[String]) -> Result<(),
         .await?;
     if let Some(blocks) = blocks {
         let refs: Arc<[BlockRef]> = blocks.iter().map(block_ref).collect();
-        app.digests.committed(place, &refs);
+        app.digests.committed(key, &refs);
     }
     Ok(())
 }
@@ -242,8 +248,8 @@ fn committed(blocks: &[Block], list_sha256: &[u8], max_bytes: u64) -> Result<Com
 }
 
 /// Whether this very list was committed and finalized: its blocks are not known by id any more.
-fn finalized_as(row: &Artifact, place: Place, list_sha256: &[u8]) -> bool {
-    let content = row.content.as_ref().filter(|content| content.generation == place.generation);
+fn finalized_as(row: &Artifact, key: UploadKey, list_sha256: &[u8]) -> bool {
+    let content = row.content.as_ref().filter(|content| content.generation == key.generation);
     content.is_some_and(|content| content.list_sha256 == list_sha256)
 }
 

@@ -29,7 +29,7 @@ pub struct Seen {
 
 /// Which commits of a list are wanted, in the client's words.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted<'a> {
+pub struct CommitQuery<'a> {
     /// Branch, tag or commit; empty: the default branch.
     pub sha: &'a str,
     /// Only commits that are not in this one's history; empty: all.
@@ -45,16 +45,16 @@ pub struct Wanted<'a> {
 }
 
 /// A page of a history, newest first.
-pub async fn list(browse: &Browse, wanted: &Wanted<'_>, skip: u64, limit: usize) -> Result<PageOf<Seen>, Error> {
-    let from = match browse.resolve(wanted.sha).await {
+pub async fn list(browse: &Browse, query: &CommitQuery<'_>, skip: u64, limit: usize) -> Result<PageOf<Seen>, Error> {
+    let from = match browse.resolve(query.sha).await {
         Err(Error::NotFound { .. }) if browse.git.is_empty().await? => {
             return Err(Error::Conflict { reason: "Git Repository is empty.".into() });
         }
         found => found?,
     };
-    let not = if wanted.not.is_empty() { Vec::new() } else { vec![browse.resolve(wanted.not).await?] };
-    let path = super::path(wanted.path)?.to_owned();
-    let (since, until, changes) = (wanted.since, wanted.until, wanted.changes);
+    let not = if query.not.is_empty() { Vec::new() } else { vec![browse.resolve(query.not).await?] };
+    let path = super::path(query.path)?.to_owned();
+    let (since, until, changes) = (query.since, query.until, query.changes);
     let query = Query { from, not, path, since, until, skip, limit, changes, combined: false };
     if skip > i64::MAX.unsigned_abs() {
         return Ok((Vec::new(), browse.git.count(&query).await?));

@@ -16,7 +16,7 @@ const PASSED_MAX: usize = 4_096;
 
 /// Which runs are wanted.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct RunQuery {
     /// Of this repository, which the caller may read.
     pub repository: Option<u64>,
     /// With this status.
@@ -50,18 +50,18 @@ pub async fn find(read: &impl Read, identity: &Identity, id: u64) -> Result<Entr
 
 /// A page of what is wanted, as far as the caller may read it, and behind which run the next one
 /// begins.
-pub async fn page(read: &impl Read, identity: &Identity, wanted: &Wanted) -> Result<(Vec<Entry>, Option<u64>), Error> {
+pub async fn page(read: &impl Read, identity: &Identity, query: &RunQuery) -> Result<(Vec<Entry>, Option<u64>), Error> {
     let mut judged = Judged::new(identity, Action::ReadActions);
-    let (mut entries, mut passed, mut before) = (Vec::new(), 0, wanted.before);
+    let (mut entries, mut passed, mut before) = (Vec::new(), 0, query.before);
     loop {
-        let rows = runs::older(read, wanted.repository, before, STEP).await?;
+        let rows = runs::older(read, query.repository, before, STEP).await?;
         let whole = rows.len() == STEP;
         for run in rows {
-            if entries.len() == wanted.limit || passed == PASSED_MAX {
+            if entries.len() == query.limit || passed == PASSED_MAX {
                 return Ok((entries, before));
             }
             before = Some(run.id);
-            if wanted.status.is_some_and(|status| status != run.status()) {
+            if query.status.is_some_and(|status| status != run.status()) {
                 passed += 1;
                 continue;
             }

@@ -13,7 +13,7 @@ use crate::{
     service::{
         Error,
         access::Action,
-        events::{Actor, News, Subject, Telling},
+        events::{Actor, EventKind, EventRecorder, Subject},
         repositories::{self, Found},
     },
     store::{Tx, ids::Kind, repositories as repository_rows, runs},
@@ -90,7 +90,7 @@ async fn begin_run(
     };
     let job = new_job(app, &run, input, now).await?;
     let (run_row, job_row) = (&run, &job);
-    let (telling, actor) = (&Telling::of(app, 4).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::reserve(app, 4).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
             // It may have been deleted meanwhile.
@@ -101,13 +101,13 @@ async fn begin_run(
             runs::insert_run(&tx, run);
             runs::insert_job(&tx, job_row);
             let subject = Subject { repository: &found.repository, owner: &found.owner, actor };
-            let news = [
-                News::Run { action: REQUESTED, run },
-                News::Job { action: QUEUED, job: job_row, run },
-                News::Run { action: BEGUN, run },
-                News::Job { action: BEGUN, job: job_row, run },
+            let events = [
+                EventKind::Run { action: REQUESTED, run },
+                EventKind::Job { action: QUEUED, job: job_row, run },
+                EventKind::Run { action: BEGUN, run },
+                EventKind::Job { action: BEGUN, job: job_row, run },
             ];
-            telling.tell(&tx, subject, &news).await?;
+            recorder.record(&tx, subject, &events).await?;
             Ok::<_, Error>(())
         })
         .await?;
@@ -126,7 +126,7 @@ async fn join_run(
     let known = Run { id: run, repository_id: found.repository.id, ..Run::default() };
     let job = new_job(app, &known, input, now).await?;
     let job_row = &job;
-    let (telling, actor) = (&Telling::of(app, 2).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::reserve(app, 2).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
             // It may have been deleted meanwhile.
@@ -145,8 +145,8 @@ async fn join_run(
             runs::update_run(&tx, &row);
             runs::insert_job(&tx, job_row);
             let subject = Subject { repository: &found.repository, owner: &found.owner, actor };
-            let news = [QUEUED, BEGUN].map(|action| News::Job { action, job: job_row, run: &row });
-            telling.tell(&tx, subject, &news).await?;
+            let events = [QUEUED, BEGUN].map(|action| EventKind::Job { action, job: job_row, run: &row });
+            recorder.record(&tx, subject, &events).await?;
             Ok(())
         })
         .await?;

@@ -14,7 +14,7 @@ use crate::{
     service::{
         Error,
         access::{self, Action},
-        events::{Actor, News, Subject, Telling},
+        events::{Actor, EventKind, EventRecorder, Subject},
     },
     store::{Tx, owners, repositories, runs},
 };
@@ -34,8 +34,8 @@ pub async fn cancel_run(app: &App, identity: &Identity, id: u64) -> Result<(), E
     // Each step ends at least one of at most `JOBS_MAX` jobs.
     loop {
         let now = app.now_ms();
-        let telling = &Telling::of(app, JOBS_PER_STEP + 1).await?;
-        let run = app.store.write(async |tx: Tx| cancel_some(&tx, telling, identity, actor, id, now).await).await?;
+        let recorder = &EventRecorder::reserve(app, JOBS_PER_STEP + 1).await?;
+        let run = app.store.write(async |tx: Tx| cancel_some(&tx, recorder, identity, actor, id, now).await).await?;
         match run {
             Step::Completed(run) if is_first => {
                 let word = conclusion_word(run.conclusion());
@@ -60,7 +60,7 @@ enum Step {
 
 async fn cancel_some(
     tx: &Tx,
-    telling: &Telling<'_>,
+    recorder: &EventRecorder<'_>,
     identity: &Identity,
     actor: &Actor,
     id: u64,
@@ -71,8 +71,8 @@ async fn cancel_some(
     let repository = repositories::get(tx, run.repository_id).await?;
     let repository = repository.filter(|row| !row.deleted).ok_or_else(missing)?;
     let owner = owners::owner(tx, repository.owner_kind(), repository.owner_id).await?.ok_or_else(missing)?;
-    let standing = access::standing(tx, identity, &owner, &repository).await?;
-    match access::require(identity, standing, Action::WriteActions) {
+    let access_level = access::access_level(tx, identity, &owner, &repository).await?;
+    match access::require(identity, access_level, Action::WriteActions) {
         Err(Error::NotFound { .. }) => return Err(missing()),
         other => other?,
     }
@@ -95,8 +95,8 @@ async fn cancel_some(
         run.completed_ms = now;
         runs::update_run(tx, &run);
     }
-    let news: Vec<News<'_>> = ended.iter().flat_map(|(job, run)| ending(job, run)).collect();
-    telling.tell(tx, Subject { repository: &repository, owner: &owner, actor }, &news).await?;
+    let events: Vec<EventKind<'_>> = ended.iter().flat_map(|(job, run)| ending(job, run)).collect();
+    recorder.record(tx, Subject { repository: &repository, owner: &owner, actor }, &events).await?;
     Ok(Step::Cancelled(run))
 }
 
@@ -105,14 +105,14 @@ pub async fn cancel_overdue(app: &App, limit: usize) -> Result<usize, Error> {
     let now = app.now_ms();
     let overdue = runs::overdue(&app.store.read().await?, now, limit).await?;
     for id in &overdue {
-        let telling = &Telling::of(app, 2).await?;
-        app.store.write(async |tx: Tx| cancel_job(&tx, telling, *id, now).await).await?;
+        let recorder = &EventRecorder::reserve(app, 2).await?;
+        app.store.write(async |tx: Tx| cancel_job(&tx, recorder, *id, now).await).await?;
     }
     Ok(overdue.len())
 }
 
 /// Cancels a job that is overdue at `now`. The events name the account that began the run.
-async fn cancel_job(tx: &Tx, telling: &Telling<'_>, id: u64, now: Millis) -> Result<(), Error> {
+async fn cancel_job(tx: &Tx, recorder: &EventRecorder<'_>, id: u64, now: Millis) -> Result<(), Error> {
     let job = runs::job_by_id(tx, id).await?.filter(|job| job.status() == RunStatus::InProgress);
     let Some(job) = job else { return Ok(()) };
     match lease::at_deadline(&job, now) {
@@ -130,7 +130,7 @@ async fn cancel_job(tx: &Tx, telling: &Telling<'_>, id: u64, now: Millis) -> Res
     if let Some(owner) = owners::owner(tx, repository.owner_kind(), repository.owner_id).await? {
         let actor = Actor::find(tx, run.actor_id).await?;
         let subject = Subject { repository: &repository, owner: &owner, actor: &actor };
-        telling.tell(tx, subject, &ending(&job, &run)).await?;
+        recorder.record(tx, subject, &ending(&job, &run)).await?;
     }
     Ok(())
 }

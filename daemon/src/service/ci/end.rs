@@ -11,7 +11,7 @@ use crate::{
     service::{
         Error,
         access::{self, Action},
-        events::{Actor, News, Subject, Telling},
+        events::{Actor, EventKind, EventRecorder, Subject},
     },
     store::{Tx, owners, repositories as repository_rows, runs},
 };
@@ -32,7 +32,7 @@ pub async fn end(app: &App, identity: &Identity, job: i64, conclusion: api::Conc
         api::Conclusion::Cancelled => Conclusion::Cancelled,
         api::Conclusion::Skipped => Conclusion::Skipped,
     };
-    let (telling, actor) = (&Telling::of(app, 2).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::reserve(app, 2).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
             let row = runs::job_by_id(&tx, id).await?.ok_or_else(missing)?;
@@ -42,19 +42,19 @@ pub async fn end(app: &App, identity: &Identity, job: i64, conclusion: api::Conc
             }
             let (job, run) = finish(&tx, row, conclusion, now).await?;
             let subject = Subject { repository: &repository, owner: &owner, actor };
-            telling.tell(&tx, subject, &ending(&job, &run)).await?;
+            recorder.record(&tx, subject, &ending(&job, &run)).await?;
             Ok(job)
         })
         .await
 }
 
 /// The events that follow from the end of `job`.
-pub(super) fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<News<'a>> {
-    let mut news = vec![News::Job { action: ENDED, job, run }];
+pub(super) fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<EventKind<'a>> {
+    let mut events = vec![EventKind::Job { action: ENDED, job, run }];
     if run.status() == RunStatus::Completed {
-        news.push(News::Run { action: ENDED, run });
+        events.push(EventKind::Run { action: ENDED, run });
     }
-    news
+    events
 }
 
 /// The refusal to change a job that has ended.
@@ -73,8 +73,8 @@ pub(super) async fn require_write(
     let repository = repository_rows::get(tx, job.repository_id).await?;
     let repository = repository.filter(|row| !row.deleted).ok_or_else(missing)?;
     let owner = owners::owner(tx, repository.owner_kind(), repository.owner_id).await?.ok_or_else(missing)?;
-    let standing = access::standing(tx, identity, &owner, &repository).await?;
-    match access::require(identity, standing, Action::WriteActions) {
+    let access_level = access::access_level(tx, identity, &owner, &repository).await?;
+    match access::require(identity, access_level, Action::WriteActions) {
         Err(Error::NotFound { .. }) => Err(missing()),
         other => other.map(|()| (repository, owner)),
     }

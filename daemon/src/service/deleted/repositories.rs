@@ -9,8 +9,8 @@ use crate::{
     model::identity::Identity,
     service::{
         Error,
-        access::{self, Standing},
-        events::{Actor, News, Subject, Telling},
+        access::{self, AccessLevel},
+        events::{Actor, EventKind, EventRecorder, Subject},
         repositories::{self, Found, rules},
     },
     store::{
@@ -97,7 +97,7 @@ pub async fn restore(app: &App, identity: &Identity, id: u64, target: &Target) -
     }
     deleted(&app.store.read().await?, id).await?;
     repositories::cancel_jobs_of(app, id).await?;
-    let (telling, actor) = (&Telling::of(app, 1).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::reserve(app, 1).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
             let before = deleted(&tx, id).await?;
@@ -125,8 +125,10 @@ pub async fn restore(app: &App, identity: &Identity, id: u64, target: &Target) -
             // An owner needs no right of a collaborator.
             rows::set_collaborator(&tx, id, owner.id(), farrier_proto::store::Permission::None);
             let subject = Subject { repository: &row, owner: &owner, actor };
-            telling.tell(&tx, subject, &[News::Repository { action: News::RESTORED, before: Vec::new() }]).await?;
-            Ok(Found { repository: row, owner, standing: Standing::Owner })
+            recorder
+                .record(&tx, subject, &[EventKind::Repository { action: EventKind::RESTORED, before: Vec::new() }])
+                .await?;
+            Ok(Found { repository: row, owner, access_level: AccessLevel::Owner })
         })
         .await
 }

@@ -46,10 +46,10 @@ pub(super) async fn complete(app: &App, row: &Delivery, said: Said) -> Result<By
 
 async fn fill(app: &App, row: &Delivery, event: &mut Map<String, Value>, known: Vec<String>) -> Result<(), Error> {
     let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let asked = Asked { name: text("ref"), before: text("before"), after: text("after"), known };
+    let moved = RefMove { name: text("ref"), before: text("before"), after: text("after"), known };
     let mut pushed = Pushed::default();
     for attempt in 1.. {
-        match read(app, row.repository_id, &asked).await {
+        match read(app, row.repository_id, &moved).await {
             Ok(found) => {
                 pushed = found;
                 break;
@@ -72,7 +72,7 @@ async fn fill(app: &App, row: &Delivery, event: &mut Map<String, Value>, known: 
 }
 
 /// A change of a ref that is asked about.
-struct Asked {
+struct RefMove {
     name: String,
     before: String,
     after: String,
@@ -80,27 +80,27 @@ struct Asked {
     known: Vec<String>,
 }
 
-async fn read(app: &App, repository: u64, asked: &Asked) -> Result<Pushed, Error> {
+async fn read(app: &App, repository: u64, moved: &RefMove) -> Result<Pushed, Error> {
     let snapshot = app.store.read().await?;
     let row = repositories::get(&snapshot, repository).await?.filter(|row| !row.deleted);
     let Some(row) = row else { return Ok(Pushed::default()) };
     drop(snapshot);
     let git = app.git.reader(repository);
-    if ref_name::is_zero(&asked.after) {
+    if ref_name::is_zero(&moved.after) {
         return Ok(Pushed::default());
     }
-    let Some(head) = git.resolve(&asked.after).await.map_err(busy)? else { return Ok(Pushed::default()) };
-    if !asked.name.starts_with(HEADS) {
+    let Some(head) = git.resolve(&moved.after).await.map_err(busy)? else { return Ok(Pushed::default()) };
+    if !moved.name.starts_with(HEADS) {
         return Ok(Pushed { head: one(&git, &head).await?, ..Pushed::default() });
     }
-    if asked.before == asked.after {
+    if moved.before == moved.after {
         // Nothing moved: a test shows the commit that is there.
         let shown = one(&git, &head).await?;
         let compared = Some((head.clone(), head));
         return Ok(Pushed { commits: shown.clone().into_iter().collect(), total: 1, head: shown, compared });
     }
-    let new = ref_name::is_zero(&asked.before);
-    let not = if new { asked.known.clone() } else { vec![asked.before.clone()] };
+    let new = ref_name::is_zero(&moved.before);
+    let not = if new { moved.known.clone() } else { vec![moved.before.clone()] };
     let limit = app.config.webhook.max_commits;
     let query = Query { from: head.clone(), not, limit, changes: true, ..Query::default() };
     let (page, total) = tokio::try_join!(git.history(&query), git.count(&query)).map_err(busy)?;
@@ -109,7 +109,7 @@ async fn read(app: &App, repository: u64, asked: &Asked) -> Result<Pushed, Error
         let parent = commits.last().and_then(|(commit, _)| commit.parents.first().cloned());
         (!commits.is_empty()).then(|| (parent.unwrap_or(row.default_branch), head.clone()))
     } else {
-        Some((asked.before.clone(), asked.after.clone()))
+        Some((moved.before.clone(), moved.after.clone()))
     };
     let head = match commits.first() {
         Some(first) if first.0.id == head => Some(first.clone()),

@@ -8,10 +8,10 @@ use super::known::{Known, known};
 use crate::{
     app::App,
     clock::Millis,
-    service::{Error, hooks, hooks::Place},
+    service::{Error, hooks, hooks::HookOwner},
     store::{
         Read, Tx,
-        deliveries::{self, Wanted},
+        deliveries::{self, DeliverySelection},
     },
 };
 
@@ -23,17 +23,17 @@ const RECOVER_BATCH: usize = 200;
 
 /// Whose deliveries are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum DeliveryScope {
     /// Those of all hooks, deleted ones too: for administrators.
     All,
     /// Those of one hook that is there.
     Hook(u64),
 }
 
-impl Of {
-    /// Those of the hook with number `id` at `place`.
-    pub async fn hook(read: &impl Read, place: Place, id: u64) -> Result<Self, Error> {
-        Ok(Self::Hook(hooks::get(read, place, id).await?.hook.id))
+impl DeliveryScope {
+    /// Those of the hook with number `id` at `hook_owner`.
+    pub async fn hook(read: &impl Read, hook_owner: HookOwner, id: u64) -> Result<Self, Error> {
+        Ok(Self::Hook(hooks::get(read, hook_owner, id).await?.hook.id))
     }
 
     fn holds(self, row: &Delivery) -> bool {
@@ -67,29 +67,29 @@ pub struct PageOf {
 }
 
 /// A page, newest first.
-pub async fn list(read: &impl Read, of: Of, mut wanted: Wanted) -> Result<PageOf, Error> {
-    if let Of::Hook(id) = of {
-        wanted.hook = Some(id);
+pub async fn list(read: &impl Read, scope: DeliveryScope, mut query: DeliverySelection) -> Result<PageOf, Error> {
+    if let DeliveryScope::Hook(id) = scope {
+        query.hook = Some(id);
     }
-    let total = if wanted.before == 0 { deliveries::total(read, &wanted).await? } else { None };
-    let (rows, next) = deliveries::page(read, &wanted).await?;
+    let total = if query.before == 0 { deliveries::total(read, &query).await? } else { None };
+    let (rows, next) = deliveries::page(read, &query).await?;
     Ok(PageOf { rows: known(read, rows).await?, next, total })
 }
 
 /// The delivery that `text` names: its identifier or its number.
-async fn find(read: &impl Read, of: Of, text: &str) -> Result<Delivery, Error> {
+async fn find(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<Delivery, Error> {
     let row = if let Ok(id) = text.parse() {
         deliveries::get(read, id).await?
     } else {
         let uuid = Uuid::parse_str(text).map_err(|_| MISSING)?;
         deliveries::by_uuid(read, *uuid.as_bytes()).await?
     };
-    row.filter(|row| of.holds(row)).ok_or(MISSING)
+    row.filter(|row| scope.holds(row)).ok_or(MISSING)
 }
 
 /// One delivery with its attempts.
-pub async fn get(read: &impl Read, of: Of, text: &str) -> Result<Detail, Error> {
-    let row = find(read, of, text).await?;
+pub async fn get(read: &impl Read, scope: DeliveryScope, text: &str) -> Result<Detail, Error> {
+    let row = find(read, scope, text).await?;
     let attempts = deliveries::attempts(read, row.id).await?;
     let said = deliveries::payload(read, row.event_id).await?;
     let json = said.map(|said| said.json).filter(|json| json.len() <= SHOWN_MAX_BYTES).unwrap_or_default();
@@ -102,11 +102,11 @@ async fn one(read: &impl Read, row: Delivery) -> Result<Known, Error> {
 
 /// Asks for another attempt, before all that waits in line. The same bytes go out under the same
 /// identifier, signed with the hook's secret of then.
-pub async fn redeliver(app: &App, of: Of, text: &str) -> Result<Known, Error> {
+pub async fn redeliver(app: &App, scope: DeliveryScope, text: &str) -> Result<Known, Error> {
     let asked = app
         .store
         .write(async |tx: Tx| {
-            let row = find(&tx, of, text).await?;
+            let row = find(&tx, scope, text).await?;
             if crate::store::hooks::get(&tx, row.hook_id).await?.is_none() {
                 return Err(Error::Conflict { reason: "the hook of this delivery is gone".into() });
             }
@@ -123,8 +123,8 @@ pub async fn redeliver(app: &App, of: Of, text: &str) -> Result<Known, Error> {
 }
 
 /// Puts what a hook has missed since `since_ms` into its line once more; how many deliveries.
-pub async fn recover(app: &App, of: Of, since_ms: Millis) -> Result<u64, Error> {
-    let Of::Hook(hook) = of else { return Err(Error::NotFound { what: "the hook" }) };
+pub async fn recover(app: &App, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
+    let DeliveryScope::Hook(hook) = scope else { return Err(Error::NotFound { what: "the hook" }) };
     let (mut before, mut count) = (0, 0);
     loop {
         let step = async |tx: Tx| recover_some(&tx, hook, before, since_ms).await;
@@ -141,8 +141,8 @@ pub async fn recover(app: &App, of: Of, since_ms: Millis) -> Result<u64, Error> 
 }
 
 /// Counts what [`recover`] would put into line, and changes nothing.
-pub async fn recoverable(read: &impl Read, of: Of, since_ms: Millis) -> Result<u64, Error> {
-    let Of::Hook(hook) = of else { return Err(Error::NotFound { what: "the hook" }) };
+pub async fn recoverable(read: &impl Read, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
+    let DeliveryScope::Hook(hook) = scope else { return Err(Error::NotFound { what: "the hook" }) };
     let (mut before, mut count) = (0, 0);
     loop {
         // Each step reads index entries behind those of the step before.

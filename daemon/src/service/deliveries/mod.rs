@@ -4,7 +4,7 @@ pub mod attempt;
 mod complete;
 pub mod history;
 pub mod known;
+pub mod metrics;
 pub mod sweep;
-pub mod tally;
 pub mod test;
 pub mod watch;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use farrier_proto::store::{Delivery, DeliveryState, DeliveryTrigger, HookScope, Payload, RefChange, Repository};
 use serde_json::json;
 
-use super::history::Of;
+use super::history::DeliveryScope;
 use crate::{
     app::App,
     git::ref_name::HEADS,
@@ -15,7 +15,7 @@ use crate::{
         access::{self, Action},
         browse::Browse,
         events::{self, Actor, Subject},
-        hooks::{self, Found, Place},
+        hooks::{self, Found, HookOwner},
         repositories,
     },
     show,
@@ -35,15 +35,21 @@ pub struct With {
 }
 
 /// Sends a push that did not happen to a hook, whatever it asks for and whether or not it is active.
-pub async fn test(app: &App, identity: &Identity, place: Place, id: u64, with: &With) -> Result<Delivery, Error> {
+pub async fn test(
+    app: &App,
+    identity: &Identity,
+    hook_owner: HookOwner,
+    id: u64,
+    with: &With,
+) -> Result<Delivery, Error> {
     let snapshot = app.store.read().await?;
-    let found = hooks::get(&snapshot, place, id).await?;
-    let repository = repository(&snapshot, identity, place, &with.repository).await?;
+    let found = hooks::get(&snapshot, hook_owner, id).await?;
+    let repository = repository(&snapshot, identity, hook_owner, &with.repository).await?;
     let owner = owners::owner(&snapshot, repository.owner_kind(), repository.owner_id).await?;
     let owner = owner.ok_or(Error::NotFound { what: "the repository" })?;
     drop(snapshot);
-    let seen = access::Standing::Owner;
-    let browse = Browse::new(app, repositories::Found { repository: repository.clone(), owner, standing: seen });
+    let seen = access::AccessLevel::Owner;
+    let browse = Browse::new(app, repositories::Found { repository: repository.clone(), owner, access_level: seen });
     if browse.git.is_empty().await? {
         return Err(EMPTY);
     }
@@ -60,16 +66,16 @@ pub async fn test(app: &App, identity: &Identity, place: Place, id: u64, with: &
 const EMPTY: Error = Error::NotFound { what: "a commit to test with" };
 
 /// Sends a greeting that says which hook it is.
-pub async fn ping(app: &App, identity: &Identity, place: Place, id: u64) -> Result<Delivery, Error> {
+pub async fn ping(app: &App, identity: &Identity, hook_owner: HookOwner, id: u64) -> Result<Delivery, Error> {
     let account = access::require_account(identity)?;
-    let found = hooks::get(&app.store.read().await?, place, id).await?;
+    let found = hooks::get(&app.store.read().await?, hook_owner, id).await?;
     let body = json!({
         "zen": "A hook that answers is a hook that holds.",
         "hook_id": show::number(id),
         "hook": show::hook(app, &found),
         "sender": show::user(app, &Identity::Anonymous, &account.user),
     });
-    let repository = if place.scope() == HookScope::Repository { place.target() } else { 0 };
+    let repository = if hook_owner.scope() == HookScope::Repository { hook_owner.target() } else { 0 };
     let payload = Payload { json: body.to_string().into(), ..Payload::default() };
     insert(app, &found, "ping", repository, &payload).await
 }
@@ -103,14 +109,14 @@ async fn insert(app: &App, found: &Found, event: &str, repository: u64, payload:
 }
 
 /// Waits until a delivery has ended, at most as long as an attempt takes.
-pub async fn wait(app: &App, of: Of, row: &Delivery) -> Result<super::history::Detail, Error> {
+pub async fn wait(app: &App, scope: DeliveryScope, row: &Delivery) -> Result<super::history::Detail, Error> {
     let text = row.id.to_string();
     let longest = Duration::from_secs(crate::config::file::TIMEOUT_SECS_MAX + 1);
     let ended = async {
         loop {
             // Registered before the look, so that a result that is recorded after it is noticed.
             let recorded = app.results.of(row.id);
-            let detail = super::history::get(&app.store.read().await?, of, &text).await?;
+            let detail = super::history::get(&app.store.read().await?, scope, &text).await?;
             if detail.known.row.state() != DeliveryState::Pending {
                 return Ok::<_, Error>(detail);
             }
@@ -119,21 +125,26 @@ pub async fn wait(app: &App, of: Of, row: &Delivery) -> Result<super::history::D
     };
     match tokio::time::timeout(longest, ended).await {
         Ok(detail) => detail,
-        Err(_) => super::history::get(&app.store.read().await?, of, &text).await,
+        Err(_) => super::history::get(&app.store.read().await?, scope, &text).await,
     }
 }
 
 /// The repository that a test pretends to be pushed to.
-async fn repository(read: &impl Read, identity: &Identity, place: Place, named: &str) -> Result<Repository, Error> {
+async fn repository(
+    read: &impl Read,
+    identity: &Identity,
+    hook_owner: HookOwner,
+    named: &str,
+) -> Result<Repository, Error> {
     const MISSING: Error = Error::NotFound { what: "the repository" };
-    if place.scope() == HookScope::Repository {
-        return rows::get(read, place.target()).await?.ok_or(MISSING);
+    if hook_owner.scope() == HookScope::Repository {
+        return rows::get(read, hook_owner.target()).await?.ok_or(MISSING);
     }
     if let Some((owner, name)) = named.split_once('/') {
         let found = repositories::find(read, identity, owner, name, Action::Read).await?;
-        let holds = place.is_admin() || found.repository.owner_id == place.target();
+        let holds = hook_owner.is_admin() || found.repository.owner_id == hook_owner.target();
         return if holds { Ok(found.repository) } else { Err(MISSING) };
     }
-    let candidates = rows::newest(read, (!place.is_admin()).then(|| place.target()), LOOK_MAX).await?;
+    let candidates = rows::newest(read, (!hook_owner.is_admin()).then(|| hook_owner.target()), LOOK_MAX).await?;
     candidates.into_iter().find(|row| !row.empty && !row.deleted).ok_or(EMPTY)
 }

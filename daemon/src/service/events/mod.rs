@@ -1,24 +1,24 @@
-//! Telling what happened: the one place that records events, in the transaction of the change.
+//! Records events in the transaction of the change that caused them. No other module writes events.
 //!
-//! An event is a row; when a hook wants it, its payload and a delivery for each such hook are rows,
-//! too, written together with it. Nothing is sent here, and nothing that deliveries write is read:
-//! recording an event never meets the sending of another one.
+//! An event is a row. If hooks subscribe to it, its payload and one delivery for each of these hooks are written in the
+//! same transaction. This module sends nothing, and it reads nothing that the delivery code writes: recording an event
+//! never conflicts with sending another one.
 
 mod fanout;
-mod ledger;
-mod news;
+mod kind;
 mod payload;
 mod read;
+mod sequence_tracker;
 
 use farrier_proto::store::{
     Delivery, DeliveryState, DeliveryTrigger, Event, Hook, HookScope, Payload, RefChange, Repository,
 };
 
-use self::fanout::Ready;
+use self::fanout::Subscriber;
 pub use self::{
-    ledger::Ledger,
-    news::{Actor, KINDS, News},
+    kind::{Actor, EventKind, KINDS},
     read::{Filter, Page, newest, next_due_ms, page, present, sweep},
+    sequence_tracker::SequenceTracker,
 };
 use crate::{
     app::App,
@@ -27,7 +27,7 @@ use crate::{
     store::{StoreError, Tx, deliveries, events, hooks, owners::Owner},
 };
 
-/// Whom news are about.
+/// The repository that an event is about, and who caused the event.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The repository as it is after the change.
@@ -38,78 +38,84 @@ pub struct Subject<'a> {
     pub actor: &'a Actor,
 }
 
-/// Numbers for events that a transaction is about to record.
+/// Records the events of one transaction under ids that were reserved before it.
 ///
-/// Whoever reads events in order waits for numbers that are taken and not yet given back: a lower
-/// number may be committed after a higher one. Dropping this gives them back, whatever became of the
-/// transaction, and wakes the sender and the readers.
-pub struct Telling<'a> {
+/// Readers of events stop at the first reserved id that is not released, because a lower id may be committed after a
+/// higher one. Dropping the recorder releases the ids, whatever the outcome of the transaction, and wakes the
+/// dispatcher and the readers.
+pub struct EventRecorder<'a> {
     app: &'a App,
     numbers: Vec<u64>,
     now: Millis,
-    told: std::sync::Mutex<Vec<u64>>,
+    hooks_with_deliveries: std::sync::Mutex<Vec<u64>>,
 }
 
-impl<'a> Telling<'a> {
-    /// Takes numbers for at most `most` events.
-    pub async fn of(app: &'a App, most: usize) -> Result<Self, StoreError> {
-        // From here on it is dropped in order, also when taking fails in the middle.
-        let mut telling = Self { app, numbers: Vec::with_capacity(most), now: app.now_ms(), told: <_>::default() };
-        app.events.take(&app.store, most, &mut telling.numbers).await?;
-        Ok(telling)
+impl<'a> EventRecorder<'a> {
+    /// Reserves ids for at most `most` events.
+    pub async fn reserve(app: &'a App, most: usize) -> Result<Self, StoreError> {
+        // From here on the ids are released on drop, also if reserving fails after some of them.
+        let mut recorder =
+            Self { app, numbers: Vec::with_capacity(most), now: app.now_ms(), hooks_with_deliveries: <_>::default() };
+        app.events.take(&app.store, most, &mut recorder.numbers).await?;
+        Ok(recorder)
     }
 
-    /// Records `news` in `tx`, in their order. To be called once in a transaction, with no more news
-    /// than numbers were taken for.
-    pub async fn tell(&self, tx: &Tx, subject: Subject<'_>, news: &[News<'_>]) -> Result<(), StoreError> {
-        let hooks = self.hooks(tx, subject.repository, news).await?;
-        let mut told = Vec::new();
-        for (id, news) in self.numbers.iter().zip(news) {
-            let event = self.event(*id, subject, news);
+    /// Records `kinds` in `tx`, in their order. Call it once per transaction, with no more events than ids were
+    /// reserved.
+    pub async fn record(&self, tx: &Tx, subject: Subject<'_>, kinds: &[EventKind<'_>]) -> Result<(), StoreError> {
+        let hooks = self.hooks(tx, subject.repository, kinds).await?;
+        let mut announced = Vec::new();
+        for (id, kind) in self.numbers.iter().zip(kinds) {
+            let event = self.event(*id, subject, kind);
             events::insert(tx, &event);
-            let wanting: Vec<&Hook> = hooks.iter().filter(|hook| hook.wants(news)).map(|hook| &hook.hook).collect();
+            let wanting: Vec<&Hook> = hooks.iter().filter(|hook| hook.wants(kind)).map(|hook| &hook.hook).collect();
             if wanting.is_empty() {
                 continue;
             }
-            deliveries::put_first(tx, *id, &payload::of(self.app, subject, news));
-            for (place, hook) in wanting.into_iter().take(deliveries::PER_EVENT_MAX).enumerate() {
-                deliveries::enqueue(tx, &self.delivery(&event, hook, place));
-                told.push(hook.id);
+            deliveries::put_first(tx, *id, &payload::of(self.app, subject, kind));
+            for (index, hook) in wanting.into_iter().take(deliveries::PER_EVENT_MAX).enumerate() {
+                deliveries::enqueue(tx, &self.delivery(&event, hook, index));
+                announced.push(hook.id);
             }
         }
-        // Of a run whose commit met others, too: a hook that is announced for nothing costs a look.
-        self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner).append(&mut told);
+        // Includes hooks of a run of the closure that was repeated: announcing a hook without need costs one read.
+        self.hooks_with_deliveries.lock().unwrap_or_else(std::sync::PoisonError::into_inner).append(&mut announced);
         Ok(())
     }
 
-    /// The hooks that may want `news`: the repository's, the owner's, the system's.
-    async fn hooks(&self, tx: &Tx, repository: &Repository, news: &[News<'_>]) -> Result<Vec<Ready>, StoreError> {
+    /// Returns the hooks of repository, owner and system that subscribe to at least one of `kinds`.
+    async fn hooks(
+        &self,
+        tx: &Tx,
+        repository: &Repository,
+        kinds: &[EventKind<'_>],
+    ) -> Result<Vec<Subscriber>, StoreError> {
         if !self.app.config.webhook.enabled {
             return Ok(Vec::new());
         }
-        let places =
+        let owners =
             [(HookScope::Repository, repository.id), (HookScope::Org, repository.owner_id), (HookScope::System, 0)];
         let mut ids = Vec::new();
-        for (scope, target) in places {
+        for (scope, target) in owners {
             ids.append(&mut hooks::ids_of(tx, scope, target).await?);
         }
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         let rows = hooks::many(tx, &ids).await?;
-        Ok(rows.into_iter().filter_map(|row| Ready::of(row, news)).collect())
+        Ok(rows.into_iter().filter_map(|row| Subscriber::of(row, kinds)).collect())
     }
 
-    fn event(&self, id: u64, subject: Subject<'_>, news: &News<'_>) -> Event {
-        let (run_id, job_id, conclusion) = news.run();
+    fn event(&self, id: u64, subject: Subject<'_>, kind: &EventKind<'_>) -> Event {
+        let (run_id, job_id, conclusion) = kind.run();
         Event {
             id,
-            kind: news.kind().to_owned(),
-            action: news.action().to_owned(),
+            kind: kind.kind().to_owned(),
+            action: kind.action().to_owned(),
             repository_id: subject.repository.id,
             actor_id: subject.actor.id(),
             at_ms: self.now,
-            ref_change: news.ref_change().cloned(),
+            ref_change: kind.ref_change().cloned(),
             repository_path: format!("{}/{}", subject.owner.name(), subject.repository.name),
             actor_name: subject.actor.name().to_owned(),
             run_id,
@@ -118,8 +124,8 @@ impl<'a> Telling<'a> {
         }
     }
 
-    fn delivery(&self, event: &Event, hook: &Hook, place: usize) -> Delivery {
-        let id = deliveries::number(event.id, place);
+    fn delivery(&self, event: &Event, hook: &Hook, index: usize) -> Delivery {
+        let id = deliveries::number(event.id, index);
         Delivery {
             id,
             uuid: deliveries::uuid(id, secret::random_bytes()).to_vec(),
@@ -136,19 +142,18 @@ impl<'a> Telling<'a> {
     }
 }
 
-impl Drop for Telling<'_> {
+impl Drop for EventRecorder<'_> {
     fn drop(&mut self) {
-        self.app.events.give_back(&self.numbers);
-        let told = self.told.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.app.outbox.announce(told);
+        self.app.events.release(&self.numbers);
+        let hooks = self.hooks_with_deliveries.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.app.outbox.announce(hooks);
         if !self.numbers.is_empty() {
             read::remember(self.app, self.now);
         }
     }
 }
 
-/// The payload of a push that asks for one without having happened: what a test of a hook sends.
-/// Commits are still to be added.
+/// The payload of the push that a test of a hook sends. The commits are added before the first attempt.
 pub fn test_payload(app: &App, subject: Subject<'_>, change: &RefChange) -> Payload {
-    payload::of(app, subject, &News::Ref { kind: "push", change, known: &[] })
+    payload::of(app, subject, &EventKind::Ref { kind: "push", change, known: &[] })
 }

@@ -7,9 +7,9 @@ use farrier_common::api;
 use farrier_proto::store::{Job, Payload, RefChange, Run};
 use serde::Serialize;
 
-use super::{Actor, News, Subject, news::ref_type};
+use super::{Actor, EventKind, Subject, kind::ref_type};
 use crate::{
-    app::App, git::ref_name, model::identity::Identity, service::access::Standing, show, store::owners::Owner,
+    app::App, git::ref_name, model::identity::Identity, service::access::AccessLevel, show, store::owners::Owner,
 };
 
 /// What everything is shown to.
@@ -116,14 +116,14 @@ struct JobBody {
     sender: api::User,
 }
 
-/// The payload of `news`.
-pub(super) fn of(app: &App, subject: Subject<'_>, news: &News<'_>) -> Payload {
-    match news {
-        News::Repository { action, before } => about_repository(app, subject, action, before),
-        News::Collaborator { action } => about_repository(app, subject, action, &[]),
-        News::Ref { kind, change, known } => about_ref(app, subject, kind, change, known),
-        News::Run { action, run } => about_run(app, subject, action, run),
-        News::Job { action, job, run } => about_job(app, subject, action, job, run),
+/// Returns the payload of `kind`.
+pub(super) fn of(app: &App, subject: Subject<'_>, kind: &EventKind<'_>) -> Payload {
+    match kind {
+        EventKind::Repository { action, before } => about_repository(app, subject, action, before),
+        EventKind::Collaborator { action } => about_repository(app, subject, action, &[]),
+        EventKind::Ref { kind, change, known } => about_ref(app, subject, kind, change, known),
+        EventKind::Run { action, run } => about_run(app, subject, action, run),
+        EventKind::Job { action, job, run } => about_job(app, subject, action, job, run),
     }
 }
 
@@ -202,7 +202,7 @@ fn about_job(app: &App, subject: Subject<'_>, action: &'static str, job: &Job, r
 }
 
 fn repository(app: &App, subject: Subject<'_>) -> api::Repository {
-    show::repository_of(app, READER, subject.owner, subject.repository, Standing::Hidden)
+    show::repository_of(app, READER, subject.owner, subject.repository, AccessLevel::Hidden)
 }
 
 fn organization(app: &App, subject: Subject<'_>) -> Option<api::Organization> {

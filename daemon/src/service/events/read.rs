@@ -63,7 +63,7 @@ pub async fn page(app: &App, identity: &Identity, filter: &Filter, after: u64, l
     let snapshot = app.store.read().await?;
     let forgotten = events::forgotten(&snapshot).await?;
     let mut page = Page { next: after.max(forgotten), gap: after < forgotten, ..Page::default() };
-    let mut eyes = Eyes { identity, seen: HashMap::new() };
+    let mut visibility = VisibilityCache { identity, seen: HashMap::new() };
     let mut passed = 0;
     loop {
         let rows = events::after(&snapshot, page.next, PIECE).await?;
@@ -78,7 +78,7 @@ pub async fn page(app: &App, identity: &Identity, filter: &Filter, after: u64, l
             }
             passed += 1;
             page.next = row.id;
-            if filter.passes(&row) && eyes.see(&snapshot, &row).await? {
+            if filter.passes(&row) && visibility.is_visible(&snapshot, &row).await? {
                 page.events.push(row);
             }
         }
@@ -95,7 +95,7 @@ pub async fn newest(app: &App, identity: &Identity, filter: &Filter, limit: usiz
     // Before the snapshot: what is settled now is in it.
     let present = present(app);
     let snapshot = app.store.read().await?;
-    let mut eyes = Eyes { identity, seen: HashMap::new() };
+    let mut visibility = VisibilityCache { identity, seen: HashMap::new() };
     let mut page = Page { next: present, ..Page::default() };
     let mut before = present.saturating_add(1);
     let mut passed = 0;
@@ -109,7 +109,7 @@ pub async fn newest(app: &App, identity: &Identity, filter: &Filter, limit: usiz
                 break;
             }
             before = row.id;
-            if filter.passes(&row) && eyes.see(&snapshot, &row).await? {
+            if filter.passes(&row) && visibility.is_visible(&snapshot, &row).await? {
                 page.events.push(row);
             }
         }
@@ -129,14 +129,14 @@ impl Filter {
     }
 }
 
-/// What a caller may see, found once for each repository of a page.
-struct Eyes<'a> {
+/// Caches for each repository of a page whether the caller may see its events.
+struct VisibilityCache<'a> {
     identity: &'a Identity,
     seen: HashMap<u64, bool>,
 }
 
-impl Eyes<'_> {
-    async fn see(&mut self, snapshot: &Snapshot, event: &Event) -> Result<bool, StoreError> {
+impl VisibilityCache<'_> {
+    async fn is_visible(&mut self, snapshot: &Snapshot, event: &Event) -> Result<bool, StoreError> {
         if let Some(seen) = self.seen.get(&event.repository_id) {
             return Ok(*seen);
         }
@@ -154,7 +154,7 @@ async fn sees(read: &impl Read, identity: &Identity, id: u64) -> Result<bool, St
     }
     let Some(row) = repositories::get(read, id).await?.filter(|row| !row.deleted) else { return Ok(false) };
     let Some(owner) = owners::owner(read, row.owner_kind(), row.owner_id).await? else { return Ok(false) };
-    Ok(access::standing(read, identity, &owner, &row).await?.allows(Action::Read))
+    Ok(access::access_level(read, identity, &owner, &row).await?.allows(Action::Read))
 }
 
 /// Forgets events whose time is over, a step at a time; `true` when there may be more.

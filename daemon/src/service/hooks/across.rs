@@ -242,12 +242,12 @@ impl<R: Read> Walk<'_, R> {
     }
 
     async fn home(&mut self, hook: &Hook) -> Result<Home, Error> {
-        let place = (hook.scope, hook.target_id);
-        if let Some(home) = self.homes.get(&place) {
+        let hook_owner = (hook.scope, hook.target_id);
+        if let Some(home) = self.homes.get(&hook_owner) {
             return Ok(home.clone());
         }
         let home = reach::home(self.read, hook).await?;
-        self.homes.insert(place, home.clone());
+        self.homes.insert(hook_owner, home.clone());
         Ok(home)
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     model::{
         branch_filter::BranchFilter,
         hook_config::Refusal,
-        hook_event::{self, Asked},
+        hook_event::{self, EventSelection},
     },
     service::Error,
 };
@@ -47,7 +47,7 @@ pub(super) fn authorization(text: &str) -> Result<(), Error> {
 
 /// What the two lists of names come to; empty ones mean the default. A list that means nothing at
 /// all is refused: a hook that hears of nothing is a typing error.
-pub(super) fn events(events: &[String], exact: &[String]) -> Result<Asked, Error> {
+pub(super) fn events(events: &[String], exact: &[String]) -> Result<EventSelection, Error> {
     let (given, asked) = match (events, exact) {
         ([], []) => return Ok(hook_event::read(&[hook_event::DEFAULT])),
         (events, []) => (events, hook_event::read(events)),

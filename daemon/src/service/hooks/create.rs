@@ -3,7 +3,7 @@
 use farrier_common::api::CreateHook;
 use farrier_proto::store::{Hook, HookScope, HookState};
 
-use super::{Found, Place, Saved, check};
+use super::{Found, HookOwner, Saved, check};
 use crate::{
     app::App,
     model::hook_config,
@@ -11,8 +11,8 @@ use crate::{
     store::{Tx, hooks, ids::Kind},
 };
 
-/// Makes a hook at `place`.
-pub async fn create(app: &App, place: Place, input: CreateHook) -> Result<Saved, Error> {
+/// Creates a hook of `hook_owner`.
+pub async fn create(app: &App, hook_owner: HookOwner, input: CreateHook) -> Result<Saved, Error> {
     if input.r#type.is_empty() {
         return Err(Error::invalid("type", "Required"));
     }
@@ -24,7 +24,7 @@ pub async fn create(app: &App, place: Place, input: CreateHook) -> Result<Saved,
     let config = hook_config::check(kind, config)?;
     check::authorization(&input.authorization_header)?;
     let events = check::events(&input.events, &input.events_exact)?;
-    let scope = match place.scope() {
+    let scope = match hook_owner.scope() {
         HookScope::System if config.system != Some(true) => HookScope::Default,
         scope => scope,
     };
@@ -32,7 +32,7 @@ pub async fn create(app: &App, place: Place, input: CreateHook) -> Result<Saved,
     let row = Hook {
         id: app.store.next_id(Kind::Hook).await?,
         scope: scope.into(),
-        target_id: place.target(),
+        target_id: hook_owner.target(),
         r#type: kind.name.to_owned(),
         name,
         url: config.url,

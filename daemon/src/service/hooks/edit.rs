@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use farrier_common::api::EditHook;
 use farrier_proto::store::{Hook, HookScope, HookState};
 
-use super::{Found, Place, Saved, check, create::room, in_place, require};
+use super::{Found, HookOwner, Saved, check, create::room, in_owner, require};
 use crate::{
     app::App,
     clock::Millis,
@@ -21,13 +21,19 @@ use crate::{
 /// How long a replaced secret signs beside the new one.
 const ROTATION_MS: Millis = 24 * 3_600 * 1_000;
 
-/// Changes the hook with number `id` at `place`, if it is in an expected state.
-pub async fn edit(app: &App, place: Place, id: u64, input: &EditHook, expected: &Expected) -> Result<Saved, Error> {
+/// Changes hook `id` of `hook_owner`, if its revision is the expected one.
+pub async fn edit(
+    app: &App,
+    hook_owner: HookOwner,
+    id: u64,
+    input: &EditHook,
+    expected: &Expected,
+) -> Result<Saved, Error> {
     let now = app.now_ms();
     let saved = app
         .store
         .write(async |tx: Tx| {
-            let before = in_place(&tx, place, id).await?;
+            let before = in_owner(&tx, hook_owner, id).await?;
             require(expected, &before)?;
             let (row, ignored) = changed(&before, input, now)?;
             if row.scope != before.scope {

@@ -9,7 +9,7 @@ mod copies;
 mod create;
 mod edit;
 mod health;
-mod place;
+mod owner;
 mod reach;
 mod sweep;
 mod try_filter;
@@ -23,7 +23,7 @@ pub use self::{
     create::create,
     edit::edit,
     health::Health,
-    place::Place,
+    owner::HookOwner,
     reach::{Home, Reach, home},
     sweep::{next_due_ms, sweep},
     try_filter::try_filter,
@@ -55,14 +55,14 @@ pub struct Saved {
     pub ignored: Vec<String>,
 }
 
-/// The hook with number `id` at `place`.
-pub async fn get(read: &impl Read, place: Place, id: u64) -> Result<Found, Error> {
-    let hook = in_place(read, place, id).await?;
+/// Returns hook `id` of `hook_owner`.
+pub async fn get(read: &impl Read, hook_owner: HookOwner, id: u64) -> Result<Found, Error> {
+    let hook = in_owner(read, hook_owner, id).await?;
     let state = hooks::state(read, id).await?;
     Ok(Found { hook, state })
 }
 
-/// All hooks of these kinds at a place, by number.
+/// Returns all hooks of these scopes that belong to `target`, by id.
 pub async fn list(read: &impl Read, scopes: &[HookScope], target: u64) -> Result<Vec<Found>, StoreError> {
     let mut found = Vec::new();
     for scope in scopes {
@@ -76,10 +76,10 @@ pub async fn list(read: &impl Read, scopes: &[HookScope], target: u64) -> Result
 }
 
 /// Removes a hook, if it is in an expected state. What waits for it is not sent any more.
-pub async fn delete(app: &App, place: Place, id: u64, expected: &Expected) -> Result<(), Error> {
+pub async fn delete(app: &App, hook_owner: HookOwner, id: u64, expected: &Expected) -> Result<(), Error> {
     app.store
         .write(async |tx: Tx| {
-            let row = in_place(&tx, place, id).await?;
+            let row = in_owner(&tx, hook_owner, id).await?;
             require(expected, &row)?;
             hooks::delete(&tx, &row);
             Ok::<_, Error>(())
@@ -102,7 +102,7 @@ fn require(expected: &Expected, row: &Hook) -> Result<(), Error> {
     if expected.allows(Revision::of_hook(row)) { Ok(()) } else { Err(Error::Changed { what: "the hook" }) }
 }
 
-async fn in_place(read: &impl Read, place: Place, id: u64) -> Result<Hook, Error> {
-    let row = hooks::get(read, id).await?.filter(|row| row.retired_ms == 0 && place.holds(row));
+async fn in_owner(read: &impl Read, hook_owner: HookOwner, id: u64) -> Result<Hook, Error> {
+    let row = hooks::get(read, id).await?.filter(|row| row.retired_ms == 0 && hook_owner.holds(row));
     row.ok_or(MISSING)
 }

@@ -2,7 +2,7 @@
 
 use farrier_proto::store::{Hook, HookScope, Repository};
 
-use super::{MISSING, place::enabled};
+use super::{MISSING, owner::enabled};
 use crate::{
     app::App,
     model::{
@@ -70,7 +70,9 @@ impl Reach {
     fn only(&mut self, wanted: Vec<(HookScope, u64)>) {
         let known: Option<std::collections::HashSet<_>> =
             self.places.take().map(|places| places.into_iter().map(|(scope, target)| (scope as i32, target)).collect());
-        let allowed = |place: &(HookScope, u64)| known.as_ref().is_none_or(|k| k.contains(&(place.0 as i32, place.1)));
+        let allowed = |hook_owner: &(HookScope, u64)| {
+            known.as_ref().is_none_or(|k| k.contains(&(hook_owner.0 as i32, hook_owner.1)))
+        };
         self.places = Some(wanted.into_iter().filter(allowed).collect());
     }
 

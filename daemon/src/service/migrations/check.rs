@@ -3,15 +3,14 @@
 use farrier_common::api::{CheckedMigration, MigrateRepository};
 
 use super::{
-    Wanted,
+    MigrationPlan, plan,
     run::{Failed, told},
-    wanted,
 };
 use crate::{app::App, model::identity::Identity, service::Error, show};
 
 /// Refuses what [`begin`](super::begin) would refuse, and connects to the source. Makes nothing.
 pub async fn check(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<CheckedMigration, Error> {
-    let Wanted { source, signed_in, .. } = wanted(app, identity, input).await?;
+    let MigrationPlan { source, signed_in, .. } = plan(app, identity, input).await?;
     let _slot = app.migrations.slots.try_acquire().map_err(|_| Error::Busy)?;
     let survey = tokio::select! {
         () = app.tasks.stop().cancelled() => Err(Failed::Stopped),

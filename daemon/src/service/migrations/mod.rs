@@ -65,7 +65,7 @@ impl Begun {
 }
 
 /// What is asked for, in so far as it can be judged before the source is connected to.
-struct Wanted {
+struct MigrationPlan {
     owner: owners::Owner,
     /// Without a number.
     row: Repository,
@@ -74,7 +74,7 @@ struct Wanted {
 }
 
 /// Checks everything that is asked for.
-async fn wanted(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<Wanted, Error> {
+async fn plan(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<MigrationPlan, Error> {
     access::require_account(identity)?;
     access::require_more_than_public(identity)?;
     let address = input::address(input)?;
@@ -98,7 +98,7 @@ async fn wanted(app: &App, identity: &Identity, input: &MigrateRepository) -> Re
         Error::Forbidden { reason } => Error::invalid("repo_owner", reason),
         error => error,
     })?;
-    Ok(Wanted { owner, row, source, signed_in: address.credentials.is_some() })
+    Ok(MigrationPlan { owner, row, source, signed_in: address.credentials.is_some() })
 }
 
 /// Begins to fetch a repository.
@@ -108,7 +108,7 @@ pub async fn begin(
     input: &MigrateRepository,
     when_failed: WhenFailed,
 ) -> Result<Begun, Error> {
-    let Wanted { owner, row, source, .. } = wanted(app, identity, input).await?;
+    let MigrationPlan { owner, row, source, .. } = plan(app, identity, input).await?;
     let new = create::number(app, owner, row).await?;
     let id = new.row.id;
     let most = app.config.migration.max_running_per_owner;

@@ -9,7 +9,7 @@ use crate::{
     app::App,
     service::{
         Error,
-        events::{Actor, News, Subject, Telling},
+        events::{Actor, EventKind, EventRecorder, Subject},
         unknown::{Retries, Settled, settle},
     },
     store::{Tx, owners, owners::Owner, repositories},
@@ -35,14 +35,14 @@ pub(super) async fn record(
     tries: u32,
 ) -> Settled<Option<Repository>> {
     let mut retries = Retries::of(tries);
-    let telling = loop {
-        match Telling::of(app, 1).await.map_err(Error::from) {
-            Ok(telling) => break telling,
+    let recorder = loop {
+        match EventRecorder::reserve(app, 1).await.map_err(Error::from) {
+            Ok(recorder) => break recorder,
             Err(error) if retries.wait(app, &error).await => {}
             Err(error) => return Settled::Known(Err(error)),
         }
     };
-    let (telling, now) = (&telling, app.now_ms());
+    let (recorder, now) = (&recorder, app.now_ms());
     settle(app, tries, async |tx: Tx| {
         let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted);
         let Some(before) = before else { return Ok(None) };
@@ -61,7 +61,7 @@ pub(super) async fn record(
         repositories::put(&tx, Some(&before), &row);
         repositories::put_tips(&tx, id, &placed.refs);
         let subject = Subject { repository: &row, owner, actor };
-        telling.tell(&tx, subject, &[News::Repository { action: "created", before: Vec::new() }]).await?;
+        recorder.record(&tx, subject, &[EventKind::Repository { action: "created", before: Vec::new() }]).await?;
         Ok(Some(row))
     })
     .await

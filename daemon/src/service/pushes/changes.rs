@@ -17,7 +17,7 @@ pub(super) struct Change {
 
 /// What a client asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct RequestedUpdate {
     /// Where the client found the ref.
     pub(super) old: Option<String>,
     /// Where the client wants it.
@@ -28,7 +28,12 @@ pub(super) struct Asked {
 ///
 /// If a push did what it was asked for and began elsewhere than the store knows, somebody moved
 /// the ref before it and was not recorded: that is told first.
-pub(super) fn between(name: &str, known: Option<&str>, found: Option<&str>, asked: Option<&Asked>) -> Vec<Change> {
+pub(super) fn between(
+    name: &str,
+    known: Option<&str>,
+    found: Option<&str>,
+    requested: Option<&RequestedUpdate>,
+) -> Vec<Change> {
     let step = |before: Option<&str>, after: Option<&str>| Change {
         name: name.to_owned(),
         before: before.map(str::to_owned),
@@ -37,9 +42,9 @@ pub(super) fn between(name: &str, known: Option<&str>, found: Option<&str>, aske
     if known == found {
         return Vec::new();
     }
-    match asked.filter(|asked| asked.new.as_deref() == found && asked.old.as_deref() != found) {
-        Some(asked) if asked.old.as_deref() != known => {
-            vec![step(known, asked.old.as_deref()), step(asked.old.as_deref(), found)]
+    match requested.filter(|requested| requested.new.as_deref() == found && requested.old.as_deref() != found) {
+        Some(requested) if requested.old.as_deref() != known => {
+            vec![step(known, requested.old.as_deref()), step(requested.old.as_deref(), found)]
         }
         _ => vec![step(known, found)],
     }
@@ -123,28 +128,28 @@ mod tests {
 
     #[test]
     fn what_happened_is_told_once_and_in_order() {
-        let asked = |old: &str, new: &str| {
+        let requested = |old: &str, new: &str| {
             let Change { before, after, .. } = change("", old, new);
-            Some(Asked { old: before, new: after })
+            Some(RequestedUpdate { old: before, new: after })
         };
-        for (known, found, asked, expected) in [
-            ("a", "a", asked("a", "b"), &[][..]),
-            ("a", "b", asked("a", "b"), &[("a", "b")]),
+        for (known, found, requested, expected) in [
+            ("a", "a", requested("a", "b"), &[][..]),
+            ("a", "b", requested("a", "b"), &[("a", "b")]),
             ("a", "b", None, &[("a", "b")]),
-            ("", "b", asked("", "b"), &[("", "b")]),
-            ("a", "", asked("a", ""), &[("a", "")]),
+            ("", "b", requested("", "b"), &[("", "b")]),
+            ("a", "", requested("a", ""), &[("a", "")]),
             // Somebody's a → b was not recorded before this push.
-            ("a", "c", asked("b", "c"), &[("a", "b"), ("b", "c")]),
-            ("", "c", asked("b", "c"), &[("", "b"), ("b", "c")]),
+            ("a", "c", requested("b", "c"), &[("a", "b"), ("b", "c")]),
+            ("", "c", requested("b", "c"), &[("", "b"), ("b", "c")]),
             // This push was refused; somebody else's was not.
-            ("a", "c", asked("a", "b"), &[("a", "c")]),
+            ("a", "c", requested("a", "b"), &[("a", "c")]),
             // Already recorded by whoever came first.
-            ("c", "c", asked("b", "c"), &[]),
+            ("c", "c", requested("b", "c"), &[]),
         ] {
             let id = |text: &'static str| Some(text).filter(|text| !text.is_empty());
-            let got = between("refs/heads/x", id(known), id(found), asked.as_ref());
+            let got = between("refs/heads/x", id(known), id(found), requested.as_ref());
             let expected: Vec<_> = expected.iter().map(|(old, new)| change("refs/heads/x", old, new)).collect();
-            assert_eq!(got, expected, "{known} {found} {asked:?}");
+            assert_eq!(got, expected, "{known} {found} {requested:?}");
         }
     }
 

@@ -8,8 +8,8 @@ use crate::{
     model::identity::{Account, Identity, Proof},
     service::{
         Error,
-        access::{self, Action, Standing},
-        events::{Actor, News, Subject, Telling},
+        access::{self, AccessLevel, Action},
+        events::{Actor, EventKind, EventRecorder, Subject},
     },
     store::{
         Read, Tx,
@@ -103,7 +103,7 @@ async fn set(
     action: &'static str,
 ) -> Result<(), Error> {
     let id = found.repository.id;
-    let (telling, actor) = (&Telling::of(app, 1).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::reserve(app, 1).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
             // Either may have gone meanwhile.
@@ -112,7 +112,7 @@ async fn set(
             if repositories::collaborator(&tx, id, user.id).await? != permission {
                 repositories::set_collaborator(&tx, id, user.id, permission);
                 let subject = Subject { repository: &row, owner: &found.owner, actor };
-                telling.tell(&tx, subject, &[News::Collaborator { action }]).await?;
+                recorder.record(&tx, subject, &[EventKind::Collaborator { action }]).await?;
             }
             Ok::<_, Error>(())
         })
@@ -129,18 +129,18 @@ pub async fn permission_of(
 ) -> Result<(&'static str, User), Error> {
     let account = access::require_account(identity)?;
     let found = find(read, identity, owner, name, Action::Read).await?;
-    if !found.standing.allows(Action::Administer) && !account.user.name.eq_ignore_ascii_case(user) {
+    if !found.access_level.allows(Action::Administer) && !account.user.name.eq_ignore_ascii_case(user) {
         return Err(Error::Forbidden { reason: "only administrators of the repository ask for others".into() });
     }
     let user = owners::user_by_name(read, user).await?.ok_or(Error::NotFound { what: "the user" })?;
     let asked = Identity::Account(Box::new(Account { user: user.clone(), proof: Proof::Password }));
-    let word = match access::standing(read, &asked, &found.owner, &found.repository).await? {
-        Standing::Hidden | Standing::CiAgent { .. } => "none",
-        Standing::Reader => "read",
-        Standing::Writer => "write",
-        Standing::Owner if found.repository.owner_id == user.id => "owner",
+    let word = match access::access_level(read, &asked, &found.owner, &found.repository).await? {
+        AccessLevel::Hidden | AccessLevel::CiAgent { .. } => "none",
+        AccessLevel::Reader => "read",
+        AccessLevel::Writer => "write",
+        AccessLevel::Owner if found.repository.owner_id == user.id => "owner",
         // An owner of the organisation or an administrator of the site is no owner of this.
-        Standing::Administrator | Standing::Owner => "admin",
+        AccessLevel::Administrator | AccessLevel::Owner => "admin",
     };
     Ok((word, user))
 }

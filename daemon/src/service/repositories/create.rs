@@ -9,8 +9,8 @@ use crate::{
     model::identity::Identity,
     service::{
         Error,
-        access::{self, Standing},
-        events::{Actor, News, Subject, Telling},
+        access::{self, AccessLevel},
+        events::{Actor, EventKind, EventRecorder, Subject},
         hooks::Copies,
         initial,
         unknown::{Settled, settle},
@@ -166,13 +166,14 @@ async fn check_limit(read: &impl Read, owner: &Owner) -> Result<(), Error> {
 /// Inserts a repository with its copies of the default hooks. `creator`: who is told to have made
 /// it, if that is to be told already.
 pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Actor>) -> Settled<Found> {
-    let prepared =
-        async { Ok::<_, Error>((Telling::of(app, creator.iter().len()).await?, Copies::prepare(app).await?)) };
-    let (telling, copies) = match prepared.await {
+    let prepared = async {
+        Ok::<_, Error>((EventRecorder::reserve(app, creator.iter().len()).await?, Copies::prepare(app).await?))
+    };
+    let (recorder, copies) = match prepared.await {
         Ok(prepared) => prepared,
         Err(error) => return Settled::Known(Err(error)),
     };
-    let (telling, copies, new_ref) = (&telling, &copies, &new);
+    let (recorder, copies, new_ref) = (&recorder, &copies, &new);
     let inserted = settle(app, TRIES, async |tx: Tx| {
         if let Some(row) = repositories::get(&tx, new_ref.row.id).await? {
             // Numbers are used once: an earlier run of this was committed.
@@ -192,15 +193,15 @@ pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Act
         copies.insert(&tx, row.id).await?;
         if let Some(actor) = creator {
             let subject = Subject { repository: &row, owner: &owner, actor };
-            let created = News::Repository { action: "created", before: Vec::new() };
-            telling.tell(&tx, subject, &[created]).await?;
+            let created = EventKind::Repository { action: "created", before: Vec::new() };
+            recorder.record(&tx, subject, &[created]).await?;
         }
         Ok(Some(row))
     })
     .await;
     match inserted {
         Settled::Known(Ok(Some(repository))) => {
-            Settled::Known(Ok(Found { repository, owner: new.owner, standing: Standing::Owner }))
+            Settled::Known(Ok(Found { repository, owner: new.owner, access_level: AccessLevel::Owner }))
         }
         Settled::Known(Ok(None)) => Settled::Known(Err(taken(&new.owner, &new.row))),
         Settled::Known(Err(error)) => Settled::Known(Err(error)),

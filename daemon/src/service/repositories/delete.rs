@@ -15,7 +15,7 @@ use crate::{
         Error,
         access::Action,
         ci, deleted,
-        events::{Actor, News, Subject, Telling},
+        events::{Actor, EventKind, EventRecorder, Subject},
         migrations, security_log,
     },
     store::{Snapshot, Tx, hooks, owners::Owner, repositories},
@@ -43,13 +43,13 @@ pub async fn delete_all(app: &App, identity: &Identity, owner: &Owner) -> Result
 
 async fn remove(app: &App, identity: &Identity, found: &Found, expected: &Expected) -> Result<(), Error> {
     let (id, now) = (found.repository.id, app.now_ms());
-    let (telling, actor) = (&Telling::of(app, 1).await?, &Actor::of(identity));
+    let (recorder, actor) = (&EventRecorder::reserve(app, 1).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             super::require(expected, &row)?;
             let subject = Subject { repository: &row, owner: &found.owner, actor };
-            telling.tell(&tx, subject, &[News::Repository { action: "deleted", before: Vec::new() }]).await?;
+            recorder.record(&tx, subject, &[EventKind::Repository { action: "deleted", before: Vec::new() }]).await?;
             if is_complete(&row) {
                 repositories::set_deleted(&tx, &row, found.path(), identity.user_id(), now);
             } else {

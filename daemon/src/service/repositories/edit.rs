@@ -10,7 +10,7 @@ use crate::{
     service::{
         Error,
         access::Action,
-        events::{Actor, News, Subject, Telling},
+        events::{Actor, EventKind, EventRecorder, Subject},
         migrations,
     },
     store::{Tx, owners, repositories},
@@ -37,7 +37,7 @@ pub async fn edit(
     if let Some(branch) = input.default_branch.as_deref().filter(|branch| *branch != found.repository.default_branch) {
         require_branch(app, &found.repository, branch).await?;
     }
-    let telling = &Telling::of(app, actions.len()).await?;
+    let recorder = &EventRecorder::reserve(app, actions.len()).await?;
     let (actor, actions) = (&Actor::of(identity), &actions);
     let (now, id) = (app.now_ms(), found.repository.id);
     let written = app
@@ -54,8 +54,8 @@ pub async fn edit(
             } else if !repositories::rename(&tx, &before, &row).await? {
                 return Err(Error::taken("name", format!("repository name already exists: {}", row.name)));
             }
-            let news: Vec<_> = actions.iter().map(|action| news(action, &before, &row)).collect();
-            telling.tell(&tx, Subject { repository: &row, owner: &owner, actor }, &news).await?;
+            let events: Vec<_> = actions.iter().map(|action| event_kind(action, &before, &row)).collect();
+            recorder.record(&tx, Subject { repository: &row, owner: &owner, actor }, &events).await?;
             head::note(&tx, &before, &row);
             Ok::<_, Error>(row)
         })
@@ -102,7 +102,7 @@ fn actions(input: &EditRepository, row: &Repository) -> Vec<&'static str> {
 }
 
 /// A change as it is told, with what was there before.
-fn news(action: &'static str, before: &Repository, row: &Repository) -> News<'static> {
+fn event_kind(action: &'static str, before: &Repository, row: &Repository) -> EventKind<'static> {
     let fields: &[(&'static str, &String, &String)] = match action {
         "renamed" => &[("name", &before.name, &row.name)],
         "edited" => &[
@@ -113,7 +113,7 @@ fn news(action: &'static str, before: &Repository, row: &Repository) -> News<'st
         _ => &[],
     };
     let changed = fields.iter().filter(|(_, old, new)| old != new);
-    News::Repository { action, before: changed.map(|(field, old, _)| (*field, (*old).clone())).collect() }
+    EventKind::Repository { action, before: changed.map(|(field, old, _)| (*field, (*old).clone())).collect() }
 }
 
 fn apply(input: &EditRepository, mut row: Repository, now: i64) -> Repository {

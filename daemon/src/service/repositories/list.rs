@@ -3,7 +3,7 @@
 
 use farrier_proto::store::{OrgRole, Repository, Visibility};
 
-use super::{Found, with_standing};
+use super::{Found, with_access_levels};
 use crate::{
     model::identity::Identity,
     service::{
@@ -15,7 +15,7 @@ use crate::{
         Read, StoreError,
         engine::{Range, Scan},
         keys,
-        listings::{self, Filter, List, Sort, Wanted},
+        listings::{self, Filter, List, ListingQuery, Sort},
         owners::Owner,
         repositories,
     },
@@ -72,7 +72,7 @@ pub async fn list(
     if query.mode == Mode::Other {
         return Ok((Vec::new(), 0));
     }
-    let mut wanted = Wanted {
+    let mut listing = ListingQuery {
         sort: query.sort,
         reverse: query.reverse,
         filter: query.filter.clone(),
@@ -82,15 +82,15 @@ pub async fn list(
     if query.owner != 0 && (collaborative || !query.exclusive) {
         let others = repositories::collaborations(read, query.owner).await?;
         let others = others.into_iter().filter(|row| row.owner_id != query.owner && !row.deleted).collect();
-        let others = with_standing(read, identity, others).await?;
+        let others = with_access_levels(read, identity, others).await?;
         if collaborative {
-            wanted.lists.clear();
-            wanted.singles.clear();
+            listing.lists.clear();
+            listing.singles.clear();
         }
-        wanted.singles.extend(others.into_iter().map(|found| found.repository));
+        listing.singles.extend(others.into_iter().map(|found| found.repository));
     }
-    narrow(identity, &mut wanted);
-    page(read, identity, with_text(read, identity, query, wanted).await?, skip, limit).await
+    narrow(identity, &mut listing);
+    page(read, identity, with_text(read, identity, query, listing).await?, skip, limit).await
 }
 
 /// A page of the repositories of one owner by number.
@@ -105,9 +105,9 @@ pub async fn of_owner(
         let what = if matches!(owner, Owner::Org(_)) { "the organisation" } else { "the user" };
         return Err(Error::NotFound { what });
     }
-    let mut wanted = visible(read, identity, owner.id()).await?;
-    narrow(identity, &mut wanted);
-    page(read, identity, wanted, skip, limit).await
+    let mut listing = visible(read, identity, owner.id()).await?;
+    narrow(identity, &mut listing);
+    page(read, identity, listing, skip, limit).await
 }
 
 /// A page of the repositories that the caller owns, alone or with an organisation, or works on.
@@ -121,24 +121,24 @@ pub async fn reachable(
     let account = access::require_account(identity)?;
     let own = own_owners(read, identity).await?;
     let classes = [Visibility::Public, Visibility::Limited, Visibility::Private];
-    let mut wanted = Wanted { sort, reverse, ..Wanted::default() };
-    wanted.lists = own.iter().flat_map(|owner| classes.map(|class| List { scope: *owner, class })).collect();
-    wanted.singles = repositories::collaborations(read, account.user.id).await?;
-    wanted.singles.retain(|row| !row.deleted && !own.contains(&row.owner_id));
+    let mut listing = ListingQuery { sort, reverse, ..ListingQuery::default() };
+    listing.lists = own.iter().flat_map(|owner| classes.map(|class| List { scope: *owner, class })).collect();
+    listing.singles = repositories::collaborations(read, account.user.id).await?;
+    listing.singles.retain(|row| !row.deleted && !own.contains(&row.owner_id));
     if is_limited(identity) {
-        wanted.lists.retain(|list| list.class != Visibility::Private);
+        listing.lists.retain(|list| list.class != Visibility::Private);
         let listed = |row: &Repository| own.contains(&row.owner_id) && row.listed() == Visibility::Private;
-        wanted.singles.extend(named_by_token(read, identity).await?.into_iter().filter(listed));
-        wanted.singles = seen(read, identity, wanted.singles).await?;
+        listing.singles.extend(named_by_token(read, identity).await?.into_iter().filter(listed));
+        listing.singles = seen(read, identity, listing.singles).await?;
     }
-    narrow(identity, &mut wanted);
-    page(read, identity, wanted, skip, limit).await
+    narrow(identity, &mut listing);
+    page(read, identity, listing, skip, limit).await
 }
 
 /// All repositories of an owner.
 pub(super) async fn owned(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<Vec<Found>, StoreError> {
     let ids = numbers_of(read, owner.id()).await?;
-    with_standing(read, identity, repositories::many(read, &ids).await?).await
+    with_access_levels(read, identity, repositories::many(read, &ids).await?).await
 }
 
 /// Numbers of the repositories of an owner.
@@ -168,8 +168,8 @@ pub async fn administered(read: &impl Read, identity: &Identity) -> Result<Vec<u
         }
     }
     rows.retain(|row| !row.deleted);
-    let found = with_standing(read, identity, rows).await?.into_iter();
-    owned.extend(found.filter(|found| found.standing.allows(Action::Administer)).map(|found| found.repository.id));
+    let found = with_access_levels(read, identity, rows).await?.into_iter();
+    owned.extend(found.filter(|found| found.access_level.allows(Action::Administer)).map(|found| found.repository.id));
     owned.sort_unstable();
     owned.dedup();
     Ok(owned)
@@ -181,36 +181,36 @@ pub(super) async fn sees(read: &impl Read, identity: &Identity, owner: &Owner) -
 }
 
 /// What the caller sees of all repositories (`owner` 0) or of those of one owner.
-async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<Wanted, StoreError> {
+async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
     let list = |class| List { scope: owner, class };
-    let mut wanted = Wanted { lists: vec![list(Visibility::Public)], ..Wanted::default() };
-    let Some(account) = identity.account() else { return Ok(wanted) };
+    let mut listing = ListingQuery { lists: vec![list(Visibility::Public)], ..ListingQuery::default() };
+    let Some(account) = identity.account() else { return Ok(listing) };
     if account.user.restricted && !account.user.admin {
         return given(read, identity, owner).await;
     }
-    wanted.lists.push(list(Visibility::Limited));
+    listing.lists.push(list(Visibility::Limited));
     if is_limited(identity) {
-        wanted.singles = named_by_token(read, identity).await?;
+        listing.singles = named_by_token(read, identity).await?;
     } else if account.user.admin {
-        wanted.lists.push(list(Visibility::Private));
+        listing.lists.push(list(Visibility::Private));
     } else {
         let own = own_owners(read, identity).await?;
         let scopes = own.iter().filter(|own| owner == 0 || **own == owner);
-        wanted.lists.extend(scopes.map(|own| List { scope: *own, class: Visibility::Private }));
-        wanted.singles = repositories::collaborations(read, account.user.id).await?;
-        wanted.singles.retain(|row| !own.contains(&row.owner_id));
+        listing.lists.extend(scopes.map(|own| List { scope: *own, class: Visibility::Private }));
+        listing.singles = repositories::collaborations(read, account.user.id).await?;
+        listing.singles.retain(|row| !own.contains(&row.owner_id));
     }
-    wanted.singles.retain(|row| row.listed() == Visibility::Private && (owner == 0 || row.owner_id == owner));
-    wanted.singles = seen(read, identity, wanted.singles).await?;
-    Ok(wanted)
+    listing.singles.retain(|row| row.listed() == Visibility::Private && (owner == 0 || row.owner_id == owner));
+    listing.singles = seen(read, identity, listing.singles).await?;
+    Ok(listing)
 }
 
 /// What a restricted account sees: what it or its organisations own, and what it works on.
-async fn given(read: &impl Read, identity: &Identity, owner: u64) -> Result<Wanted, StoreError> {
+async fn given(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
     if is_limited(identity) {
         let mut singles = named_by_token(read, identity).await?;
         singles.retain(|row| owner == 0 || row.owner_id == owner);
-        return Ok(Wanted { singles: seen(read, identity, singles).await?, ..Wanted::default() });
+        return Ok(ListingQuery { singles: seen(read, identity, singles).await?, ..ListingQuery::default() });
     }
     let own = own_owners(read, identity).await?;
     let scopes = own.iter().filter(|own| owner == 0 || **own == owner);
@@ -218,7 +218,7 @@ async fn given(read: &impl Read, identity: &Identity, owner: u64) -> Result<Want
     let lists = scopes.flat_map(|owner| classes.map(|class| List { scope: *owner, class })).collect();
     let mut singles = repositories::collaborations(read, identity.user_id()).await?;
     singles.retain(|row| !own.contains(&row.owner_id) && (owner == 0 || row.owner_id == owner));
-    Ok(Wanted { lists, singles: seen(read, identity, singles).await?, ..Wanted::default() })
+    Ok(ListingQuery { lists, singles: seen(read, identity, singles).await?, ..ListingQuery::default() })
 }
 
 /// Owners whose repositories are all the caller's to see.
@@ -243,23 +243,23 @@ async fn named_by_token(read: &impl Read, identity: &Identity) -> Result<Vec<Rep
 }
 
 async fn seen(read: &impl Read, identity: &Identity, rows: Vec<Repository>) -> Result<Vec<Repository>, StoreError> {
-    let found = with_standing(read, identity, rows).await?;
+    let found = with_access_levels(read, identity, rows).await?;
     Ok(found.into_iter().map(|found| found.repository).collect())
 }
 
 /// A token for public things sees nothing private, whatever is asked for. Nothing is there twice.
-fn narrow(identity: &Identity, wanted: &mut Wanted) {
+fn narrow(identity: &Identity, listing: &mut ListingQuery) {
     if identity.token().is_some_and(|token| token.scopes.public_only()) {
-        if wanted.filter.private == Some(true) {
-            wanted.lists.clear();
-            wanted.singles.clear();
+        if listing.filter.private == Some(true) {
+            listing.lists.clear();
+            listing.singles.clear();
         }
-        wanted.filter.private = Some(false);
+        listing.filter.private = Some(false);
     }
-    wanted.singles.sort_by_key(|row| row.id);
-    wanted.singles.dedup_by_key(|row| row.id);
-    let lists = &wanted.lists;
-    wanted.singles.retain(|row| {
+    listing.singles.sort_by_key(|row| row.id);
+    listing.singles.dedup_by_key(|row| row.id);
+    let lists = &listing.lists;
+    listing.singles.retain(|row| {
         let covers = |list: &List| list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id);
         !lists.iter().any(covers)
     });
@@ -271,14 +271,14 @@ async fn with_text(
     read: &impl Read,
     identity: &Identity,
     query: &Query,
-    mut wanted: Wanted,
-) -> Result<Wanted, StoreError> {
+    mut listing: ListingQuery,
+) -> Result<ListingQuery, StoreError> {
     let text = query.text.to_lowercase();
     if text.is_empty() {
-        return Ok(wanted);
+        return Ok(listing);
     }
     if query.in_descriptions {
-        let (ids, _) = listings::page(read, &wanted, 0, usize::MAX).await?;
+        let (ids, _) = listings::page(read, &listing, 0, usize::MAX).await?;
         let mut rows = Vec::new();
         for ids in ids.chunks(CHUNK) {
             let fits = |row: &Repository| {
@@ -286,28 +286,28 @@ async fn with_text(
             };
             rows.extend(repositories::many(read, ids).await?.into_iter().filter(fits));
         }
-        return Ok(Wanted { lists: Vec::new(), singles: rows, ..wanted });
+        return Ok(ListingQuery { lists: Vec::new(), singles: rows, ..listing });
     }
     if let Some(rows) = listings::named(read, &text, NAMED_MAX).await? {
         let covered = |row: &Repository| {
             let covers = |list: &List| list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id);
-            wanted.lists.iter().any(covers) || wanted.singles.iter().any(|single| single.id == row.id)
+            listing.lists.iter().any(covers) || listing.singles.iter().any(|single| single.id == row.id)
         };
         let rows = rows.into_iter().filter(covered).collect();
-        wanted = Wanted { lists: Vec::new(), singles: seen(read, identity, rows).await?, ..wanted };
-        return Ok(wanted);
+        listing = ListingQuery { lists: Vec::new(), singles: seen(read, identity, rows).await?, ..listing };
+        return Ok(listing);
     }
-    wanted.filter.text = text;
-    Ok(wanted)
+    listing.filter.text = text;
+    Ok(listing)
 }
 
 async fn page(
     read: &impl Read,
     identity: &Identity,
-    wanted: Wanted,
+    listing: ListingQuery,
     skip: u64,
     limit: usize,
 ) -> Result<(Vec<Found>, u64), Error> {
-    let (ids, total) = listings::page(read, &wanted, skip, limit).await?;
-    Ok((with_standing(read, identity, repositories::many(read, &ids).await?).await?, total))
+    let (ids, total) = listings::page(read, &listing, skip, limit).await?;
+    Ok((with_access_levels(read, identity, repositories::many(read, &ids).await?).await?, total))
 }

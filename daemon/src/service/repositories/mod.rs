@@ -25,7 +25,7 @@ pub use self::{
 };
 use super::{
     Error,
-    access::{self, Action, Standing},
+    access::{self, AccessLevel, Action},
 };
 use crate::{
     model::{
@@ -47,7 +47,7 @@ pub struct Found {
     /// Its owner.
     pub owner: Owner,
     /// How the caller stands to it.
-    pub standing: Standing,
+    pub access_level: AccessLevel,
 }
 
 impl Found {
@@ -79,9 +79,9 @@ pub async fn find(
     let Some(repository) = repositories::by_name(read, owner.id(), name).await? else {
         return Err(moved(read, identity, &owner, name).await?.unwrap_or(MISSING));
     };
-    let standing = access::standing(read, identity, &owner, &repository).await?;
-    access::require(identity, standing, action)?;
-    Ok(Found { repository, owner, standing })
+    let access_level = access::access_level(read, identity, &owner, &repository).await?;
+    access::require(identity, access_level, action)?;
+    Ok(Found { repository, owner, access_level })
 }
 
 /// The owner called `name`. The caller's own row has been read already.
@@ -96,7 +96,7 @@ async fn owner_called(read: &impl Read, identity: &Identity, name: &str) -> Resu
 /// Where the repository that was called `name` is now.
 async fn moved(read: &impl Read, identity: &Identity, owner: &Owner, name: &str) -> Result<Option<Error>, StoreError> {
     let Some(repository) = repositories::redirected(read, owner.id(), name).await? else { return Ok(None) };
-    let found = with_standing(read, identity, vec![repository]).await?.pop();
+    let found = with_access_levels(read, identity, vec![repository]).await?.pop();
     Ok(found.map(|found| Error::Moved { owner: found.owner.name().to_owned(), name: found.repository.name }))
 }
 
@@ -111,7 +111,7 @@ async fn owner_moved(
     let Some(repository) = repositories::by_name(read, owner.id(), name).await? else {
         return moved(read, identity, &owner, name).await;
     };
-    let found = with_standing(read, identity, vec![repository]).await?.pop();
+    let found = with_access_levels(read, identity, vec![repository]).await?.pop();
     Ok(found.map(|found| Error::Moved { owner: found.owner.name().to_owned(), name: found.repository.name }))
 }
 
@@ -119,7 +119,7 @@ async fn owner_moved(
 pub async fn find_by_id(read: &impl Read, identity: &Identity, id: u64) -> Result<Found, Error> {
     access::require_account(identity)?;
     let row = repositories::get(read, id).await?.filter(|row| !row.deleted).ok_or(MISSING)?;
-    with_standing(read, identity, vec![row]).await?.pop().ok_or(MISSING)
+    with_access_levels(read, identity, vec![row]).await?.pop().ok_or(MISSING)
 }
 
 /// The repository with number `id`, if `identity` may do `action` with it; for what stands below it.
@@ -132,12 +132,16 @@ pub async fn allowing(
     let Some(repository) = repositories::get(read, id).await?.filter(|row| !row.deleted) else { return Ok(None) };
     let owner = owners::owner(read, repository.owner_kind(), repository.owner_id).await?;
     let Some(owner) = owner else { return Ok(None) };
-    let standing = access::standing(read, identity, &owner, &repository).await?;
-    Ok(standing.allows(action).then_some(Found { repository, owner, standing }))
+    let access_level = access::access_level(read, identity, &owner, &repository).await?;
+    Ok(access_level.allows(action).then_some(Found { repository, owner, access_level }))
 }
 
-/// Adds owner and standing to rows; those that the caller may not see are left out.
-async fn with_standing(read: &impl Read, identity: &Identity, rows: Vec<Repository>) -> Result<Vec<Found>, StoreError> {
+/// Adds the owner and the access level of the caller to rows; those that the caller may not see are left out.
+async fn with_access_levels(
+    read: &impl Read,
+    identity: &Identity,
+    rows: Vec<Repository>,
+) -> Result<Vec<Found>, StoreError> {
     let mut known: HashMap<u64, Option<Owner>> = HashMap::new();
     let mut all = Vec::with_capacity(rows.len());
     for repository in rows {
@@ -148,9 +152,9 @@ async fn with_standing(read: &impl Read, identity: &Identity, rows: Vec<Reposito
             known.entry(repository.owner_id).or_insert(owner).clone()
         };
         let Some(owner) = owner else { continue };
-        let standing = access::standing(read, identity, &owner, &repository).await?;
-        if standing.allows(Action::Read) {
-            all.push(Found { repository, owner, standing });
+        let access_level = access::access_level(read, identity, &owner, &repository).await?;
+        if access_level.allows(Action::Read) {
+            all.push(Found { repository, owner, access_level });
         }
     }
     Ok(all)

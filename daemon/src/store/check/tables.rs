@@ -87,15 +87,15 @@ pub(super) fn index_of(key: &[u8]) -> Option<&'static Index> {
 }
 
 type Entries = fn(&[u8], &Bytes) -> Result<Vec<Entry>, StoreError>;
-type Needs = fn(&[u8], &Bytes) -> Result<Vec<Key>, StoreError>;
+type RequiredKeys = fn(&[u8], &Bytes) -> Result<Vec<Key>, StoreError>;
 
 const NONE: Entries = |_, _| Ok(Vec::new());
 
-const fn rows(tag: &'static str, entries: Entries, needs: Needs) -> Table {
+const fn rows(tag: &'static str, entries: Entries, needs: RequiredKeys) -> Table {
     Table::Rows(Rows { tag, entries, one_of: NONE, needs, redirects: false })
 }
 
-const fn redirects(tag: &'static str, needs: Needs) -> Table {
+const fn redirects(tag: &'static str, needs: RequiredKeys) -> Table {
     Table::Rows(Rows { tag, entries: NONE, one_of: NONE, needs, redirects: true })
 }
 

@@ -35,7 +35,7 @@ pub struct Filter {
 
 /// Which page is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct DeliverySelection {
     /// Of this hook; `None`: of all.
     pub hook: Option<u64>,
     /// What passes.
@@ -68,10 +68,10 @@ impl Filter {
 }
 
 /// A page, and the delivery behind which the next one begins; 0: there is none.
-pub async fn page(read: &impl Read, wanted: &Wanted) -> Result<(Vec<Delivery>, u64), StoreError> {
-    let mut range = range(wanted);
-    let mut skip = wanted.skip;
-    if wanted.filter.is_empty() && skip > 0 {
+pub async fn page(read: &impl Read, query: &DeliverySelection) -> Result<(Vec<Delivery>, u64), StoreError> {
+    let mut range = range(query);
+    let mut skip = query.skip;
+    if query.filter.is_empty() && skip > 0 {
         // Keys alone are passed over: no row is read for them.
         let passed = Scan { skip, ..Scan::of(range.clone(), 1) };
         let Some((first, _)) = read.scan_bytes(&passed).await?.into_iter().next() else { return Ok((Vec::new(), 0)) };
@@ -79,28 +79,28 @@ pub async fn page(read: &impl Read, wanted: &Wanted) -> Result<(Vec<Delivery>, u
     }
     let (mut found, mut looked) = (Vec::new(), 0);
     loop {
-        let step = if wanted.filter.is_empty() { wanted.limit + 1 } else { STEP };
-        let rows = step_of(read, wanted, &range, step).await?;
+        let step = if query.filter.is_empty() { query.limit + 1 } else { STEP };
+        let rows = step_of(read, query, &range, step).await?;
         let ended = rows.len() < step;
         for (number, row) in rows {
             looked += 1;
-            range = range.after(&key_of(wanted, number));
+            range = range.after(&key_of(query, number));
             let Some(row) = row else { continue };
-            if wanted.filter.ends_at(&row) {
+            if query.filter.ends_at(&row) {
                 return Ok((found, 0));
             }
-            if !wanted.filter.passes(&row) {
+            if !query.filter.passes(&row) {
                 continue;
             }
             if skip > 0 {
                 skip -= 1;
-            } else if found.len() == wanted.limit {
+            } else if found.len() == query.limit {
                 let last = found.last().map_or(0, |row: &Delivery| row.id);
                 return Ok((found, last));
             } else {
                 found.push(row);
             }
-            if looked >= LOOK_MAX && found.len() < wanted.limit {
+            if looked >= LOOK_MAX && found.len() < query.limit {
                 return Ok((found, number));
             }
         }
@@ -115,29 +115,29 @@ pub async fn page(read: &impl Read, wanted: &Wanted) -> Result<(Vec<Delivery>, u
 }
 
 /// How many deliveries there are; `None`: more than are counted.
-pub async fn total(read: &impl Read, wanted: &Wanted) -> Result<Option<u64>, StoreError> {
-    if !wanted.filter.is_empty() {
+pub async fn total(read: &impl Read, query: &DeliverySelection) -> Result<Option<u64>, StoreError> {
+    if !query.filter.is_empty() {
         return Ok(None);
     }
-    let count = read.count(&range(&Wanted { before: 0, ..wanted.clone() }), COUNT_MAX + 1).await?;
+    let count = read.count(&range(&DeliverySelection { before: 0, ..query.clone() }), COUNT_MAX + 1).await?;
     Ok((count <= COUNT_MAX).then_some(count))
 }
 
 /// The index that is walked: that of failures where only those are wanted.
-fn range(wanted: &Wanted) -> Range {
-    let prefix = match wanted.hook {
+fn range(query: &DeliverySelection) -> Range {
+    let prefix = match query.hook {
         None => keys::deliveries(),
-        Some(hook) if only_failures(&wanted.filter) => keys::failed_deliveries(hook),
+        Some(hook) if only_failures(&query.filter) => keys::failed_deliveries(hook),
         Some(hook) => keys::hook_deliveries(hook),
     };
     let range = Range::prefix(prefix);
-    if wanted.before == 0 { range } else { range.after(&key_of(wanted, wanted.before)) }
+    if query.before == 0 { range } else { range.after(&key_of(query, query.before)) }
 }
 
-fn key_of(wanted: &Wanted, delivery: u64) -> Vec<u8> {
-    match wanted.hook {
+fn key_of(query: &DeliverySelection, delivery: u64) -> Vec<u8> {
+    match query.hook {
         None => keys::delivery(delivery),
-        Some(hook) if only_failures(&wanted.filter) => keys::failed_delivery(hook, delivery),
+        Some(hook) if only_failures(&query.filter) => keys::failed_delivery(hook, delivery),
         Some(hook) => keys::hook_delivery(hook, delivery),
     }
 }
@@ -148,13 +148,13 @@ fn only_failures(filter: &Filter) -> bool {
 
 async fn step_of(
     read: &impl Read,
-    wanted: &Wanted,
+    query: &DeliverySelection,
     range: &Range,
     limit: usize,
 ) -> Result<Vec<(u64, Option<Delivery>)>, StoreError> {
     let pairs = read.scan_bytes(&Scan::of(range.clone(), limit)).await?;
     let numbers: Vec<u64> = pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).collect();
-    if wanted.hook.is_some() {
+    if query.hook.is_some() {
         let rows = many(read, &numbers).await?;
         return Ok(numbers.into_iter().zip(rows).collect());
     }

@@ -16,7 +16,7 @@ use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Re
 
 pub use self::{
     enqueue::{PER_EVENT_MAX, enqueue, number, uuid},
-    list::{Filter, Wanted, failures, page, total},
+    list::{DeliverySelection, Filter, failures, page, total},
     payload::{Said, is_incomplete, payload, put_first, put_payload},
     prune::{oldest, prune, prune_oldest, remembered_bytes, surplus},
     record::{Outcome, Then, UNWANTED, record},
@@ -103,8 +103,8 @@ pub async fn due(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<(K
 
 /// Moves attempts that have become due into the lines of their hooks.
 pub async fn line_up(tx: &Tx, due: &[(Key, u64, u64)]) -> Result<(), StoreError> {
-    let wanted: Vec<Key> = due.iter().map(|(key, _, _)| key.clone()).collect();
-    let there = tx.get_many::<Reference>(&wanted).await?;
+    let query: Vec<Key> = due.iter().map(|(key, _, _)| key.clone()).collect();
+    let there = tx.get_many::<Reference>(&query).await?;
     for ((key, hook, delivery), _) in due.iter().zip(there).filter(|(_, there)| there.is_some()) {
         tx.delete(key.clone());
         tx.put(keys::in_line(*hook, *delivery), &Reference::default());

@@ -99,10 +99,10 @@ pub async fn record(
 /// The rows under the keys, each once, by the number beside it.
 async fn load<M: prost::Message + Default>(
     tx: &Tx,
-    wanted: impl Iterator<Item = (u64, Key)>,
+    query: impl Iterator<Item = (u64, Key)>,
 ) -> Result<BTreeMap<u64, M>, StoreError> {
-    let wanted: BTreeMap<u64, Key> = wanted.collect();
-    let (numbers, keys): (Vec<u64>, Vec<Key>) = wanted.into_iter().unzip();
+    let query: BTreeMap<u64, Key> = query.collect();
+    let (numbers, keys): (Vec<u64>, Vec<Key>) = query.into_iter().unzip();
     let found = tx.get_many::<M>(&keys).await?;
     Ok(numbers.into_iter().zip(found).filter_map(|(number, row)| Some((number, row?))).collect())
 }

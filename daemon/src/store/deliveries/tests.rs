@@ -160,8 +160,8 @@ async fn pages_by_cursor_are_all_that_passes() {
         for hook in [None, Some(HOOK)] {
             let (mut seen, mut before) = (Vec::new(), 0);
             loop {
-                let wanted = Wanted { hook, filter: filter.clone(), before, skip: 0, limit: 7 };
-                let (rows, next) = page(&read, &wanted).await.expect("a page");
+                let query = DeliverySelection { hook, filter: filter.clone(), before, skip: 0, limit: 7 };
+                let (rows, next) = page(&read, &query).await.expect("a page");
                 seen.extend(rows.iter().map(|row| row.event_id));
                 if next == 0 {
                     break;
@@ -170,13 +170,15 @@ async fn pages_by_cursor_are_all_that_passes() {
             }
             seen.reverse();
             assert_eq!(seen, expected, "{filter:?} {hook:?}");
-            let wanted = Wanted { hook, filter: filter.clone(), before: 0, skip: 2, limit: 1 };
-            let (rows, _) = page(&read, &wanted).await.expect("a page");
+            let query = DeliverySelection { hook, filter: filter.clone(), before: 0, skip: 2, limit: 1 };
+            let (rows, _) = page(&read, &query).await.expect("a page");
             assert_eq!(rows.first().map(|row| row.event_id), expected.iter().rev().nth(2).copied());
         }
     }
     assert_eq!(
-        page(&read, &Wanted { hook: Some(99), limit: 5, ..Wanted::default() }).await.expect("empty"),
+        page(&read, &DeliverySelection { hook: Some(99), limit: 5, ..DeliverySelection::default() })
+            .await
+            .expect("empty"),
         (vec![], 0)
     );
 }

@@ -21,15 +21,15 @@ pub async fn waiting_in_all(read: &impl Read, most: u64) -> Result<u64, StoreErr
 
 /// The delivery that comes next in the line of each hook, for at most `most` hooks.
 pub async fn heads_of_lines(read: &impl Read, most: usize) -> Result<Vec<Delivery>, StoreError> {
-    let mut wanted = Vec::new();
+    let mut query = Vec::new();
     let mut range = Range::prefix(keys::lines());
-    while wanted.len() < most {
+    while query.len() < most {
         let pairs = read.scan_bytes(&Scan::of(range.clone(), 1)).await?;
         let Some((key, _)) = pairs.first() else { break };
         let (Some(hook), Some(delivery)) = (keys::line_hook(key), keys::trailing_id(key)) else { break };
-        wanted.push(delivery);
+        query.push(delivery);
         let Some(behind) = Range::prefix(keys::line(hook)).high else { break };
         range.low = behind;
     }
-    Ok(super::many(read, &wanted).await?.into_iter().flatten().collect())
+    Ok(super::many(read, &query).await?.into_iter().flatten().collect())
 }

@@ -4,7 +4,7 @@
 
 mod isolation;
 mod model;
-mod outlines;
+mod range_counts;
 mod reads;
 mod writes;
 
@@ -112,10 +112,10 @@ conformance! {
         a_key_that_was_missing_counts_as_read,
         what_a_scan_did_not_reach_may_change,
         blind_writes_do_not_conflict;
-    outlines:
-        outlines_cover_their_range,
-        outlines_fit_their_view_while_others_write,
-        an_outline_counts_as_read;
+    range_counts:
+        range_counts_cover_the_range,
+        range_counts_fit_their_view_while_others_write,
+        range_counts_are_part_of_the_read_set;
     model:
         any_sequence_agrees_with_a_map;
 }

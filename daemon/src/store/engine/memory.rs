@@ -12,13 +12,14 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::{
-    CommitError, Engine, EngineError, EngineInfo, Key, Piece, Range, Scan, Sieve, Transaction, View, WriteSet,
+    CommitError, CountBucket, Engine, EngineError, EngineInfo, Key, KeyFilter, Range, Scan, Transaction, View,
+    WriteSet,
     optimistic::{RECENT_KEYS_MAX, Reads, RecentWrites, Version, check_sizes},
-    outline,
+    range_counts,
 };
 
-/// Short pieces, so that tests with few rows cross from one to the next.
-const PIECE_ENTRIES: u64 = 4;
+/// Small buckets, so that tests with few rows use several.
+const BUCKET_ENTRIES: u64 = 4;
 
 type Rows = BTreeMap<Key, Bytes>;
 
@@ -213,9 +214,9 @@ impl View for MemoryTransaction {
         Ok(self.walk(&Scan::of(range.clone(), limit), limit).len() as u64)
     }
 
-    async fn outline(&self, range: &Range, sieve: &Sieve) -> Result<Vec<Piece>, EngineError> {
+    async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, EngineError> {
         let entries = self.scan(&Scan::of(range.clone(), usize::MAX)).await?;
-        Ok(outline::cut(range, sieve, PIECE_ENTRIES, entries))
+        Ok(range_counts::cut(range, filter, BUCKET_ENTRIES, entries))
     }
 }
 

@@ -6,7 +6,7 @@
 
 mod memory;
 mod optimistic;
-mod outline;
+mod range_counts;
 mod redb;
 
 #[cfg(test)]
@@ -19,7 +19,7 @@ use bytes::Bytes;
 
 pub use self::{
     memory::{Faults, Lost, MemoryEngine},
-    outline::{Piece, Sieve},
+    range_counts::{CountBucket, KeyFilter},
     redb::{RedbEngine, RedbOptions, hide_guarded_panics},
 };
 
@@ -154,11 +154,11 @@ pub trait View: Send + Sync {
     async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError>;
     /// How many keys `range` holds, counted up to `cap`.
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError>;
-    /// How many entries pass `sieve` in each piece of `range`: pieces in key order that cover all of
-    /// it, the first from its beginning. Reads the whole range, unless the engine remembers.
-    async fn outline(&self, range: &Range, sieve: &Sieve) -> Result<Vec<Piece>, EngineError> {
+    /// Counts the entries of `range` that pass `filter`, in buckets in key order that cover the whole range.
+    /// Reads the whole range, unless the engine caches counts.
+    async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, EngineError> {
         let entries = self.scan(&Scan::of(range.clone(), usize::MAX)).await?;
-        Ok(outline::cut(range, sieve, outline::PIECE_ENTRIES, entries))
+        Ok(range_counts::cut(range, filter, range_counts::BUCKET_ENTRIES, entries))
     }
 }
 

@@ -6,8 +6,8 @@
 //! redb; this room knows no keys.
 
 mod failure;
-mod outlines;
 mod overlay;
+mod range_counts;
 mod view;
 mod writer;
 
@@ -44,8 +44,8 @@ use tokio::sync::Semaphore;
 pub use self::failure::hide_guarded_panics;
 use self::{
     failure::{failed_io, failure, guarded},
-    outlines::Outlines,
     overlay::Overlay,
+    range_counts::RangeCounts,
     view::{RedbTransaction, RedbView},
     writer::{QUEUE_MAX_BYTES, Request, Writer},
 };
@@ -139,7 +139,7 @@ impl RedbEngine {
         let shared = Arc::new(Shared {
             open: RwLock::new(Some(Open::new(database, 0))),
             committed: AtomicU64::new(0),
-            outlines: Outlines::default(),
+            range_counts: RangeCounts::default(),
             damage: OnceLock::new(),
             requests,
             room: Arc::new(Semaphore::new(QUEUE_MAX_BYTES)),
@@ -199,7 +199,7 @@ struct Shared {
     /// snapshot: one that lies in between then conflicts needlessly instead of never.
     committed: AtomicU64,
     /// What is known of long ranges.
-    outlines: Outlines,
+    range_counts: RangeCounts,
     /// The first damage that somebody met. The store is unhealthy from then on.
     damage: OnceLock<String>,
     requests: mpsc::Sender<Request>,

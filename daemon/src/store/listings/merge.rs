@@ -1,14 +1,14 @@
 //! Several sorted lists read as one, from any place in it.
 //!
-//! The outlines of the lists say how many entries lie before each piece, so a page is entered at the
-//! last piece that surely begins before it. Lists are read from there in short stretches: what a page
+//! The range counts of the lists give the number of entries before each bucket, so reading starts at the last bucket
+//! that surely begins before the page. Lists are read from there in short stretches: what a page
 //! costs depends neither on the length of the lists nor on where it lies.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use crate::store::{
     Read, StoreError,
-    engine::{Key, Piece, Range, Scan, Sieve},
+    engine::{CountBucket, Key, KeyFilter, Range, Scan},
 };
 
 /// Entries that are read at a time.
@@ -17,7 +17,7 @@ const STRETCH: usize = 128;
 /// Lists that are merged, and what passes of them.
 pub(super) struct Merge<'a, R> {
     read: &'a R,
-    sieve: Sieve,
+    filter: KeyFilter,
     tracks: Vec<Track>,
     /// Entries that are in none of the lists, sorted.
     singles: VecDeque<Key>,
@@ -27,22 +27,22 @@ impl<'a, R: Read> Merge<'a, R> {
     /// The lists with these prefixes, and what passes of them; all of `singles` passes.
     pub(super) async fn new(
         read: &'a R,
-        sieve: Sieve,
+        filter: KeyFilter,
         prefixes: Vec<Key>,
         mut singles: Vec<Key>,
     ) -> Result<Self, StoreError> {
         let mut tracks = Vec::with_capacity(prefixes.len());
         for prefix in prefixes {
-            let pieces = read.outline(&Range::prefix(prefix.as_slice()), &sieve).await?;
-            tracks.push(Track::new(prefix, pieces));
+            let buckets = read.range_counts(&Range::prefix(prefix.as_slice()), &filter).await?;
+            tracks.push(Track::new(prefix, buckets));
         }
         singles.sort_unstable();
-        Ok(Self { read, sieve, tracks, singles: singles.into() })
+        Ok(Self { read, filter, tracks, singles: singles.into() })
     }
 
     /// How many entries there are.
     pub(super) fn total(&self) -> u64 {
-        self.tracks.iter().flat_map(|track| &track.pieces).map(|piece| piece.weight).sum::<u64>()
+        self.tracks.iter().flat_map(|track| &track.buckets).map(|bucket| bucket.weight).sum::<u64>()
             + self.singles.len() as u64
     }
 
@@ -72,15 +72,15 @@ impl<'a, R: Read> Merge<'a, R> {
     /// The next entry of all lists.
     async fn next(&mut self) -> Result<Option<Key>, StoreError> {
         for track in &mut self.tracks {
-            track.fill(self.read, &self.sieve).await?;
+            track.fill(self.read, &self.filter).await?;
         }
         let lists = self.tracks.iter_mut().map(|track| &mut track.entries).chain([&mut self.singles]);
         let first = lists.filter(|entries| !entries.is_empty()).min_by(|a, b| a.front().cmp(&b.front()));
         Ok(first.and_then(VecDeque::pop_front))
     }
 
-    /// The beginning of a piece before which there are at most `from` entries, however many of the
-    /// pieces that it falls into lie before it: the last such one.
+    /// Returns the start of the last bucket before which there are at most `from` entries, assuming that all entries of
+    /// the buckets that contain it come before it.
     fn entry(&self, from: u64) -> Arc<[u8]> {
         let mut starts: Vec<(&[u8], u64)> = self.tracks.iter().flat_map(Track::starts).collect();
         starts.sort_unstable();
@@ -105,49 +105,49 @@ fn before(singles: &VecDeque<Key>, key: &[u8]) -> usize {
 /// One of the lists. Keys without its prefix are compared with those of others.
 struct Track {
     prefix: Key,
-    pieces: Vec<Piece>,
-    /// The piece that is being read, and the part of it that was not read yet.
-    piece: usize,
+    buckets: Vec<CountBucket>,
+    /// Index of the bucket that is being read, and the part of the list that was not read yet.
+    bucket: usize,
     rest: Range,
     /// What was read and not taken.
     entries: VecDeque<Key>,
 }
 
 impl Track {
-    fn new(prefix: Key, pieces: Vec<Piece>) -> Self {
+    fn new(prefix: Key, buckets: Vec<CountBucket>) -> Self {
         let rest = Range::prefix(prefix.as_slice());
-        Self { prefix, pieces, piece: 0, rest, entries: VecDeque::new() }
+        Self { prefix, buckets, bucket: 0, rest, entries: VecDeque::new() }
     }
 
-    /// Where pieces begin, and how many entries of each pass.
+    /// Start and number of passing entries of each bucket.
     fn starts(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        self.pieces.iter().map(|piece| (&piece.first[self.prefix.len()..], piece.weight))
+        self.buckets.iter().map(|bucket| (&bucket.first[self.prefix.len()..], bucket.weight))
     }
 
-    /// Goes to the piece that holds `key`; how many entries come before that piece.
+    /// Moves to the bucket that contains `key`. Returns how many entries come before that bucket.
     fn enter(&mut self, key: &[u8]) -> u64 {
         let after = self.starts().take_while(|(start, _)| *start <= key).count();
-        self.piece = after.saturating_sub(1);
-        self.rest.low = self.pieces[self.piece].first.to_vec();
-        self.pieces[..self.piece].iter().map(|piece| piece.weight).sum()
+        self.bucket = after.saturating_sub(1);
+        self.rest.low = self.buckets[self.bucket].first.to_vec();
+        self.buckets[..self.bucket].iter().map(|bucket| bucket.weight).sum()
     }
 
     /// Reads on until there is an entry, or the list ends.
-    async fn fill(&mut self, read: &impl Read, sieve: &Sieve) -> Result<(), StoreError> {
-        while self.entries.is_empty() && self.piece < self.pieces.len() {
-            let end = self.pieces.get(self.piece + 1).map(|next| Key::from(&*next.first));
-            let empty = self.pieces[self.piece].weight == 0;
+    async fn fill(&mut self, read: &impl Read, filter: &KeyFilter) -> Result<(), StoreError> {
+        while self.entries.is_empty() && self.bucket < self.buckets.len() {
+            let end = self.buckets.get(self.bucket + 1).map(|next| Key::from(&*next.first));
+            let empty = self.buckets[self.bucket].weight == 0;
             let range = Range { low: self.rest.low.clone(), high: end.clone().or_else(|| self.rest.high.clone()) };
             let pairs = if empty { Vec::new() } else { read.scan_bytes(&Scan::of(range, STRETCH)).await? };
             match (pairs.last(), end) {
                 (Some((key, _)), _) if pairs.len() == STRETCH => self.rest.low = [key.as_slice(), &[0]].concat(),
                 (_, Some(end)) => {
                     self.rest.low = end;
-                    self.piece += 1;
+                    self.bucket += 1;
                 }
-                (_, None) => self.piece = self.pieces.len(),
+                (_, None) => self.bucket = self.buckets.len(),
             }
-            let passing = pairs.into_iter().filter(|(key, value)| sieve.passes(key, value));
+            let passing = pairs.into_iter().filter(|(key, value)| filter.passes(key, value));
             self.entries.extend(passing.map(|(key, _)| key[self.prefix.len()..].to_vec()));
         }
         Ok(())

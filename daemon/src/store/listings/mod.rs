@@ -12,7 +12,7 @@ use farrier_proto::store::{Listing, Repository, Visibility};
 use self::merge::Merge;
 use super::{
     Read, StoreError,
-    engine::{Range, Scan, Sieve},
+    engine::{KeyFilter, Range, Scan},
     keys, value,
 };
 
@@ -51,7 +51,7 @@ pub struct List {
 
 /// What is to be read.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct ListingQuery {
     /// Order.
     pub sort: Sort,
     /// From the last to the first.
@@ -85,7 +85,7 @@ impl Filter {
 
     /// Whether `listing` passes.
     pub fn passes(&self, listing: &Listing) -> bool {
-        let fits = |wanted: Option<bool>, is: bool| wanted.is_none_or(|wanted| wanted == is);
+        let fits = |required: Option<bool>, is: bool| required.is_none_or(|required| required == is);
         fits(self.private, listing.private)
             && fits(self.template, listing.template)
             && fits(self.archived, listing.archived)
@@ -102,32 +102,37 @@ impl Filter {
     }
 
     /// The same for entries of lists as they are stored.
-    fn sieve(&self) -> Sieve {
+    fn key_filter(&self) -> KeyFilter {
         if self.is_empty() {
-            return Sieve::all();
+            return KeyFilter::all();
         }
         let flags =
             [self.private, self.template, self.archived].map(|flag| flag.map_or(b'-', |flag| b'0' + u8::from(flag)));
         let filter = self.clone();
         // An entry that cannot be read passes, so that whoever wants the page hears of it.
-        Sieve::new([&flags[..], self.text.as_bytes()].concat(), move |key, bytes| {
+        KeyFilter::new([&flags[..], self.text.as_bytes()].concat(), move |key, bytes| {
             value::decode(key, bytes).map_or(true, |listing| filter.passes(&listing))
         })
     }
 }
 
 /// The numbers of a page's repositories and how many there are in all.
-pub async fn page(read: &impl Read, wanted: &Wanted, skip: u64, limit: usize) -> Result<(Vec<u64>, u64), StoreError> {
-    let singles = wanted.singles.iter().filter(|row| wanted.filter.passes_row(row));
-    let singles = singles.map(|row| keys::listing_suffix(wanted.sort, row)).collect();
-    let prefixes = wanted.lists.iter().map(|list| keys::listings(list.scope, wanted.sort, list.class)).collect();
-    let merge = Merge::new(read, wanted.filter.sieve(), prefixes, singles).await?;
+pub async fn page(
+    read: &impl Read,
+    query: &ListingQuery,
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<u64>, u64), StoreError> {
+    let singles = query.singles.iter().filter(|row| query.filter.passes_row(row));
+    let singles = singles.map(|row| keys::listing_suffix(query.sort, row)).collect();
+    let prefixes = query.lists.iter().map(|list| keys::listings(list.scope, query.sort, list.class)).collect();
+    let merge = Merge::new(read, query.filter.key_filter(), prefixes, singles).await?;
     let total = merge.total();
     let (from, to) = (skip.min(total), skip.saturating_add(limit as u64).min(total));
     // A page from the end is one from the beginning, turned round.
-    let (from, to) = if wanted.reverse { (total - to, total - from) } else { (from, to) };
+    let (from, to) = if query.reverse { (total - to, total - from) } else { (from, to) };
     let mut suffixes = merge.between(from, to).await?;
-    if wanted.reverse {
+    if query.reverse {
         suffixes.reverse();
     }
     Ok((suffixes.iter().filter_map(|suffix| keys::trailing_id(suffix)).collect(), total))
@@ -239,9 +244,9 @@ mod tests {
                         expected.reverse();
                     }
                     let expected: Vec<u64> = expected.iter().map(|row| row.id).collect();
-                    let wanted = Wanted { sort, reverse, lists, singles, filter: filter.clone() };
+                    let query = ListingQuery { sort, reverse, lists, singles, filter: filter.clone() };
                     for skip in [0, 1, 6, 7, 20, 47, 48, 59, 60, 61] {
-                        let (ids, total) = page(&read, &wanted, skip as u64, 7).await.expect("a page");
+                        let (ids, total) = page(&read, &query, skip as u64, 7).await.expect("a page");
                         let page: Vec<u64> = expected.iter().skip(skip).take(7).copied().collect();
                         assert_eq!((ids, total), (page, expected.len() as u64), "{sort:?} {reverse} {skip}");
                     }

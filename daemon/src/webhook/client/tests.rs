@@ -8,17 +8,17 @@ use std::net::SocketAddr;
 use farrier_proto::store::RequestBody;
 
 use super::*;
-use crate::config::{Config, Places};
+use crate::config::{Config, DefaultPaths};
 
 fn client(allowed: &str) -> Client {
-    let mut config = Config::defaults(&Places::from_env(|_| Ok("/h".into())));
+    let mut config = Config::defaults(&DefaultPaths::from_env(|_| Ok("/h".into())));
     config.webhook.allowed_hosts = allowed.into();
     Client::new(&config.webhook)
 }
 
 #[tokio::test]
 async fn other_hosts_may_be_allowed_while_it_runs() {
-    let config = Config::defaults(&Places::from_env(|_| Ok("/h".into())));
+    let config = Config::defaults(&DefaultPaths::from_env(|_| Ok("/h".into())));
     let client = Client::new(&config.webhook);
     let url = "http://127.0.0.1:1/";
     assert!(client.refusal(url).is_some());

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use farrierd::{
     RunError, Started,
     clock::Clock,
-    config::{Config, Places},
+    config::{Config, DefaultPaths},
     serve::{self, Listener},
     store::{
         Store,
@@ -106,7 +106,7 @@ impl TestDaemon {
         let dir = tempfile::tempdir().expect("a directory");
         let home = dir.path().display().to_string();
         let places =
-            Places::from_env(
+            DefaultPaths::from_env(
                 |name| if name == "HOME" { Ok(home.clone()) } else { Err(std::env::VarError::NotPresent) },
             );
         let places = places.with_data_dir(dir.path().join("data"));

@@ -44,11 +44,11 @@ pub(in crate::http) async fn get(
     caller: Caller<OfRepository>,
     Path((owner, name, archive)): Path<(String, String, String)>,
     method: Method,
-    asked: HeaderMap,
+    params: HeaderMap,
 ) -> Result<Response, ApiError> {
     let scene = scene(app, caller, &owner, &name).await?;
     let archive = archives::named(&scene.browse, &archive).await?;
-    answer(&scene, &archive, &method, &asked).await
+    answer(&scene, &archive, &method, &params).await
 }
 
 /// A commit as .zip.
@@ -62,9 +62,9 @@ pub(in crate::http) async fn zipball(
     caller: Caller<OfRepository>,
     path: Path<(String, String, String)>,
     method: Method,
-    asked: HeaderMap,
+    params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    of_format(app, caller, path, Format::Zip, &method, &asked).await
+    of_format(app, caller, path, Format::Zip, &method, &params).await
 }
 
 /// A commit as .tar.gz.
@@ -78,9 +78,9 @@ pub(in crate::http) async fn tarball(
     caller: Caller<OfRepository>,
     path: Path<(String, String, String)>,
     method: Method,
-    asked: HeaderMap,
+    params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    of_format(app, caller, path, Format::TarGz, &method, &asked).await
+    of_format(app, caller, path, Format::TarGz, &method, &params).await
 }
 
 /// A commit with its history as a bundle of git.
@@ -94,9 +94,9 @@ pub(in crate::http) async fn bundle(
     caller: Caller<OfRepository>,
     path: Path<(String, String, String)>,
     method: Method,
-    asked: HeaderMap,
+    params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    of_format(app, caller, path, Format::Bundle, &method, &asked).await
+    of_format(app, caller, path, Format::Bundle, &method, &params).await
 }
 
 async fn of_format(
@@ -105,17 +105,17 @@ async fn of_format(
     Path((owner, name, revision)): Path<(String, String, String)>,
     format: Format,
     method: &Method,
-    asked: &HeaderMap,
+    params: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let scene = scene(app, caller, &owner, &name).await?;
     let archive = archives::of(&scene.browse, &revision, format).await?;
-    answer(&scene, &archive, method, asked).await
+    answer(&scene, &archive, method, params).await
 }
 
-async fn answer(scene: &Scene, archive: &Archive, method: &Method, asked: &HeaderMap) -> Result<Response, ApiError> {
+async fn answer(scene: &Scene, archive: &Archive, method: &Method, params: &HeaderMap) -> Result<Response, ApiError> {
     let etag = etag(archive);
     let headers = headers(scene, archive, &etag);
-    if is_known(asked, &etag) {
+    if is_known(params, &etag) {
         return Ok(not_modified(headers));
     }
     if method == Method::HEAD {

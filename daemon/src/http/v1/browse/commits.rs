@@ -7,7 +7,7 @@ use axum::{
 use farrier_common::api;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use super::{Asked, Scene, pipe::Pipe, scene, show::Parts};
+use super::{QueryParams, Scene, pipe::Pipe, scene, show::Parts};
 use crate::{
     app::App,
     http::{
@@ -18,13 +18,13 @@ use crate::{
         page::Page,
         show::number,
     },
-    service::browse::commits::{self, Seen, Wanted},
+    service::browse::commits::{self, CommitQuery, Seen},
 };
 
 impl Parts {
     /// Everything, but what the client does not want.
-    fn of(asked: &Asked<'_>) -> Self {
-        let flag = |name| asked.flag(name, true);
+    fn of(params: &QueryParams<'_>) -> Self {
+        let flag = |name| params.flag(name, true);
         Self { stat: flag("stat"), files: flag("files"), verification: flag("verification") }
     }
 }
@@ -47,27 +47,27 @@ pub(in crate::http) async fn list(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let scene = scene(app, caller, &owner, &name).await?;
-    let asked = Asked::new(query.as_deref());
-    let (parts, page) = (Parts::of(&asked), Page::of(query.as_deref()));
-    let (sha, not, path) = (asked.text("sha"), asked.text("not"), asked.text("path"));
-    let wanted = Wanted {
+    let params = QueryParams::new(query.as_deref());
+    let (parts, page) = (Parts::of(&params), Page::of(query.as_deref()));
+    let (sha, not, path) = (params.text("sha"), params.text("not"), params.text("path"));
+    let selection = CommitQuery {
         sha: &sha,
         not: &not,
         path: &path,
-        since: time(&asked, "since")?,
-        until: time(&asked, "until")?,
+        since: time(&params, "since")?,
+        until: time(&params, "until")?,
         changes: parts.stat || parts.files,
     };
-    let (seen, total) = commits::list(&scene.browse, &wanted, page.skip(), page.limit).await?;
+    let (seen, total) = commits::list(&scene.browse, &selection, page.skip(), page.limit).await?;
     let mut headers = page.headers(&format!("{}/commits", scene.api), query.as_deref(), total);
     add_older_headers(&mut headers, page, total);
     Ok((headers, ok(shown(&scene, &seen, parts).await?)).into_response())
 }
 
 /// A time in the query, seconds since the epoch.
-fn time(asked: &Asked<'_>, name: &'static str) -> Result<Option<i64>, ApiError> {
+fn time(params: &QueryParams<'_>, name: &'static str) -> Result<Option<i64>, ApiError> {
     // A blank is what a plus sign means in a query; in a time it is a plus sign that was not escaped.
-    let text = asked.text(name).replace(' ', "+");
+    let text = params.text(name).replace(' ', "+");
     if text.is_empty() {
         return Ok(None);
     }
@@ -123,7 +123,7 @@ pub(in crate::http) async fn get(
             return Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], body).into_response());
         }
     }
-    let parts = Parts::of(&Asked::new(query.as_deref()));
+    let parts = Parts::of(&QueryParams::new(query.as_deref()));
     let seen = commits::get(&scene.browse, &sha, parts.stat || parts.files).await?;
     Ok(ok(one(&scene, &seen, parts).await?).into_response())
 }
@@ -163,6 +163,6 @@ pub(in crate::http) async fn note(
 ) -> Result<Output<api::Note>, ApiError> {
     let scene = scene(app, caller, &owner, &name).await?;
     let (message, seen) = commits::note(&scene.browse, &sha).await?;
-    let parts = Parts::of(&Asked::new(query.as_deref()));
+    let parts = Parts::of(&QueryParams::new(query.as_deref()));
     Ok(ok(api::Note { message, commit: one(&scene, &seen, parts).await? }))
 }

@@ -7,7 +7,7 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use farrier_common::api;
 
-use super::{Asked, Scene, scene, show::escaped};
+use super::{QueryParams, Scene, scene, show::escaped};
 use crate::{
     app::App,
     git::read::tree::Shape,
@@ -51,7 +51,7 @@ pub(in crate::http) async fn get(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let scene = scene(app, caller, &owner, &name).await?;
-    let revision = Asked::new(query.as_deref()).text("ref");
+    let revision = QueryParams::new(query.as_deref()).text("ref");
     let shown = |item: &Item, alone| shown(&scene, item, &revision, alone);
     match contents::get(&scene.browse, &path, &revision).await? {
         Contents::Directory(items) => {

@@ -81,9 +81,9 @@ impl Scene {
 }
 
 /// The query of a request, read by name.
-struct Asked<'a>(&'a str);
+struct QueryParams<'a>(&'a str);
 
-impl<'a> Asked<'a> {
+impl<'a> QueryParams<'a> {
     fn new(query: Option<&'a str>) -> Self {
         Self(query.unwrap_or_default())
     }
@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn switches() {
-        let asked = Asked::new(Some("stat=false&files=1&x=maybe"));
-        assert!(!asked.flag("stat", true) && asked.flag("files", false) && asked.flag("x", true));
-        assert!(asked.flag("absent", true) && asked.text("absent").is_empty());
+        let params = QueryParams::new(Some("stat=false&files=1&x=maybe"));
+        assert!(!params.flag("stat", true) && params.flag("files", false) && params.flag("x", true));
+        assert!(params.flag("absent", true) && params.text("absent").is_empty());
     }
 }

@@ -7,7 +7,7 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use farrier_common::api;
 
-use super::{Asked, Scene, scene};
+use super::{QueryParams, Scene, scene};
 use crate::{
     app::App,
     git::read::tree::Entry,
@@ -75,9 +75,9 @@ pub(in crate::http) async fn tree(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let scene = scene(app, caller, &owner, &name).await?;
-    let asked = Asked::new(query.as_deref());
+    let params = QueryParams::new(query.as_deref());
     let page = Page::of_trees(query.as_deref());
-    let recursive = asked.flag("recursive", false);
+    let recursive = params.flag("recursive", false);
     let (id, (entries, total)) = objects::tree(&scene.browse, &sha, recursive, page.skip(), page.limit).await?;
     let url = format!("{}/git/trees/{id}", scene.api);
     let body = api::Tree {

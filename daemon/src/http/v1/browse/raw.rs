@@ -7,14 +7,14 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
-use super::{Asked, Scene, pipe::Pipe, scene, set};
+use super::{QueryParams, Scene, pipe::Pipe, scene, set};
 use crate::{
     app::App,
     git::read::tree::Shape,
     http::{
         artifact::{
             disposition,
-            range::{self, Wanted},
+            range::{self, RequestedRange},
         },
         auth::{Caller, OfRepository},
         error::ApiError,
@@ -63,23 +63,23 @@ pub(in crate::http) async fn get(
     Path((owner, name, path)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
     method: Method,
-    asked: HeaderMap,
+    params: HeaderMap,
 ) -> Result<Response, ApiError> {
     let scene = scene(app, caller, &owner, &name).await?;
-    let file = contents::raw(&scene.browse, &path, &Asked::new(query.as_deref()).text("ref")).await?;
+    let file = contents::raw(&scene.browse, &path, &QueryParams::new(query.as_deref()).text("ref")).await?;
     let etag = format!("\"{}\"", file.entry.id);
     let mut headers = headers(&file, &etag);
-    if is_known(&asked, &etag) {
+    if is_known(&params, &etag) {
         return Ok(not_modified(headers));
     }
     let size = file.entry.size;
-    let (status, range) = match wanted(&asked, &etag, size) {
-        Wanted::Whole => (StatusCode::OK, 0..size),
-        Wanted::Part(range) => {
+    let (status, range) = match requested_range(&params, &etag, size) {
+        RequestedRange::Whole => (StatusCode::OK, 0..size),
+        RequestedRange::Part(range) => {
             set(&mut headers, header::CONTENT_RANGE, &format!("bytes {}-{}/{size}", range.start, range.end - 1));
             (StatusCode::PARTIAL_CONTENT, range)
         }
-        Wanted::Unsatisfiable => return Ok(unsatisfiable(size)),
+        RequestedRange::Unsatisfiable => return Ok(unsatisfiable(size)),
     };
     let mut pipe = open(&scene, &file).await?;
     let start = pipe.peek().await.map_err(|error| {
@@ -118,11 +118,11 @@ fn headers(file: &Raw, etag: &str) -> HeaderMap {
 }
 
 /// The range that counts: `If-Range` with another content asks for the whole.
-fn wanted(headers: &HeaderMap, etag: &str, size: u64) -> Wanted {
+fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     match (text(header::RANGE), text(header::IF_RANGE)) {
-        (None, _) => Wanted::Whole,
-        (Some(_), Some(known)) if known != etag => Wanted::Whole,
+        (None, _) => RequestedRange::Whole,
+        (Some(_), Some(known)) if known != etag => RequestedRange::Whole,
         (Some(range), _) => range::parse(range, size),
     }
 }

@@ -138,7 +138,7 @@ impl Gallery<'_> {
 
     /// A branch.
     pub(super) fn branch(&self, branch: &Branch) -> api::Branch {
-        let pushes = self.scene.browse.found.standing.allows(Action::Write);
+        let pushes = self.scene.browse.found.access_level.allows(Action::Write);
         api::Branch {
             name: branch.name.clone(),
             commit: self.payload(&branch.commit),

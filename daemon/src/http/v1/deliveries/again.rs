@@ -16,7 +16,7 @@ use crate::{
     },
     service::{
         Error,
-        deliveries::history::{self, Of},
+        deliveries::history::{self, DeliveryScope},
     },
 };
 
@@ -30,7 +30,7 @@ pub(in crate::http) async fn redeliver<A: At>(
     State(app): State<App>,
     at: AtHook<A>,
 ) -> Result<Output<api::Delivery>, ApiError> {
-    let row = history::redeliver(&app, at.of, at.path.get("delivery")).await?;
+    let row = history::redeliver(&app, at.scope, at.path.get("delivery")).await?;
     Ok(Output(StatusCode::ACCEPTED, show::delivery(&app, &row)))
 }
 
@@ -50,9 +50,9 @@ pub(in crate::http) async fn recover<A: At>(
     let since_ms = since.map(|text| query::time("since", text)).transpose()?.unwrap_or(Millis::MIN);
     let count = if input.dry_run {
         let snapshot = app.store.read().await.map_err(Error::from)?;
-        history::recoverable(&snapshot, at.of, since_ms).await?
+        history::recoverable(&snapshot, at.scope, since_ms).await?
     } else {
-        history::recover(&app, at.of, since_ms).await?
+        history::recover(&app, at.scope, since_ms).await?
     };
     let count = show::number(count);
     Ok(Output(StatusCode::ACCEPTED, api::RecoveredDeliveries { count }))
@@ -69,6 +69,6 @@ pub(in crate::http) async fn redeliver_any(
     _caller: Caller<OfAdmin>,
     Path(delivery): Path<String>,
 ) -> Result<Output<api::Delivery>, ApiError> {
-    let row = history::redeliver(&app, Of::All, &delivery).await?;
+    let row = history::redeliver(&app, DeliveryScope::All, &delivery).await?;
     Ok(Output(StatusCode::ACCEPTED, show::delivery(&app, &row)))
 }

@@ -20,9 +20,9 @@ use crate::{
     },
     service::{
         Error,
-        deliveries::history::{self, Of, PageOf},
+        deliveries::history::{self, DeliveryScope, PageOf},
     },
-    store::deliveries::{Filter, Wanted},
+    store::deliveries::{DeliverySelection, Filter},
 };
 
 /// What a hook was sent, newest first. `Link` leads to the next page.
@@ -39,7 +39,7 @@ pub(in crate::http) async fn list<A: At>(
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    list_of(&app, at.of, uri.path(), query.as_deref()).await
+    list_of(&app, at.scope, uri.path(), query.as_deref()).await
 }
 
 /// One delivery: its last request and answer, and every attempt.
@@ -53,7 +53,7 @@ pub(in crate::http) async fn get<A: At>(
     State(app): State<App>,
     at: AtHook<A>,
 ) -> Result<Output<api::DeliveryDetail>, ApiError> {
-    detail(&app, at.of, at.path.get("delivery")).await
+    detail(&app, at.scope, at.path.get("delivery")).await
 }
 
 /// What all hooks were sent, deleted ones too, newest first.
@@ -70,7 +70,7 @@ pub(in crate::http) async fn list_all(
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    list_of(&app, Of::All, uri.path(), query.as_deref()).await
+    list_of(&app, DeliveryScope::All, uri.path(), query.as_deref()).await
 }
 
 /// One delivery of any hook.
@@ -85,19 +85,19 @@ pub(in crate::http) async fn get_any(
     _caller: Caller<OfAdmin>,
     Path(delivery): Path<String>,
 ) -> Result<Output<api::DeliveryDetail>, ApiError> {
-    detail(&app, Of::All, &delivery).await
+    detail(&app, DeliveryScope::All, &delivery).await
 }
 
-async fn detail(app: &App, of: Of, delivery: &str) -> Result<Output<api::DeliveryDetail>, ApiError> {
+async fn detail(app: &App, scope: DeliveryScope, delivery: &str) -> Result<Output<api::DeliveryDetail>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    Ok(ok(show::delivery_detail(app, &history::get(&snapshot, of, delivery).await?)))
+    Ok(ok(show::delivery_detail(app, &history::get(&snapshot, scope, delivery).await?)))
 }
 
-async fn list_of(app: &App, of: Of, path: &str, query: Option<&str>) -> Result<Response, ApiError> {
-    let wanted = wanted(query)?;
-    let limit = wanted.limit;
+async fn list_of(app: &App, scope: DeliveryScope, path: &str, query: Option<&str>) -> Result<Response, ApiError> {
+    let selection = parse_query(query)?;
+    let limit = selection.limit;
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let PageOf { rows, next, total } = history::list(&snapshot, of, wanted).await?;
+    let PageOf { rows, next, total } = history::list(&snapshot, scope, selection).await?;
     let mut response = ok(rows.iter().map(|known| show::delivery(app, known)).collect::<Vec<_>>()).into_response();
     let headers = response.headers_mut();
     if let Some(total) = total {
@@ -108,7 +108,7 @@ async fn list_of(app: &App, of: Of, path: &str, query: Option<&str>) -> Result<R
     Ok(response)
 }
 
-fn wanted(query: Option<&str>) -> Result<Wanted, ApiError> {
+fn parse_query(query: Option<&str>) -> Result<DeliverySelection, ApiError> {
     use farrier_proto::store::DeliveryState::{Cancelled, Failed, Pending, Success};
     let page = Page::of_deliveries(query);
     let words: [(&str, &[_]); 5] = [
@@ -129,5 +129,5 @@ fn wanted(query: Option<&str>) -> Result<Wanted, ApiError> {
     };
     let before = number("cursor").unwrap_or(0);
     let skip = if before == 0 { page.skip() } else { 0 };
-    Ok(Wanted { hook: number("hook"), filter, before, skip, limit: page.limit })
+    Ok(DeliverySelection { hook: number("hook"), filter, before, skip, limit: page.limit })
 }

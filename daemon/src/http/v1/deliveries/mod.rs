@@ -12,27 +12,27 @@ use http::request::Parts;
 use crate::{
     app::App,
     http::{
-        auth::{self, Caller, Needs, Nothing, OfAdmin, OfOrganization, OfRepository, OfUser, SignedIn},
+        auth::{self, Caller, Nothing, OfAdmin, OfOrganization, OfRepository, OfUser, RequiredScopes, SignedIn},
         error::ApiError,
     },
     model::{identity::Identity, scope::Level},
-    service::{Error, deliveries::history::Of, hooks::Place},
+    service::{Error, deliveries::history::DeliveryScope, hooks::HookOwner},
     store::Snapshot,
 };
 
 /// A kind of place that hooks belong to, as paths name it.
 pub(in crate::http) trait At: Sized {
     /// The scopes that its routes need.
-    type Needs: Needs + Send;
+    type RequiredScopes: RequiredScopes + Send;
 
     /// The place, if the caller may manage its hooks.
-    fn place(
+    fn owner(
         app: &App,
         read: &Snapshot,
         identity: &Identity,
         path: &Captures,
         level: Level,
-    ) -> impl Future<Output = Result<Place, Error>> + Send;
+    ) -> impl Future<Output = Result<HookOwner, Error>> + Send;
 }
 
 /// What stood in the path.
@@ -45,21 +45,21 @@ impl Captures {
 }
 
 macro_rules! places {
-    ($($(#[$doc:meta])* $name:ident needs $needs:ty, ($app:ident, $read:ident, $who:ident, $path:ident, $level:ident) => $place:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident needs $needs:ty, ($app:ident, $read:ident, $who:ident, $path:ident, $level:ident) => $hook_owner:expr;)*) => {$(
         $(#[$doc])*
         pub(in crate::http) struct $name;
 
         impl At for $name {
-            type Needs = $needs;
+            type RequiredScopes = $needs;
 
-            async fn place(
+            async fn owner(
                 $app: &App,
                 $read: &Snapshot,
                 $who: &Identity,
                 $path: &Captures,
                 $level: Level,
-            ) -> Result<Place, Error> {
-                $place
+            ) -> Result<HookOwner, Error> {
+                $hook_owner
             }
         }
     )*};
@@ -67,25 +67,25 @@ macro_rules! places {
 
 places! {
     /// `/admin/hooks`
-    Admin needs OfAdmin, (_app, _read, who, _path, _level) => Place::of_admin(who);
+    Admin needs OfAdmin, (_app, _read, who, _path, _level) => HookOwner::of_admin(who);
     /// `/repos/{owner}/{repo}/hooks`
     Repo needs SignedIn<OfRepository>, (app, read, who, path, _level) =>
-        Place::of_repository(app, read, who, path.get("owner"), path.get("repo")).await;
+        HookOwner::of_repository(app, read, who, path.get("owner"), path.get("repo")).await;
     /// `/orgs/{org}/hooks`
-    Org needs SignedIn<OfOrganization>, (app, read, who, path, _level) => Place::of_org(app, read, who, path.get("org")).await;
+    Org needs SignedIn<OfOrganization>, (app, read, who, path, _level) => HookOwner::of_org(app, read, who, path.get("org")).await;
     /// `/api/farrier/v1/hooks`: a hook of any place, found by its number.
     Any needs SignedIn<Nothing>, (app, read, who, path, level) =>
-        Place::of_hook(app, read, who, level, path.get("id").parse().unwrap_or(0)).await;
+        HookOwner::of_hook(app, read, who, level, path.get("id").parse().unwrap_or(0)).await;
     /// `/user/hooks`
-    Own needs SignedIn<OfUser>, (app, _read, who, _path, _level) => Place::of_caller(app, who);
+    Own needs SignedIn<OfUser>, (app, _read, who, _path, _level) => HookOwner::of_caller(app, who);
 }
 
 /// A hook that is there and that the caller may manage.
 pub(in crate::http) struct AtHook<A> {
     identity: Identity,
-    place: Place,
+    hook_owner: HookOwner,
     hook: u64,
-    of: Of,
+    scope: DeliveryScope,
     /// What else stood in the path.
     path: Captures,
     kind: std::marker::PhantomData<A>,
@@ -95,13 +95,13 @@ impl<A: At> FromRequestParts<App> for AtHook<A> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let identity = Caller::<A::Needs>::from_request_parts(parts, app).await?.identity;
+        let identity = Caller::<A::RequiredScopes>::from_request_parts(parts, app).await?.identity;
         let path = RawPathParams::from_request_parts(parts, app).await.map_err(|_| ApiError::no_route())?;
         let path = Captures(path.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
         let snapshot = app.store.read().await.map_err(Error::from)?;
-        let place = A::place(app, &snapshot, &identity, &path, auth::level(&parts.method)).await?;
+        let hook_owner = A::owner(app, &snapshot, &identity, &path, auth::level(&parts.method)).await?;
         let hook = path.get("id").parse().unwrap_or(0);
-        let of = Of::hook(&snapshot, place, hook).await?;
-        Ok(Self { identity, place, hook, of, path, kind: std::marker::PhantomData })
+        let scope = DeliveryScope::hook(&snapshot, hook_owner, hook).await?;
+        Ok(Self { identity, hook_owner, hook, scope, path, kind: std::marker::PhantomData })
     }
 }

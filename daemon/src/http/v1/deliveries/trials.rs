@@ -17,7 +17,7 @@ use crate::{
         query, show,
     },
     service::deliveries::{
-        history::Of,
+        history::DeliveryScope,
         test::{self, With},
     },
 };
@@ -42,8 +42,8 @@ pub(in crate::http) async fn test<A: At>(
 ) -> Result<Response, ApiError> {
     let value = |name| query::value(query.as_deref(), name).unwrap_or_default();
     let with = With { revision: value("ref"), repository: value("repository") };
-    let row = test::test(&app, &at.identity, at.place, at.hook, &with).await?;
-    tested(&app, at.of, &row, query.as_deref()).await
+    let row = test::test(&app, &at.identity, at.hook_owner, at.hook, &with).await?;
+    tested(&app, at.scope, &row, query.as_deref()).await
 }
 
 /// Sends a greeting to a hook.
@@ -61,18 +61,18 @@ pub(in crate::http) async fn ping<A: At>(
     at: AtHook<A>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let row = test::ping(&app, &at.identity, at.place, at.hook).await?;
-    tested(&app, at.of, &row, query.as_deref()).await
+    let row = test::ping(&app, &at.identity, at.hook_owner, at.hook).await?;
+    tested(&app, at.scope, &row, query.as_deref()).await
 }
 
 async fn tested(
     app: &App,
-    of: Of,
+    scope: DeliveryScope,
     row: &farrier_proto::store::Delivery,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
     if query::flag(query, "wait") == Some(true) {
-        return Ok(ok(show::delivery_detail(app, &test::wait(app, of, row).await?)).into_response());
+        return Ok(ok(show::delivery_detail(app, &test::wait(app, scope, row).await?)).into_response());
     }
     Ok((StatusCode::NO_CONTENT, [(DELIVERY, show::guid(row))]).into_response())
 }

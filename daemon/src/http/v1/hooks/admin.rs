@@ -20,7 +20,7 @@ use crate::{
     },
     service::{
         Error,
-        hooks::{self, Place},
+        hooks::{self, HookOwner},
     },
 };
 
@@ -62,7 +62,7 @@ pub(in crate::http) async fn create(
     caller: Caller<OfAdmin>,
     Input(input): Input<api::CreateHook>,
 ) -> Result<Response, ApiError> {
-    super::create(&app, Place::of_admin(&caller.identity)?, input).await
+    super::create(&app, HookOwner::of_admin(&caller.identity)?, input).await
 }
 
 /// A hook of administrators.
@@ -78,7 +78,7 @@ pub(in crate::http) async fn get(
     Path(id): Path<String>,
 ) -> Result<Editable<api::Hook>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    super::get(&app, &snapshot, Place::of_admin(&caller.identity)?, &id).await
+    super::get(&app, &snapshot, HookOwner::of_admin(&caller.identity)?, &id).await
 }
 
 /// Changes a hook of administrators.
@@ -100,7 +100,7 @@ pub(in crate::http) async fn edit(
     IfMatch(expected): IfMatch,
     Input(input): Input<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    super::edit(&app, Place::of_admin(&caller.identity)?, &id, &input, &expected).await
+    super::edit(&app, HookOwner::of_admin(&caller.identity)?, &id, &input, &expected).await
 }
 
 /// Removes a hook of administrators.
@@ -116,7 +116,7 @@ pub(in crate::http) async fn delete(
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    super::delete(&app, Place::of_admin(&caller.identity)?, &id, &expected).await
+    super::delete(&app, HookOwner::of_admin(&caller.identity)?, &id, &expected).await
 }
 
 /// Copies a default hook into repositories that were there before it.

@@ -23,7 +23,7 @@ use crate::{
     model::revision::{Expected, Revision},
     service::{
         Error,
-        hooks::{self, Place, Saved},
+        hooks::{self, HookOwner, Saved},
     },
     store::Read,
 };
@@ -52,26 +52,26 @@ async fn list(
     Ok(page.answer(app, path, query, total, shown))
 }
 
-async fn get(app: &App, read: &impl Read, place: Place, id: &str) -> Result<Editable<api::Hook>, ApiError> {
-    let found = hooks::get(read, place, number(id)).await?;
+async fn get(app: &App, read: &impl Read, hook_owner: HookOwner, id: &str) -> Result<Editable<api::Hook>, ApiError> {
+    let found = hooks::get(read, hook_owner, number(id)).await?;
     Ok(editable(show::hook(app, &found), &found))
 }
 
-async fn create(app: &App, place: Place, input: api::CreateHook) -> Result<Response, ApiError> {
-    let saved = hooks::create(app, place, input).await?;
-    Ok(answer(created(shown(app, place, &saved).await).into_response(), &saved))
+async fn create(app: &App, hook_owner: HookOwner, input: api::CreateHook) -> Result<Response, ApiError> {
+    let saved = hooks::create(app, hook_owner, input).await?;
+    Ok(answer(created(shown(app, hook_owner, &saved).await).into_response(), &saved))
 }
 
 pub(in crate::http) async fn edit(
     app: &App,
-    place: Place,
+    hook_owner: HookOwner,
     id: &str,
     input: &api::EditHook,
     expected: &Expected,
 ) -> Result<Response, ApiError> {
-    let saved = hooks::edit(app, place, number(id), input, expected).await?;
+    let saved = hooks::edit(app, hook_owner, number(id), input, expected).await?;
     let checked = input.config.is_some() || input.events.is_some() || input.events_exact.is_some();
-    let shown = if checked { shown(app, place, &saved).await } else { show::hook(app, &saved.found) };
+    let shown = if checked { shown(app, hook_owner, &saved).await } else { show::hook(app, &saved.found) };
     Ok(answer(editable(shown, &saved.found).into_response(), &saved))
 }
 
@@ -80,18 +80,18 @@ fn editable(shown: api::Hook, found: &hooks::Found) -> Editable<api::Hook> {
 }
 
 /// A hook for the caller who saved it, with warnings about its target and its events.
-async fn shown(app: &App, place: Place, saved: &Saved) -> api::Hook {
+async fn shown(app: &App, hook_owner: HookOwner, saved: &Saved) -> api::Hook {
     let problem = app.client.check_target(&saved.found.hook.url).await;
-    show::saved_hook(app, &saved.found, problem, place.is_admin())
+    show::saved_hook(app, &saved.found, problem, hook_owner.is_admin())
 }
 
 pub(in crate::http) async fn delete(
     app: &App,
-    place: Place,
+    hook_owner: HookOwner,
     id: &str,
     expected: &Expected,
 ) -> Result<StatusCode, ApiError> {
-    hooks::delete(app, place, number(id), expected).await?;
+    hooks::delete(app, hook_owner, number(id), expected).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -16,17 +16,17 @@ use crate::{
         if_match::{Editable, IfMatch},
         openapi::parameters::{IfMatchHeader, Paging},
     },
-    service::{Error, hooks::Place},
+    service::{Error, hooks::HookOwner},
     store::Snapshot,
 };
 
 type Who = Caller<SignedIn<OfOrganization>>;
 
 /// The place, if the caller may manage its hooks, and the snapshot that says so.
-async fn scene(app: &App, caller: &Who, name: &str) -> Result<(Snapshot, Place), ApiError> {
+async fn scene(app: &App, caller: &Who, name: &str) -> Result<(Snapshot, HookOwner), ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let place = Place::of_org(app, &snapshot, &caller.identity, name).await?;
-    Ok((snapshot, place))
+    let hook_owner = HookOwner::of_org(app, &snapshot, &caller.identity, name).await?;
+    Ok((snapshot, hook_owner))
 }
 
 /// Hooks of an organisation.
@@ -43,9 +43,9 @@ pub(in crate::http) async fn list(
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let (snapshot, place) = scene(&app, &caller, &name).await?;
+    let (snapshot, hook_owner) = scene(&app, &caller, &name).await?;
     let path = format!("/api/v1/orgs/{name}/hooks");
-    super::list(&app, &snapshot, &[place.scope()], place.target(), &path, query.as_deref()).await
+    super::list(&app, &snapshot, &[hook_owner.scope()], hook_owner.target(), &path, query.as_deref()).await
 }
 
 /// Makes a hook of an organisation.
@@ -65,8 +65,8 @@ pub(in crate::http) async fn create(
     Path(name): Path<String>,
     Input(input): Input<api::CreateHook>,
 ) -> Result<Response, ApiError> {
-    let (_, place) = scene(&app, &caller, &name).await?;
-    super::create(&app, place, input).await
+    let (_, hook_owner) = scene(&app, &caller, &name).await?;
+    super::create(&app, hook_owner, input).await
 }
 
 /// A hook of an organisation.
@@ -81,8 +81,8 @@ pub(in crate::http) async fn get(
     caller: Who,
     Path((name, id)): Path<(String, String)>,
 ) -> Result<Editable<api::Hook>, ApiError> {
-    let (snapshot, place) = scene(&app, &caller, &name).await?;
-    super::get(&app, &snapshot, place, &id).await
+    let (snapshot, hook_owner) = scene(&app, &caller, &name).await?;
+    super::get(&app, &snapshot, hook_owner, &id).await
 }
 
 /// Changes a hook of an organisation.
@@ -103,8 +103,8 @@ pub(in crate::http) async fn edit(
     IfMatch(expected): IfMatch,
     Input(input): Input<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    let (_, place) = scene(&app, &caller, &name).await?;
-    super::edit(&app, place, &id, &input, &expected).await
+    let (_, hook_owner) = scene(&app, &caller, &name).await?;
+    super::edit(&app, hook_owner, &id, &input, &expected).await
 }
 
 /// Removes a hook of an organisation.
@@ -120,6 +120,6 @@ pub(in crate::http) async fn delete(
     Path((name, id)): Path<(String, String)>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    let (_, place) = scene(&app, &caller, &name).await?;
-    super::delete(&app, place, &id, &expected).await
+    let (_, hook_owner) = scene(&app, &caller, &name).await?;
+    super::delete(&app, hook_owner, &id, &expected).await
 }

@@ -16,7 +16,7 @@ use crate::{
         if_match::{Editable, IfMatch},
         openapi::parameters::{IfMatchHeader, Paging},
     },
-    service::{Error, hooks::Place},
+    service::{Error, hooks::HookOwner},
 };
 
 type Who = Caller<SignedIn<OfUser>>;
@@ -34,9 +34,10 @@ pub(in crate::http) async fn list(
     caller: Who,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let place = Place::of_caller(&app, &caller.identity)?;
+    let hook_owner = HookOwner::of_caller(&app, &caller.identity)?;
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    super::list(&app, &snapshot, &[place.scope()], place.target(), "/api/v1/user/hooks", query.as_deref()).await
+    super::list(&app, &snapshot, &[hook_owner.scope()], hook_owner.target(), "/api/v1/user/hooks", query.as_deref())
+        .await
 }
 
 /// Makes a hook of the caller.
@@ -55,7 +56,7 @@ pub(in crate::http) async fn create(
     caller: Who,
     Input(input): Input<api::CreateHook>,
 ) -> Result<Response, ApiError> {
-    super::create(&app, Place::of_caller(&app, &caller.identity)?, input).await
+    super::create(&app, HookOwner::of_caller(&app, &caller.identity)?, input).await
 }
 
 /// A hook of the caller.
@@ -70,9 +71,9 @@ pub(in crate::http) async fn get(
     caller: Who,
     Path(id): Path<String>,
 ) -> Result<Editable<api::Hook>, ApiError> {
-    let place = Place::of_caller(&app, &caller.identity)?;
+    let hook_owner = HookOwner::of_caller(&app, &caller.identity)?;
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    super::get(&app, &snapshot, place, &id).await
+    super::get(&app, &snapshot, hook_owner, &id).await
 }
 
 /// Changes a hook of the caller.
@@ -93,7 +94,7 @@ pub(in crate::http) async fn edit(
     IfMatch(expected): IfMatch,
     Input(input): Input<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    super::edit(&app, Place::of_caller(&app, &caller.identity)?, &id, &input, &expected).await
+    super::edit(&app, HookOwner::of_caller(&app, &caller.identity)?, &id, &input, &expected).await
 }
 
 /// Removes a hook of the caller.
@@ -109,5 +110,5 @@ pub(in crate::http) async fn delete(
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    super::delete(&app, Place::of_caller(&app, &caller.identity)?, &id, &expected).await
+    super::delete(&app, HookOwner::of_caller(&app, &caller.identity)?, &id, &expected).await
 }

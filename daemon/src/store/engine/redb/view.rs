@@ -12,14 +12,14 @@ use tokio::sync::oneshot;
 
 use super::{
     Shared, Table,
-    outlines::Part,
+    range_counts::Part,
     writer::{Commit, QUEUE_MAX_BYTES, Request},
 };
 use crate::{
     store::engine::{
-        CommitError, EngineError, Key, Piece, Range, Scan, Sieve, Transaction, View, WriteSet,
+        CommitError, CountBucket, EngineError, Key, KeyFilter, Range, Scan, Transaction, View, WriteSet,
         optimistic::{Reads, Version, check_sizes},
-        outline::{Cutter, PIECE_ENTRIES},
+        range_counts::{BUCKET_ENTRIES, BucketBuilder},
     },
     tasks,
 };
@@ -87,44 +87,48 @@ impl RedbView {
         Ok(walk)
     }
 
-    /// The outline of `range` if it is short; nothing when there is more than may be visited here.
-    fn short_outline(&self, range: &Range, sieve: &Sieve) -> Result<Option<Vec<Piece>>, EngineError> {
-        self.shared.guarded(|| self.count_short(range, sieve).map_err(|error| self.failed(error)))
+    /// Counts `range` if it is short; `None` if it has more entries than may be visited on this thread.
+    fn count_inline(&self, range: &Range, filter: &KeyFilter) -> Result<Option<Vec<CountBucket>>, EngineError> {
+        self.shared.guarded(|| self.count_short(range, filter).map_err(|error| self.failed(error)))
     }
 
-    fn count_short(&self, range: &Range, sieve: &Sieve) -> Result<Option<Vec<Piece>>, StorageError> {
-        let mut cutter = Cutter::new(range, sieve, PIECE_ENTRIES);
+    fn count_short(&self, range: &Range, filter: &KeyFilter) -> Result<Option<Vec<CountBucket>>, StorageError> {
+        let mut builder = BucketBuilder::new(range, filter, BUCKET_ENTRIES);
         for (visited, pair) in self.table.range::<&[u8]>(range.bounds())?.enumerate() {
             if visited as u64 == INLINE_KEYS_MAX {
                 return Ok(None);
             }
             let (key, value) = pair?;
-            cutter.see(key.value(), value.value());
+            builder.see(key.value(), value.value());
         }
-        Ok(Some(cutter.done()))
+        Ok(Some(builder.done()))
     }
 
-    /// `parts` of `range` with the figures that were missing, counted away from the async workers
-    /// and left for others.
-    async fn complete(&self, range: &Range, sieve: &Sieve, parts: Vec<Part>) -> Result<Vec<Piece>, EngineError> {
-        if let Some(pieces) = known(&parts) {
-            return Ok(pieces);
+    /// Counts the buckets in `parts` that have no weight, on a blocking thread, and stores the results in the cache.
+    async fn complete(
+        &self,
+        range: &Range,
+        filter: &KeyFilter,
+        parts: Vec<Part>,
+    ) -> Result<Vec<CountBucket>, EngineError> {
+        if let Some(buckets) = known(&parts) {
+            return Ok(buckets);
         }
         let (table, shared, since) = (Arc::clone(&self.table), Arc::clone(&self.shared), self.since);
-        let (range, sieve, generation) = (range.clone(), sieve.clone(), self.generation);
+        let (range, filter, generation) = (range.clone(), filter.clone(), self.generation);
         let count_parts = move |shared: &Shared| {
-            let mut pieces = Vec::new();
+            let mut buckets = Vec::new();
             for (at, part) in parts.iter().enumerate() {
                 let next = parts.get(at + 1).map(|next| next.first.to_vec());
                 let own = Range { low: part.first.to_vec(), high: next.or_else(|| range.high.clone()) };
                 match part.weight {
-                    Some(weight) => pieces.push(Piece { first: Arc::clone(&part.first), weight }),
-                    None => pieces.extend(count(&table, &own, &sieve, |found| {
-                        shared.outlines.learn(&range, &sieve, since, &own.low, found);
+                    Some(weight) => buckets.push(CountBucket { first: Arc::clone(&part.first), weight }),
+                    None => buckets.extend(count(&table, &own, &filter, |found| {
+                        shared.range_counts.learn(&range, &filter, since, &own.low, found);
                     })?),
                 }
             }
-            Ok(pieces)
+            Ok(buckets)
         };
         tasks::blocking(move || {
             shared.guarded(|| {
@@ -157,40 +161,40 @@ impl View for RedbView {
         Ok(self.walk(&counting(range, cap)).await?.visited)
     }
 
-    async fn outline(&self, range: &Range, sieve: &Sieve) -> Result<Vec<Piece>, EngineError> {
-        let outlines = &self.shared.outlines;
-        if let Some(parts) = outlines.known(range, sieve, self.since) {
-            return self.complete(range, sieve, parts).await;
+    async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, EngineError> {
+        let range_counts = &self.shared.range_counts;
+        if let Some(parts) = range_counts.known(range, filter, self.since) {
+            return self.complete(range, filter, parts).await;
         }
-        match self.short_outline(range, sieve)? {
-            Some(pieces) => Ok(pieces),
-            None => self.complete(range, sieve, outlines.enter(range, sieve)).await,
+        match self.count_inline(range, filter)? {
+            Some(buckets) => Ok(buckets),
+            None => self.complete(range, filter, range_counts.enter(range, filter)).await,
         }
     }
 }
 
-/// The pieces, if all of them have a figure.
-fn known(parts: &[Part]) -> Option<Vec<Piece>> {
-    let piece = |part: &Part| Some(Piece { first: Arc::clone(&part.first), weight: part.weight? });
-    parts.iter().map(piece).collect()
+/// Returns the buckets, if all of them have a weight.
+fn known(parts: &[Part]) -> Option<Vec<CountBucket>> {
+    let bucket = |part: &Part| Some(CountBucket { first: Arc::clone(&part.first), weight: part.weight? });
+    parts.iter().map(bucket).collect()
 }
 
-/// Visits all of `range`; `found` hears of its pieces, or that there is nothing.
+/// Counts all of `range`. Calls `found` with the buckets, or with `None` if there is no entry.
 fn count(
     table: &Table,
     range: &Range,
-    sieve: &Sieve,
-    found: impl FnOnce(Option<Vec<Piece>>),
-) -> Result<Vec<Piece>, StorageError> {
-    let mut cutter = Cutter::new(range, sieve, PIECE_ENTRIES);
+    filter: &KeyFilter,
+    found: impl FnOnce(Option<Vec<CountBucket>>),
+) -> Result<Vec<CountBucket>, StorageError> {
+    let mut builder = BucketBuilder::new(range, filter, BUCKET_ENTRIES);
     for pair in table.range::<&[u8]>(range.bounds())? {
         let (key, value) = pair?;
-        cutter.see(key.value(), value.value());
+        builder.see(key.value(), value.value());
     }
-    let is_empty = cutter.is_empty();
-    let pieces = cutter.done();
-    found((!is_empty).then(|| pieces.clone()));
-    Ok(pieces)
+    let is_empty = builder.is_empty();
+    let buckets = builder.done();
+    found((!is_empty).then(|| buckets.clone()));
+    Ok(buckets)
 }
 
 /// A walk that passes over all it visits.

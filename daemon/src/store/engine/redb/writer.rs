@@ -167,7 +167,7 @@ impl Writer {
         if accepted.is_empty() {
             return;
         }
-        self.shared.outlines.writing(version, &accepted.iter().map(|commit| &commit.writes));
+        self.shared.range_counts.writing(version, &accepted.iter().map(|commit| &commit.writes));
         let outcome = self.write(&database, &accepted);
         drop(database);
         match outcome {

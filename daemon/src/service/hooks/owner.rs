@@ -1,4 +1,4 @@
-//! Where a hook belongs, and who may manage the hooks of that place.
+//! The owner of a hook (repository, organisation, user or the administrators), and who may manage the owner's hooks.
 
 use farrier_proto::store::{Hook, HookScope};
 
@@ -14,23 +14,23 @@ use crate::{
     store::{Read, owners, owners::Owner},
 };
 
-/// Where a hook belongs. Having one means that the caller may manage its hooks.
+/// The owner of hooks. A value exists only if the caller may manage the hooks of this owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Kind of the place; for administrators' hooks either of their two kinds.
+pub struct HookOwner {
+    /// Kind of owner. `System` also stands for the default hooks of the administrators.
     scope: HookScope,
-    /// The repository, organisation or user; 0 for administrators' hooks.
+    /// Id of the repository, organisation or user; 0 for administrators' hooks.
     target: u64,
 }
 
-impl Place {
-    /// System and default hooks.
+impl HookOwner {
+    /// The administrators, who own system hooks and default hooks.
     pub fn of_admin(identity: &Identity) -> Result<Self, Error> {
         access::require_site_admin(identity)?;
         Ok(Self { scope: HookScope::System, target: 0 })
     }
 
-    /// The hooks of a repository.
+    /// The repository `owner/name`.
     pub async fn of_repository(
         app: &App,
         read: &impl Read,
@@ -50,7 +50,7 @@ impl Place {
         Ok(Self { scope: HookScope::Repository, target: found.repository.id })
     }
 
-    /// The hooks of an organisation.
+    /// The organisation `name`.
     pub async fn of_org(app: &App, read: &impl Read, identity: &Identity, name: &str) -> Result<Self, Error> {
         access::require_account(identity)?;
         let missing = Error::NotFound { what: "the organisation" };
@@ -66,7 +66,7 @@ impl Place {
         Ok(Self { scope: HookScope::Org, target: org.id() })
     }
 
-    /// The caller's own hooks.
+    /// The caller.
     pub fn of_caller(app: &App, identity: &Identity) -> Result<Self, Error> {
         let account = access::require_account(identity)?;
         access::require_more_than_public(identity)?;
@@ -74,8 +74,8 @@ impl Place {
         Ok(Self { scope: HookScope::User, target: account.user.id })
     }
 
-    /// The place of the hook with number `id`, if the caller may manage it. Callers who may not hear that the hook
-    /// does not exist, and those whose token lacks the scope which one it is.
+    /// The owner of hook `id`, if the caller may manage it. Callers who may not manage it get "not found", and
+    /// callers whose token lacks the scope get an error that names the scope.
     pub async fn of_hook(
         app: &App,
         read: &impl Read,
@@ -93,22 +93,22 @@ impl Place {
         Ok(Self { scope: row.scope(), target: row.target_id })
     }
 
-    /// Whether these are hooks of administrators.
+    /// Returns whether the administrators are the owner.
     pub fn is_admin(self) -> bool {
         self.scope == HookScope::System
     }
 
-    /// The repository, organisation or user.
+    /// Id of the repository, organisation or user; 0 for the administrators.
     pub fn target(self) -> u64 {
         self.target
     }
 
-    /// Kind of the place; for administrators' hooks `System`.
+    /// Kind of owner; `System` for the administrators.
     pub fn scope(self) -> HookScope {
         self.scope
     }
 
-    /// Whether a hook belongs here.
+    /// Returns whether `row` is a hook of this owner.
     pub fn holds(self, row: &Hook) -> bool {
         if self.is_admin() {
             return matches!(row.scope(), HookScope::System | HookScope::Default);
@@ -117,7 +117,7 @@ impl Place {
     }
 }
 
-/// Refuses everybody but administrators while no deliveries are sent.
+/// Returns an error while webhooks are disabled in the configuration.
 pub(super) fn enabled(app: &App) -> Result<(), Error> {
     if app.config.webhook.enabled {
         return Ok(());

@@ -15,13 +15,13 @@ const URGENTLY: u8 = 2;
 
 /// Shared by a worker, the desk that calls it and the recorder.
 #[derive(Debug, Default)]
-pub(super) struct Seat {
+pub(super) struct WorkerHandle {
     calls: AtomicU8,
     claims: Mutex<BTreeSet<u64>>,
     signal: Notify,
 }
 
-impl Seat {
+impl WorkerHandle {
     /// There is something in line.
     pub(super) fn call(&self, urgent: bool) {
         self.calls.fetch_or(if urgent { CALLED | URGENTLY } else { CALLED }, Ordering::SeqCst);

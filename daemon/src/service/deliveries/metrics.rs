@@ -6,7 +6,7 @@ use crate::store::deliveries::{Outcome, Then};
 
 /// Counters, which only grow.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct DeliveryMetrics {
     arrived: AtomicU64,
     missed: AtomicU64,
     success: AtomicU64,
@@ -15,7 +15,7 @@ pub struct Tally {
     switched_off: AtomicU64,
 }
 
-impl Tally {
+impl DeliveryMetrics {
     /// An outcome is recorded.
     pub fn count(&self, outcome: &Outcome) {
         if let Some(attempt) = &outcome.attempt {

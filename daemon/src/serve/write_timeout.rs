@@ -1,4 +1,4 @@
-//! Connections whose other side takes nothing.
+//! A time limit for writes to a connection whose peer does not read.
 
 use std::{
     io,
@@ -12,17 +12,17 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
-/// A stream whose writes fail when no byte is taken for a while. Reading is left to the limits on
-/// heads and bodies.
-pub(super) struct Taken<I> {
+/// A stream whose writes fail when the peer accepts no byte for `limit`. Reads have no limit here: request heads
+/// and bodies have their own.
+pub(super) struct WriteTimeout<I> {
     io: I,
     limit: Duration,
-    /// Made with the first wait: most answers are taken at once.
+    /// Created at the first pending write: most responses are written at once.
     timer: Option<Pin<Box<Sleep>>>,
     waiting: bool,
 }
 
-impl<I> Taken<I> {
+impl<I> WriteTimeout<I> {
     pub(super) fn new(io: I, limit: Duration) -> Self {
         Self { io, limit, timer: None, waiting: false }
     }
@@ -39,17 +39,17 @@ impl<I> Taken<I> {
             self.waiting = true;
         }
         ready!(timer.as_mut().poll(cx));
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the other side takes nothing")))
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not read")))
     }
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Taken<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for WriteTimeout<I> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.io).poll_read(cx, buf)
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for Taken<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<I> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write(cx, buf);
         self.within(cx, written)
@@ -85,9 +85,9 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn who_takes_slowly_is_waited_for_and_who_takes_nothing_is_not() {
+    async fn writes_wait_for_slow_peers_and_fail_for_peers_that_do_not_read() {
         let (ours, mut theirs) = tokio::io::duplex(10);
-        let mut ours = Taken::new(ours, Duration::from_secs(10));
+        let mut ours = WriteTimeout::new(ours, Duration::from_secs(10));
         let slow = async {
             for _ in 0..5 {
                 tokio::time::sleep(Duration::from_secs(9)).await;
@@ -95,7 +95,7 @@ mod tests {
             }
         };
         let (written, ()) = tokio::join!(ours.write_all(&[b'x'; 50]), slow);
-        written.expect("taken in time");
+        written.expect("written in time");
         let failed = ours.write_all(&[b'x'; 50]).await.expect_err("nobody reads");
         assert_eq!(failed.kind(), io::ErrorKind::TimedOut);
     }

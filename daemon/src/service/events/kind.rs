@@ -1,4 +1,4 @@
-//! What can be told, and by whom it was done.
+//! The kinds of events with their data, and the accounts that cause them.
 
 use farrier_proto::store::{Conclusion, Job, RefChange, Run, User};
 
@@ -11,38 +11,38 @@ use crate::{
 /// The kinds of events, in the words of the API family.
 pub const KINDS: [&str; 7] = ["create", "delete", "member", "push", "repository", "workflow_job", "workflow_run"];
 
-/// Something that happened to a repository.
+/// The kind of an event, with the data that its payload needs.
 #[derive(Clone, Debug)]
-pub enum News<'a> {
-    /// It was made, changed or removed.
+pub enum EventKind<'a> {
+    /// A repository was created, changed or deleted.
     Repository {
-        /// The word of the API: `created`, `renamed`, …
+        /// The action in the API: `created`, `renamed`, …
         action: &'static str,
-        /// What was there before, by the field's name; what did not change is absent.
+        /// The previous values of the changed fields, by field name.
         before: Vec<(&'static str, String)>,
     },
-    /// Somebody began or ceased to work on it. No hook can ask for this: it is for who manages.
+    /// A collaborator was added or removed. Hooks cannot subscribe to this kind; only the event list shows it.
     Collaborator {
         /// `added` or `removed`.
         action: &'static str,
     },
-    /// A branch or tag was made, moved or removed.
+    /// A branch or tag was created, moved or deleted.
     Ref {
         /// `create`, `push` or `delete`.
         kind: &'static str,
-        /// From where to where.
+        /// The ref with its old and new object id.
         change: &'a RefChange,
-        /// Where branches were before, when one was made.
+        /// For a new branch: the tips of the other branches before the push.
         known: &'a [String],
     },
-    /// A run was asked for, began or completed.
+    /// A run was requested, started or completed.
     Run {
         /// `requested`, `in_progress` or `completed`.
         action: &'static str,
         /// The run as it is now.
         run: &'a Run,
     },
-    /// A job was asked for, began or ended.
+    /// A job was queued, started or completed.
     Job {
         /// `queued`, `in_progress` or `completed`.
         action: &'static str,
@@ -53,12 +53,12 @@ pub enum News<'a> {
     },
 }
 
-impl News<'_> {
-    /// Action of a repository that was restored. No other forge has it, so receivers of their formats
-    /// cannot read it.
+impl EventKind<'_> {
+    /// The action of restoring a deleted repository. Only hooks of type `farrier` get it: the formats of other forges
+    /// do not have it.
     pub const RESTORED: &'static str = "restored";
 
-    /// The word of the API family for such news.
+    /// The name of the event in the API of the family.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Repository { .. } => "repository",
@@ -69,7 +69,7 @@ impl News<'_> {
         }
     }
 
-    /// What happened to the thing; empty where the kind says it.
+    /// The action; empty for kinds without actions.
     pub fn action(&self) -> &'static str {
         match self {
             Self::Repository { action, .. }
@@ -88,7 +88,7 @@ impl News<'_> {
         }
     }
 
-    /// Run, job and how it ended.
+    /// Returns run id, job id and conclusion; zeros for kinds without a run.
     pub(super) fn run(&self) -> (u64, u64, Conclusion) {
         match self {
             Self::Run { run, .. } => (run.id, 0, run.conclusion()),
@@ -106,7 +106,7 @@ pub(super) fn ref_type(name: &str) -> &'static str {
     }
 }
 
-/// Who did something.
+/// Who caused an event.
 #[derive(Clone, Debug)]
 pub enum Actor {
     /// An account.

@@ -1,16 +1,16 @@
-//! Where things lie unless configured: a user's own directories, never the uid's.
+//! Default paths: directories of the user from the environment, never derived from the uid.
 
 use std::{
     env::VarError,
     path::{Path, PathBuf},
 };
 
-/// Default places of one user's daemon.
+/// Default paths of a daemon that a user starts.
 ///
-/// The service gets its own places from its configuration file; root in a plain shell gets a
-/// user's like everyone else.
+/// The system service sets its own paths in its configuration file. Root in a shell gets user paths, like every
+/// other user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct DefaultPaths {
     /// `$XDG_DATA_HOME/farrier`, else `~/.local/share/farrier`.
     pub data_dir: PathBuf,
     /// `$XDG_RUNTIME_DIR/farrier/farrier.sock`, else `<data>/farrier.sock`.
@@ -21,8 +21,8 @@ pub struct Places {
     socket_in_data: bool,
 }
 
-impl Places {
-    /// The places that the environment, read through `var`, leads to.
+impl DefaultPaths {
+    /// Computes the paths from the environment, which is read through `var`.
     pub fn from_env(var: impl Fn(&str) -> Result<String, VarError>) -> Self {
         let absolute = |name| var(name).ok().map(PathBuf::from).filter(|path| path.is_absolute());
         let data_dir = absolute("XDG_DATA_HOME")
@@ -36,16 +36,16 @@ impl Places {
         Self { data_dir, socket, credentials, socket_in_data }
     }
 
-    /// Where the secret `file` lies: a path is one, a name is that of a credential. `None`: it is a name,
-    /// and there are no credentials.
+    /// Returns the path of the secret `file`: an absolute path as it is, a name within the credentials directory.
+    /// `None`: `file` is a name and there is no credentials directory.
     pub fn secret(&self, file: &Path) -> Option<PathBuf> {
         if file.is_absolute() { Some(file.to_owned()) } else { Some(self.credentials.as_ref()?.join(file)) }
     }
 
-    /// The same places with all data in `data_dir`.
+    /// Returns the same paths with all data in `data_dir`.
     ///
-    /// Without a runtime directory of the user the socket lies in the data directory and moves
-    /// along, so that two daemons with their own data never meet.
+    /// Without a runtime directory the socket is in the data directory and moves with it, so that two daemons with
+    /// different data directories never share a socket.
     #[must_use]
     pub fn with_data_dir(mut self, data_dir: PathBuf) -> Self {
         if self.socket_in_data {
@@ -60,35 +60,35 @@ impl Places {
 mod tests {
     use super::*;
 
-    fn places(vars: &[(&str, &str)]) -> Places {
-        Places::from_env(|name| {
+    fn paths(vars: &[(&str, &str)]) -> DefaultPaths {
+        DefaultPaths::from_env(|name| {
             vars.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()).ok_or(VarError::NotPresent)
         })
     }
 
     #[test]
     fn directories_of_the_user_come_first_and_relative_ones_do_not_count() {
-        let xdg = places(&[("XDG_DATA_HOME", "/d"), ("XDG_RUNTIME_DIR", "/run/user/7"), ("HOME", "/h")]);
+        let xdg = paths(&[("XDG_DATA_HOME", "/d"), ("XDG_RUNTIME_DIR", "/run/user/7"), ("HOME", "/h")]);
         assert_eq!(xdg.data_dir, PathBuf::from("/d/farrier"));
         assert_eq!(xdg.socket, PathBuf::from("/run/user/7/farrier/farrier.sock"));
-        let home = places(&[("HOME", "/h"), ("XDG_DATA_HOME", "relative")]);
+        let home = paths(&[("HOME", "/h"), ("XDG_DATA_HOME", "relative")]);
         assert_eq!(home.data_dir, PathBuf::from("/h/.local/share/farrier"));
         assert_eq!(home.socket, PathBuf::from("/h/.local/share/farrier/farrier.sock"));
     }
 
     #[test]
     fn a_secret_is_a_path_or_a_credential() {
-        let given = places(&[("HOME", "/h"), ("CREDENTIALS_DIRECTORY", "/run/credentials/x")]);
+        let given = paths(&[("HOME", "/h"), ("CREDENTIALS_DIRECTORY", "/run/credentials/x")]);
         assert_eq!(given.secret(Path::new("a")), Some("/run/credentials/x/a".into()));
         assert_eq!(given.secret(Path::new("/etc/a")), Some("/etc/a".into()));
-        assert_eq!(places(&[("HOME", "/h")]).secret(Path::new("a")), None);
+        assert_eq!(paths(&[("HOME", "/h")]).secret(Path::new("a")), None);
     }
 
     #[test]
     fn a_socket_in_the_data_directory_moves_with_it() {
-        let moved = places(&[("HOME", "/h")]).with_data_dir("/x".into());
+        let moved = paths(&[("HOME", "/h")]).with_data_dir("/x".into());
         assert_eq!(moved.socket, PathBuf::from("/x/farrier.sock"));
-        let fixed = places(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")]).with_data_dir("/x".into());
+        let fixed = paths(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")]).with_data_dir("/x".into());
         assert_eq!(fixed.socket, PathBuf::from("/r/farrier/farrier.sock"));
     }
 }

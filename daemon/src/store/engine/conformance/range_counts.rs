@@ -1,9 +1,9 @@
-//! Outlines: whatever an engine remembers, its figures are those of the state that is read.
+//! Range counts are those of the state that is read, whatever an engine caches.
 
 use super::*;
-use crate::store::engine::{Piece, Sieve};
+use crate::store::engine::{CountBucket, KeyFilter};
 
-/// Longer than what an engine counts anew each time.
+/// More keys than an engine counts without its cache.
 const KEYS: u64 = 3_000;
 
 fn name(number: u64) -> String {
@@ -11,13 +11,13 @@ fn name(number: u64) -> String {
 }
 
 /// Entries whose value ends in an even digit.
-fn even() -> Sieve {
-    Sieve::new(b"even".to_vec(), |_, value| value.last().is_some_and(|digit| digit % 2 == 0))
+fn even() -> KeyFilter {
+    KeyFilter::new(b"even".to_vec(), |_, value| value.last().is_some_and(|digit| digit % 2 == 0))
 }
 
-/// Entries weigh what their values are long.
-fn long() -> Sieve {
-    Sieve::weighing(b"long".to_vec(), |_, value| value.len() as u64)
+/// The weight of an entry is the length of its value.
+fn long() -> KeyFilter {
+    KeyFilter::weighing(b"long".to_vec(), |_, value| value.len() as u64)
 }
 
 async fn fill(bench: &Bench) {
@@ -25,31 +25,31 @@ async fn fill(bench: &Bench) {
     bench.put(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
 }
 
-/// Counts each piece of `pieces` in `view` and compares.
-async fn assert_fits(view: &(impl View + ?Sized), range: &Range, sieve: &Sieve, pieces: &[Piece]) {
-    assert_eq!(*pieces[0].first, *range.low);
-    let bounds: Vec<Key> = pieces.iter().map(|piece| piece.first.to_vec()).collect();
+/// Counts each of `buckets` in `view` and compares.
+async fn assert_fits(view: &(impl View + ?Sized), range: &Range, filter: &KeyFilter, buckets: &[CountBucket]) {
+    assert_eq!(*buckets[0].first, *range.low);
+    let bounds: Vec<Key> = buckets.iter().map(|bucket| bucket.first.to_vec()).collect();
     assert!(bounds.is_sorted_by(|a, b| a < b), "{bounds:?}");
-    for (at, piece) in pieces.iter().enumerate() {
+    for (at, bucket) in buckets.iter().enumerate() {
         let own = Range { low: bounds[at].clone(), high: bounds.get(at + 1).or(range.high.as_ref()).cloned() };
         let pairs = view.scan(&Scan::of(own, usize::MAX)).await.expect("a scan");
-        let weight: u64 = pairs.iter().map(|(key, value)| sieve.weight(key, value)).sum();
-        assert_eq!(piece.weight, weight, "{}", piece.first.escape_ascii());
+        let weight: u64 = pairs.iter().map(|(key, value)| filter.weight(key, value)).sum();
+        assert_eq!(bucket.weight, weight, "{}", bucket.first.escape_ascii());
     }
 }
 
-pub(super) async fn outlines_cover_their_range(bench: Bench) {
+pub(super) async fn range_counts_cover_the_range(bench: Bench) {
     fill(&bench).await;
     let view = bench.view().await;
     for range in [Range::prefix("k"), Range::prefix("k0001"), Range::prefix("x"), range("k00100", "k02900")] {
-        for sieve in [Sieve::all(), even(), long(), Sieve::new(b"none".to_vec(), |_, _| false)] {
-            let pieces = view.outline(&range, &sieve).await.expect("an outline");
-            assert_fits(view.as_ref(), &range, &sieve, &pieces).await;
+        for filter in [KeyFilter::all(), even(), long(), KeyFilter::new(b"none".to_vec(), |_, _| false)] {
+            let buckets = view.range_counts(&range, &filter).await.expect("range counts");
+            assert_fits(view.as_ref(), &range, &filter, &buckets).await;
         }
     }
 }
 
-pub(super) async fn outlines_fit_their_view_while_others_write(bench: Bench) {
+pub(super) async fn range_counts_fit_their_view_while_others_write(bench: Bench) {
     fill(&bench).await;
     let engine = Arc::clone(&bench.engine);
     let mut writer = tokio::task::JoinSet::new();
@@ -72,9 +72,9 @@ pub(super) async fn outlines_fit_their_view_while_others_write(bench: Bench) {
         }
         let new = bench.view().await;
         for view in [&old, &new] {
-            for sieve in [Sieve::all(), even(), long()] {
-                let pieces = view.outline(&Range::prefix("k"), &sieve).await.expect("an outline");
-                assert_fits(view.as_ref(), &Range::prefix("k"), &sieve, &pieces).await;
+            for filter in [KeyFilter::all(), even(), long()] {
+                let buckets = view.range_counts(&Range::prefix("k"), &filter).await.expect("range counts");
+                assert_fits(view.as_ref(), &Range::prefix("k"), &filter, &buckets).await;
             }
         }
         old = new;
@@ -82,10 +82,10 @@ pub(super) async fn outlines_fit_their_view_while_others_write(bench: Bench) {
     written.expect("no panic");
 }
 
-pub(super) async fn an_outline_counts_as_read(bench: Bench) {
+pub(super) async fn range_counts_are_part_of_the_read_set(bench: Bench) {
     fill(&bench).await;
     let transaction = bench.engine.begin().await.expect("begun");
-    transaction.outline(&Range::prefix("k"), &Sieve::all()).await.expect("an outline");
+    transaction.range_counts(&Range::prefix("k"), &KeyFilter::all()).await.expect("range counts");
     bench.commit(&[("k00100x", Some("new"))]).await.expect("no conflict");
     let outcome = transaction.commit([(key("z"), Some(bytes("z")))].into()).await;
     assert!(matches!(outcome, Err(CommitError::Conflict)), "{outcome:?}");

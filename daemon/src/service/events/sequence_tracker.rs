@@ -1,8 +1,7 @@
-//! Which numbers of events are taken and not yet settled.
+//! Tracks which event ids are reserved and not yet released.
 //!
-//! Numbers are taken before the transactions that use them, which end in any order. A reader that
-//! has seen number 7 must not miss 6 because it was committed later, so it reads only up to the
-//! first number that is still open.
+//! Ids are reserved before the transactions that use them, and transactions end in any order. A reader that has seen
+//! event 7 must not miss event 6 because it was committed later, so it reads only up to the first open id.
 
 use std::{
     collections::BTreeSet,
@@ -13,11 +12,11 @@ use tokio::sync::watch;
 
 use crate::store::{Store, StoreError, events, ids::Kind};
 
-/// Numbers of events, from being taken to being settled.
+/// Tracks event ids from reservation to release.
 #[derive(Debug)]
-pub struct Ledger {
-    /// Makes taking a number and noting it one step.
-    turn: tokio::sync::Mutex<()>,
+pub struct SequenceTracker {
+    /// Held while an id is reserved and noted, so that ids are noted in order.
+    reserving: tokio::sync::Mutex<()>,
     state: Mutex<State>,
     settled: watch::Sender<()>,
 }
@@ -25,21 +24,21 @@ pub struct Ledger {
 #[derive(Debug)]
 struct State {
     open: BTreeSet<u64>,
-    /// The highest number that was ever taken.
+    /// The highest id that was ever reserved.
     last: u64,
 }
 
-impl Ledger {
-    /// A ledger in which all events of `store` are settled.
+impl SequenceTracker {
+    /// Creates a tracker that has released all events of `store`.
     pub async fn open(store: &Store) -> Result<Self, StoreError> {
         let last = events::last(&store.read().await?).await?;
         let state = State { open: BTreeSet::new(), last };
-        Ok(Self { turn: tokio::sync::Mutex::default(), state: Mutex::new(state), settled: watch::Sender::new(()) })
+        Ok(Self { reserving: tokio::sync::Mutex::default(), state: Mutex::new(state), settled: watch::Sender::new(()) })
     }
 
-    /// Takes `count` numbers into `into`; also those that were taken before a failure stand there.
+    /// Reserves `count` ids and appends them to `into`. On an error, `into` has the ids reserved so far.
     pub(super) async fn take(&self, store: &Store, count: usize, into: &mut Vec<u64>) -> Result<(), StoreError> {
-        let _turn = self.turn.lock().await;
+        let _guard = self.reserving.lock().await;
         for _ in 0..count {
             let id = store.next_id(Kind::Event).await?;
             into.push(id);
@@ -50,8 +49,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// What was done with these numbers is done.
-    pub(super) fn give_back(&self, numbers: &[u64]) {
+    /// Releases ids: their transaction has ended.
+    pub(super) fn release(&self, numbers: &[u64]) {
         let mut state = self.state();
         for id in numbers {
             state.open.remove(id);
@@ -60,14 +59,14 @@ impl Ledger {
         self.settled.send_replace(());
     }
 
-    /// The first number that may still be used: what is below it is there or never will be. To be
-    /// asked before the store is.
+    /// Returns the first id that may still be committed: all lower ids are committed or never will be. Call it before
+    /// taking a snapshot of the store.
     pub fn unsettled(&self) -> u64 {
         let state = self.state();
         state.open.first().copied().unwrap_or(state.last + 1)
     }
 
-    /// Hears of every settled number from now on.
+    /// Returns a receiver that is notified each time ids are released.
     pub fn listen(&self) -> watch::Receiver<()> {
         self.settled.subscribe()
     }
@@ -87,18 +86,18 @@ mod tests {
     #[tokio::test]
     async fn nothing_beyond_an_open_number_is_settled() {
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
-        let ledger = Ledger::open(&store).await.expect("a ledger");
-        assert_eq!(ledger.unsettled(), 1);
+        let tracker = SequenceTracker::open(&store).await.expect("a tracker");
+        assert_eq!(tracker.unsettled(), 1);
         let (mut first, mut second) = (Vec::new(), Vec::new());
-        ledger.take(&store, 2, &mut first).await.expect("numbers");
-        ledger.take(&store, 1, &mut second).await.expect("numbers");
+        tracker.take(&store, 2, &mut first).await.expect("numbers");
+        tracker.take(&store, 1, &mut second).await.expect("numbers");
         assert_eq!((first.as_slice(), second.as_slice()), (&[1, 2][..], &[3][..]));
-        let mut heard = ledger.listen();
-        ledger.give_back(&second);
+        let mut heard = tracker.listen();
+        tracker.release(&second);
         assert!(heard.has_changed().expect("open"));
         heard.mark_unchanged();
-        assert_eq!(ledger.unsettled(), 1);
-        ledger.give_back(&first);
-        assert_eq!(ledger.unsettled(), 4);
+        assert_eq!(tracker.unsettled(), 1);
+        tracker.release(&first);
+        assert_eq!(tracker.unsettled(), 4);
     }
 }

@@ -1,5 +1,5 @@
-//! The listener of `metrics.listen`: figures and health for whoever can connect, on places of its own, so
-//! that they can be read while every other place is taken.
+//! The listener of `metrics.listen`: serves metrics and health without authentication. It has its own connection
+//! limit, so that both can be read when `server.max_connections` is reached.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -7,29 +7,29 @@ use tokio::sync::Semaphore;
 
 use crate::{
     app::App,
-    http::{self, Front},
+    http::{self, HttpService},
     serve::{self, Limits, Listener},
 };
 
-/// Connections at once: few look, and not often.
-const PLACES: usize = 16;
+/// Maximum number of open connections.
+const CONNECTIONS_MAX: usize = 16;
 
-/// Listens on `address` and serves until the daemon stops; where that is.
-pub(crate) fn begin(app: &App, address: SocketAddr) -> io::Result<String> {
+/// Starts to listen on `address`, serves until the daemon stops, and returns the bound address.
+pub(crate) fn start(app: &App, address: SocketAddr) -> io::Result<String> {
     let listener = Listener::tcp(serve::bind_tcp(address)?)?;
     let address = listener.address().to_owned();
     let server = &app.config.server;
     let limits = Limits {
-        slots: Arc::new(Semaphore::new(PLACES)),
+        slots: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
         header_timeout: server.header_timeout,
         idle_timeout: server.idle_timeout,
         drain_grace: server.drain_grace,
         reserve: app.serving.reserve.clone(),
     };
-    let router = http::watched(app.clone());
-    let front = Front::new(router, app);
+    let router = http::metrics_router(app.clone());
+    let service = HttpService::new(router, app);
     let serving = serve::serve(vec![listener], limits, app.tasks.clone(), Arc::default(), move |peer, request| {
-        front.clone().handle(peer, request)
+        service.clone().handle(peer, request)
     });
     app.tasks.keep("metrics", serving);
     Ok(address)

@@ -1,5 +1,5 @@
-//! What git says of itself to clients: it depends on the configuration and on the object format
-//! alone, so git is asked once.
+//! Capability advertisements of git. They depend only on the configuration and the object format, so git is
+//! called once for each and the result is kept.
 
 use bytes::Bytes;
 use tokio::sync::OnceCell;
@@ -9,23 +9,23 @@ use super::{
     pkt::{self, Packet},
 };
 
-/// What was asked already, by object format.
+/// Cached advertisements, by object format.
 #[derive(Debug, Default)]
-pub(super) struct Greetings {
+pub(super) struct Capabilities {
     fetch: [OnceCell<Bytes>; 2],
     push: [OnceCell<Bytes>; 2],
 }
 
 impl Git {
-    /// What `upload-pack` begins with in protocol version 2.
-    pub async fn greeting(&self, repository: u64, sha256: bool) -> Result<Bytes, GitError> {
-        let cell = &self.0.greetings.fetch[usize::from(sha256)];
+    /// Returns the capability advertisement of `upload-pack` in protocol version 2.
+    pub async fn fetch_capabilities(&self, repository: u64, sha256: bool) -> Result<Bytes, GitError> {
+        let cell = &self.0.capabilities.fetch[usize::from(sha256)];
         cell.get_or_try_init(|| self.advertised(repository, "upload-pack", "version=2")).await.cloned()
     }
 
-    /// The capabilities that `receive-pack` names beside the first ref.
+    /// Returns the capabilities that `receive-pack` lists after the first ref.
     pub async fn push_capabilities(&self, repository: u64, sha256: bool) -> Result<Bytes, GitError> {
-        let cell = &self.0.greetings.push[usize::from(sha256)];
+        let cell = &self.0.capabilities.push[usize::from(sha256)];
         let ask = async || {
             let said = self.advertised(repository, "receive-pack", "").await?;
             let Ok(Some((Packet::Data(line), _))) = pkt::first(&said) else { return Ok(Bytes::new()) };

@@ -11,12 +11,12 @@ const SLOW_SHARE: usize = 16;
 
 /// Places for requests. Those to receivers that fail or are slow have their own.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct ConcurrencyLimits {
     quick: Arc<Semaphore>,
     slow: Arc<Semaphore>,
 }
 
-impl Places {
+impl ConcurrencyLimits {
     pub(super) fn new(quick: usize) -> Self {
         let quick = quick.min(Semaphore::MAX_PERMITS / SLOW_SHARE);
         Self { quick: Arc::new(Semaphore::new(quick)), slow: Arc::new(Semaphore::new(quick * SLOW_SHARE)) }
@@ -28,17 +28,17 @@ impl Places {
         Arc::clone(kind).acquire_owned().await.expect("places are never closed")
     }
 
-    /// Runs `work` in `place`; gives the place to others while `work` only waits.
-    pub(super) async fn run<T>(&self, place: OwnedSemaphorePermit, work: impl Future<Output = T>) -> T {
+    /// Runs `work` in `permit`; gives the place to others while `work` only waits.
+    pub(super) async fn run<T>(&self, permit: OwnedSemaphorePermit, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         tokio::select! {
             biased;
             done = &mut work => return done,
             () = tokio::time::sleep(SLOW_AFTER) => {}
         }
-        let place = Arc::clone(&self.slow).try_acquire_owned().unwrap_or(place);
+        let permit = Arc::clone(&self.slow).try_acquire_owned().unwrap_or(permit);
         let done = work.await;
-        drop(place);
+        drop(permit);
         done
     }
 }
@@ -49,16 +49,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_request_makes_room_for_others() {
-        let places = Places::new(1);
-        let place = places.take(false).await;
-        let slow = places.run(place, tokio::time::sleep(Duration::from_secs(5)));
+        let limits = ConcurrencyLimits::new(1);
+        let permit = limits.take(false).await;
+        let slow = limits.run(permit, tokio::time::sleep(Duration::from_secs(5)));
         let other = async {
-            drop(places.take(false).await);
+            drop(limits.take(false).await);
             tokio::time::Instant::now()
         };
         let began = tokio::time::Instant::now();
         let ((), got) = tokio::join!(slow, other);
         assert_eq!(got - began, SLOW_AFTER);
-        assert_eq!((places.quick.available_permits(), places.slow.available_permits()), (1, SLOW_SHARE));
+        assert_eq!((limits.quick.available_permits(), limits.slow.available_permits()), (1, SLOW_SHARE));
     }
 }

@@ -1,4 +1,4 @@
-//! Descriptors that are kept back, so that the daemon can still be asked how it is when no other is free.
+//! Spare file descriptors, so that the daemon still answers health checks when the process has run out of them.
 
 use std::{
     io,
@@ -14,18 +14,18 @@ use rustix::{
     io::Errno,
 };
 
-/// Descriptors that are kept.
+/// Number of spare descriptors.
 const KEPT: usize = 8;
 
-/// Descriptors that are only there to be given up.
+/// Holds spare file descriptors. Closing one of them makes room for a descriptor that is needed.
 #[derive(Debug)]
-pub struct Reserve {
+pub struct FdReserve {
     kept: Mutex<Vec<OwnedFd>>,
-    /// Somebody had to be refused a descriptor of the ordinary ones.
+    /// Whether an `accept` has failed because no descriptor was free.
     short: AtomicBool,
 }
 
-impl Default for Reserve {
+impl Default for FdReserve {
     fn default() -> Self {
         let reserve = Self { kept: Mutex::default(), short: AtomicBool::new(false) };
         reserve.fill();
@@ -33,17 +33,17 @@ impl Default for Reserve {
     }
 }
 
-impl Reserve {
-    /// Gives up one descriptor: the next that is opened finds room. `None`: none is left.
-    pub fn lend(self: &Arc<Self>) -> Option<Lent> {
+impl FdReserve {
+    /// Closes one spare descriptor, so that the next `open` or `accept` succeeds. `None`: no spare descriptor is left.
+    pub fn acquire(self: &Arc<Self>) -> Option<FdGuard> {
         let given_up = self.kept().pop()?;
         drop(given_up);
         Some(self.owed())
     }
 
-    /// Somebody has opened a descriptor. Where it is one that should be kept, it is lent, and only to be
-    /// had for a short while.
-    pub(super) fn taken(self: &Arc<Self>) -> Option<Lent> {
+    /// Refills the reserve after a connection was accepted. If that fails, the connection uses up a spare
+    /// descriptor: the caller gets a guard and closes the connection soon.
+    pub(super) fn after_accept(self: &Arc<Self>) -> Option<FdGuard> {
         if !self.fill() {
             return Some(self.owed());
         }
@@ -53,14 +53,14 @@ impl Reserve {
         None
     }
 
-    /// No descriptor was free. Said once, until many are.
-    pub(super) fn is_short(&self, error: &io::Error) {
+    /// Records that no descriptor was free. Logs this once, until descriptors are free again.
+    pub(super) fn note_exhausted(&self, error: &io::Error) {
         if !self.short.swap(true, Ordering::Relaxed) {
             tracing::warn!(%error, "no descriptor is free: new connections get one request each");
         }
     }
 
-    /// Keeps as many as there should be; whether there was room for them.
+    /// Opens spare descriptors up to [`KEPT`]. Returns whether that succeeded.
     fn fill(&self) -> bool {
         let mut kept = self.kept();
         while kept.len() < KEPT {
@@ -70,14 +70,14 @@ impl Reserve {
         true
     }
 
-    /// Whether as many again could be kept: one that is free for a moment changes nothing.
+    /// Returns whether another [`KEPT`] descriptors could be opened. A single free descriptor is not enough.
     fn has_room(&self) -> bool {
         let _kept = self.kept();
         (0..KEPT).map(|_| spare()).collect::<Result<Vec<_>, _>>().is_ok()
     }
 
-    fn owed(self: &Arc<Self>) -> Lent {
-        Lent(Arc::clone(self))
+    fn owed(self: &Arc<Self>) -> FdGuard {
+        FdGuard(Arc::clone(self))
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
@@ -89,17 +89,17 @@ fn spare() -> Result<OwnedFd, Errno> {
     eventfd(0, EventfdFlags::CLOEXEC)
 }
 
-/// Room for one descriptor. It is taken back when this goes, which is to be after the descriptor.
+/// Stands for one spare descriptor in use. Dropping it refills the reserve, so drop it after the descriptor is closed.
 #[derive(Debug)]
-pub struct Lent(Arc<Reserve>);
+pub struct FdGuard(Arc<FdReserve>);
 
-impl Drop for Lent {
+impl Drop for FdGuard {
     fn drop(&mut self) {
         self.0.fill();
     }
 }
 
-/// Whether the process, or the machine, has no room for another descriptor.
+/// Returns whether `error` says that the process or the machine has no free descriptor.
 pub(super) fn is_exhausted(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw_os_error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
@@ -110,18 +110,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lent_comes_back() {
-        let reserve = Arc::new(Reserve::default());
-        let all: Vec<Lent> = (0..KEPT).filter_map(|_| reserve.lend()).collect();
+    fn dropped_guards_refill_the_reserve() {
+        let reserve = Arc::new(FdReserve::default());
+        let all: Vec<FdGuard> = (0..KEPT).filter_map(|_| reserve.acquire()).collect();
         assert_eq!(all.len(), KEPT);
-        assert!(reserve.lend().is_none());
+        assert!(reserve.acquire().is_none());
         drop(all);
-        assert!(reserve.lend().is_some());
-        assert!(reserve.taken().is_none(), "there is room for all");
+        assert!(reserve.acquire().is_some());
+        assert!(reserve.after_accept().is_none(), "all spare descriptors are open");
     }
 
     #[test]
-    fn only_a_full_table_is_exhausted() {
+    fn only_full_descriptor_tables_count_as_exhausted() {
         assert!(is_exhausted(&Errno::MFILE.into()));
         assert!(!is_exhausted(&Errno::CONNABORTED.into()) && !is_exhausted(&io::Error::other("x")));
     }
