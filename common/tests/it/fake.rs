@@ -1,6 +1,6 @@
-//! A daemon that reads requests and answers bytes by a script.
+//! A scripted daemon: it records each request and replies with bytes that the test supplies.
 //!
-//! The script is bytes and not responses, so that it can be wrong in every way.
+//! The replies are raw bytes, not parsed responses, so that a test can send malformed ones.
 
 use std::{
     path::Path,
@@ -14,11 +14,11 @@ use tokio::{
     task::JoinSet,
 };
 
-/// What the daemon was sent.
+/// A request as the fake daemon received it.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) line: String,
-    /// Names in lower case.
+    /// Header names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// Answers the first request with the first of `answers`, and so on; each on its own connection.
+    /// Replies to request N with element N of `answers`. Each request uses its own connection.
     pub(crate) async fn tcp(answers: impl IntoIterator<Item = String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = Endpoint::parse_url(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
@@ -73,7 +73,7 @@ impl Fake {
     }
 }
 
-/// A complete answer.
+/// A complete HTTP response with the correct content length.
 pub(crate) fn answer(status: &str, headers: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n{body}", body.len())
 }
@@ -105,7 +105,7 @@ async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, answer: &str, seen: 
     request.body.resize(length, 0);
     stream.read_exact(&mut request.body).await.unwrap();
     seen.lock().unwrap().push(request);
-    // The client may be gone already: some answers are too long for it.
+    // A failed write is fine: the client closes the connection when a response is too long for it.
     let _ = stream.write_all(answer.as_bytes()).await;
     let _ = stream.shutdown().await;
 }

@@ -1,4 +1,4 @@
-//! The client against a scripted daemon.
+//! Tests of the client against a scripted daemon.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod fake;
@@ -13,7 +13,7 @@ use http::StatusCode;
 use self::fake::{Fake, answer, ok};
 
 #[tokio::test]
-async fn requests_look_the_same_over_tcp_and_over_a_socket() {
+async fn requests_are_identical_over_tcp_and_over_a_unix_socket() {
     let dir = tempfile::tempdir().unwrap();
     let answers = || [ok(r#"{"version":"1.24.0"}"#)];
     let tcp = Fake::tcp(answers()).await;
@@ -29,7 +29,7 @@ async fn requests_look_the_same_over_tcp_and_over_a_socket() {
 }
 
 #[tokio::test]
-async fn a_daemon_that_is_not_there_is_unreachable_and_named() {
+async fn an_unreachable_daemon_is_reported_with_its_address() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("gone.sock");
     let client = Client::new(Endpoint::Unix(path.clone()), None).unwrap();
@@ -46,7 +46,7 @@ async fn a_daemon_that_is_not_there_is_unreachable_and_named() {
 }
 
 #[tokio::test]
-async fn answers_that_are_none_are_errors_and_never_panics() {
+async fn malformed_responses_are_errors_and_do_not_panic() {
     let half = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"version\"";
     let cases = [
         (ok("{"), "Decode"),
@@ -67,7 +67,7 @@ async fn answers_that_are_none_are_errors_and_never_panics() {
 }
 
 #[tokio::test]
-async fn a_refusal_keeps_the_daemons_words_and_hides_the_token() {
+async fn an_error_shows_the_message_of_the_daemon_and_hides_the_token() {
     let body = r#"{"message":"name taken","url":"","code":"repo_exists","request_id":"r1"}"#;
     let fake = Fake::tcp([answer("409 Conflict", "", body)]).await;
     let client = fake.client();
@@ -78,7 +78,7 @@ async fn a_refusal_keeps_the_daemons_words_and_hides_the_token() {
 }
 
 #[tokio::test]
-async fn a_repository_is_made_where_its_owner_belongs() {
+async fn a_repository_is_created_with_the_route_for_the_kind_of_its_owner() {
     let refused = |status: &str| answer(status, "", "{}");
     let repo = || answer("201 Created", "", r#"{"id":7,"full_name":"octo/tool"}"#);
     let scripts = [
@@ -89,18 +89,18 @@ async fn a_repository_is_made_where_its_owner_belongs() {
     ];
     for (script, target) in scripts {
         let fake = Fake::tcp(script).await;
-        let wanted = CreateRepository { name: "tool".into(), ..CreateRepository::default() };
-        assert_eq!(fake.client().create_repository("octo", &wanted).await.unwrap().id, 7);
+        let options = CreateRepository { name: "tool".into(), ..CreateRepository::default() };
+        assert_eq!(fake.client().create_repository("octo", &options).await.unwrap().id, 7);
         assert_eq!(fake.requests().last().unwrap().line, format!("POST {target} HTTP/1.1"));
     }
-    // The first refusal is the one that tells.
+    // The error of the first refused request is reported.
     let fake = Fake::tcp([refused("403 Forbidden"), ok(r#"{"login":"me"}"#), refused("404 Not Found")]).await;
     let error = fake.client().create_repository("octo", &CreateRepository::default()).await.unwrap_err();
     assert_eq!(error.status(), Some(StatusCode::FORBIDDEN));
 }
 
 #[tokio::test]
-async fn a_list_is_walked_to_its_end_without_repeating_items() {
+async fn a_list_is_read_to_its_last_page_without_duplicates() {
     let page = |total: i64, ids: &[i64]| {
         let items: Vec<String> = ids.iter().map(|id| format!(r#"{{"id":{id}}}"#)).collect();
         format!(r#"{{"total_count":{total},"artifacts":[{}]}}"#, items.join(","))
@@ -127,7 +127,7 @@ async fn a_list_is_walked_to_its_end_without_repeating_items() {
 }
 
 #[tokio::test]
-async fn the_bytes_of_an_artifact_are_behind_a_redirect_that_stays_with_the_daemon() {
+async fn an_artifact_download_follows_the_redirect_on_the_configured_daemon_only() {
     let dir = tempfile::tempdir().unwrap();
     let location = "Location: http://elsewhere:1/_blob/7/1/archive.zip?sig=s3cret\r\n";
     let partial = "Content-Range: bytes 2-4/5\r\nETag: \"g1\"\r\nContent-Type: application/zip\r\n";
@@ -151,7 +151,7 @@ async fn the_bytes_of_an_artifact_are_behind_a_redirect_that_stays_with_the_daem
 }
 
 #[tokio::test]
-async fn an_upload_is_spoken_as_the_official_client_speaks_it() {
+async fn an_upload_sends_the_same_requests_as_the_official_client() {
     let created = r#"{"ok":true,"signed_upload_url":"http://h/_blob/7/1/raw?sig=a"}"#;
     let fake = Fake::tcp([
         ok(created),
@@ -186,7 +186,7 @@ async fn an_upload_is_spoken_as_the_official_client_speaks_it() {
 }
 
 #[tokio::test]
-async fn a_create_that_is_not_confirmed_is_no_success() {
+async fn an_unconfirmed_create_is_an_error() {
     for body in ["{}", r#"{"ok":false}"#, r#"{"ok":true}"#] {
         let fake = Fake::tcp([ok(body)]).await;
         let scope = RunScope { run: "1".into(), job: "2".into() };
@@ -196,7 +196,7 @@ async fn a_create_that_is_not_confirmed_is_no_success() {
 }
 
 #[tokio::test]
-async fn a_long_download_comes_in_pieces_and_a_short_one_is_noticed() {
+async fn a_long_download_is_streamed_and_a_truncated_one_is_an_error() {
     let long = "x".repeat(32 << 20);
     let fake = Fake::tcp([answer("200 OK", "", &long), answer("200 OK", "", &long)[..1 << 20].to_owned()]).await;
     let url = SignedUrl::new("/_blob/1/1/raw?sig=a").unwrap();
@@ -219,11 +219,11 @@ async fn a_long_download_comes_in_pieces_and_a_short_one_is_noticed() {
 }
 
 #[tokio::test]
-async fn jobs_are_begun_and_ended_with_integers() {
-    let begun = r#"{"run_id":3,"job_id":9,"token":"j.w.t","env":{"GITHUB_RUN_ID":"3"}}"#;
-    let fake = Fake::tcp([answer("201 Created", "", begun), ok("{}")]).await;
-    let wanted = BeginRun { repo: "o/r".into(), run_id: Some(3), ..BeginRun::default() };
-    let job = fake.client().begin_job(&wanted).await.unwrap();
+async fn job_and_run_ids_are_sent_as_integers() {
+    let started = r#"{"run_id":3,"job_id":9,"token":"j.w.t","env":{"GITHUB_RUN_ID":"3"}}"#;
+    let fake = Fake::tcp([answer("201 Created", "", started), ok("{}")]).await;
+    let options = BeginRun { repo: "o/r".into(), run_id: Some(3), ..BeginRun::default() };
+    let job = fake.client().begin_job(&options).await.unwrap();
     assert_eq!((job.run_id, job.job_id), (3, 9));
     assert!(!format!("{job:?}").contains("j.w.t"));
     fake.client().end_job(job.job_id, Conclusion::Cancelled).await.unwrap();

@@ -1,7 +1,8 @@
-//! Every route, asked by everybody: a route of the router that is missing here fails the test.
+//! Sends every route of the API with every kind of credential and compares the status codes with
+//! `access_matrix.txt`. A route that is missing in the table fails the test.
 //!
-//! A new route gets a line in `access_matrix.txt` and, if it needs another body or a thing to act
-//! on, a case in `scenes.rs`. When statuses differ, the test prints the lines as they would have to be.
+//! A new route needs a line in `access_matrix.txt` and, if it needs a request body or an existing object,
+//! a case in `scenes.rs`. On a difference, the test prints the lines that the table should hold.
 
 mod agent;
 mod scenes;
@@ -19,11 +20,11 @@ use crate::{
     support::{Job, send},
 };
 
-/// `METHOD PATH`, then a status for each of [`WHO`].
+/// Each line: `METHOD PATH`, then one status per element of [`WHO`].
 const TABLE: &str = include_str!("access_matrix.txt");
 
-/// Who asks, in the order of the columns. `octo` owns the user's things, `boss` the organisation
-/// `acme`, `eve` nothing, `chief` administers the site.
+/// The callers, in the order of the columns: column name, account, token scopes. `octo` owns the user's
+/// repositories, `boss` the organisation `acme`, `eve` owns nothing, `chief` is an administrator.
 const WHO: [(&str, &str, &[&str]); 11] = [
     ("anonymous", "", &[]),
     ("expired", "octo", &["all"]),
@@ -41,11 +42,11 @@ const EXPIRED: usize = 1;
 const AGENT: usize = 2;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_route_refuses_those_who_may_not() {
+async fn every_route_answers_each_credential_with_the_status_in_the_table() {
     let stage = Stage::new().await;
     let expected = table();
     let mut routes: Vec<_> = ROUTES.to_vec();
-    // This one ends the tokens that the others need.
+    // Deleting the current token would break the requests that follow: it goes last.
     routes.sort_by_key(|route| *route == ("delete", "/api/v1/token"));
     let mut wrong = String::new();
     for (word, path) in routes {
@@ -71,14 +72,14 @@ pub(crate) fn table() -> BTreeMap<(&'static str, &'static str), Vec<String>> {
     rows.collect()
 }
 
-/// A daemon with people, things of theirs, and a credential for each column.
+/// A daemon with accounts, their repositories and hooks, and one token per column.
 struct Stage {
     world: World,
     tokens: Vec<String>,
     team: String,
     job: Job,
     artifact: i64,
-    /// A hook of each place, by the begin of its address.
+    /// One hook per kind of owner, keyed by the start of its route.
     hooks: Vec<(&'static str, String)>,
 }
 
@@ -107,22 +108,22 @@ impl Stage {
         let artifact = world.farrier.upload(&job, "log", b"x").await;
         let mut hooks = Vec::new();
         let octo = format!("token {}", world.token("octo", &["all"]).await);
-        for (place, who) in [
+        for (route, caller) in [
             ("/admin/hooks/", ""),
             ("/repos/{owner}/{repo}/hooks/", ""),
             ("/orgs/{org}/hooks/", ""),
             ("/user/hooks/", &octo),
         ] {
             let body = json!({ "type": "gitea", "config": { "url": "http://203.0.113.9/", "content_type": "json" } });
-            let path = place.replace("{owner}/{repo}", "octo/hidden").replace("{org}", "acme");
-            let made = if who.is_empty() {
+            let path = route.replace("{owner}/{repo}", "octo/hidden").replace("{org}", "acme");
+            let made = if caller.is_empty() {
                 world.admin("post", &path, body, 201).await
             } else {
-                world.ask(who, "post", &path, body).await.json()
+                world.ask(caller, "post", &path, body).await.json()
             };
-            hooks.push((place, made["id"].to_string()));
+            hooks.push((route, made["id"].to_string()));
         }
-        // Found by its number alone: the repository's.
+        // This route finds a hook of any owner by its id. The test uses the repository's hook.
         hooks.push(("/farrier/v1/hooks/", hooks[1].1.clone()));
         let mut tokens = Vec::new();
         for (n, (_, user, scopes)) in WHO.iter().enumerate() {
@@ -136,7 +137,7 @@ impl Stage {
         Self { world, tokens, team, job, artifact, hooks }
     }
 
-    /// The status that each column gets. `-` where it cannot be tried.
+    /// The status that each column gets; `-` if it cannot be tried on this machine.
     async fn row(&self, word: &str, path: &str) -> Vec<String> {
         let mut row = Vec::new();
         for n in 0..WHO.len() {
@@ -154,7 +155,7 @@ impl Stage {
             } else {
                 let token = format!("token {}", self.tokens[n]);
                 let json = "application/json";
-                // A stream would not end.
+                // Without this header, the event route would start a stream that does not end.
                 let headers = [("authorization", token.as_str()), ("content-type", json), ("accept", json)];
                 let headers = if self.tokens[n].is_empty() { &headers[1..] } else { &headers[..] };
                 send(&self.world.farrier.tcp(), method(word), &path, headers, body).await.status.to_string()
@@ -163,9 +164,9 @@ impl Stage {
         row
     }
 
-    /// Puts real things into the place of captures.
+    /// Replaces the captures of a route with ids and names of existing objects.
     fn fill(&self, path: &str) -> String {
-        let hook = self.hooks.iter().find(|(place, _)| path.contains(&format!("{place}{{id}}")));
+        let hook = self.hooks.iter().find(|(route, _)| path.contains(&format!("{route}{{id}}")));
         let path = &hook.map_or_else(|| path.to_owned(), |(_, id)| path.replace("{id}", id));
         let (run, job, artifact) =
             (self.job.run_id.to_string(), self.job.job_id.to_string(), self.artifact.to_string());
@@ -192,6 +193,6 @@ impl Stage {
             ("{*service_and_method}", "github.actions.results.api.v1.ArtifactService/ListArtifacts"),
         ]
         .into_iter()
-        .fold(path.to_owned(), |path, (capture, thing)| path.replace(capture, thing))
+        .fold(path.to_owned(), |path, (capture, value)| path.replace(capture, value))
     }
 }

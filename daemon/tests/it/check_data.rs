@@ -1,5 +1,5 @@
-//! `check-data`: a store and a disk that are broken on purpose are named, and mended where that
-//! loses nothing.
+//! `check-data`: finds corrupted rows and files, and repairs those that can be repaired without data
+//! loss.
 
 mod hooks;
 
@@ -23,13 +23,13 @@ use serde_json::{Value, json};
 
 use crate::support::{Binary, Job, TestDaemon, eventually, git::Client, send};
 
-/// What a test does to the store.
+/// A corruption of the store.
 type Change = Box<dyn Fn(&Tx) + Send + Sync>;
 
-const LOOK: Options = Options { repair: false, git: true };
+const CHECK: Options = Options { repair: false, git: true };
 const REPAIR: Options = Options { repair: true, git: false };
 
-/// Something of everything: repositories 1 (`admin/demo`, pushed to) and 2 (renamed), a user, an
+/// A daemon with data of every kind: repositories 1 (`admin/demo`, with a push) and 2 (renamed), a user, an
 /// organisation, tokens, a collaborator, and an artifact of two blocks.
 async fn world() -> (TestDaemon, Client, Job) {
     let farrier = TestDaemon::start().await;
@@ -60,46 +60,46 @@ async fn open(config: &Config) -> Store {
     Store::open(Arc::new(engine)).await.expect("the store")
 }
 
-async fn spoil(config: &Config, change: impl Fn(&Tx) + Send + Sync) {
+async fn corrupt(config: &Config, change: impl Fn(&Tx) + Send + Sync) {
     let (store, change) = (open(config).await, &change);
-    let written = store.write(async |tx: Tx| {
+    let write = store.write(async |tx: Tx| {
         change(&tx);
         Ok::<_, StoreError>(())
     });
-    written.await.expect("written");
+    write.await.expect("a write");
 }
 
-async fn look(config: &Config, options: Options) -> Report {
+async fn run_check(config: &Config, options: Options) -> Report {
     check::run(config, options).await.expect("checked")
 }
 
 #[track_caller]
-fn named<'a>(report: &'a Report, class: Class, subject: &str, message: &str) -> &'a Finding {
+fn finding<'a>(report: &'a Report, class: Class, subject: &str, message: &str) -> &'a Finding {
     let is =
         |found: &&Finding| found.class == class && found.subject.contains(subject) && found.message.contains(message);
     report.findings.iter().find(is).unwrap_or_else(|| panic!("no {class:?} of {subject}: {message} in\n{report}"))
 }
 
-/// Looks, repairs, and looks again: the finding is there with what can be done about it, and gone if
-/// that was done.
-async fn goes(config: &Config, class: Class, subject: &str, message: &str) {
-    assert_eq!(named(&look(config, LOOK).await, class, subject, message).mending, Mending::Possible);
-    assert_eq!(named(&look(config, REPAIR).await, class, subject, message).mending, Mending::Done);
-    let after = look(config, LOOK).await;
+/// Checks that the finding is reported as repairable, that a repair reports it as repaired, and that no damage
+/// is left afterwards.
+async fn assert_repaired(config: &Config, class: Class, subject: &str, message: &str) {
+    assert_eq!(finding(&run_check(config, CHECK).await, class, subject, message).mending, Mending::Possible);
+    assert_eq!(finding(&run_check(config, REPAIR).await, class, subject, message).mending, Mending::Done);
+    let after = run_check(config, CHECK).await;
     assert_eq!((after.damage, after.damage_left), (0, 0), "after {message}:\n{after}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_daemon_wrote_is_whole() {
+async fn data_written_by_the_daemon_has_no_findings() {
     let (mut farrier, ..) = world().await;
-    let report = farrier.halted(async |config| look(config, LOOK).await).await;
+    let report = farrier.halted(async |config| run_check(config, CHECK).await).await;
     assert_eq!(report.findings, [], "{report}");
     assert_eq!((report.repositories, report.artifacts), (3, 1));
     assert!(report.keys > 60, "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn index_entries_are_held_against_rows_both_ways() {
+async fn missing_and_surplus_index_entries_are_found_and_repaired() {
     let (mut farrier, ..) = world().await;
     farrier
         .halted(async |config| {
@@ -117,88 +117,88 @@ async fn index_entries_are_held_against_rows_both_ways() {
                 ("ou", "is missing", Box::new(|tx| tx.delete(keys::user_org(1, 3)))),
             ];
             for (subject, message, change) in cases {
-                spoil(config, &change).await;
-                goes(config, Class::Damage, &format!("key {subject}/"), message).await;
+                corrupt(config, &change).await;
+                assert_repaired(config, Class::Damage, &format!("key {subject}/"), message).await;
             }
-            spoil(config, |tx| tx.put(keys::sequence(Kind::Repository), &Sequence { next: 1 })).await;
-            goes(config, Class::Damage, "ids of kind repository", "below 64, which is in use").await;
-            // A redirect that leads nowhere is no damage.
-            spoil(config, |tx| tx.put(keys::repository_redirect(1, "lost"), &to(99))).await;
-            goes(config, Class::Waste, "key rr", "leads nowhere").await;
-            // What may be somebody's data is only named.
-            spoil(config, |tx| tx.put(keys::ref_tip(99, "refs/heads/x"), &to(1))).await;
-            let report = look(config, REPAIR).await;
-            assert_eq!(named(&report, Class::Damage, "key rf", "is not there").mending, Mending::None);
+            corrupt(config, |tx| tx.put(keys::sequence(Kind::Repository), &Sequence { next: 1 })).await;
+            assert_repaired(config, Class::Damage, "ids of kind repository", "below 64, which is in use").await;
+            // A redirect without a target is waste, not damage.
+            corrupt(config, |tx| tx.put(keys::repository_redirect(1, "lost"), &to(99))).await;
+            assert_repaired(config, Class::Waste, "key rr", "leads nowhere").await;
+            // Entries that could belong to real data are reported but not deleted.
+            corrupt(config, |tx| tx.put(keys::ref_tip(99, "refs/heads/x"), &to(1))).await;
+            let report = run_check(config, REPAIR).await;
+            assert_eq!(finding(&report, Class::Damage, "key rf", "is not there").mending, Mending::None);
             assert_eq!((report.damage, report.damage_left), (1, 1));
-            spoil(config, |tx| tx.delete(keys::ref_tip(99, "refs/heads/x"))).await;
-            // A row that cannot be read hides nothing else.
-            spoil(config, |tx| tx.put(keys::repository(2), &Reference { id: u64::MAX })).await;
-            assert!(look(config, LOOK).await.damage_left > 0);
+            corrupt(config, |tx| tx.delete(keys::ref_tip(99, "refs/heads/x"))).await;
+            // An unreadable row does not stop the check.
+            corrupt(config, |tx| tx.put(keys::repository(2), &Reference { id: u64::MAX })).await;
+            assert!(run_check(config, CHECK).await.damage_left > 0);
         })
         .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn repositories_are_held_against_their_directories() {
+async fn differences_between_repositories_and_their_directories_are_found_and_repaired() {
     let (mut farrier, work, _) = world().await;
     let root = farrier.data_dir().join("repositories");
     let tip = work.done(&["rev-parse", "main"]);
     farrier
         .halted(async |config| {
             let git = |args: &[&str]| Client::at(root.join("1.git")).done(args);
-            // A ref that was recorded comes back.
+            // A recorded ref that is missing in the directory is restored.
             git(&["update-ref", "-d", "refs/heads/other"]);
-            goes(config, Class::Damage, "repository 1 (demo)", "refs/heads/other was recorded at").await;
+            assert_repaired(config, Class::Damage, "repository 1 (demo)", "refs/heads/other was recorded at").await;
             assert_eq!(git(&["rev-parse", "other"]), tip);
-            // One whose object is gone does not.
-            spoil(config, |tx| {
+            // A recorded ref whose object is missing cannot be restored.
+            corrupt(config, |tx| {
                 let ids = &[("refs/heads/void".to_owned(), "1".repeat(40))];
                 repositories::put_tips(tx, 1, ids);
             })
             .await;
-            let report = look(config, REPAIR).await;
-            assert_eq!(named(&report, Class::Damage, "repository 1", "could not be mended").mending, Mending::None);
-            spoil(config, |tx| tx.delete(keys::ref_tip(1, "refs/heads/void"))).await;
-            // `HEAD`, and where lists have a repository.
+            let report = run_check(config, REPAIR).await;
+            assert_eq!(finding(&report, Class::Damage, "repository 1", "could not be mended").mending, Mending::None);
+            corrupt(config, |tx| tx.delete(keys::ref_tip(1, "refs/heads/void"))).await;
+            // `HEAD` must name the default branch.
             git(&["symbolic-ref", "HEAD", "refs/heads/other"]);
-            goes(config, Class::Damage, "repository 1", "HEAD does not name the default branch main").await;
-            std::fs::write(root.join("1.git/HEAD"), "nonsense\n").expect("written");
-            goes(config, Class::Damage, "repository 1", "HEAD does not name").await;
-            // A directory that no row knows is kept, elsewhere.
+            assert_repaired(config, Class::Damage, "repository 1", "HEAD does not name the default branch main").await;
+            std::fs::write(root.join("1.git/HEAD"), "nonsense\n").expect("a write");
+            assert_repaired(config, Class::Damage, "repository 1", "HEAD does not name").await;
+            // A directory without a row is set aside.
             std::fs::create_dir(root.join("77.git")).expect("made");
-            goes(config, Class::Waste, "repositories/77.git", "no row knows it").await;
+            assert_repaired(config, Class::Waste, "repositories/77.git", "no row knows it").await;
             assert!(set_aside_today(config).join("repositories/77.git").is_dir() && !root.join("77.git").exists());
-            // What the daemon itself brings to an end.
+            // Unfinished work that the daemon completes at its next start is not damage.
             std::fs::create_dir(root.join("new-9-aa")).expect("made");
-            spoil(config, |tx| farrierd::store::refs::mark(tx, 1, 5, &PushMark::default())).await;
-            let report = look(config, REPAIR).await;
-            named(&report, Class::Unfinished, "new-9-aa", "half made");
-            named(&report, Class::Unfinished, "repository 1", "a push was cut off");
+            corrupt(config, |tx| farrierd::store::refs::mark(tx, 1, 5, &PushMark::default())).await;
+            let report = run_check(config, REPAIR).await;
+            finding(&report, Class::Unfinished, "new-9-aa", "half made");
+            finding(&report, Class::Unfinished, "repository 1", "a push was cut off");
             assert_eq!(report.damage, 0, "{report}");
-            // A ref that moved past the daemon is recorded when it starts.
-            spoil(config, |tx| farrierd::store::refs::unmark(tx, 1, 5)).await;
+            // A ref that changed without the daemon is recorded at the next start.
+            corrupt(config, |tx| farrierd::store::refs::unmark(tx, 1, 5)).await;
             git(&["update-ref", "refs/heads/new", &tip]);
-            goes(config, Class::Damage, "repository 1", "moved past the daemon").await;
+            assert_repaired(config, Class::Damage, "repository 1", "moved past the daemon").await;
         })
         .await;
-    assert!(!root.join("new-9-aa").exists(), "what was half made goes at the start");
+    assert!(!root.join("new-9-aa").exists(), "the start removes unfinished repositories");
     let branch = farrier.admin(Method::GET, "/api/v1/repos/admin/demo/branches/new", Value::Null).await;
     assert_eq!(branch.status, 200, "{branch:?}");
     let report = farrier
         .halted(async |config| {
-            let report = look(config, LOOK).await;
+            let report = run_check(config, CHECK).await;
             std::fs::rename(root.join("2.git"), config.data_dir.join("away")).expect("moved");
-            let missing = look(config, REPAIR).await;
-            assert_eq!(named(&missing, Class::Damage, "repository 2", "directory is missing").mending, Mending::None);
+            let missing = run_check(config, REPAIR).await;
+            assert_eq!(finding(&missing, Class::Damage, "repository 2", "directory is missing").mending, Mending::None);
             std::fs::rename(config.data_dir.join("away"), root.join("2.git")).expect("moved");
             report
         })
         .await;
-    assert_eq!(report.findings, [], "the push is recorded: {report}");
+    assert_eq!(report.findings, [], "the start records the push: {report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn git_is_asked_about_objects_on_request() {
+async fn git_objects_are_checked_on_request() {
     let (mut farrier, work, _) = world().await;
     let tree = work.done(&["rev-parse", "main^{tree}"]);
     let objects = farrier.data_dir().join("repositories/1.git/objects");
@@ -207,20 +207,20 @@ async fn git_is_asked_about_objects_on_request() {
         .halted(async |config| {
             let away = config.data_dir.join("away");
             std::fs::rename(&object, &away).expect("a loose object");
-            assert_eq!(look(config, REPAIR).await.damage, 0);
-            named(&look(config, LOOK).await, Class::Damage, "repository 1", "git says of its objects");
+            assert_eq!(run_check(config, REPAIR).await.damage, 0);
+            finding(&run_check(config, CHECK).await, Class::Damage, "repository 1", "git says of its objects");
             std::fs::rename(&away, &object).expect("moved");
         })
         .await;
 }
 
-/// The directory that takes what is set aside now.
+/// The directory for data that is set aside today.
 fn set_aside_today(config: &Config) -> std::path::PathBuf {
     let aside = SetAside::new(&config.data_dir, Clock::system());
     aside.root().join(aside.today())
 }
 
-/// Every file below `root`.
+/// All files below `root`.
 fn files(root: &Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(root).expect("a directory").map(|entry| entry.expect("an entry").path());
     let entries = entries.filter(|path| !path.ends_with(farrierd::data_dir::FILE));
@@ -228,54 +228,54 @@ fn files(root: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn artifacts_are_held_against_their_files() {
+async fn differences_between_artifacts_and_their_files_are_found_and_repaired() {
     let (mut farrier, _, job) = world().await;
-    // An upload that is not finalized is no fault.
+    // An unfinished upload is not a fault.
     let address = farrier.create(&job, "open").await;
     let put = send(&farrier.tcp(), Method::PUT, &format!("{address}&comp=block&blockid=YQ"), &[], "block").await;
     assert_eq!(put.status, 201, "{put:?}");
     let root = farrier.data_dir().join("artifacts");
     farrier
         .halted(async |config| {
-            assert_eq!(look(config, LOOK).await.findings, []);
+            assert_eq!(run_check(config, CHECK).await.findings, []);
             let all = files(&root);
             assert_eq!(all.len(), 2, "{all:?}");
             let log = all.iter().find(|path| path.starts_with(root.join("1"))).expect("a block of the first artifact");
-            std::fs::write(log, b"short").expect("written");
-            let report = look(config, REPAIR).await;
+            std::fs::write(log, b"short").expect("a write");
+            let report = run_check(config, REPAIR).await;
             assert_eq!(
-                named(&report, Class::Damage, "artifact 1 (log)", "5 bytes and should have 10").mending,
+                finding(&report, Class::Damage, "artifact 1 (log)", "5 bytes and should have 10").mending,
                 Mending::None
             );
             std::fs::remove_file(log).expect("removed");
-            named(&look(config, LOOK).await, Class::Damage, "artifact 1 (log)", "is missing");
-            std::fs::write(log, b"some bytes").expect("written");
-            assert_eq!(look(config, LOOK).await.findings, []);
-            // Bytes that nothing names: the daemon removes them, once it is told.
+            finding(&run_check(config, CHECK).await, Class::Damage, "artifact 1 (log)", "is missing");
+            std::fs::write(log, b"some bytes").expect("a write");
+            assert_eq!(run_check(config, CHECK).await.findings, []);
+            // Files that no row names are set aside.
             let stray = log.with_file_name("60");
-            std::fs::write(&stray, b"stray").expect("written");
+            std::fs::write(&stray, b"stray").expect("a write");
             std::fs::create_dir_all(root.join("50/1")).expect("made");
-            std::fs::write(root.join("50/1/61"), b"stray").expect("written");
-            goes(config, Class::Waste, "artifact 1 (log)", "1 files are in no list").await;
+            std::fs::write(root.join("50/1/61"), b"stray").expect("a write");
+            assert_repaired(config, Class::Waste, "artifact 1 (log)", "1 files are in no list").await;
             assert_eq!(std::fs::read(set_aside_today(config).join("artifacts/50/1/61")).expect("kept"), b"stray");
-            assert_eq!(look(config, LOOK).await.waste, 0);
-            // A number that would be given again.
-            std::fs::write(log.with_file_name("900"), b"").expect("written");
-            goes(config, Class::Damage, "ids of kind block-file", "below 900").await;
+            assert_eq!(run_check(config, CHECK).await.waste, 0);
+            // A file number at or above the sequence would be assigned again.
+            std::fs::write(log.with_file_name("900"), b"").expect("a write");
+            assert_repaired(config, Class::Damage, "ids of kind block-file", "below 900").await;
         })
         .await;
-    eventually("what is of no use is gone", || async { files(&root).len() == 2 }).await;
-    let report = farrier.halted(async |config| look(config, LOOK).await).await;
+    eventually("the stray files are removed", || async { files(&root).len() == 2 }).await;
+    let report = farrier.halted(async |config| run_check(config, CHECK).await).await;
     assert_eq!(report.findings, [], "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_program_says_with_its_exit_code_how_it_is() {
+async fn the_exit_code_of_check_data_reports_the_result() {
     let mut farrier = Binary::new("");
     let none = farrier.check_data(&[]).await;
     assert_eq!(none.status.code(), Some(1), "{none:?}");
     assert!(String::from_utf8_lossy(&none.stderr).contains("there is no store in"), "{none:?}");
-    assert!(!farrier.data_dir().exists(), "looking makes nothing");
+    assert!(!farrier.data_dir().exists(), "a check creates nothing");
 
     farrier.start().await;
     let made = send(&farrier.unix(), Method::POST, "/api/v1/user/repos", &[], r#"{"name":"demo"}"#).await;
@@ -287,10 +287,10 @@ async fn the_program_says_with_its_exit_code_how_it_is() {
     farrier.ended().await;
 
     let fine = farrier.check_data(&[]).await;
-    let said = String::from_utf8_lossy(&fine.stdout).into_owned();
-    assert!(fine.status.code() == Some(0) && said.contains("damage 0 (left 0)"), "{fine:?}");
+    let stdout = String::from_utf8_lossy(&fine.stdout).into_owned();
+    assert!(fine.status.code() == Some(0) && stdout.contains("damage 0 (left 0)"), "{fine:?}");
     let head = farrier.data_dir().join("repositories/1.git/HEAD");
-    std::fs::write(&head, "ref: refs/heads/void\n").expect("written");
+    std::fs::write(&head, "ref: refs/heads/void\n").expect("a write");
     let found = farrier.check_data(&["--json"]).await;
     let json: Value = serde_json::from_slice(&found.stdout).expect("JSON");
     assert_eq!(found.status.code(), Some(3), "{found:?}");
@@ -301,7 +301,7 @@ async fn the_program_says_with_its_exit_code_how_it_is() {
             "message": "HEAD does not name the default branch main" }])
     );
     let repaired = farrier.check_data(&["--repair"]).await;
-    let said = String::from_utf8_lossy(&repaired.stdout).into_owned();
-    assert!(repaired.status.code() == Some(0) && said.contains("(mended)"), "{repaired:?}");
+    let stdout = String::from_utf8_lossy(&repaired.stdout).into_owned();
+    assert!(repaired.status.code() == Some(0) && stdout.contains("(mended)"), "{repaired:?}");
     assert_eq!(std::fs::read_to_string(&head).expect("a file"), "ref: refs/heads/main\n");
 }

@@ -1,4 +1,4 @@
-//! Conditional changes of hooks and repositories: `ETag` and `If-Match`.
+//! Conditional edits of hooks and repositories with `ETag` and `If-Match`.
 
 use std::sync::Arc;
 
@@ -25,40 +25,40 @@ fn hook() -> Value {
     json!({ "type": "gitea", "active": true, "events": ["push"], "config": config })
 }
 
-/// A request of the administrator with an `If-Match` header.
+/// Sends a request as the administrator with an `If-Match` header.
 async fn if_match(farrier: &TestDaemon, method: Method, path: &str, tag: &str, body: Value) -> Answer {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     send(&farrier.unix(), method, path, &[("content-type", "application/json"), ("if-match", tag)], body).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_second_of_two_editors_of_a_hook_is_refused_and_nothing_is_lost() {
+async fn the_second_of_two_concurrent_edits_of_a_hook_is_refused() {
     let world = World::new().await;
     let id = world.admin("post", "/user/hooks", hook(), 201).await["id"].as_i64().expect("a number");
     let (first, second) = (client(&world.farrier), client(&world.farrier));
-    let place = HookPlace::User;
-    let seen_by_first = first.hook_tagged(&place, id).await.expect("a hook");
-    let seen_by_second = second.hook_tagged(&place, id).await.expect("a hook");
+    let owner = HookPlace::User;
+    let seen_by_first = first.hook_tagged(&owner, id).await.expect("a hook");
+    let seen_by_second = second.hook_tagged(&owner, id).await.expect("a hook");
 
     let rename = EditHook { name: Some("ci".into()), ..EditHook::default() };
-    let renamed = first.edit_hook_if_match(&place, id, &rename, seen_by_first.tag.as_ref()).await.expect("an edit");
+    let renamed = first.edit_hook_if_match(&owner, id, &rename, seen_by_first.tag.as_ref()).await.expect("an edit");
     let filter = EditHook { branch_filter: Some("main".into()), ..EditHook::default() };
-    let refused = second.edit_hook_if_match(&place, id, &filter, seen_by_second.tag.as_ref()).await;
+    let refused = second.edit_hook_if_match(&owner, id, &filter, seen_by_second.tag.as_ref()).await;
     assert!(refused.as_ref().is_err_and(ClientError::is_changed), "{refused:?}");
-    let refused = second.delete_hook_if_match(&place, id, seen_by_second.tag.as_ref()).await;
+    let refused = second.delete_hook_if_match(&owner, id, seen_by_second.tag.as_ref()).await;
     assert!(refused.as_ref().is_err_and(ClientError::is_changed), "{refused:?}");
 
-    // The second one reads the hook again. Its change names one field and keeps the other editor's.
-    let again = second.hook_tagged(&place, id).await.expect("a hook");
+    // The second editor reads the hook again. Its edit names one field and keeps the first editor's change.
+    let again = second.hook_tagged(&owner, id).await.expect("a hook");
     assert_eq!((again.value.name.as_str(), &again.tag), ("ci", &renamed.tag));
-    let both = second.edit_hook_if_match(&place, id, &filter, again.tag.as_ref()).await.expect("an edit");
+    let both = second.edit_hook_if_match(&owner, id, &filter, again.tag.as_ref()).await.expect("an edit");
     assert_eq!((both.value.name.as_str(), both.value.branch_filter.as_str()), ("ci", "main"));
-    // The answer to a change has the tag for the next one.
-    first.delete_hook_if_match(&place, id, both.tag.as_ref()).await.expect("a deletion");
+    // The response to an edit has the tag for the next request.
+    first.delete_hook_if_match(&owner, id, both.tag.as_ref()).await.expect("a deletion");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_second_of_two_editors_of_a_repository_is_refused_and_nothing_is_lost() {
+async fn the_second_of_two_concurrent_edits_of_a_repository_is_refused() {
     let farrier = TestDaemon::start().await;
     farrier.repository("tool").await;
     let client = client(&farrier);
@@ -79,7 +79,7 @@ async fn the_second_of_two_editors_of_a_repository_is_refused_and_nothing_is_los
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn conditions_hold_on_the_routes_of_every_owner() {
+async fn if_match_is_checked_on_the_hook_routes_of_every_owner() {
     let world = World::new().await;
     world.admin("post", "/orgs", json!({ "username": "acme" }), 201).await;
     world.farrier.repository("tool").await;
@@ -107,7 +107,7 @@ async fn conditions_hold_on_the_routes_of_every_owner() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deliveries_and_pushes_change_the_answer_but_not_the_revision() {
+async fn deliveries_and_pushes_change_the_response_but_not_its_etag() {
     let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
     let farrier = TestDaemon::over_store(store.clone()).await;
     farrier.repository("tool").await;
@@ -135,7 +135,7 @@ async fn deliveries_and_pushes_change_the_answer_but_not_the_revision() {
     {
         let known = [("if-none-match", tag.as_str())];
         let again = send(&farrier.unix(), Method::GET, path, &known, "").await;
-        assert_eq!(again.status, 200, "the answer has changed: {path}");
+        assert_eq!(again.status, 200, "the response has changed: {path}");
         let unchanged = farrier.admin(Method::PATCH, path, json!({})).await;
         assert_eq!(unchanged.status, 200);
         let edited = if_match(&farrier, Method::PATCH, path, tag, change.clone()).await;

@@ -1,4 +1,4 @@
-//! Tests of the daemon from outside: a whole daemon in process, real sockets, real clients.
+//! Integration tests of the daemon: a complete daemon in the test process, real sockets, real clients.
 
 #![allow(unreachable_pub, reason = "nothing is outside of a test binary")]
 

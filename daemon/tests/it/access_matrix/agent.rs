@@ -1,6 +1,6 @@
-//! A local CI agent: a process of another user in the group that `socket.ci_group` names.
+//! A local CI agent: a process of another user that belongs to the group in `socket.ci_group`.
 //!
-//! The kernel tells the daemon who connects, so a thread has to become that user. Only root can.
+//! The daemon asks the kernel for the peer's credentials, so a thread must change its user id. That needs root.
 
 use std::{
     io::{Read as _, Write as _},
@@ -8,12 +8,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A group that every Linux system has, with the same number.
+/// A group that exists with the same id on every Linux system.
 pub(super) const GROUP: &str = "daemon";
 const GROUP_ID: u32 = 1;
 const USER_ID: u32 = 65_534;
 
-/// The status that the agent gets; `None` when nobody here can become it.
+/// The status that the agent gets; `None` if this process may not change its user id.
 pub(super) fn ask(socket: PathBuf, method: &str, path: &str, body: &str) -> Option<String> {
     let request = format!(
         "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
@@ -33,25 +33,25 @@ pub(super) fn ask(socket: PathBuf, method: &str, path: &str, body: &str) -> Opti
     tokio::task::block_in_place(|| thread.join().expect("no panic"))
 }
 
-/// The socket and the directories above it, as an installed daemon would have them.
+/// Gives the socket and its directories the permissions of an installed daemon. `None` if not root.
 fn open_to_all(socket: &Path) -> Option<()> {
-    // SAFETY: takes nothing and cannot fail.
+    // SAFETY: geteuid takes no arguments and cannot fail.
     #[expect(unsafe_code, reason = "no safe wrapper at hand")]
     let root = unsafe { libc::geteuid() } == 0;
-    let mut places = socket.ancestors().take(3);
+    let mut ancestors = socket.ancestors().take(3);
     let allow = |path: &Path, mode| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("the test's own files");
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("permissions to change");
     };
     if root {
-        allow(places.next()?, 0o666);
-        places.for_each(|directory| allow(directory, 0o711));
+        allow(ancestors.next()?, 0o666);
+        ancestors.for_each(|directory| allow(directory, 0o711));
     }
     root.then_some(())
 }
 
-/// Changes the identity of this thread alone: the system calls, not their wrappers, do that.
+/// Changes the ids of this thread only. The libc wrappers would change all threads, so it makes raw system calls.
 fn become_agent() -> Option<()> {
-    // SAFETY: numbers only; the list of groups is empty.
+    // SAFETY: all arguments are numbers; the list of groups is empty.
     #[expect(unsafe_code, reason = "the wrappers would change all threads")]
     let done = unsafe {
         libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<u32>()) == 0

@@ -1,27 +1,27 @@
-//! How each route is asked: its body, and what must be new for everybody who asks.
+//! The request for each route: its path, its body, and the object that must be created for it first.
 
 use serde_json::{Value, json};
 
-/// How a route is asked.
+/// The request for one route.
 pub(super) struct Scene {
     pub(super) path: String,
     pub(super) body: Value,
-    /// What the operator does before.
+    /// A request that the administrator sends first: method, path and body.
     pub(super) before: Option<(&'static str, String, Value)>,
 }
 
-/// How the route is asked by column `n`: what must be new for each is numbered.
+/// The request for a route in column `n`. Names of new objects contain `n`, so that columns do not collide.
 pub(super) fn scene(word: &str, path: &str, n: usize) -> Scene {
     let plain =
         || Scene { path: path.to_owned(), body: if word == "patch" { json!({}) } else { Value::Null }, before: None };
     let route = path.strip_prefix("/api/v1").unwrap_or(path);
-    of_accounts(word, route, n, plain())
-        .or_else(|| of_repositories(word, route, n, plain()))
-        .or_else(|| of_hooks(word, route, plain()))
+    account_scene(word, route, n, plain())
+        .or_else(|| repository_scene(word, route, n, plain()))
+        .or_else(|| hook_scene(word, route, plain()))
         .unwrap_or_else(plain)
 }
 
-fn of_accounts(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<Scene> {
+fn account_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<Scene> {
     let (path, fresh) = (scene.path.clone(), format!("fresh{n}"));
     match (word, route) {
         ("post", "/users/{name}/tokens" | "/admin/users/{name}/tokens") => {
@@ -65,7 +65,7 @@ fn of_accounts(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<Sc
     Some(scene)
 }
 
-fn of_repositories(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<Scene> {
+fn repository_scene(word: &str, route: &str, n: usize, mut scene: Scene) -> Option<Scene> {
     let (path, fresh) = (scene.path.clone(), format!("fresh{n}"));
     match (word, route) {
         ("delete", "/orgs/{name}/repos") => {
@@ -100,10 +100,10 @@ fn of_repositories(word: &str, route: &str, n: usize, mut scene: Scene) -> Optio
         }
         ("post", "/repos/{owner}/{repo}/branches") => scene.body = json!({ "new_branch_name": fresh }),
         ("post", "/repos/{owner}/{repo}/tags") => scene.body = json!({ "tag_name": fresh }),
-        // Nothing to change there, but who may would hear that.
+        // The branch or tag does not exist. Callers with access get 404 and change nothing.
         ("delete" | "patch", "/repos/{owner}/{repo}/branches/{*branch}" | "/repos/{owner}/{repo}/tags/{*tag}") => {
-            let things = if route.contains("tags") { "tags" } else { "branches" };
-            scene.path = format!("/api/v1/repos/octo/open/{things}/nothing");
+            let kind = if route.contains("tags") { "tags" } else { "branches" };
+            scene.path = format!("/api/v1/repos/octo/open/{kind}/nothing");
             scene.body = json!({ "name": "else" });
         }
         ("get", "/{owner}/{repo}/info/refs") => scene.path = format!("{path}?service=git-upload-pack"),
@@ -123,12 +123,12 @@ fn of_repositories(word: &str, route: &str, n: usize, mut scene: Scene) -> Optio
     Some(scene)
 }
 
-fn of_hooks(word: &str, route: &str, mut scene: Scene) -> Option<Scene> {
+fn hook_scene(word: &str, route: &str, mut scene: Scene) -> Option<Scene> {
     match word {
         "post" if route.ends_with("/hooks") => {
             scene.body = json!({ "type": "gitea", "config": { "url": "http://203.0.113.9/", "content_type": "json" } });
         }
-        // Nothing to remove there, but who may would hear that.
+        // The hook does not exist. Callers with access get 404 and remove nothing.
         "delete" if route.ends_with("/hooks/{id}") => {
             scene.path = scene.path.replace("{id}", "999999").replace("{repo}", "open");
         }

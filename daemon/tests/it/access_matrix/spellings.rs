@@ -1,5 +1,5 @@
-//! Every address that can be read, in every spelling, with HEAD, and over the Unix socket: the answer
-//! is the same.
+//! Requests every readable route in every accepted spelling, with HEAD and over the Unix socket: the
+//! response must be the same.
 
 use farrierd::http::ROUTES;
 use http::{HeaderMap, Method};
@@ -8,14 +8,14 @@ use serde_json::Value;
 use super::{Stage, WHO, scene};
 use crate::support::{Answer, Over, send};
 
-/// Count what goes on; does not end; is signed as it is spelled.
+/// Routes that are left out: their response changes with every request, does not end, or has a signed path.
 const EXCEPT: [&str; 4] =
     ["/api/farrier/v1/status", "/metrics", "/api/farrier/v1/events", "/_blob/{artifact}/{generation}/{file}"];
-/// Leads to an address below the host that was asked.
+/// This route redirects to a URL that contains the Host header of the request.
 const BY_HOST: &str = "/api/v1/repos/{owner}/{repo}/actions/artifacts/{id}/zip";
 
-/// What may differ between two answers to one question.
-fn lasting(answer: &Answer) -> (u16, HeaderMap, Vec<u8>) {
+/// The parts of a response that must be the same for equal requests.
+fn comparable(answer: &Answer) -> (u16, HeaderMap, Vec<u8>) {
     let mut headers = answer.headers.clone();
     for name in ["date", "x-request-id"] {
         headers.remove(name);
@@ -30,7 +30,7 @@ fn lasting(answer: &Answer) -> (u16, HeaderMap, Vec<u8>) {
     (answer.status, headers, body)
 }
 
-/// HEAD does not know the size of what is streamed.
+/// Removes the size headers: HEAD cannot know the size of a streamed body.
 fn without_sizes((status, mut headers, _): (u16, HeaderMap, Vec<u8>)) -> (u16, HeaderMap) {
     for name in ["content-length", "transfer-encoding"] {
         headers.remove(name);
@@ -39,38 +39,38 @@ fn without_sizes((status, mut headers, _): (u16, HeaderMap, Vec<u8>)) -> (u16, H
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_address_answers_alike_in_every_spelling_and_on_every_listener() {
+async fn every_route_answers_alike_in_every_spelling_and_on_every_listener() {
     let stage = Stage::new().await;
     let authorization = format!("token {}", stage.tokens.last().expect("tokens"));
-    // A stream would not end.
+    // Without this header, the event route would start a stream that does not end.
     let headers = [("authorization", authorization.as_str()), ("accept", "application/json")];
     let (tcp, unix) = (stage.world.farrier.tcp(), stage.world.farrier.unix());
-    let ask = async |over: &Over, method, path: &str| lasting(&send(over, method, path, &headers, "").await);
+    let ask = async |over: &Over, method, path: &str| comparable(&send(over, method, path, &headers, "").await);
     let mut wrong = Vec::new();
     for (word, path) in ROUTES {
         if *word != "get" || EXCEPT.contains(path) {
             continue;
         }
         let address = stage.fill(&scene(word, path, WHO.len() - 1).path);
-        let (place, query) = address.split_once('?').unwrap_or((&address, ""));
+        let (path_only, query) = address.split_once('?').unwrap_or((&address, ""));
         let query = if query.is_empty() { String::new() } else { format!("?{query}") };
-        let whole = ask(&tcp, Method::GET, &address).await;
+        let expected = ask(&tcp, Method::GET, &address).await;
         let mut compare = |what: &str, same: bool| {
             if !same {
                 wrong.push(format!("{path} with {what}"));
             }
         };
-        compare("no error of the server", whole.0 < 500);
-        compare("the Unix socket", *path == BY_HOST || ask(&unix, Method::GET, &address).await == whole);
-        compare("a slash at the end", ask(&tcp, Method::GET, &format!("{place}/{query}")).await == whole);
-        let doubled = format!("{}{query}", place.replace('/', "//"));
-        compare("doubled slashes", ask(&tcp, Method::GET, &doubled).await == whole);
+        compare("a status below 500", expected.0 < 500);
+        compare("the Unix socket", *path == BY_HOST || ask(&unix, Method::GET, &address).await == expected);
+        compare("a slash at the end", ask(&tcp, Method::GET, &format!("{path_only}/{query}")).await == expected);
+        let doubled = format!("{}{query}", path_only.replace('/', "//"));
+        compare("doubled slashes", ask(&tcp, Method::GET, &doubled).await == expected);
         if query.is_empty() {
-            compare("a bare question mark", ask(&tcp, Method::GET, &format!("{place}?")).await == whole);
+            compare("a bare question mark", ask(&tcp, Method::GET, &format!("{path_only}?")).await == expected);
         }
         let head = ask(&tcp, Method::HEAD, &address).await;
         compare("HEAD, which has no body", head.2.is_empty());
-        compare("HEAD", without_sizes(head) == without_sizes(whole));
+        compare("HEAD", without_sizes(head) == without_sizes(expected));
     }
     assert!(wrong.is_empty(), "other answers: {wrong:#?}");
 }

@@ -1,4 +1,4 @@
-//! Clients of the family, unmodified, manage people.
+//! Account management with unmodified third-party clients.
 
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -9,9 +9,9 @@ use crate::support::{
     process::{command, output},
 };
 
-/// gitea-js.
+/// The client is gitea-js.
 #[tokio::test]
-async fn gitea_js_manages_people() {
+async fn gitea_js_manages_users_organisations_and_tokens() {
     if !installed().await {
         return;
     }
@@ -30,9 +30,9 @@ async fn gitea_js_manages_people() {
     assert_eq!(world.get("", "/users/js-user").await.0, 404);
 }
 
-/// pyforgejo, which checks every answer against its types.
+/// The client is pyforgejo, which validates every response against its types.
 #[tokio::test]
-async fn pyforgejo_manages_people() {
+async fn pyforgejo_manages_users_organisations_and_tokens() {
     let Some(python) = python().await else { return };
     let mut script = command(python.join("python"));
     script.arg("accounts.py").current_dir(home());
@@ -49,19 +49,19 @@ async fn pyforgejo_manages_people() {
     assert_eq!(seen["templates"], true);
 }
 
-/// Runs `client` against a new daemon, with its address and an administrator's token.
+/// Runs `client` against a new daemon. Its arguments are the daemon's address and an administrator's token.
 async fn run(mut client: Command) -> (World, Value) {
     let world = World::new().await;
     world.user_with("boss", json!({ "admin": true })).await;
     let token = world.token("boss", &["all"]).await;
-    let done = output({
+    let output = output({
         client.arg(&world.farrier.url).arg(token);
         client
     });
-    let done = done.await.expect("it was there before");
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    let Some((_, result)) = said.rsplit_once("RESULT ") else {
-        panic!("the client broke: {said}\n{}", String::from_utf8_lossy(&done.stderr))
+    let output = output.await.expect("the client is installed");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let Some((_, result)) = stdout.rsplit_once("RESULT ") else {
+        panic!("the client broke: {stdout}\n{}", String::from_utf8_lossy(&output.stderr))
     };
     (world, serde_json::from_str(result).expect("JSON"))
 }

@@ -1,4 +1,4 @@
-//! Users, organisations, tokens, and how callers prove who they are.
+//! Users, organisations, tokens and authentication.
 
 mod clients;
 mod orgs;

@@ -1,4 +1,4 @@
-//! Organisations: made by users, run by their owners.
+//! Organisations: creation by users, management by their owners.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ async fn world() -> (World, String, String) {
 }
 
 #[tokio::test]
-async fn users_and_organisations_share_their_names() {
+async fn users_and_organisations_share_one_namespace() {
     let (world, owner, _) = world().await;
     for (body, status) in [
         (json!({ "username": "EVE" }), 422),
@@ -41,7 +41,7 @@ async fn users_and_organisations_share_their_names() {
 }
 
 #[tokio::test]
-async fn owners_change_and_others_do_not() {
+async fn only_owners_edit_an_organisation() {
     let (world, owner, stranger) = world().await;
     let made = json!({ "username": "acme", "full_name": "Acme", "email": "a@example.org", "visibility": "limited" });
     assert_eq!(world.status(&owner, "post", "/orgs", made).await, 201);
@@ -62,7 +62,7 @@ async fn owners_change_and_others_do_not() {
 }
 
 #[tokio::test]
-async fn an_organisation_with_repositories_stays() {
+async fn an_organisation_with_repositories_cannot_be_deleted() {
     let (world, owner, stranger) = world().await;
     world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
     world.admin("post", "/admin/users/acme/repos", json!({ "name": "r" }), 201).await;
@@ -77,7 +77,7 @@ async fn an_organisation_with_repositories_stays() {
 }
 
 #[tokio::test]
-async fn a_renamed_organisation_is_found_under_both_names() {
+async fn the_old_name_of_an_organisation_redirects_to_the_new_one() {
     let (world, owner, _) = world().await;
     world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
     for (new, status) in [("eve", 422), ("api", 422), ("bolt", 204)] {
@@ -93,7 +93,7 @@ async fn a_renamed_organisation_is_found_under_both_names() {
 }
 
 #[tokio::test]
-async fn owners_are_a_team_that_never_gets_empty() {
+async fn the_last_member_of_the_owners_team_cannot_be_removed() {
     let (world, owner, stranger) = world().await;
     world.ask(&owner, "post", "/orgs", json!({ "username": "acme" })).await;
     let (_, teams) = world.get(&stranger, "/orgs/acme/teams").await;
@@ -105,15 +105,15 @@ async fn owners_are_a_team_that_never_gets_empty() {
     assert_eq!(world.status(&owner, "put", &put, Value::Null).await, 204);
     assert_eq!(world.status("", "get", member, Value::Null).await, 204);
     assert_eq!(names(&world.get(&owner, &format!("{team}/members")).await.1, "login"), ["octo", "eve"]);
-    let (_, may) = world.get(&owner, "/users/eve/orgs/acme/permissions").await;
-    assert_eq!((&may["is_owner"], &may["can_create_repository"]), (&true.into(), &true.into()));
+    let (_, permissions) = world.get(&owner, "/users/eve/orgs/acme/permissions").await;
+    assert_eq!((&permissions["is_owner"], &permissions["can_create_repository"]), (&true.into(), &true.into()));
     assert_eq!(world.status(&stranger, "delete", "/orgs/acme/members/octo", Value::Null).await, 204);
     assert_eq!(world.status(&stranger, "delete", &put, Value::Null).await, 403, "the last owner");
     assert_eq!(world.get(&owner, "/users/octo/orgs/acme/permissions").await.1["is_owner"], false);
 }
 
 #[tokio::test]
-async fn the_right_to_make_organisations_can_be_taken() {
+async fn an_administrator_can_forbid_a_user_to_create_organisations() {
     let (world, owner, _) = world().await;
     world.admin("patch", "/admin/users/octo", json!({ "allow_create_organization": false }), 200).await;
     assert_eq!(world.status(&owner, "post", "/orgs", json!({ "username": "acme" })).await, 403);

@@ -1,4 +1,4 @@
-//! Lists, spellings and methods: what holds for every route.
+//! Properties of every route: lists, paging, spellings and methods.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::world::{World, names};
 use crate::support::send;
 
 #[tokio::test]
-async fn empty_lists_are_lists_and_say_so() {
+async fn an_empty_list_has_a_total_count_of_zero() {
     let world = World::new().await;
     world.user("octo").await;
     let token = format!("token {}", world.token("octo", &["all"]).await);
@@ -23,7 +23,7 @@ async fn empty_lists_are_lists_and_say_so() {
 }
 
 #[tokio::test]
-async fn pages_have_limits_and_neighbours() {
+async fn pages_have_size_limits_and_links_to_other_pages() {
     let world = World::new().await;
     for n in 0..54 {
         world.admin("post", "/orgs", json!({ "username": format!("org{n:02}") }), 201).await;
@@ -43,7 +43,7 @@ async fn pages_have_limits_and_neighbours() {
 }
 
 #[tokio::test]
-async fn head_methods_and_spellings() {
+async fn head_wrong_methods_and_path_spellings_are_handled() {
     let world = World::new().await;
     let tcp = world.farrier.tcp();
     for path in ["/api/v1/users/admin", "/api/v1/orgs", "/api/v1/users/nobody", "/api/v1/user"] {
@@ -66,7 +66,7 @@ async fn head_methods_and_spellings() {
 }
 
 #[tokio::test]
-async fn broken_bodies_change_nothing() {
+async fn malformed_bodies_are_refused_and_change_nothing() {
     let world = World::new().await;
     let over = world.farrier.unix();
     let large = format!("{{\"username\":\"{}\"}}", "x".repeat(2 << 20));
@@ -81,7 +81,7 @@ async fn broken_bodies_change_nothing() {
 }
 
 #[tokio::test]
-async fn the_socket_answers_as_tcp_does() {
+async fn the_unix_socket_answers_like_tcp() {
     let world = World::new().await;
     world.user("octo").await;
     let token = format!("token {}", world.token("octo", &["all"]).await);
@@ -113,5 +113,5 @@ async fn the_socket_answers_as_tcp_does() {
         assert_eq!(plain(&tcp), plain(&unix), "{path}");
     }
     let wrong = world.ask_over(&world.farrier.unix(), "token 0", "get", "/user", Value::Null).await;
-    assert_eq!(wrong.status, 401, "shown credentials count, not the peer");
+    assert_eq!(wrong.status, 401, "the token in the request overrides the peer");
 }

@@ -1,9 +1,9 @@
-//! What the service says of itself.
+//! Settings and templates of the server.
 
 use super::world::World;
 
 #[tokio::test]
-async fn settings_and_templates_answer_anybody() {
+async fn settings_and_templates_are_public() {
     let world = World::new().await;
     let (_, api) = world.get("", "/settings/api").await;
     assert_eq!((&api["max_response_items"], &api["default_paging_num"]), (&50.into(), &30.into()));

@@ -1,4 +1,4 @@
-//! How callers prove who they are, and what happens to those who cannot.
+//! Authentication of callers, and refusals.
 
 use farrierd::clock::Clock;
 use http::Method;
@@ -8,7 +8,7 @@ use super::world::{PASSWORD, World, basic};
 use crate::support::send;
 
 #[tokio::test]
-async fn every_form_of_a_token_works_and_a_wrong_one_nowhere() {
+async fn every_form_of_a_token_is_accepted_and_a_wrong_token_is_refused_on_every_route() {
     let world = World::new().await;
     world.user("octo").await;
     let token = world.token("octo", &["read:user"]).await;
@@ -35,7 +35,7 @@ async fn every_form_of_a_token_works_and_a_wrong_one_nowhere() {
 }
 
 #[tokio::test]
-async fn tokens_in_the_query_work_with_a_warning_until_they_are_switched_off() {
+async fn tokens_in_the_query_work_with_a_warning_unless_disabled() {
     for allowed in [true, false] {
         let world = World::with(|config| config.auth.query_tokens = allowed).await;
         world.user("octo").await;
@@ -51,7 +51,7 @@ async fn tokens_in_the_query_work_with_a_warning_until_they_are_switched_off() {
 }
 
 #[tokio::test]
-async fn administrators_act_as_others() {
+async fn administrators_act_as_other_users_with_sudo() {
     let world = World::new().await;
     world.user("octo").await;
     world.user_with("boss", json!({ "admin": true })).await;
@@ -68,13 +68,17 @@ async fn administrators_act_as_others() {
     }
     assert_eq!(world.get("", "/user?sudo=octo").await.0, 403);
     let org = json!({ "username": "acme" });
-    assert_eq!(world.status(&boss, "post", "/orgs?sudo=octo", org.clone()).await, 403, "the token's scopes stay");
+    assert_eq!(
+        world.status(&boss, "post", "/orgs?sudo=octo", org.clone()).await,
+        403,
+        "sudo does not extend the token's scopes"
+    );
     world.admin("post", "/orgs?sudo=octo", org, 201).await;
     assert_eq!(world.get(&octo, "/user/orgs").await.1[0]["name"], "acme");
 }
 
 #[tokio::test]
-async fn a_closed_account_is_told_so_everywhere_and_the_operator_is_not_affected() {
+async fn a_closed_account_gets_403_on_every_route_and_the_operator_is_not_affected() {
     let world = World::new().await;
     world.user("octo").await;
     let token = format!("token {}", world.token("octo", &["all"]).await);
@@ -85,14 +89,18 @@ async fn a_closed_account_is_told_so_everywhere_and_the_operator_is_not_affected
             assert_eq!(world.get(&token, path).await.0, 403, "{field} {path}");
             assert_eq!(world.get(&basic("octo", PASSWORD), path).await.0, 403, "{field} {path}");
         }
-        assert_eq!(world.get(&basic("octo", "wrong"), "/user").await.0, 401, "only to who knows the password");
+        assert_eq!(
+            world.get(&basic("octo", "wrong"), "/user").await.0,
+            401,
+            "the state of the account is shown only with the right password"
+        );
         world.admin("patch", "/admin/users/octo", json!({ field: !closed }), 200).await;
         assert_eq!(world.get(&token, "/user").await.0, 200);
     }
 }
 
 #[tokio::test]
-async fn guessing_is_heard_for_a_while_only_and_tokens_that_are_right_always() {
+async fn repeated_wrong_passwords_block_the_account_but_not_its_tokens() {
     let world = World::with_clock(Clock::manual(1_767_323_045_000)).await;
     world.user("octo").await;
     world.user("other").await;
@@ -108,9 +116,9 @@ async fn guessing_is_heard_for_a_while_only_and_tokens_that_are_right_always() {
     assert_eq!(world.get(&basic("octo", PASSWORD), "/user").await.0, 200);
 }
 
-/// The order of refusals decides what a caller learns.
+/// The order of the checks decides what a caller can learn from the status.
 #[tokio::test]
-async fn what_is_not_there_comes_before_rights_and_rights_before_the_body() {
+async fn missing_objects_are_reported_before_permissions_and_permissions_before_the_body() {
     let world = World::new().await;
     world.user("octo").await;
     let wrong = format!("token {}", world.token("octo", &["read:misc"]).await);
@@ -130,7 +138,7 @@ async fn what_is_not_there_comes_before_rights_and_rights_before_the_body() {
     assert_eq!(broken(&all, "/orgs").await, 422);
 }
 
-/// A change of the caller's own password; its status and, where there is one, its message.
+/// Changes the caller's own password. Returns the status and the message, if any.
 async fn change_password(world: &World, who: &str, old: &str, new: &str) -> (u16, String) {
     let body = json!({ "old_password": old, "new_password": new }).to_string();
     let mut headers = vec![("content-type", "application/json")];
@@ -142,7 +150,7 @@ async fn change_password(world: &World, who: &str, old: &str, new: &str) -> (u16
 }
 
 #[tokio::test]
-async fn an_account_that_must_change_its_password_changes_it() {
+async fn an_account_that_must_change_its_password_can_change_it() {
     let world = World::new().await;
     world.user_with("octo", json!({ "must_change_password": true })).await;
     let who = basic("octo", PASSWORD);
@@ -150,7 +158,7 @@ async fn an_account_that_must_change_its_password_changes_it() {
     assert!(status == 403 && refused["message"].to_string().contains("farrier passwd"), "{refused}");
     assert_eq!(world.admin("get", "/users/octo", Value::Null, 200).await["must_change_password"], true);
 
-    assert_eq!(change_password(&world, &who, PASSWORD, PASSWORD).await.0, 422, "not a change");
+    assert_eq!(change_password(&world, &who, PASSWORD, PASSWORD).await.0, 422, "the new password equals the old one");
     assert_eq!(change_password(&world, &who, PASSWORD, "short").await.0, 422);
     assert_eq!(world.get(&who, "/user").await.0, 403);
     assert_eq!(change_password(&world, &who, PASSWORD, "a new password").await, (204, String::new()));
@@ -166,7 +174,7 @@ async fn an_account_that_must_change_its_password_changes_it() {
 }
 
 #[tokio::test]
-async fn a_password_is_changed_only_by_who_knows_the_old_one() {
+async fn changing_a_password_requires_the_old_one() {
     let world = World::new().await;
     world.user("octo").await;
     let token = format!("token {}", world.token("octo", &["write:user"]).await);
@@ -174,7 +182,7 @@ async fn a_password_is_changed_only_by_who_knows_the_old_one() {
     assert!(status == 422 && message.contains("[OldPassword]: is wrong"), "{message}");
     assert_eq!(change_password(&world, &token, PASSWORD, "a new password").await.0, 204);
     assert_eq!(world.get(&basic("octo", "a new password"), "/user").await.0, 200);
-    // Guesses through this route count like any others.
+    // Wrong passwords on this route count towards the sign-in limit.
     let mut statuses = Vec::new();
     for _ in 0..12 {
         statuses.push(change_password(&world, &token, "wrong", "another one").await.0);
@@ -190,8 +198,8 @@ async fn a_password_is_changed_only_by_who_knows_the_old_one() {
         )
         .await;
     let bare = format!("token {}", world.token("bare", &["all"]).await);
-    assert_eq!(change_password(&world, &bare, "", "a new password").await.0, 409, "there is no old password");
-    // The operator may set any password and is not asked for an old one.
+    assert_eq!(change_password(&world, &bare, "", "a new password").await.0, 409, "the account has no password");
+    // The operator may set any password without the old one.
     assert_eq!(change_password(&world, "", "", "a new password").await.0, 204);
     assert_eq!(world.get(&basic("admin", "a new password"), "/user").await.0, 200);
 }

@@ -1,4 +1,4 @@
-//! Access tokens: what they are made of and what they may do.
+//! Access tokens: creation, scopes, limits and expiry.
 
 use farrierd::clock::Clock;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::world::{PASSWORD, World, basic};
 const NOW_MS: i64 = 1_767_323_045_000;
 
 #[tokio::test]
-async fn a_token_is_shown_once_and_deleted_by_number_or_name() {
+async fn a_token_is_shown_once_and_deleted_by_id_or_name() {
     let world = World::new().await;
     world.user("octo").await;
     let me = basic("octo", PASSWORD);
@@ -36,7 +36,7 @@ async fn a_token_is_shown_once_and_deleted_by_number_or_name() {
 }
 
 #[tokio::test]
-async fn every_scope_of_a_route_is_needed() {
+async fn a_route_requires_all_of_its_scopes() {
     let world = World::new().await;
     world.user("octo").await;
     let read = format!("token {}", world.token("octo", &["read:repository"]).await);
@@ -53,7 +53,7 @@ async fn every_scope_of_a_route_is_needed() {
 }
 
 #[tokio::test]
-async fn a_token_makes_none_that_reaches_further() {
+async fn a_token_cannot_create_a_token_with_more_access() {
     let world = World::new().await;
     for name in ["octo", "eve"] {
         world.user(name).await;
@@ -68,7 +68,7 @@ async fn a_token_makes_none_that_reaches_further() {
     let public = header(world.token("octo", &["public-only", "all"]).await);
     let a_only = json!([{ "owner": "octo", "name": "a" }]);
     let b_only = json!([{ "owner": "OCTO", "name": "B" }]);
-    let of_a = header(world.token_with("octo", json!({ "scopes": ["all"], "repositories": a_only })).await);
+    let repo_a_token = header(world.token_with("octo", json!({ "scopes": ["all"], "repositories": a_only })).await);
     let short =
         header(world.token_with("octo", json!({ "scopes": ["all"], "expires_at": "2099-01-01T00:00:00Z" })).await);
     for (n, (who, fields, status)) in [
@@ -77,8 +77,8 @@ async fn a_token_makes_none_that_reaches_further() {
         (&narrow, json!({ "scopes": ["all"] }), 403),
         (&public, json!({ "scopes": ["read:user"] }), 403),
         (&public, json!({ "scopes": ["read:user", "public-only"] }), 201),
-        (&of_a, json!({ "scopes": ["all"], "repositories": b_only }), 400),
-        (&of_a, json!({ "scopes": ["all"], "repositories": a_only }), 201),
+        (&repo_a_token, json!({ "scopes": ["all"], "repositories": b_only }), 400),
+        (&repo_a_token, json!({ "scopes": ["all"], "repositories": a_only }), 201),
         (&short, json!({ "scopes": ["all"] }), 403),
         (&short, json!({ "scopes": ["all"], "expires_at": "2100-01-01T00:00:00Z" }), 403),
         (&short, json!({ "scopes": ["all"], "expires_at": "2098-01-01T00:00:00Z" }), 201),
@@ -94,8 +94,8 @@ async fn a_token_makes_none_that_reaches_further() {
         assert_eq!(answer.status, status, "{body} {answer:?}");
         assert_eq!(world.status(who, "post", "/users/eve/tokens", body).await, 403);
     }
-    assert_eq!(world.get(&of_a, "/repos/octo/a").await.0, 200);
-    assert_eq!(world.get(&of_a, "/repos/octo/b").await.0, 404);
+    assert_eq!(world.get(&repo_a_token, "/repos/octo/a").await.0, 200);
+    assert_eq!(world.get(&repo_a_token, "/repos/octo/b").await.0, 404);
     assert_eq!(world.get(&public, "/repos/octo/a").await.0, 404);
     let (_, list) = world.get(&basic("octo", PASSWORD), "/users/octo/tokens?limit=50").await;
     let limited: Vec<_> = list.as_array().expect("a list").iter().filter_map(|t| t.get("repositories")).collect();
@@ -103,9 +103,9 @@ async fn a_token_makes_none_that_reaches_further() {
     assert_eq!(limited[0][0]["full_name"], "octo/a");
 }
 
-/// A token of an administrator that was made for something else administers nothing.
+/// A token of an administrator without the admin scope cannot use administrator routes.
 #[tokio::test]
-async fn an_administrators_token_needs_the_scope() {
+async fn an_administrators_token_needs_the_admin_scope() {
     let world = World::new().await;
     world.user_with("boss", json!({ "admin": true })).await;
     world.user("octo").await;
@@ -122,7 +122,7 @@ async fn an_administrators_token_needs_the_scope() {
 }
 
 #[tokio::test]
-async fn a_token_knows_itself_and_ends() {
+async fn a_token_reads_and_deletes_itself_and_expires() {
     let world = World::with_clock(Clock::manual(NOW_MS)).await;
     world.user("octo").await;
     let fields = json!({ "scopes": ["read:user"], "expires_at": "2026-01-02T04:04:05Z" });

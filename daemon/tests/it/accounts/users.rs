@@ -1,11 +1,11 @@
-//! Accounts: made, seen, changed, renamed, removed.
+//! Accounts: creation, visibility, editing, renaming, deletion.
 
 use serde_json::{Value, json};
 
 use super::world::{PASSWORD, World, basic, names};
 
 #[tokio::test]
-async fn a_new_account_is_checked_and_closed_until_its_password_is_changed() {
+async fn a_new_account_is_validated_and_must_change_its_password() {
     let world = World::new().await;
     let user = |fields: Value| {
         let mut body = json!({ "username": "octo", "email": "o@example.org", "password": PASSWORD });
@@ -37,7 +37,7 @@ async fn a_new_account_is_checked_and_closed_until_its_password_is_changed() {
 }
 
 #[tokio::test]
-async fn what_a_change_leaves_out_stays() {
+async fn fields_missing_from_an_edit_keep_their_values() {
     let world = World::new().await;
     world.user_with("octo", json!({ "full_name": "Octo" })).await;
     let edit = json!({ "website": "https://octo.example", "location": "sea", "email": null, "admin": true });
@@ -72,7 +72,7 @@ async fn what_a_change_leaves_out_stays() {
 }
 
 #[tokio::test]
-async fn people_are_seen_by_those_who_may() {
+async fn users_are_visible_according_to_their_visibility() {
     let world = World::new().await;
     for (name, visibility) in [("open", "public"), ("half", "limited"), ("shut", "private")] {
         world.user_with(name, json!({ "visibility": visibility })).await;
@@ -100,7 +100,7 @@ async fn people_are_seen_by_those_who_may() {
 }
 
 #[tokio::test]
-async fn administrators_filter_and_sort() {
+async fn administrators_filter_and_sort_users() {
     let world = World::new().await;
     for name in ["zoe", "ada"] {
         world.user_with(name, json!({ "visibility": "private" })).await;
@@ -126,7 +126,7 @@ async fn administrators_filter_and_sort() {
 }
 
 #[tokio::test]
-async fn a_renamed_account_is_found_under_both_names() {
+async fn the_old_name_of_an_account_redirects_to_the_new_one() {
     let world = World::new().await;
     world.user("octo").await;
     world.user_with("shut", json!({ "visibility": "private" })).await;
@@ -137,18 +137,18 @@ async fn a_renamed_account_is_found_under_both_names() {
     let moved = world.ask("", "get", "/users/OCTO?x=1", Value::Null).await;
     let location = format!("{}/api/v1/users/new-octo?x=1", world.farrier.url);
     assert_eq!((moved.status, moved.header("location")), (307, location.as_str()));
-    assert_eq!(world.get("", "/users/shut").await.0, 404, "a name is no secret's name");
+    assert_eq!(world.get("", "/users/shut").await.0, 404, "a redirect would reveal a private account");
     for (new, status) in [("admin", 422), ("api", 422), ("", 422), ("New-Octo", 204)] {
         world.admin("post", "/admin/users/new-octo/rename", json!({ "new_username": new }), status).await;
     }
     assert_eq!(world.get("", "/users/new-octo").await.1["login"], "New-Octo");
     assert_eq!(world.get(&basic("new-octo", PASSWORD), "/user").await.0, 200);
     world.user_with("octo", json!({ "email": "again@example.org" })).await;
-    assert_eq!(world.get("", "/users/octo").await.0, 200, "who takes the name ends the redirect");
+    assert_eq!(world.get("", "/users/octo").await.0, 200, "a new account with the old name ends the redirect");
 }
 
 #[tokio::test]
-async fn nothing_is_left_without_an_owner() {
+async fn an_account_that_owns_something_cannot_be_deleted() {
     let world = World::new().await;
     for name in ["octo", "keeper", "helper", "boss"] {
         world.user(name).await;
@@ -174,7 +174,7 @@ async fn nothing_is_left_without_an_owner() {
     world.admin("put", &format!("/teams/{team}/members/helper"), Value::Null, 204).await;
     assert_eq!(world.status(&boss, "delete", "/admin/users/octo?purge=true", Value::Null).await, 204);
     assert_eq!(world.get("", "/users/octo").await.0, 404);
-    assert_eq!(world.get("", "/orgs/acme").await.0, 404, "what octo owned alone");
+    assert_eq!(world.get("", "/orgs/acme").await.0, 404, "octo was its only owner");
     assert_eq!(names(&world.get("", "/orgs/shared/members").await.1, "login"), ["helper"]);
     assert_eq!(world.get(&format!("token {gone}"), "/version").await.0, 401);
     assert_eq!(world.status(&boss, "delete", "/admin/users/octo", Value::Null).await, 404);

@@ -1,4 +1,4 @@
-//! Artifacts and runs across repositories: which a caller sees, in which order, page by page.
+//! Lists of artifacts and runs across repositories: visibility, order and paging.
 
 use farrierd::clock::Clock;
 use http::Method;
@@ -9,8 +9,8 @@ use crate::support::{Answer, Job, TestDaemon, send};
 const NOW: i64 = 1_764_000_000_000;
 const OWN: &str = "/api/farrier/v1";
 
-/// A public and a private repository of `admin`, with a job in each.
-async fn two() -> (TestDaemon, Job, Job) {
+/// Creates a public and a private repository of `admin`, with a job in each.
+async fn public_and_private() -> (TestDaemon, Job, Job) {
     let farrier = TestDaemon::with_clock(Clock::manual(NOW), |_| {}).await;
     farrier.repository("open").await;
     let made = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "hidden", "private": true })).await;
@@ -29,7 +29,7 @@ fn ids(list: &Answer) -> Vec<i64> {
     list.json().as_array().expect("a list").iter().map(|one| one["id"].as_i64().expect("a number")).collect()
 }
 
-/// Every page of a list, as `Link` leads from one to the next: the ids of each.
+/// The ids on every page of a list, following the `Link` headers.
 async fn pages(farrier: &TestDaemon, path: &str, token: &str) -> Vec<Vec<i64>> {
     let mut all = Vec::new();
     let mut next = Some(path.to_owned());
@@ -47,8 +47,8 @@ async fn pages(farrier: &TestDaemon, path: &str, token: &str) -> Vec<Vec<i64>> {
 }
 
 #[tokio::test]
-async fn pages_lead_on_and_hold_only_what_the_caller_may_read() {
-    let (farrier, open, hidden) = two().await;
+async fn artifact_pages_hold_only_artifacts_that_the_caller_may_read() {
+    let (farrier, open, hidden) = public_and_private().await;
     let mut all = Vec::new();
     for n in 0..6 {
         let job = if n % 2 == 0 { &open } else { &hidden };
@@ -68,7 +68,7 @@ async fn pages_lead_on_and_hold_only_what_the_caller_may_read() {
     let expected: Vec<Vec<i64>> = public.chunks(2).map(<[i64]>::to_vec).collect();
     assert_eq!(pages(&farrier, &format!("{list}?limit=2"), &stranger).await, expected);
 
-    // What is added meanwhile moves nothing.
+    // An artifact added between two page requests does not shift the second page.
     let first = ask(&farrier, &format!("{list}?limit=4"), &admin).await;
     farrier.upload(&open, "later", b"x").await;
     let link = first.header("link").to_owned();
@@ -95,8 +95,8 @@ async fn pages_lead_on_and_hold_only_what_the_caller_may_read() {
 }
 
 #[tokio::test]
-async fn an_artifact_says_what_it_belongs_to() {
-    let (farrier, _, _) = two().await;
+async fn an_artifact_shows_its_repository_run_and_job() {
+    let (farrier, _, _) = public_and_private().await;
     let body = json!({ "repo": "admin/open", "sha": "c0ffee", "branch": "main", "job": "build", "workflow": "ci" });
     let begun = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await.json();
     let number = |name: &str| begun[name].as_i64().expect("a number");
@@ -131,8 +131,8 @@ async fn an_artifact_says_what_it_belongs_to() {
 }
 
 #[tokio::test]
-async fn states_and_the_order_of_expiry() {
-    let (farrier, open, hidden) = two().await;
+async fn artifacts_are_filtered_by_state_and_sorted_by_expiry() {
+    let (farrier, open, hidden) = public_and_private().await;
     let admin = farrier.token("admin", &["all"]).await;
     let late = farrier.upload(&open, "late", b"x").await;
     let soon = farrier.upload(&hidden, "soon", b"x").await;
@@ -166,8 +166,8 @@ async fn states_and_the_order_of_expiry() {
 }
 
 #[tokio::test]
-async fn runs_lead_on_and_hold_only_what_the_caller_may_read() {
-    let (farrier, open, hidden) = two().await;
+async fn run_pages_hold_only_runs_that_the_caller_may_read() {
+    let (farrier, open, hidden) = public_and_private().await;
     let mut runs = vec![open.run_id, hidden.run_id];
     for n in 0..5 {
         runs.push(farrier.begin(if n % 2 == 0 { "open" } else { "hidden" }, None).await.run_id);
@@ -193,8 +193,8 @@ async fn runs_lead_on_and_hold_only_what_the_caller_may_read() {
 }
 
 #[tokio::test]
-async fn several_are_deleted_and_each_says_what_came_of_it() {
-    let (farrier, open, hidden) = two().await;
+async fn deleting_several_artifacts_reports_a_result_for_each() {
+    let (farrier, open, hidden) = public_and_private().await;
     farrier.user("stranger").await;
     let stranger = farrier.token("stranger", &["all"]).await;
     let one = farrier.upload(&open, "one", b"x").await;

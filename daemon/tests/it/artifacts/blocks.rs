@@ -1,4 +1,4 @@
-//! Blocks and block lists: what is put together, and what counts.
+//! Blocks and block lists: how a blob is assembled.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::support::{
     send,
 };
 
-async fn begun() -> (TestDaemon, Job) {
+async fn daemon_with_job() -> (TestDaemon, Job) {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -18,8 +18,8 @@ async fn begun() -> (TestDaemon, Job) {
 }
 
 #[tokio::test]
-async fn blocks_put_in_reverse_follow_the_list() {
-    let (farrier, job) = begun().await;
+async fn blocks_are_assembled_in_the_order_of_the_list() {
+    let (farrier, job) = daemon_with_job().await;
     let address = farrier.create(&job, "x").await;
     for id in ["c", "b", "a"] {
         block(&farrier, &address, id, format!("<{id}>")).await;
@@ -30,8 +30,8 @@ async fn blocks_put_in_reverse_follow_the_list() {
 }
 
 #[tokio::test]
-async fn a_block_that_the_list_does_not_name_does_not_count() {
-    let (farrier, job) = begun().await;
+async fn a_block_missing_from_the_list_is_dropped() {
+    let (farrier, job) = daemon_with_job().await;
     let address = farrier.create(&job, "x").await;
     block(&farrier, &address, "a", "named").await;
     block(&farrier, &address, "b", "not named").await;
@@ -41,21 +41,21 @@ async fn a_block_that_the_list_does_not_name_does_not_count() {
 }
 
 #[tokio::test]
-async fn a_list_that_names_an_unknown_block_is_refused_and_shows_nothing() {
-    let (farrier, job) = begun().await;
+async fn a_list_with_an_unknown_block_is_refused() {
+    let (farrier, job) = daemon_with_job().await;
     let address = farrier.create(&job, "x").await;
     block(&farrier, &address, "a", "here").await;
     assert_xml_error(&commit(&farrier, &address, &["a", "nowhere"]).await, 400, "InvalidBlockList");
     assert!(list(&farrier, &job).await.is_empty());
     assert_eq!(finalize(&farrier, &job, "x", 4).await.status, 412);
-    // The upload itself is not lost.
+    // The upload can still be completed.
     assert_eq!(commit(&farrier, &address, &["a"]).await.status, 201);
     assert_eq!(finalize(&farrier, &job, "x", 4).await.status, 200);
 }
 
 #[tokio::test]
-async fn the_later_one_of_two_blocks_with_one_id_counts() {
-    let (farrier, job) = begun().await;
+async fn a_block_replaces_an_earlier_one_with_the_same_id() {
+    let (farrier, job) = daemon_with_job().await;
     let address = farrier.create(&job, "x").await;
     block(&farrier, &address, "a", "first").await;
     block(&farrier, &address, "b", "-end").await;
@@ -66,8 +66,8 @@ async fn the_later_one_of_two_blocks_with_one_id_counts() {
 }
 
 #[tokio::test]
-async fn successes_are_201_without_a_body_also_when_repeated() {
-    let (farrier, job) = begun().await;
+async fn repeated_requests_answer_201_without_a_body() {
+    let (farrier, job) = daemon_with_job().await;
     let address = farrier.create(&job, "x").await;
     let block_list = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<BlockList>\n <Latest>YQ==</Latest>\n</BlockList>\n";
     for _ in 0..2 {
@@ -79,7 +79,7 @@ async fn successes_are_201_without_a_body_also_when_repeated() {
     }
     assert_eq!(finalize(&farrier, &job, "x", 1).await.status, 200);
     let again = put(&farrier, &address, "&comp=blocklist", block_list).await;
-    assert_eq!(again.status, 201, "the list of a finalized upload, whose answer was lost");
+    assert_eq!(again.status, 201, "repeats the list after the upload was finalized");
 
     let whole = farrier.create(&job, "y").await;
     let answer = send(&farrier.tcp(), Method::PUT, &whole, &[("x-ms-blob-type", "BlockBlob")], "in one piece").await;
@@ -89,8 +89,8 @@ async fn successes_are_201_without_a_body_also_when_repeated() {
 }
 
 #[tokio::test]
-async fn any_version_of_the_storage_protocol_or_none_is_accepted() {
-    let (farrier, job) = begun().await;
+async fn any_or_no_version_of_the_storage_protocol_is_accepted() {
+    let (farrier, job) = daemon_with_job().await;
     let address = farrier.create(&job, "x").await;
     for version in ["", "2009-09-19", "2023-11-03", "2026-04-06", "2099-01-01", "nonsense"] {
         let headers = [("x-ms-version", version)];
@@ -107,10 +107,10 @@ async fn any_version_of_the_storage_protocol_or_none_is_accepted() {
     assert_eq!(send(&farrier.tcp(), Method::GET, &address, &[("x-ms-version", "1")], "").await.status, 200);
 }
 
-/// The daemon has done what it was asked and the answer is lost: clients ask again.
+/// Clients retry a request when they do not receive its response.
 #[tokio::test]
-async fn answers_that_get_lost_do_no_harm_to_an_upload() {
-    let (farrier, job) = begun().await;
+async fn an_upload_survives_lost_responses() {
+    let (farrier, job) = daemon_with_job().await;
     let root = farrier.files("up");
     write(&root, "data", noise(9 << 20, 7));
     for version in [Version::V6, Version::V2_1] {
@@ -128,8 +128,8 @@ async fn answers_that_get_lost_do_no_harm_to_an_upload() {
 }
 
 #[tokio::test]
-async fn the_storage_client_alone_sends_blocks_and_whole_blobs_over_lost_answers() {
-    let (farrier, job) = begun().await;
+async fn the_storage_client_uploads_blocks_and_whole_blobs_despite_lost_responses() {
+    let (farrier, job) = daemon_with_job().await;
     let Some(client) = client(&job).await else { return };
     let lossy = Proxy::start(&farrier, &["blockid=MDAwMDAx", "comp=blocklist"]).await;
     let lossy_too = Proxy::start(&farrier, &["op=w"]).await;

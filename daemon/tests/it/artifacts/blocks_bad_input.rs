@@ -1,4 +1,4 @@
-//! What uploads must not contain, and the exact answers.
+//! Malformed and hostile uploads, and their exact errors.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use http::Method;
 use super::{assert_xml_error, block, commit, finalize, list, put, read};
 use crate::support::{Job, Pieces, TestDaemon, send};
 
-async fn begun() -> (TestDaemon, Job, String) {
+async fn daemon_with_upload() -> (TestDaemon, Job, String) {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -16,8 +16,8 @@ async fn begun() -> (TestDaemon, Job, String) {
 }
 
 #[tokio::test]
-async fn requests_that_the_protocol_subset_does_not_have_are_named() {
-    let (farrier, job, address) = begun().await;
+async fn unsupported_requests_get_a_specific_error() {
+    let (farrier, job, address) = daemon_with_upload().await;
     for (parameters, status, code) in [
         ("", 400, "InvalidHeaderValue"),
         ("&comp=block", 400, "MissingRequiredQueryParameter"),
@@ -38,12 +38,12 @@ async fn requests_that_the_protocol_subset_does_not_have_are_named() {
         let answer = send(&farrier.tcp(), method.clone(), &address, &[], "x").await;
         assert_eq!((answer.status, answer.header("allow")), (405, "GET,HEAD,PUT"), "{method}");
     }
-    assert_eq!(finalize(&farrier, &job, "x", 1).await.status, 412, "nothing of it counts");
+    assert_eq!(finalize(&farrier, &job, "x", 1).await.status, 412, "no refused request stored anything");
 }
 
 #[tokio::test]
-async fn a_block_without_a_length_is_asked_for_one() {
-    let (farrier, _, address) = begun().await;
+async fn a_block_without_a_content_length_is_refused() {
+    let (farrier, _, address) = daemon_with_upload().await;
     let head = format!(
         "PUT {address}&comp=block&blockid=a HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
     );
@@ -53,8 +53,8 @@ async fn a_block_without_a_length_is_asked_for_one() {
 }
 
 #[tokio::test]
-async fn a_block_that_breaks_off_does_not_exist() {
-    let (farrier, job, address) = begun().await;
+async fn a_truncated_block_is_discarded() {
+    let (farrier, job, address) = daemon_with_upload().await;
     let broken = Pieces::put(&farrier.tcp(), &format!("{address}&comp=block&blockid=a"), 10, b"12345").await;
     drop(broken);
     assert_xml_error(&commit(&farrier, &address, &["a"]).await, 400, "InvalidBlockList");
@@ -65,10 +65,10 @@ async fn a_block_that_breaks_off_does_not_exist() {
 }
 
 #[tokio::test]
-async fn checksums_that_clients_send_are_checked() {
+async fn checksums_sent_by_clients_are_verified() {
     const MD5: &str = "b1kCrCNwJL3QwXbLkwY9xA==";
     const CRC64: &str = "H6LSgYQOeA8=";
-    let (farrier, job, address) = begun().await;
+    let (farrier, job, address) = daemon_with_upload().await;
     let path = format!("{address}&comp=block&blockid=a");
     for (header, value, code) in [
         ("content-md5", "AAAAAAAAAAAAAAAAAAAAAA==", "Md5Mismatch"),
@@ -88,8 +88,8 @@ async fn checksums_that_clients_send_are_checked() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_block_list_is_refused() {
-    let (farrier, job, address) = begun().await;
+async fn a_malformed_block_list_is_refused() {
+    let (farrier, job, address) = daemon_with_upload().await;
     block(&farrier, &address, "a", "x").await;
     let bomb = "<!DOCTYPE x [<!ENTITY a \"aaaa\">]><BlockList><Latest>&a;</Latest></BlockList>";
     for body in ["", "{}", "<BlockList>", "<Other/>", "<BlockList><Latest>a</Latest>", bomb] {
@@ -99,20 +99,20 @@ async fn a_body_that_is_no_block_list_is_refused() {
     assert_xml_error(&put(&farrier, &address, "&comp=blocklist", large).await, 413, "RequestBodyTooLarge");
     let many = vec!["a"; 50_001];
     assert_xml_error(&commit(&farrier, &address, &many).await, 400, "InvalidBlockList");
-    assert_eq!(finalize(&farrier, &job, "x", 1).await.status, 412, "nothing of it counts");
+    assert_eq!(finalize(&farrier, &job, "x", 1).await.status, 412, "no refused request stored anything");
 }
 
 #[tokio::test]
-async fn hostile_names_and_block_ids_never_reach_the_file_system() {
-    let (farrier, job, address) = begun().await;
+async fn hostile_names_and_block_ids_are_not_used_as_file_names() {
+    let (farrier, job, address) = daemon_with_upload().await;
     for id in ["/../x", "..%2f..%2fx", "%2e%2e%2f%2e%2e%2fx", "C:%5cx", "~"] {
         block(&farrier, &address, id, "hostile").await;
     }
     assert_eq!(commit(&farrier, &address, &["/../x"]).await.status, 201);
     assert_eq!(finalize(&farrier, &job, "x", 7).await.status, 200);
     let name = "..%2f..%2fetc";
-    farrier.upload(&job, name, b"named so").await;
-    assert_eq!(read(&farrier, &job, name).await, "named so");
+    farrier.upload(&job, name, b"content").await;
+    assert_eq!(read(&farrier, &job, name).await, "content");
     assert_eq!(list(&farrier, &job).await.len(), 2);
 
     let data = farrier.data_dir();

@@ -1,4 +1,4 @@
-//! The official client, unmodified: zip files up and down, and what it shows to its user.
+//! The official client, unmodified: uploads and downloads of zip files, and the errors that it shows.
 
 use farrierd::config::UniquePer;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn an_upload_gives_id_size_and_digest_and_the_list_shows_the_same() {
+async fn an_upload_returns_the_id_size_and_digest_that_the_list_shows() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -31,7 +31,7 @@ async fn an_upload_gives_id_size_and_digest_and_the_list_shows_the_same() {
 }
 
 #[tokio::test]
-async fn files_and_an_empty_directory_come_back_as_they_were() {
+async fn files_and_empty_directories_survive_upload_and_download() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -49,7 +49,7 @@ async fn files_and_an_empty_directory_come_back_as_they_were() {
 }
 
 #[tokio::test]
-async fn forty_mebibytes_go_in_six_blocks_and_come_back_whole() {
+async fn forty_mebibytes_are_uploaded_in_six_blocks() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -68,7 +68,7 @@ async fn forty_mebibytes_go_in_six_blocks_and_come_back_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_hundred_mebibytes_with_32_blocks_in_flight_come_back_whole() {
+async fn three_hundred_mebibytes_are_uploaded_with_32_concurrent_blocks() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -85,7 +85,7 @@ async fn three_hundred_mebibytes_with_32_blocks_in_flight_come_back_whole() {
 }
 
 #[tokio::test]
-async fn older_clients_and_the_newest_read_each_others_zip_files() {
+async fn older_clients_and_the_newest_one_read_each_others_zip_files() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -129,7 +129,7 @@ async fn the_client_masks_signatures_in_the_log_of_the_job() {
 }
 
 #[tokio::test]
-async fn a_run_without_artifacts_says_not_found_after_one_request() {
+async fn the_client_reports_a_missing_artifact_after_one_request() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -148,7 +148,7 @@ async fn a_run_without_artifacts_says_not_found_after_one_request() {
 }
 
 #[tokio::test]
-async fn errors_that_do_not_pass_cost_the_client_one_request() {
+async fn the_client_does_not_retry_permanent_errors() {
     let farrier = TestDaemon::with(|config| config.artifacts.quota_bytes = 10).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -170,7 +170,7 @@ async fn errors_that_do_not_pass_cost_the_client_one_request() {
 }
 
 #[tokio::test]
-async fn the_newer_one_of_two_artifacts_of_one_name_wins() {
+async fn the_newer_of_two_artifacts_with_the_same_name_is_found() {
     let farrier = TestDaemon::with(|config| config.artifacts.unique_per = UniquePer::Job).await;
     farrier.repository("r").await;
     let one = farrier.begin("r", None).await;
@@ -185,13 +185,13 @@ async fn the_newer_one_of_two_artifacts_of_one_name_wins() {
     assert_eq!(list(&farrier, &one).await.len(), 2);
     assert_eq!(newer.ok(1)["artifact"]["id"], newer.ok(0)["id"]);
     assert_ne!(older.ok(0)["id"], newer.ok(0)["id"]);
-    // The first job sees it as well.
+    // The first job gets the newer artifact as well.
     let found = first.run(&[json!({ "call": "getArtifact", "name": "x" })]).await;
     assert_eq!(found.ok(0)["artifact"]["id"], newer.ok(0)["id"]);
 }
 
 #[tokio::test]
-async fn another_job_of_the_run_lists_downloads_and_deletes() {
+async fn another_job_of_the_run_lists_downloads_and_deletes_an_artifact() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let one = farrier.begin("r", None).await;

@@ -1,4 +1,4 @@
-//! The official client with single files that are not zipped, and with names of all kinds.
+//! The official client with single files that are not zipped, and with unusual names.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ async fn a_raw_file_keeps_its_name_and_type_and_is_not_extracted() {
 }
 
 #[tokio::test]
-async fn an_empty_raw_file_is_an_artifact_of_no_bytes() {
+async fn an_empty_raw_file_is_stored_as_an_empty_artifact() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -51,7 +51,7 @@ async fn an_empty_raw_file_is_an_artifact_of_no_bytes() {
 }
 
 #[tokio::test]
-async fn names_beyond_ascii_and_with_percent_signs_are_restored() {
+async fn non_ascii_names_and_names_with_percent_signs_are_preserved() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -76,7 +76,7 @@ async fn names_beyond_ascii_and_with_percent_signs_are_restored() {
 }
 
 #[tokio::test]
-async fn a_raw_zip_file_is_extracted_unless_the_client_is_told_not_to() {
+async fn a_raw_zip_file_is_extracted_unless_decompression_is_skipped() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -84,7 +84,7 @@ async fn a_raw_zip_file_is_extracted_unless_the_client_is_told_not_to() {
     let (root, zipped, plain, kept) =
         (farrier.files("up"), farrier.files("zipped"), farrier.files("plain"), farrier.files("kept"));
     write(&root, "inside.txt", "inside");
-    // The client itself makes the zip file: an artifact that is saved as it is.
+    // The client creates the zip file: it downloads an artifact without extracting it.
     let made = client
         .run(&[
             upload("first", &root, &["inside.txt"], Value::Null),
@@ -108,7 +108,7 @@ async fn a_raw_zip_file_is_extracted_unless_the_client_is_told_not_to() {
 }
 
 #[tokio::test]
-async fn the_environment_of_a_job_works_as_it_is_and_under_a_localhost_name() {
+async fn the_environment_of_a_job_works_unchanged_and_with_a_localhost_server_url() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -128,7 +128,7 @@ async fn the_environment_of_a_job_works_as_it_is_and_under_a_localhost_name() {
 }
 
 #[tokio::test]
-async fn a_block_beyond_the_limit_is_refused_in_words_that_the_client_shows() {
+async fn the_client_shows_the_error_for_a_block_over_the_size_limit() {
     let farrier = TestDaemon::with(|config| config.artifacts.max_bytes = 1 << 20).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;

@@ -1,4 +1,4 @@
-//! The official client on artifacts of other runs: the REST API with an access token.
+//! The official client with artifacts of other runs, which it reads over the REST API with an access token.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use crate::support::{
     send,
 };
 
-/// What a client says to look into another run.
+/// The client option that selects another run.
 fn find_by(run: i64, token: &str) -> Value {
     json!({ "findBy": { "token": token, "workflowRunId": run, "repositoryOwner": "admin", "repositoryName": "r" } })
 }
 
-async fn begun() -> (TestDaemon, Job, String) {
+async fn daemon_with_job_and_token() -> (TestDaemon, Job, String) {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -25,7 +25,7 @@ async fn begun() -> (TestDaemon, Job, String) {
 
 #[tokio::test]
 async fn a_hundred_and_twenty_artifacts_are_all_listed() {
-    let (farrier, job, token) = begun().await;
+    let (farrier, job, token) = daemon_with_job_and_token().await;
     for number in 0..120 {
         farrier.upload(&job, &format!("a-{number}"), b"x").await;
     }
@@ -56,8 +56,8 @@ async fn a_hundred_and_twenty_artifacts_are_all_listed() {
 }
 
 #[tokio::test]
-async fn an_artifact_of_another_run_is_downloaded_checked_and_deleted() {
-    let (farrier, job, token) = begun().await;
+async fn an_artifact_of_another_run_is_downloaded_verified_and_deleted() {
+    let (farrier, job, token) = daemon_with_job_and_token().await;
     let (root, to) = (farrier.files("up"), farrier.files("down"));
     write(&root, "data", noise(100_000, 6));
     let Some(first) = client(&job).await else { return };

@@ -1,4 +1,4 @@
-//! How artifacts and uploads end, and that their bytes leave the disk.
+//! Expiry of artifacts and uploads, and removal of their bytes from the disk.
 
 use farrierd::{clock::Clock, config::Config};
 use http::Method;
@@ -11,19 +11,19 @@ const NOW: i64 = 1_764_000_000_000;
 const HOUR_MS: i64 = 3_600_000;
 const DAY_SECS: i64 = 86_400;
 
-async fn begun_with(change: impl FnOnce(&mut Config)) -> (TestDaemon, Job) {
+async fn daemon_with_job(change: impl FnOnce(&mut Config)) -> (TestDaemon, Job) {
     let farrier = TestDaemon::with_clock(Clock::manual(NOW), change).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
     (farrier, job)
 }
 
-/// RFC 3339 of a time, `seconds` after now.
+/// RFC 3339 form of the time `seconds` after now.
 fn later(seconds: i64) -> String {
     jiff::Timestamp::from_second(NOW / 1_000 + seconds).expect("a time").to_string()
 }
 
-/// Uploads `content` to an artifact that expires at a time.
+/// Uploads an artifact with the expiry time `expires_at`.
 async fn upload_until(farrier: &TestDaemon, job: &Job, name: &str, expires_at: Value) -> i64 {
     let created = farrier.call(job, "CreateArtifact", json!({ "name": name, "expires_at": expires_at })).await;
     let address = farrier.path_of(created.json()["signed_upload_url"].as_str().expect("an address"));
@@ -39,18 +39,18 @@ async fn shown(farrier: &TestDaemon, id: i64) -> Value {
 }
 
 async fn disk_is_empty(farrier: &TestDaemon) {
-    eventually("the bytes have left the disk", async || bytes_on_disk(farrier) == 0).await;
+    eventually("the bytes are removed from the disk", async || bytes_on_disk(farrier) == 0).await;
 }
 
 #[tokio::test]
-async fn an_artifact_expires_when_asked_within_the_cap_else_after_ninety_days() {
-    let (farrier, job) = begun_with(|config| config.artifacts.max_retention_days = 100).await;
-    for (name, asked, expected) in [
+async fn an_artifact_expires_at_the_requested_time_within_the_maximum_or_after_90_days() {
+    let (farrier, job) = daemon_with_job(|config| config.artifacts.max_retention_days = 100).await;
+    for (name, requested, expected) in [
         ("five", json!(later(5 * DAY_SECS)), 5),
         ("capped", json!(later(500 * DAY_SECS)), 100),
         ("absent", Value::Null, 90),
     ] {
-        let id = upload_until(&farrier, &job, name, asked).await;
+        let id = upload_until(&farrier, &job, name, requested).await;
         assert_eq!(shown(&farrier, id).await["expires_at"], later(expected * DAY_SECS), "{name}");
     }
     for past in [later(-1), later(0), "1970-01-01T00:00:00Z".to_owned()] {
@@ -60,8 +60,8 @@ async fn an_artifact_expires_when_asked_within_the_cap_else_after_ninety_days() 
 }
 
 #[tokio::test]
-async fn an_expired_artifact_is_gone_for_all_and_its_bytes_leave_the_disk() {
-    let (farrier, job) = begun_with(|_| {}).await;
+async fn an_expired_artifact_is_not_served_and_its_bytes_are_removed() {
+    let (farrier, job) = daemon_with_job(|_| {}).await;
     let id = upload_until(&farrier, &job, "x", json!(later(3_600))).await;
     let address = read_address(&farrier, &job, "x").await;
     assert_eq!(shown(&farrier, id).await["expired"], false);
@@ -78,14 +78,14 @@ async fn an_expired_artifact_is_gone_for_all_and_its_bytes_leave_the_disk() {
     assert_eq!(zip.status, 404);
     assert!(zip.json()["message"].as_str().expect("a text").contains("expired"), "{zip:?}");
     disk_is_empty(&farrier).await;
-    assert_eq!(shown(&farrier, id).await["expired"], true, "that there was one is remembered");
-    // The name is free again.
+    assert_eq!(shown(&farrier, id).await["expired"], true, "the row remains");
+    // The name can be used again.
     farrier.upload(&job, "x", b"new").await;
 }
 
 #[tokio::test]
-async fn a_deleted_artifact_is_gone_at_once_and_its_space_soon() {
-    let (farrier, job) = begun_with(|config| config.storage.set_aside_days = 0).await;
+async fn a_deleted_artifact_is_not_served_and_its_bytes_are_removed() {
+    let (farrier, job) = daemon_with_job(|config| config.storage.set_aside_days = 0).await;
     let id = farrier.upload(&job, "x", b"content").await;
     let address = read_address(&farrier, &job, "x").await;
     let deleted = farrier.call(&job, "DeleteArtifact", json!({ "name": "x" })).await;
@@ -97,8 +97,8 @@ async fn a_deleted_artifact_is_gone_at_once_and_its_space_soon() {
 }
 
 #[tokio::test]
-async fn an_abandoned_upload_is_never_seen_and_goes_after_its_time() {
-    let (farrier, job) = begun_with(|_| {}).await;
+async fn an_abandoned_upload_is_never_listed_and_is_removed_after_its_time() {
+    let (farrier, job) = daemon_with_job(|_| {}).await;
     let address = farrier.create(&job, "x").await;
     block(&farrier, &address, "a", "content").await;
     assert_eq!(commit(&farrier, &address, &["a"]).await.status, 201);
@@ -111,8 +111,9 @@ async fn an_abandoned_upload_is_never_seen_and_goes_after_its_time() {
 }
 
 #[tokio::test]
-async fn an_upload_that_was_abandoned_before_a_restart_goes_after_it() {
-    let (mut farrier, job) = begun_with(|config| config.artifacts.abandoned = std::time::Duration::from_hours(1)).await;
+async fn an_upload_abandoned_before_a_restart_is_removed_after_the_restart() {
+    let (mut farrier, job) =
+        daemon_with_job(|config| config.artifacts.abandoned = std::time::Duration::from_hours(1)).await;
     let address = farrier.create(&job, "x").await;
     block(&farrier, &address, "a", "content").await;
     farrier.stop().await;
@@ -124,8 +125,8 @@ async fn an_upload_that_was_abandoned_before_a_restart_goes_after_it() {
 }
 
 #[tokio::test]
-async fn bytes_of_a_dropped_generation_and_of_unnamed_blocks_leave_the_disk() {
-    let (farrier, job) = begun_with(|_| {}).await;
+async fn blocks_of_a_replaced_upload_and_blocks_missing_from_the_list_are_removed() {
+    let (farrier, job) = daemon_with_job(|_| {}).await;
     let older = farrier.create(&job, "x").await;
     block(&farrier, &older, "a", "dropped").await;
     let address = farrier.create(&job, "x").await;
@@ -133,6 +134,6 @@ async fn bytes_of_a_dropped_generation_and_of_unnamed_blocks_leave_the_disk() {
     block(&farrier, &address, "b", "unnamed").await;
     assert_eq!(commit(&farrier, &address, &["a"]).await.status, 201);
     assert_eq!(finalize(&farrier, &job, "x", 4).await.status, 200);
-    eventually("only the named block is left", async || bytes_on_disk(&farrier) == 4).await;
+    eventually("only the committed block is left", async || bytes_on_disk(&farrier) == 4).await;
     assert_eq!(super::read(&farrier, &job, "x").await, "kept");
 }

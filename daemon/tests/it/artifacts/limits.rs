@@ -1,4 +1,4 @@
-//! Limits and a crowd: what is refused, how, and that the rest goes on.
+//! Limits of artifact uploads, and many uploads at the same time.
 
 use futures_util::future::join_all;
 use http::Method;
@@ -8,7 +8,7 @@ use super::{assert_twirp_error, assert_xml_error, block, commit, finalize, list,
 use crate::support::{Pieces, TestDaemon, eventually, process, send};
 
 #[tokio::test]
-async fn content_beyond_the_limit_is_413_whole_and_in_parts() {
+async fn content_over_the_size_limit_is_refused_with_413() {
     let farrier = TestDaemon::with(|config| config.artifacts.max_bytes = 10).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -26,7 +26,7 @@ async fn content_beyond_the_limit_is_413_whole_and_in_parts() {
 }
 
 #[tokio::test]
-async fn a_quota_is_named_in_the_words_that_clients_know() {
+async fn an_exceeded_quota_is_reported_with_the_message_that_clients_know() {
     let farrier = TestDaemon::with(|config| config.artifacts.quota_bytes = 10).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -45,7 +45,7 @@ async fn a_quota_is_named_in_the_words_that_clients_know() {
 }
 
 #[tokio::test]
-async fn space_that_is_reserved_stays_free_and_reading_goes_on() {
+async fn uploads_are_refused_when_only_reserved_disk_space_is_left() {
     let farrier = TestDaemon::with(|config| config.artifacts.reserve_bytes = u64::MAX).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -54,12 +54,12 @@ async fn space_that_is_reserved_stays_free_and_reading_goes_on() {
     assert_xml_error(&answer, 507, "InsufficientStorage");
     assert_xml_error(&commit(&farrier, &address, &["a"]).await, 400, "InvalidBlockList");
     assert!(list(&farrier, &job).await.is_empty());
-    // Operators are told before users are.
+    // The health check reports the problem.
     let health = send(&farrier.tcp(), Method::GET, "/api/healthz", &[], "").await;
     assert_eq!(health.json()["problems"], json!(["the disk is almost full: uploads are refused"]));
 }
 
-/// A small file system that is unmounted with its owner.
+/// A small file system. Dropping it unmounts it.
 struct SmallDisk(std::path::PathBuf);
 
 impl SmallDisk {
@@ -67,8 +67,8 @@ impl SmallDisk {
         std::fs::create_dir_all(path).expect("a directory");
         let mut mount = process::command("mount");
         mount.args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]).arg(path);
-        let done = mount.as_std_mut().output().is_ok_and(|done| done.status.success());
-        done.then(|| Self(path.to_owned()))
+        let mounted = mount.as_std_mut().output().is_ok_and(|output| output.status.success());
+        mounted.then(|| Self(path.to_owned()))
     }
 }
 
@@ -79,7 +79,7 @@ impl Drop for SmallDisk {
 }
 
 #[tokio::test]
-async fn a_disk_that_fills_up_in_mid_block_loses_nothing_that_was_acknowledged() {
+async fn a_disk_that_fills_up_during_an_upload_loses_no_acknowledged_data() {
     let mut disk = None;
     let farrier = TestDaemon::with(|config| disk = SmallDisk::mount(&config.data_dir.join("artifacts"))).await;
     if disk.is_none() {
@@ -91,14 +91,14 @@ async fn a_disk_that_fills_up_in_mid_block_loses_nothing_that_was_acknowledged()
     farrier.upload(&job, "before", b"acknowledged").await;
     let address = farrier.create(&job, "x").await;
     let content = noise(3 << 20, 2);
-    // Both fit when they begin; together they do not.
+    // Each block fits on its own; both together do not.
     let path = |id: &str| format!("{address}&comp=block&blockid={id}");
     let mut pieces = Vec::new();
     for id in ["a", "b"] {
-        let begun = Pieces::put(&farrier.tcp(), &path(id), content.len(), &content[..1 << 20]).await;
-        pieces.push(begun);
+        let started = Pieces::put(&farrier.tcp(), &path(id), content.len(), &content[..1 << 20]).await;
+        pieces.push(started);
     }
-    eventually("both are being written", async || super::bytes_on_disk(&farrier) > 1 << 20).await;
+    eventually("both blocks are being written", async || super::bytes_on_disk(&farrier) > 1 << 20).await;
     let rest = &content[1 << 20..];
     let answers = join_all(pieces.into_iter().map(async |mut pieces| {
         pieces.write(rest).await;
@@ -112,9 +112,9 @@ async fn a_disk_that_fills_up_in_mid_block_loses_nothing_that_was_acknowledged()
     }
     assert_eq!(send(&farrier.tcp(), Method::GET, "/api/healthz", &[], "").await.status, 200);
     assert_eq!(read(&farrier, &job, "before").await, "acknowledged");
-    // A new upload drops the old one; then there is room again.
+    // Creating the upload again drops the old one and frees its space.
     let address = farrier.create(&job, "x").await;
-    eventually("there is room again", async || {
+    eventually("the new upload fits", async || {
         put(&farrier, &address, "&comp=block&blockid=a", content.clone()).await.status == 201
     })
     .await;
@@ -122,38 +122,38 @@ async fn a_disk_that_fills_up_in_mid_block_loses_nothing_that_was_acknowledged()
 }
 
 #[tokio::test]
-async fn too_many_uploads_at_once_are_told_503_and_never_429() {
+async fn too_many_concurrent_uploads_are_refused_with_503() {
     let farrier = TestDaemon::with(|config| config.artifacts.max_uploads = 1).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
     let address = farrier.create(&job, "x").await;
     let mut slow = Pieces::put(&farrier.tcp(), &format!("{address}&comp=block&blockid=a"), 4, b"sl").await;
     let other = async || put(&farrier, &address, "&comp=block&blockid=b", "x").await;
-    eventually("the slow one is being received", async || other().await.status == 503).await;
+    eventually("the slow upload uses the only slot", async || other().await.status == 503).await;
     assert_xml_error(&other().await, 503, "ServerBusy");
-    assert_eq!(commit(&farrier, &address, &[]).await.status, 201, "a list takes no room");
+    assert_eq!(commit(&farrier, &address, &[]).await.status, 201, "a block list does not count as an upload");
     slow.write("ow").await;
     assert_eq!(slow.answer().await.0, 201);
     assert_eq!(other().await.status, 201);
 }
 
 #[tokio::test]
-async fn fifty_uploads_at_once_are_all_whole_and_lists_are_answered_meanwhile() {
+async fn fifty_concurrent_uploads_succeed_while_lists_are_served() {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
     let (farrier, job) = (&farrier, &job);
     let content = |number: usize| noise(200_000, number as u64 + 10);
-    let begun = join_all((0..50).map(async |number| {
+    let started = join_all((0..50).map(async |number| {
         let address = farrier.create(job, &format!("x{number}")).await;
         let path = format!("{address}&comp=block&blockid=a");
         let pieces = Pieces::put(&farrier.tcp(), &path, 200_000, &content(number)[..100_000]).await;
         (number, address, pieces)
     }))
     .await;
-    // All fifty stand still in the middle.
+    // All 50 uploads are now half done.
     assert!(list(farrier, job).await.is_empty());
-    let numbers = join_all(begun.into_iter().map(async |(number, address, mut pieces)| {
+    let numbers = join_all(started.into_iter().map(async |(number, address, mut pieces)| {
         pieces.write(&content(number)[100_000..]).await;
         assert_eq!(pieces.answer().await.0, 201);
         assert_eq!(commit(farrier, &address, &["a"]).await.status, 201);

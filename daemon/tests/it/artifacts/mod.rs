@@ -1,4 +1,4 @@
-//! What clients of the artifact service may rely on, one test for each promise.
+//! The artifact service: what its clients rely on.
 
 mod across;
 mod blocks;
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Job, TestDaemon, send};
 
-/// Bytes that no compression makes smaller, the same ones for the same `seed`.
+/// Incompressible bytes, the same for each `seed`.
 fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut bytes = Vec::with_capacity(length + 8);
@@ -36,14 +36,14 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// Writes `content` to `name` in `root`, making directories as needed.
+/// Writes `content` to the file `name` below `root` and creates its directories.
 fn write(root: &Path, name: &str, content: impl AsRef<[u8]>) {
     let path = root.join(name);
     std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
     std::fs::write(path, content).expect("a file");
 }
 
-/// Every file and empty directory below `root` with its content, in order.
+/// All files and empty directories below `root`, sorted. Files have their content.
 fn tree(root: &Path) -> Vec<(String, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     let mut left = vec![root.to_owned()];
@@ -64,44 +64,44 @@ fn tree(root: &Path) -> Vec<(String, Option<Vec<u8>>)> {
     found
 }
 
-/// `PUT` on a signed address, with more parameters behind it.
+/// Sends a `PUT` to a signed URL with additional query parameters.
 async fn put(farrier: &TestDaemon, address: &str, parameters: &str, body: impl Into<bytes::Bytes>) -> Answer {
     send(&farrier.tcp(), Method::PUT, &format!("{address}{parameters}"), &[], body).await
 }
 
-/// Puts one block and expects success.
+/// Puts one block, which must succeed.
 async fn block(farrier: &TestDaemon, address: &str, id: &str, body: impl Into<bytes::Bytes>) {
     let answer = put(farrier, address, &format!("&comp=block&blockid={id}"), body).await;
     assert_eq!((answer.status, answer.body.len()), (201, 0), "{answer:?}");
 }
 
-/// Puts a block list.
+/// Commits a block list.
 async fn commit(farrier: &TestDaemon, address: &str, ids: &[&str]) -> Answer {
     let blocks: Vec<String> = ids.iter().map(|id| format!("<Latest>{id}</Latest>")).collect();
     let blocks = blocks.concat();
     put(farrier, address, "&comp=blocklist", format!("<BlockList>{blocks}</BlockList>")).await
 }
 
-/// Finalizes with a size and nothing else.
+/// Finalizes an upload with its size only.
 async fn finalize(farrier: &TestDaemon, job: &Job, name: &str, size: usize) -> Answer {
     farrier.call(job, "FinalizeArtifact", json!({ "name": name, "size": size.to_string() })).await
 }
 
-/// What `ListArtifacts` shows to a job.
+/// The artifacts that `ListArtifacts` returns to a job.
 async fn list(farrier: &TestDaemon, job: &Job) -> Vec<Value> {
     let answer = farrier.call(job, "ListArtifacts", json!({})).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()["artifacts"].as_array().expect("a list").clone()
 }
 
-/// Path and query of a signed address to read `name`.
+/// Path and query of the signed URL for downloading `name`.
 async fn read_address(farrier: &TestDaemon, job: &Job, name: &str) -> String {
     let answer = farrier.call(job, "GetSignedArtifactURL", json!({ "name": name })).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     farrier.path_of(answer.json()["signed_url"].as_str().expect("an address"))
 }
 
-/// The bytes of `name`, as a job downloads them.
+/// Downloads `name` as a job does.
 async fn read(farrier: &TestDaemon, job: &Job, name: &str) -> bytes::Bytes {
     let address = read_address(farrier, job, name).await;
     let answer = send(&farrier.tcp(), Method::GET, &address, &[], "").await;
@@ -109,14 +109,14 @@ async fn read(farrier: &TestDaemon, job: &Job, name: &str) -> bytes::Bytes {
     answer.body
 }
 
-/// Bytes of all blocks on disk.
+/// Size of all stored blocks.
 fn bytes_on_disk(farrier: &TestDaemon) -> usize {
     let files = tree(&farrier.data_dir().join("artifacts"));
     let files = files.into_iter().filter(|(name, _)| name != farrierd::data_dir::FILE);
     files.filter_map(|(_, content)| content).map(|content| content.len()).sum()
 }
 
-/// An error of the block-blob protocol has its code in a header and in an XML body.
+/// Checks an error of the block blob protocol: its code is in a header and in the XML body.
 fn assert_xml_error(answer: &Answer, status: u16, code: &str) {
     assert_eq!((answer.status, answer.header("x-ms-error-code")), (status, code), "{answer:?}");
     assert_eq!(answer.header("content-type"), "application/xml");
@@ -124,7 +124,7 @@ fn assert_xml_error(answer: &Answer, status: u16, code: &str) {
     assert!(body.contains(&format!("<Error><Code>{code}</Code><Message>")), "{body}");
 }
 
-/// An error of a Twirp call is a JSON object with a code and a text.
+/// Checks a Twirp error and returns its message.
 fn assert_twirp_error(answer: &Answer, status: u16, code: &str) -> String {
     let body = answer.json();
     assert_eq!((answer.status, body["code"].as_str()), (status, Some(code)), "{answer:?}");

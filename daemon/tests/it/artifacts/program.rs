@@ -1,4 +1,4 @@
-//! The program itself: memory, open files, its log, and being killed in the middle.
+//! Artifacts with the `farrierd` program: memory, open files, log, and recovery after a kill.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::support::{
 
 const MIB: usize = 1 << 20;
 
-async fn begun(toml: &str) -> (TestDaemon, Job) {
+async fn program_with_job(toml: &str) -> (TestDaemon, Job) {
     let farrier = TestDaemon::program(toml).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -20,8 +20,8 @@ async fn begun(toml: &str) -> (TestDaemon, Job) {
 }
 
 #[tokio::test]
-async fn a_blob_of_128_mebibytes_in_one_piece_takes_little_memory() {
-    let (farrier, job) = begun("").await;
+async fn a_blob_of_128_mebibytes_in_one_request_needs_little_memory() {
+    let (farrier, job) = program_with_job("").await;
     farrier.upload(&job, "warm", &noise(MIB, 1)).await;
     let (before, _) = farrier.child().memory_kib();
     let address = farrier.create(&job, "x").await;
@@ -37,7 +37,7 @@ async fn a_blob_of_128_mebibytes_in_one_piece_takes_little_memory() {
 
 #[tokio::test]
 async fn open_files_do_not_grow_with_the_number_of_blocks() {
-    let (farrier, job) = begun("").await;
+    let (farrier, job) = program_with_job("").await;
     let before = farrier.child().open_files();
     let address = farrier.create(&job, "x").await;
     let ids: Vec<String> = (0..300).map(|number| format!("{number:04}")).collect();
@@ -52,8 +52,8 @@ async fn open_files_do_not_grow_with_the_number_of_blocks() {
     assert!(after < before + 20, "{before} before, {after} after");
 }
 
-/// Begins an upload, ends the daemon in the middle of a block and goes on after it.
-async fn interrupted(farrier: &mut TestDaemon, job: &Job, kill: bool) {
+/// Stops or kills the daemon in the middle of a block, starts it again and completes the upload.
+async fn interrupt_and_resume(farrier: &mut TestDaemon, job: &Job, kill: bool) {
     let address = farrier.create(job, "x").await;
     block(farrier, &address, "a", "acknowledged ").await;
     let path = format!("{address}&comp=block&blockid=b");
@@ -66,7 +66,7 @@ async fn interrupted(farrier: &mut TestDaemon, job: &Job, kill: bool) {
     drop(half);
     assert!(list(farrier, job).await.is_empty());
     let unknown = commit(farrier, &address, &["a", "b"]).await;
-    assert_eq!(unknown.header("x-ms-error-code"), "InvalidBlockList", "half a block is none");
+    assert_eq!(unknown.header("x-ms-error-code"), "InvalidBlockList", "an incomplete block is discarded");
     block(farrier, &address, "b", "and more").await;
     assert_eq!(commit(farrier, &address, &["a", "b"]).await.status, 201);
     assert_eq!(finalize(farrier, job, "x", 21).await.status, 200);
@@ -74,20 +74,20 @@ async fn interrupted(farrier: &mut TestDaemon, job: &Job, kill: bool) {
 }
 
 #[tokio::test]
-async fn an_upload_goes_on_after_the_daemon_was_killed() {
-    let (mut farrier, job) = begun("").await;
-    interrupted(&mut farrier, &job, true).await;
+async fn an_upload_continues_after_the_daemon_was_killed() {
+    let (mut farrier, job) = program_with_job("").await;
+    interrupt_and_resume(&mut farrier, &job, true).await;
 }
 
 #[tokio::test]
-async fn an_upload_goes_on_after_the_daemon_was_restarted() {
-    let (mut farrier, job) = begun("[server]\ndrain_grace_secs = 1\n").await;
-    interrupted(&mut farrier, &job, false).await;
+async fn an_upload_continues_after_the_daemon_was_restarted() {
+    let (mut farrier, job) = program_with_job("[server]\ndrain_grace_secs = 1\n").await;
+    interrupt_and_resume(&mut farrier, &job, false).await;
 }
 
 #[tokio::test]
-async fn a_committed_upload_is_finalized_after_the_daemon_was_killed() {
-    let (mut farrier, job) = begun("").await;
+async fn a_committed_upload_can_be_finalized_after_the_daemon_was_killed() {
+    let (mut farrier, job) = program_with_job("").await;
     let address = farrier.create(&job, "x").await;
     let content = noise(3 * MIB, 4);
     block(&farrier, &address, "b", content[MIB..].to_vec()).await;
@@ -101,8 +101,8 @@ async fn a_committed_upload_is_finalized_after_the_daemon_was_killed() {
 }
 
 #[tokio::test]
-async fn the_log_never_holds_a_token_or_a_signature() {
-    let (mut farrier, job) = begun("[log]\nfilter = \"trace\"\n").await;
+async fn the_log_contains_no_token_and_no_signature() {
+    let (mut farrier, job) = program_with_job("[log]\nfilter = \"trace\"\n").await;
     let mut secrets = vec![job.token.clone()];
     let access = farrier.token("admin", &["all"]).await;
     let address = farrier.create(&job, "x").await;

@@ -1,4 +1,4 @@
-//! Artifacts in the REST API: shapes, downloads, rights.
+//! The REST API of artifacts: response format, downloads, permissions.
 
 use farrierd::clock::Clock;
 use http::Method;
@@ -9,7 +9,7 @@ use crate::support::{Answer, Job, TestDaemon, send};
 const NOW: i64 = 1_764_000_000_000;
 const ACTIONS: &str = "/api/v1/repos/admin/r/actions";
 
-async fn begun() -> (TestDaemon, Job) {
+async fn daemon_with_job() -> (TestDaemon, Job) {
     let farrier = TestDaemon::with_clock(Clock::manual(NOW), |_| {}).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -24,8 +24,8 @@ async fn ask(farrier: &TestDaemon, method: Method, path: &str, token: &str) -> A
 }
 
 #[tokio::test]
-async fn the_list_of_a_run_is_an_envelope_of_whole_artifacts() {
-    let (farrier, _) = begun().await;
+async fn artifact_lists_wrap_complete_artifacts_in_an_envelope() {
+    let (farrier, _) = daemon_with_job().await;
     let body = json!({ "repo": "admin/r", "sha": "c0ffee", "branch": "main" });
     let begun = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await.json();
     let (run, job) = (begun["run_id"].as_i64().expect("a number"), begun["job_id"].as_i64().expect("a number"));
@@ -60,8 +60,8 @@ async fn the_list_of_a_run_is_an_envelope_of_whole_artifacts() {
 }
 
 #[tokio::test]
-async fn a_zip_is_a_redirect_that_needs_no_credentials() {
-    let (farrier, job) = begun().await;
+async fn a_zip_download_redirects_to_a_url_that_needs_no_credentials() {
+    let (farrier, job) = daemon_with_job().await;
     let id = farrier.upload(&job, "x", b"content").await;
     let answer = ask(&farrier, Method::GET, &format!("{ACTIONS}/artifacts/{id}/zip"), "").await;
     assert_eq!(answer.status, 302);
@@ -71,8 +71,8 @@ async fn a_zip_is_a_redirect_that_needs_no_credentials() {
 }
 
 #[tokio::test]
-async fn deleting_needs_the_right_to_write_and_private_repositories_hide() {
-    let (farrier, job) = begun().await;
+async fn deleting_requires_write_access_and_private_artifacts_are_hidden() {
+    let (farrier, job) = daemon_with_job().await;
     for name in ["owner", "stranger"] {
         farrier.user(name).await;
     }
@@ -113,8 +113,8 @@ async fn deleting_needs_the_right_to_write_and_private_repositories_hide() {
 }
 
 #[tokio::test]
-async fn an_artifact_does_not_exist_under_another_repository() {
-    let (farrier, job) = begun().await;
+async fn an_artifact_is_not_found_in_another_repository() {
+    let (farrier, job) = daemon_with_job().await;
     farrier.repository("other").await;
     let id = farrier.upload(&job, "x", b"x").await;
     let writer = farrier.token("admin", &["write:repository"]).await;
@@ -135,8 +135,8 @@ async fn an_artifact_does_not_exist_under_another_repository() {
 }
 
 #[tokio::test]
-async fn an_upload_that_is_not_finalized_is_not_in_the_api() {
-    let (farrier, job) = begun().await;
+async fn an_unfinalized_upload_is_not_listed() {
+    let (farrier, job) = daemon_with_job().await;
     farrier.create(&job, "x").await;
     let shown: Value = ask(&farrier, Method::GET, &format!("{ACTIONS}/artifacts"), "").await.json();
     assert_eq!(shown["total_count"], 0);

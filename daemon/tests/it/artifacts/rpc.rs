@@ -1,4 +1,4 @@
-//! Twirp calls: messages in every spelling, who may call, and what becomes of names.
+//! Twirp calls: message encodings, authorization, and uniqueness of names.
 
 use farrier_proto::results::{
     CreateArtifactRequest, CreateArtifactResponse, ListArtifactsRequest, ListArtifactsResponse,
@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 use super::{assert_twirp_error, assert_xml_error, block, commit, finalize, list, put, read, read_address};
 use crate::support::{Answer, Job, TestDaemon, send};
 
-async fn begun() -> (TestDaemon, Job) {
+async fn daemon_with_job() -> (TestDaemon, Job) {
     let farrier = TestDaemon::start().await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
     (farrier, job)
 }
 
-/// Of `hello world` and a line break.
+/// Digest of `hello world` followed by a line break.
 const HELLO_SHA256: &str = "sha256:a948904f2f0f479b8f8197694b30184b0d2ed1c1cd2a1ec0fb85d299a192a447";
 
 /// Uploads and commits `content` without finalizing it.
@@ -32,8 +32,8 @@ async fn committed(farrier: &TestDaemon, job: &Job, name: &str, content: &'stati
 }
 
 #[tokio::test]
-async fn every_spelling_of_a_message_means_the_same() {
-    let (farrier, job) = begun().await;
+async fn json_field_names_and_number_formats_are_accepted_in_every_form() {
+    let (farrier, job) = daemon_with_job().await;
     let (run, id) = (job.run_id, job.job_id);
     let snake = format!(r#""workflow_run_backend_id":"{run}","workflow_job_run_backend_id":"{id}""#);
     let camel = format!(r#""workflowRunBackendId":"{run}","workflowJobRunBackendId":"{id}""#);
@@ -70,8 +70,8 @@ async fn every_spelling_of_a_message_means_the_same() {
 }
 
 #[tokio::test]
-async fn protobuf_messages_get_protobuf_answers() {
-    let (farrier, job) = begun().await;
+async fn protobuf_requests_get_protobuf_responses() {
+    let (farrier, job) = daemon_with_job().await;
     let authorization = format!("Bearer {}", job.token);
     let headers = [("content-type", "application/protobuf"), ("authorization", authorization.as_str())];
     let call = async |method: &str, body: Vec<u8>| {
@@ -103,8 +103,8 @@ async fn protobuf_messages_get_protobuf_answers() {
 }
 
 #[tokio::test]
-async fn answers_have_the_names_and_number_forms_that_clients_look_for() {
-    let (farrier, job) = begun().await;
+async fn responses_use_the_field_names_and_number_formats_of_the_client() {
+    let (farrier, job) = daemon_with_job().await;
     let id = farrier.upload(&job, "x", b"four").await;
     let url = farrier.call(&job, "GetSignedArtifactURL", json!({ "name": "x" })).await.json();
     assert_eq!(url.as_object().map(|fields| fields.keys().cloned().collect()), Some(vec!["signed_url".to_owned()]));
@@ -118,7 +118,7 @@ async fn answers_have_the_names_and_number_forms_that_clients_look_for() {
 }
 
 #[tokio::test]
-async fn times_of_creation_have_no_fraction_or_three_digits_of_one() {
+async fn creation_times_have_milliseconds_or_no_fraction() {
     for (now, expected) in [
         (1_764_000_000_000, "2025-11-24T16:00:00Z"),
         (1_764_000_000_100, "2025-11-24T16:00:00.100Z"),
@@ -134,8 +134,8 @@ async fn times_of_creation_have_no_fraction_or_three_digits_of_one() {
 }
 
 #[tokio::test]
-async fn a_token_speaks_for_its_run_and_tells_nothing_of_others() {
-    let (farrier, job) = begun().await;
+async fn a_token_works_for_its_run_only_and_reveals_nothing_about_others() {
+    let (farrier, job) = daemon_with_job().await;
     let other = farrier.begin("r", None).await;
     farrier.upload(&other, "secret", b"secret").await;
     let call = async |method: &str, run: i64, job_id: i64| -> Answer {
@@ -149,7 +149,7 @@ async fn a_token_speaks_for_its_run_and_tells_nothing_of_others() {
         let nowhere = call(method, 999_999, other.job_id).await;
         assert_eq!(there.text(), nowhere.text(), "{method}");
     }
-    // Uploads are made in the name of the job itself; reading is open to the run.
+    // A job uploads only as itself, but reads the artifacts of every job of its run.
     for method in ["CreateArtifact", "FinalizeArtifact"] {
         assert_twirp_error(&call(method, job.run_id, other.job_id).await, 403, "permission_denied");
     }
@@ -158,7 +158,7 @@ async fn a_token_speaks_for_its_run_and_tells_nothing_of_others() {
 }
 
 #[tokio::test]
-async fn jobs_of_one_run_share_what_they_made() {
+async fn jobs_of_a_run_share_their_artifacts() {
     let farrier = TestDaemon::with(|config| config.artifacts.unique_per = UniquePer::Job).await;
     farrier.repository("r").await;
     let one = farrier.begin("r", None).await;
@@ -169,7 +169,7 @@ async fn jobs_of_one_run_share_what_they_made() {
     let second = farrier.upload(&two, "x", b"of two").await;
     let ids: Vec<Value> = list(&farrier, &one).await.iter().map(|artifact| artifact["database_id"].clone()).collect();
     assert_eq!(ids, [first.to_string(), second.to_string()]);
-    // The list entry's job decides between two of one name.
+    // For two artifacts with the same name, the job id in the request selects one.
     for (job, content) in [(&one, "of one"), (&two, "of two")] {
         assert_eq!(read(&farrier, job, "x").await, content);
     }
@@ -180,13 +180,13 @@ async fn jobs_of_one_run_share_what_they_made() {
 }
 
 #[tokio::test]
-async fn a_name_is_unique_in_its_run() {
-    let (farrier, one) = begun().await;
+async fn a_name_is_unique_within_a_run() {
+    let (farrier, one) = daemon_with_job().await;
     let mut others = Vec::new();
     for _ in 0..5 {
         others.push(farrier.begin("r", Some(one.run_id)).await);
     }
-    // While one job uploads, the others are refused; after it has finalized, too.
+    // Other jobs are refused during the upload and after it was finalized.
     farrier.create(&one, "x").await;
     let create = async |job: &Job| farrier.call(job, "CreateArtifact", json!({ "name": "x", "version": 4 })).await;
     for job in &others {
@@ -199,7 +199,7 @@ async fn a_name_is_unique_in_its_run() {
         farrier.upload(job, &format!("x-{}", job.job_id), b"another name").await;
     }
     assert_eq!(list(&farrier, &one).await.iter().filter(|artifact| artifact["name"] == "x").count(), 1);
-    // Another run has names of its own, and a deleted name is free.
+    // Another run can use the name. A deleted artifact frees its name.
     let elsewhere = farrier.begin("r", None).await;
     farrier.upload(&elsewhere, "x", b"of another run").await;
     assert_eq!(farrier.call(&others[0], "DeleteArtifact", json!({ "name": "x" })).await.status, 200);
@@ -208,8 +208,8 @@ async fn a_name_is_unique_in_its_run() {
 }
 
 #[tokio::test]
-async fn an_upload_of_a_job_that_has_ended_does_not_hold_its_name() {
-    let (farrier, one) = begun().await;
+async fn an_unfinished_upload_of_an_ended_job_frees_its_name() {
+    let (farrier, one) = daemon_with_job().await;
     let two = farrier.begin("r", Some(one.run_id)).await;
     farrier.create(&one, "x").await;
     farrier.end(&one).await;
@@ -218,7 +218,7 @@ async fn an_upload_of_a_job_that_has_ended_does_not_hold_its_name() {
 }
 
 #[tokio::test]
-async fn a_name_of_another_job_is_replaced_when_the_new_upload_is_finalized() {
+async fn with_replace_an_artifact_of_another_job_is_replaced_when_the_new_upload_is_finalized() {
     let farrier = TestDaemon::with(|config| config.artifacts.on_duplicate = OnDuplicate::Replace).await;
     farrier.repository("r").await;
     let one = farrier.begin("r", None).await;
@@ -232,8 +232,8 @@ async fn a_name_of_another_job_is_replaced_when_the_new_upload_is_finalized() {
 }
 
 #[tokio::test]
-async fn a_finalized_name_is_refused_until_it_is_deleted() {
-    let (farrier, job) = begun().await;
+async fn a_used_name_is_refused_until_its_artifact_is_deleted() {
+    let (farrier, job) = daemon_with_job().await;
     farrier.upload(&job, "x", b"first").await;
     let refused = farrier.call(&job, "CreateArtifact", json!({ "name": "x" })).await;
     let msg = assert_twirp_error(&refused, 409, "already_exists");
@@ -246,7 +246,7 @@ async fn a_finalized_name_is_refused_until_it_is_deleted() {
 }
 
 #[tokio::test]
-async fn a_replaced_artifact_is_readable_until_the_new_one_is_finalized() {
+async fn with_replace_the_old_artifact_is_readable_until_the_new_one_is_finalized() {
     let farrier = TestDaemon::with(|config| config.artifacts.on_duplicate = OnDuplicate::Replace).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -254,7 +254,7 @@ async fn a_replaced_artifact_is_readable_until_the_new_one_is_finalized() {
     let before = read_address(&farrier, &job, "x").await;
     committed(&farrier, &job, "x", "newer").await;
     assert_eq!(read(&farrier, &job, "x").await, "old");
-    assert_eq!(finalize(&farrier, &job, "x", 3).await.status, 400, "that was the old size");
+    assert_eq!(finalize(&farrier, &job, "x", 3).await.status, 400, "the size of the old artifact");
     assert_eq!(read(&farrier, &job, "x").await, "old");
     assert_eq!(finalize(&farrier, &job, "x", 5).await.status, 200);
     assert_eq!(read(&farrier, &job, "x").await, "newer");
@@ -262,13 +262,13 @@ async fn a_replaced_artifact_is_readable_until_the_new_one_is_finalized() {
     assert_eq!(
         send(&farrier.tcp(), Method::GET, &before, &[], "").await.status,
         404,
-        "the old bytes are not the artifact"
+        "the URL of the old artifact is no longer valid"
     );
 }
 
 #[tokio::test]
-async fn only_the_latest_of_two_creates_takes_an_upload() {
-    let (farrier, job) = begun().await;
+async fn creating_an_artifact_again_invalidates_the_first_upload_url() {
+    let (farrier, job) = daemon_with_job().await;
     let older = farrier.create(&job, "x").await;
     block(&farrier, &older, "a", "old").await;
     let latest = farrier.create(&job, "x").await;
@@ -283,8 +283,8 @@ async fn only_the_latest_of_two_creates_takes_an_upload() {
 }
 
 #[tokio::test]
-async fn finalizing_twice_gives_the_same_answer_and_one_artifact() {
-    let (farrier, job) = begun().await;
+async fn finalizing_twice_gives_the_same_response_and_one_artifact() {
+    let (farrier, job) = daemon_with_job().await;
     committed(&farrier, &job, "x", "content").await;
     let first = finalize(&farrier, &job, "x", 7).await;
     let second = finalize(&farrier, &job, "x", 7).await;
@@ -294,8 +294,8 @@ async fn finalizing_twice_gives_the_same_answer_and_one_artifact() {
 }
 
 #[tokio::test]
-async fn a_wrong_size_or_hash_is_named_and_a_corrected_upload_works() {
-    let (farrier, job) = begun().await;
+async fn a_wrong_size_or_hash_is_reported_and_the_upload_can_be_corrected() {
+    let (farrier, job) = daemon_with_job().await;
     committed(&farrier, &job, "x", "hello world\n").await;
     let wrong_hash = format!("sha256:{}", "0".repeat(64));
     for (size, hash, expected, actual) in [
@@ -319,8 +319,8 @@ async fn a_wrong_size_or_hash_is_named_and_a_corrected_upload_works() {
 }
 
 #[tokio::test]
-async fn finalizing_needs_a_commit_and_a_name_that_was_created() {
-    let (farrier, job) = begun().await;
+async fn finalizing_requires_a_created_and_committed_upload() {
+    let (farrier, job) = daemon_with_job().await;
     let address = farrier.create(&job, "x").await;
     block(&farrier, &address, "a", "x").await;
     assert_twirp_error(&finalize(&farrier, &job, "x", 1).await, 412, "failed_precondition");

@@ -1,4 +1,4 @@
-//! Twirp calls that must fail, and that every failure is JSON: clients retry anything else.
+//! Invalid Twirp calls. Every error must be JSON, because clients retry other responses.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use farrierd::clock::Clock;
@@ -11,7 +11,7 @@ use crate::support::{Job, TestDaemon, send};
 const SERVICE: &str = "/twirp/github.actions.results.api.v1.ArtifactService";
 const NOW: i64 = 1_764_000_000_000;
 
-async fn begun() -> (TestDaemon, Job) {
+async fn daemon_with_job() -> (TestDaemon, Job) {
     let farrier = TestDaemon::with_clock(Clock::manual(NOW), |_| {}).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -19,8 +19,8 @@ async fn begun() -> (TestDaemon, Job) {
 }
 
 #[tokio::test]
-async fn tokens_that_prove_nothing_are_unauthenticated() {
-    let (farrier, job) = begun().await;
+async fn invalid_tokens_are_refused_as_unauthenticated() {
+    let (farrier, job) = daemon_with_job().await;
     let (signed, signature) = job.token.rsplit_once('.').expect("three parts");
     let payload = signed.split_once('.').expect("two parts").1;
     let none = BASE64.encode(r#"{"alg":"none","typ":"JWT"}"#);
@@ -47,15 +47,15 @@ async fn tokens_that_prove_nothing_are_unauthenticated() {
         let answer = send(&farrier.tcp(), Method::POST, &path, headers, "{}").await;
         assert_twirp_error(&answer, 401, "unauthenticated");
     }
-    assert!(list(&farrier, &job).await.is_empty(), "the token itself is good");
+    assert!(list(&farrier, &job).await.is_empty(), "the unchanged token is valid");
     farrier.clock.advance_ms(6 * 3_600_000 + 2_000);
     let late = farrier.call(&job, "ListArtifacts", json!({})).await;
     assert_twirp_error(&late, 401, "unauthenticated");
 }
 
 #[tokio::test]
-async fn routes_and_methods_that_there_are_not_answer_json() {
-    let (farrier, job) = begun().await;
+async fn unknown_routes_and_methods_are_refused_with_json() {
+    let (farrier, job) = daemon_with_job().await;
     let authorization = format!("Bearer {}", job.token);
     let headers = [("content-type", "application/json"), ("authorization", authorization.as_str())];
     for path in [
@@ -81,10 +81,10 @@ async fn routes_and_methods_that_there_are_not_answer_json() {
     assert_twirp_error(&answer, 404, "bad_route");
 }
 
-/// Protocols that are not offered: the one before Twirp, and the cache.
+/// The artifact protocol before Twirp and the cache protocol are not offered.
 #[tokio::test]
-async fn the_older_artifact_protocol_and_the_cache_are_404_in_json() {
-    let (farrier, job) = begun().await;
+async fn the_older_artifact_protocol_and_the_cache_answer_404_with_json() {
+    let (farrier, job) = daemon_with_job().await;
     let authorization = format!("Bearer {}", job.token);
     let headers = [("content-type", "application/json"), ("authorization", authorization.as_str())];
     for (method, path) in [
@@ -99,7 +99,7 @@ async fn the_older_artifact_protocol_and_the_cache_are_404_in_json() {
 }
 
 #[tokio::test]
-async fn further_vendor_words_are_a_matter_of_configuration() {
+async fn other_vendor_prefixes_can_be_configured() {
     let farrier = TestDaemon::with(|config| config.artifacts.vendors = vec!["github".into(), "gitea".into()]).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -114,8 +114,8 @@ async fn further_vendor_words_are_a_matter_of_configuration() {
 }
 
 #[tokio::test]
-async fn broken_and_oversized_messages_are_refused() {
-    let (farrier, job) = begun().await;
+async fn malformed_and_oversized_messages_are_refused() {
+    let (farrier, job) = daemon_with_job().await;
     let deep = format!("{{\"a\":{}", "[".repeat(100_000));
     let large = format!("{{\"name\":\"{}\"}}", "x".repeat(2 << 20));
     for body in ["", "[]", "7", "null", "{", "{\"name\":7}", "{\"expires_at\":\"soon\"}", "\u{0}", &deep, &large] {
@@ -126,8 +126,8 @@ async fn broken_and_oversized_messages_are_refused() {
 }
 
 #[tokio::test]
-async fn names_that_could_be_more_than_a_name_are_refused() {
-    let (farrier, job) = begun().await;
+async fn names_with_path_or_control_characters_are_refused() {
+    let (farrier, job) = daemon_with_job().await;
     let long = "n".repeat(256);
     let wide = "é".repeat(128);
     for name in [
@@ -148,8 +148,8 @@ async fn names_that_could_be_more_than_a_name_are_refused() {
 }
 
 #[tokio::test]
-async fn media_types_that_are_none_are_refused() {
-    let (farrier, job) = begun().await;
+async fn invalid_media_types_are_refused() {
+    let (farrier, job) = daemon_with_job().await;
     for (mime_type, status) in [("zip", 400), ("text/", 400), ("a/b\r\nX: y", 400), ("font/woff2", 200), ("", 200)] {
         let answer = farrier.call(&job, "CreateArtifact", json!({ "name": "x", "mime_type": mime_type })).await;
         assert_eq!(answer.status, status, "{mime_type}");

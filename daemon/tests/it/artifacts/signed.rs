@@ -1,4 +1,4 @@
-//! Signed addresses: what they grant, on which listener, and how bytes come out of them.
+//! Signed URLs: what they grant, on which listener, and how they serve downloads.
 
 use farrierd::clock::Clock;
 use http::Method;
@@ -9,7 +9,7 @@ use crate::support::{Job, TestDaemon, send};
 
 const NOW: i64 = 1_764_000_000_000;
 
-async fn begun() -> (TestDaemon, Job) {
+async fn daemon_with_job() -> (TestDaemon, Job) {
     let farrier = TestDaemon::with_clock(Clock::manual(NOW), |_| {}).await;
     farrier.repository("r").await;
     let job = farrier.begin("r", None).await;
@@ -17,17 +17,17 @@ async fn begun() -> (TestDaemon, Job) {
 }
 
 #[tokio::test]
-async fn a_changed_address_opens_nothing() {
-    let (farrier, job) = begun().await;
+async fn a_modified_url_is_refused() {
+    let (farrier, job) = daemon_with_job().await;
     farrier.upload(&job, "a", b"of a").await;
     farrier.upload(&job, "b", b"of b").await;
     let (a, b) = (read_address(&farrier, &job, "a").await, read_address(&farrier, &job, "b").await);
     let get = async |path: &str| send(&farrier.tcp(), Method::GET, path, &[], "").await;
     assert_eq!(get(&a).await.text(), "of a");
 
-    let place = |address: &str| address.split("/archive").next().expect("a place").to_owned();
+    let blob_path = |address: &str| address.split("/archive").next().expect("a path").to_owned();
     let mut bad = vec![
-        a.replace(&place(&a), &place(&b)),
+        a.replace(&blob_path(&a), &blob_path(&b)),
         a.replace("op=r", "op=w"),
         a.replace("op=r", "op=x"),
         a.replace("exp=1", "exp=2"),
@@ -46,14 +46,14 @@ async fn a_changed_address_opens_nothing() {
     for path in &bad {
         assert_xml_error(&get(path).await, 403, "AuthenticationFailed");
     }
-    assert_eq!(put(&farrier, &a, "&comp=block&blockid=a", "x").await.status, 403, "for reading only");
+    assert_eq!(put(&farrier, &a, "&comp=block&blockid=a", "x").await.status, 403, "the URL is for reading");
     let upload = farrier.create(&job, "c").await;
     assert_xml_error(&get(&upload).await, 403, "AuthenticationFailed");
 }
 
 #[tokio::test]
-async fn an_address_ends_with_its_time_and_not_in_the_middle() {
-    let (farrier, job) = begun().await;
+async fn a_url_is_valid_until_its_expiry_time() {
+    let (farrier, job) = daemon_with_job().await;
     farrier.upload(&job, "a", b"of a").await;
     let (read, write) = (read_address(&farrier, &job, "a").await, farrier.create(&job, "b").await);
     farrier.clock.advance_ms(6 * 3_600_000 - 1);
@@ -65,8 +65,8 @@ async fn an_address_ends_with_its_time_and_not_in_the_middle() {
 }
 
 #[tokio::test]
-async fn addresses_hold_nothing_that_clients_rewrite() {
-    let (farrier, job) = begun().await;
+async fn urls_contain_only_characters_that_clients_do_not_rewrite() {
+    let (farrier, job) = daemon_with_job().await;
     farrier.upload(&job, "a'b;c%d&e+f", b"x").await;
     for address in [farrier.create(&job, "日本 語").await, read_address(&farrier, &job, "a'b;c%d&e+f").await] {
         let (path, query) = address.split_once('?').expect("a query");
@@ -81,7 +81,7 @@ async fn addresses_hold_nothing_that_clients_rewrite() {
 
 #[tokio::test]
 async fn padded_and_percent_encoded_signatures_are_accepted() {
-    let (farrier, job) = begun().await;
+    let (farrier, job) = daemon_with_job().await;
     farrier.upload(&job, "a", b"of a").await;
     let address = read_address(&farrier, &job, "a").await;
     let (head, signature) = address.split_once("sig=").expect("a signature");
@@ -93,11 +93,11 @@ async fn padded_and_percent_encoded_signatures_are_accepted() {
 }
 
 #[tokio::test]
-async fn an_address_of_one_listener_works_on_the_other() {
-    let (farrier, job) = begun().await;
+async fn a_url_from_one_listener_works_on_the_other() {
+    let (farrier, job) = daemon_with_job().await;
     let address = farrier.create(&job, "x").await;
-    let place = format!("{address}&comp=block&blockid=a");
-    assert_eq!(send(&farrier.unix(), Method::PUT, &place, &[], "over the socket").await.status, 201);
+    let block_url = format!("{address}&comp=block&blockid=a");
+    assert_eq!(send(&farrier.unix(), Method::PUT, &block_url, &[], "over the socket").await.status, 201);
     assert_eq!(commit(&farrier, &address, &["a"]).await.status, 201);
     assert_eq!(finalize(&farrier, &job, "x", 15).await.status, 200);
 
@@ -107,9 +107,9 @@ async fn an_address_of_one_listener_works_on_the_other() {
     let body = json!({ "workflow_run_backend_id": job.run_id.to_string(), "name": "x" }).to_string();
     let path = "/twirp/github.actions.results.api.v1.ArtifactService/GetSignedArtifactURL";
     let url = send(&farrier.unix(), Method::POST, path, &headers, body).await.json();
-    let of_socket = url["signed_url"].as_str().expect("text").strip_prefix("http://farrier.test").expect("its host");
-    let of_tcp = read_address(&farrier, &job, "x").await;
-    for address in [of_socket, &of_tcp] {
+    let socket_url = url["signed_url"].as_str().expect("text").strip_prefix("http://farrier.test").expect("its host");
+    let tcp_url = read_address(&farrier, &job, "x").await;
+    for address in [socket_url, &tcp_url] {
         for over in [farrier.tcp(), farrier.unix()] {
             assert_eq!(send(&over, Method::GET, address, &[], "").await.text(), "over the socket");
         }
@@ -117,7 +117,7 @@ async fn an_address_of_one_listener_works_on_the_other() {
 }
 
 #[tokio::test]
-async fn addresses_begin_with_the_host_that_the_client_named_unless_configured() {
+async fn urls_use_the_host_of_the_request_unless_configured() {
     let signed = async |farrier: &TestDaemon, headers: &[(&str, &str)]| {
         farrier.repository("r").await;
         let job = farrier.begin("r", None).await;
@@ -146,8 +146,8 @@ async fn addresses_begin_with_the_host_that_the_client_named_unless_configured()
 }
 
 #[tokio::test]
-async fn downloads_say_their_length_and_serve_ranges_without_encoding() {
-    let (farrier, job) = begun().await;
+async fn downloads_have_a_length_and_serve_ranges_unencoded() {
+    let (farrier, job) = daemon_with_job().await;
     let content = noise(1_000, 8);
     farrier.upload(&job, "x", &content).await;
     let address = read_address(&farrier, &job, "x").await;

@@ -1,4 +1,4 @@
-//! What is broken about hooks and deliveries.
+//! `check-data` on hooks and deliveries.
 
 use farrier_proto::store::{Attempt, Delivery, History, Hook, HookScope, HookState, Payload};
 use farrierd::store::{
@@ -9,9 +9,9 @@ use farrierd::store::{
 use super::*;
 use crate::support::Receiver;
 
-/// Hook 1 hears of the first repository's making and has been told, hook 2 hears of it and cannot be
-/// reached: its delivery waits. Gives both deliveries.
-async fn told() -> (TestDaemon, Delivery, Delivery) {
+/// Creates two hooks for repository events and a repository. The delivery to hook 1 succeeds. Hook 2 cannot be
+/// reached, so its delivery waits for a retry. Returns both deliveries.
+async fn one_delivered_and_one_waiting() -> (TestDaemon, Delivery, Delivery) {
     let mut farrier = TestDaemon::with(|config| config.webhook.allowed_hosts = "127.0.0.1".into()).await;
     let receiver = Receiver::start().await;
     for url in [receiver.url.as_str(), "http://[::1]:9/"] {
@@ -22,7 +22,7 @@ async fn told() -> (TestDaemon, Delivery, Delivery) {
     farrier.repository("demo").await;
     let own = json!({ "type": "gitea", "config": { "url": receiver.url, "content_type": "json" } });
     assert_eq!(farrier.admin(Method::POST, "/api/v1/repos/admin/demo/hooks", own).await.status, 201);
-    eventually("both were tried", async || {
+    eventually("both deliveries were attempted", async || {
         let list = farrier.admin(Method::GET, "/api/farrier/v1/deliveries", Value::Null).await.json();
         list.as_array().expect("a list").iter().filter(|row| row["attempts"] == 1).count() == 2
     })
@@ -36,11 +36,11 @@ async fn told() -> (TestDaemon, Delivery, Delivery) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deliveries_are_held_against_lines_and_lists_both_ways() {
-    let (mut farrier, done, waiting) = told().await;
+async fn missing_and_surplus_queue_entries_of_deliveries_are_found_and_repaired() {
+    let (mut farrier, done, waiting) = one_delivered_and_one_waiting().await;
     farrier
         .halted(async |config| {
-            let report = look(config, LOOK).await;
+            let report = run_check(config, CHECK).await;
             assert_eq!(report.findings, [], "{report}");
             let (nothing, to) = (Reference::default(), |id| Reference { id });
             let (ended, due, event) = (done.id, waiting.next_attempt_ms, done.event_id);
@@ -80,8 +80,8 @@ async fn deliveries_are_held_against_lines_and_lists_both_ways() {
                 ),
             ];
             for (subject, message, change) in cases {
-                spoil(config, &change).await;
-                goes(config, Class::Damage, subject, message).await;
+                corrupt(config, &change).await;
+                assert_repaired(config, Class::Damage, subject, message).await;
             }
             let waste: [(&str, Change); 3] = [
                 ("key da/999/1", Box::new(|tx| tx.put(keys::attempt(999, 1), &Attempt::default()))),
@@ -89,41 +89,41 @@ async fn deliveries_are_held_against_lines_and_lists_both_ways() {
                 ("key hx/99", Box::new(|tx| tx.put(keys::hook_state(99), &HookState::default()))),
             ];
             for (subject, change) in waste {
-                spoil(config, &change).await;
-                goes(config, Class::Waste, subject, "what this belonged to is gone").await;
-                assert_eq!(look(config, LOOK).await.findings, []);
+                corrupt(config, &change).await;
+                assert_repaired(config, Class::Waste, subject, "what this belonged to is gone").await;
+                assert_eq!(run_check(config, CHECK).await.findings, []);
             }
-            // What nobody would ever send is put into line.
-            spoil(config, move |tx| tx.delete(keys::retry(due, waiting))).await;
-            goes(config, Class::Damage, &format!("key qf/2/{waiting}"), "is missing").await;
-            // What cannot be had again is only named.
-            spoil(config, move |tx| tx.delete(keys::payload(event))).await;
+            // A delivery that is in no queue is put back into its queue.
+            corrupt(config, move |tx| tx.delete(keys::retry(due, waiting))).await;
+            assert_repaired(config, Class::Damage, &format!("key qf/2/{waiting}"), "is missing").await;
+            // Data that cannot be restored is reported but not repaired.
+            corrupt(config, move |tx| tx.delete(keys::payload(event))).await;
             let orphan = Hook { id: 3, scope: HookScope::Repository.into(), target_id: 99, ..Hook::default() };
-            spoil(config, move |tx| {
+            corrupt(config, move |tx| {
                 tx.delete(keys::hook_place(HookScope::Repository, 1, 3));
                 tx.put(keys::hook_place(HookScope::Repository, 99, 3), &to(3));
                 tx.put(keys::hook(3), &orphan);
             })
             .await;
-            let report = look(config, REPAIR).await;
+            let report = run_check(config, REPAIR).await;
             for subject in [format!("key d/{ended}"), "key h/3".into()] {
-                assert_eq!(named(&report, Class::Damage, &subject, "is not there").mending, Mending::None);
+                assert_eq!(finding(&report, Class::Damage, &subject, "is not there").mending, Mending::None);
             }
         })
         .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delivery_that_was_out_of_line_goes_out_after_the_repair() {
-    let (mut farrier, _, waiting) = told().await;
+async fn a_delivery_missing_from_its_queue_is_sent_after_the_repair() {
+    let (mut farrier, _, waiting) = one_delivered_and_one_waiting().await;
     let lost = async |config: &Config| {
         let (id, due) = (waiting.id, waiting.next_attempt_ms);
-        spoil(config, move |tx| tx.delete(keys::retry(due, id))).await;
-        assert_eq!(look(config, REPAIR).await.damage_left, 0);
+        corrupt(config, move |tx| tx.delete(keys::retry(due, id))).await;
+        assert_eq!(run_check(config, REPAIR).await.damage_left, 0);
     };
     farrier.halted(lost).await;
     let path = format!("/api/farrier/v1/deliveries/{}", uuid::Uuid::from_slice(&waiting.uuid).expect("an identifier"));
-    eventually("it is tried again at once", async || {
+    eventually("the delivery is attempted again", async || {
         farrier.admin(Method::GET, &path, Value::Null).await.json()["attempts"] == 2
     })
     .await;

@@ -1,4 +1,4 @@
-//! The commands that decide about a store and data that do not belong together. None of them loses a file.
+//! Commands that resolve a mismatch between the store and the data directories. None of them loses a file.
 
 use std::collections::BTreeSet;
 
@@ -7,31 +7,31 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// The content of every file but identity files, wherever it is now.
-fn pool(data: &Path) -> BTreeSet<Vec<u8>> {
+/// The content of every file except identity files, regardless of its path.
+fn file_contents(data: &Path) -> BTreeSet<Vec<u8>> {
     let all = contents(data).into_iter().filter(|(path, _)| !path.ends_with(FILE));
     all.map(|(_, content)| content).collect()
 }
 
 #[track_caller]
-fn nothing_lost(before: &BTreeSet<Vec<u8>>, data: &Path) {
-    let lost = before.difference(&pool(data)).count();
+fn assert_nothing_lost(before: &BTreeSet<Vec<u8>>, data: &Path) {
+    let lost = before.difference(&file_contents(data)).count();
     assert_eq!(lost, 0, "files are lost; left: {:?}", contents(data).keys());
 }
 
-/// Paths below `set-aside/<date>`.
+/// Relative paths of the files below `set-aside/<date>`.
 fn set_aside(data: &Path) -> Vec<String> {
     let day = std::fs::read_dir(data.join("set-aside")).expect("a directory").next().expect("a day").expect("readable");
     contents(&day.path()).keys().map(|path| path.display().to_string()).collect()
 }
 
-/// Deletes the store, as an operator might.
+/// Deletes the store file.
 fn lose_store(world: &World) {
-    std::fs::remove_file(world.store_file()).expect("removed");
+    std::fs::remove_file(world.store_file()).expect("a removal");
 }
 
-/// Starts the daemon and gives the names of all repositories. The store is a new one: so is the token.
-async fn started(world: &mut World) -> Vec<String> {
+/// Starts the daemon and returns the names of all repositories. The store is new, so it creates a new token.
+async fn start_and_list(world: &mut World) -> Vec<String> {
     world.farrier.restart().await;
     world.token = world.farrier.token("admin", &["all"]).await;
     let found = world.farrier.admin(Method::GET, "/api/v1/repos/search", Value::Null).await;
@@ -40,56 +40,56 @@ async fn started(world: &mut World) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn adopted_repositories_are_private_ones_of_the_administrator() {
+async fn adopted_repositories_are_private_and_belong_to_the_administrator() {
     let mut world = World::stopped().await;
     lose_store(&world);
-    let (data, before) = (world.data(), pool(&world.data()));
-    let looked = world.run(&["check-data"]).await;
-    assert!(looked.code == Some(BAD_DATA) && looked.err.contains("does not exist, but there is data"), "{looked:?}");
-    assert!(!world.store_file().exists(), "looking makes nothing");
+    let (data, before) = (world.data(), file_contents(&world.data()));
+    let checked = world.run(&["check-data"]).await;
+    assert!(checked.code == Some(BAD_DATA) && checked.err.contains("does not exist, but there is data"), "{checked:?}");
+    assert!(!world.store_file().exists(), "a check creates nothing");
     let adopted = world.run(&["check-data", "--adopt"]).await;
     assert_eq!(adopted.code, Some(0), "{adopted:?}");
     assert!(adopted.out.contains("repository 1: now admin/recovered-1, private"), "{adopted:?}");
     assert!(set_aside(&data).iter().any(|path| path.starts_with("artifacts/1/")), "{adopted:?}");
-    nothing_lost(&before, &data);
-    assert_eq!(started(&mut world).await, ["admin/recovered-1"]);
-    world.has_the_push("admin/recovered-1");
+    assert_nothing_lost(&before, &data);
+    assert_eq!(start_and_list(&mut world).await, ["admin/recovered-1"]);
+    world.assert_pushed("admin/recovered-1");
     let row = world.farrier.admin(Method::GET, "/api/v1/repos/admin/recovered-1", Value::Null).await.json();
     assert_eq!((&row["private"], &row["default_branch"], &row["empty"]), (&json!(true), &json!("main"), &json!(false)));
     let name = json!({ "name": "demo" });
     let renamed = world.farrier.admin(Method::PATCH, "/api/v1/repos/admin/recovered-1", name).await;
     assert_eq!(renamed.status, 200, "{renamed:?}");
-    world.has_the_push("admin/demo");
-    // No number is given again.
+    world.assert_pushed("admin/demo");
+    // Repository ids are not reused.
     world.farrier.repository("next").await;
     let next = world.farrier.admin(Method::GET, "/api/v1/repos/admin/next", Value::Null).await.json();
     assert!(next["id"].as_u64() > Some(1), "{next}");
-    nothing_lost(&before, &data);
+    assert_nothing_lost(&before, &data);
     world.farrier.stop().await;
     let checked = world.run(&["check-data"]).await;
     assert_eq!(checked.code, Some(0), "{checked:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_set_aside_is_kept_out_of_use() {
+async fn data_that_is_set_aside_is_kept_but_not_used() {
     let mut world = World::stopped().await;
     lose_store(&world);
-    let (data, before) = (world.data(), pool(&world.data()));
+    let (data, before) = (world.data(), file_contents(&world.data()));
     let moved = world.run(&["check-data", "--set-aside"]).await;
     assert_eq!(moved.code, Some(0), "{moved:?}");
     let aside = set_aside(&data);
     for part in ["repositories/1.git/HEAD", "artifacts/1/"] {
         assert!(aside.iter().any(|path| path.starts_with(part)), "{part}: {aside:?}");
     }
-    assert_eq!(started(&mut world).await, Vec::<String>::new());
+    assert_eq!(start_and_list(&mut world).await, Vec::<String>::new());
     world.farrier.repository("next").await;
     let next = world.farrier.admin(Method::GET, "/api/v1/repos/admin/next", Value::Null).await.json();
-    assert!(next["id"].as_u64() > Some(1), "a number that was set aside is not given again: {next}");
-    nothing_lost(&before, &data);
+    assert!(next["id"].as_u64() > Some(1), "the id of a repository that was set aside is not reused: {next}");
+    assert_nothing_lost(&before, &data);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_older_store_is_adopted_with_what_happened_since() {
+async fn adopting_with_an_older_store_recovers_later_data() {
     let mut world = World::stopped().await;
     let yesterday = world.copy("yesterday");
     world.farrier.restart().await;
@@ -103,50 +103,50 @@ async fn an_older_store_is_adopted_with_what_happened_since() {
     world.farrier.upload(&world.job, "second", b"other bytes").await;
     world.farrier.stop().await;
     replace(&yesterday.join("farrier.redb"), &world.store_file());
-    let before = pool(&world.data());
-    let looked = world.run(&["check-data", "--json"]).await;
-    let json: Value = serde_json::from_str(&looked.out).expect("JSON");
-    assert_eq!(looked.code, Some(BAD_DATA), "{looked:?}");
+    let before = file_contents(&world.data());
+    let checked = world.run(&["check-data", "--json"]).await;
+    let json: Value = serde_json::from_str(&checked.out).expect("JSON");
+    assert_eq!(checked.code, Some(BAD_DATA), "{checked:?}");
     assert!(json["mismatch"]["problems"][0].as_str().is_some_and(|text| text.contains("is older than")), "{json}");
     assert_eq!(world.run(&["check-data", "--repair"]).await.code, Some(BAD_DATA));
-    nothing_lost(&before, &world.data());
+    assert_nothing_lost(&before, &world.data());
     let adopted = world.run(&["check-data", "--adopt"]).await;
     assert_eq!(adopted.code, Some(0), "{adopted:?}");
     assert!(adopted.out.contains("repository 1 (demo): 2 branches and tags recorded"), "{adopted:?}");
-    nothing_lost(&before, &world.data());
-    world.serves().await;
+    assert_nothing_lost(&before, &world.data());
+    world.assert_starts().await;
     let today = std::fs::read_dir(world.data().join("repositories")).expect("a directory");
     let today =
         today.filter_map(|entry| entry.expect("an entry").file_name().to_str()?.strip_suffix(".git")?.parse().ok());
     let today: u64 = today.max().expect("a repository");
-    world.has_the_push(&format!("admin/recovered-{today}"));
-    nothing_lost(&before, &world.data());
+    world.assert_pushed(&format!("admin/recovered-{today}"));
+    assert_nothing_lost(&before, &world.data());
     world.farrier.stop().await;
     let checked = world.run(&["check-data"]).await;
     assert_eq!(checked.code, Some(0), "{checked:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_right_copy_of_the_store_is_restored() {
+async fn a_matching_copy_of_the_store_is_restored() {
     let mut world = World::stopped().await;
     let copy = world.farrier.scratch().join("copy.redb");
-    std::fs::copy(world.store_file(), &copy).expect("copied");
+    std::fs::copy(world.store_file(), &copy).expect("a copy");
     let path = copy.to_str().expect("text");
     lose_store(&world);
     let tried = world.run(&["restore", path, "--dry-run"]).await;
     assert!(tried.code == Some(0) && tried.out.contains("Nothing was changed"), "{tried:?}");
     assert!(!world.store_file().exists());
-    std::fs::write(world.store_file(), "notes").expect("written");
-    let before = pool(&world.data());
+    std::fs::write(world.store_file(), "notes").expect("a write");
+    let before = file_contents(&world.data());
     let restored = world.run(&["restore", path]).await;
     assert!(restored.code == Some(0) && restored.out.contains("is a copy of"), "{restored:?}");
     assert_eq!(std::fs::read(&copy).expect("kept"), std::fs::read(world.store_file()).expect("the store"));
     let day = std::fs::read_dir(world.data().join("set-aside")).expect("a directory").next().expect("a day");
     let replaced = day.expect("readable").path().join("store/farrier.redb");
     assert_eq!(std::fs::read(replaced).expect("kept"), b"notes");
-    nothing_lost(&before, &world.data());
-    world.serves().await;
-    // A daemon runs: in this process, and it has the lock.
+    assert_nothing_lost(&before, &world.data());
+    world.assert_starts().await;
+    // The daemon runs in this process and holds the lock.
     let refused = world.run(&["restore", path]).await;
     assert!(refused.code == Some(1) && refused.err.contains("another farrierd uses"), "{refused:?}");
     lose_store(&world);
@@ -157,17 +157,17 @@ async fn the_right_copy_of_the_store_is_restored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_copy_of_the_store_is_not_restored() {
+async fn a_copy_that_does_not_match_is_not_restored() {
     let mut world = World::stopped().await;
     let other = World::stopped().await;
     let old = world.farrier.scratch().join("old.redb");
-    std::fs::copy(world.store_file(), &old).expect("copied");
+    std::fs::copy(world.store_file(), &old).expect("a copy");
     world.farrier.restart().await;
     world.farrier.stop().await;
     let mut cut = std::fs::read(world.store_file()).expect("the store");
     cut.truncate(cut.len() / 2);
     let damaged = world.farrier.scratch().join("damaged.redb");
-    std::fs::write(&damaged, cut).expect("written");
+    std::fs::write(&damaged, cut).expect("a write");
     let before = std::fs::read(world.store_file()).expect("the store");
     for (from, code, reason) in [
         (&old, BAD_DATA, "old.redb is older than"),
@@ -179,9 +179,9 @@ async fn a_wrong_copy_of_the_store_is_not_restored() {
         let kept = std::fs::read(from).ok();
         let refused = world.run(&["restore", from.to_str().expect("text")]).await;
         assert!(refused.code == Some(code) && refused.err.contains(reason), "{reason}: {refused:?}");
-        assert!(std::fs::read(from).ok() == kept, "{reason}: the copy stays as it is");
+        assert!(std::fs::read(from).ok() == kept, "{reason}: the copy is unchanged");
         assert!(std::fs::read(world.store_file()).expect("the store") == before, "{reason}");
     }
     assert!(!world.data().join("set-aside").exists());
-    world.serves().await;
+    world.assert_starts().await;
 }

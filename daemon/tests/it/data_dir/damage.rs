@@ -1,4 +1,4 @@
-//! A store whose file is damaged: a clean refusal, never a panic.
+//! A damaged store file: the start is refused cleanly, without a panic.
 
 use std::os::unix::{fs::FileExt as _, process::ExitStatusExt as _};
 
@@ -7,27 +7,28 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use super::*;
 use crate::support::{Binary, PATIENCE, Random};
 
-/// The signal that asks a process to end.
+/// Signal number of SIGTERM.
 const SIGTERM: i32 = 15;
-/// Flips of one bit each; the daemon is started with every fourth of them.
+/// Number of runs, each with one flipped bit. Every fourth run also starts the daemon.
 const FLIPS: usize = 40;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_is_cut_off_or_none_at_all_is_refused_and_left_alone() {
+async fn a_truncated_or_invalid_store_is_refused_and_unchanged() {
     let mut world = World::stopped().await;
-    let whole = std::fs::read(world.store_file()).expect("the store");
-    for content in [&b""[..], b"notes", &whole[..100], &whole[..4096], &whole[..whole.len() / 2], &vec![0; 1 << 16]] {
-        std::fs::write(world.store_file(), content).expect("written");
-        let said = world.refused(BAD_DATA).await;
-        assert!(said.contains("is damaged; nothing was changed"), "{} bytes: {said}", content.len());
+    let intact = std::fs::read(world.store_file()).expect("the store");
+    for content in [&b""[..], b"notes", &intact[..100], &intact[..4096], &intact[..intact.len() / 2], &vec![0; 1 << 16]]
+    {
+        std::fs::write(world.store_file(), content).expect("a write");
+        let error = world.refused(BAD_DATA).await;
+        assert!(error.contains("is damaged; nothing was changed"), "{} bytes: {error}", content.len());
         assert_eq!(std::fs::read(world.store_file()).expect("the store"), content, "{} bytes", content.len());
     }
-    std::fs::write(world.store_file(), whole).expect("written");
-    world.serves().await;
+    std::fs::write(world.store_file(), intact).expect("a write");
+    world.assert_starts().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_was_not_closed_is_checked_and_left_as_it_is() {
+async fn checking_a_store_after_a_kill_does_not_change_it() {
     let mut farrier = Binary::new("");
     farrier.start().await;
     farrier.kill().await;
@@ -39,35 +40,35 @@ async fn a_store_that_was_not_closed_is_checked_and_left_as_it_is() {
     farrier.start().await;
 }
 
-/// A flipped bit may be met at once, later or never. Whatever the program does then, it does not panic,
-/// and check-data loses no file.
+/// The program may read a flipped bit at once, later or never. It must not panic, and check-data must not lose a
+/// file.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_flipped_bit_makes_the_program_panic() {
+async fn flipped_bits_in_the_store_do_not_cause_a_panic() {
     let world = World::stopped().await;
-    let whole = std::fs::read(world.store_file()).expect("the store");
-    let mut used: Vec<usize> = (0..whole.len()).step_by(64).collect();
-    used.retain(|at| whole[*at..][..64].iter().any(|byte| *byte != 0));
+    let intact = std::fs::read(world.store_file()).expect("the store");
+    let mut used: Vec<usize> = (0..intact.len()).step_by(64).collect();
+    used.retain(|at| intact[*at..][..64].iter().any(|byte| *byte != 0));
     let mut random = Random::new(31);
     let before = contents(&world.data());
     for flip in 0..FLIPS {
         let at = used[random.below(used.len())] + random.below(64);
-        std::fs::write(world.store_file(), &whole).expect("written");
+        std::fs::write(world.store_file(), &intact).expect("a write");
         let file = std::fs::OpenOptions::new().write(true).open(world.store_file()).expect("the store");
-        file.write_all_at(&[whole[at] ^ (1 << random.below(8))], at as u64).expect("written");
+        file.write_all_at(&[intact[at] ^ (1 << random.below(8))], at as u64).expect("a write");
         drop(file);
         let ran = world.run(&["check-data"]).await;
         assert!(matches!(ran.code, Some(0 | 3 | 4)), "byte {at}: {ran:?}");
         assert!(!ran.err.contains("panicked"), "byte {at}: {ran:?}");
         if flip % 4 == 0 {
-            starts_or_refuses(&world.data(), at).await;
+            assert_no_panic_on_start(&world.data(), at).await;
         }
     }
     let after = contents(&world.data());
     assert!(before == after, "{:?} became {:?}", before.keys(), after.keys());
 }
 
-/// Starts the program on a copy of `data`, and ends it once it is ready.
-async fn starts_or_refuses(data: &Path, at: usize) {
+/// Starts the program on a copy of `data` and stops it once it is ready.
+async fn assert_no_panic_on_start(data: &Path, at: usize) {
     let mut farrier = Binary::new("");
     copy(data, &farrier.data_dir());
     let mut lines = BufReader::new(farrier.spawn()).lines();
@@ -86,7 +87,7 @@ async fn starts_or_refuses(data: &Path, at: usize) {
     }
     let ended = farrier.ended().await;
     let log = farrier.log();
-    // It may be told to end before it listens for signals.
-    let in_order = matches!(ended.code(), Some(0 | 1 | 4)) || ended.signal() == Some(SIGTERM);
-    assert!(in_order && !log.contains("panicked"), "byte {at}: {ended:?}: {log}");
+    // SIGTERM may arrive before the program handles signals.
+    let clean_exit = matches!(ended.code(), Some(0 | 1 | 4)) || ended.signal() == Some(SIGTERM);
+    assert!(clean_exit && !log.contains("panicked"), "byte {at}: {ended:?}: {log}");
 }

@@ -1,10 +1,10 @@
-//! A start on a full and on a read-only file system. Both are mounted for one process only, so these
-//! tests need the right to mount.
+//! Starts on a full and on a read-only file system. The tests mount these for one process only, which needs the
+//! right to mount.
 
 use super::*;
 
-/// `$1`: the data directory, `$2`: a copy of it, `$3`: where lists of files go, `$4`: the program.
-/// Sums of all files but the store, before and after.
+/// `$1`: the data directory, `$2`: a copy of it, `$3`: directory for the lists, `$4`: the program. Lists the
+/// checksums of all files except the store before and after the start.
 const LIST: &str = r#"list() { (cd "$1" && find . -type f ! -name 'farrier.redb' ! -name farrier.lock ! -name fill | sort | xargs -r sha256sum) > "$3/$5"; }
 list "$1" "$2" "$3" "$4" before
 "$4" --data-dir "$1" --listen 127.0.0.1:0 --socket "$3/refused.sock"
@@ -13,8 +13,8 @@ list "$1" "$2" "$3" "$4" after
 exit $code
 "#;
 
-/// Runs `script` in mounts of its own; `None` if this machine does not allow that.
-async fn mounted(world: &World, prepare: &str) -> Option<Ran> {
+/// Runs `script` in its own mount namespace. Returns `None` if this machine does not allow that.
+async fn start_in_mount(world: &World, prepare: &str) -> Option<Ran> {
     let mut probe = command("unshare");
     probe.args(["--mount", "true"]);
     if !output(probe).await.is_some_and(|output| output.status.success()) {
@@ -33,33 +33,33 @@ async fn mounted(world: &World, prepare: &str) -> Option<Ran> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_on_a_full_disk_is_refused_and_works_with_room() {
+async fn a_start_on_a_full_disk_is_refused_and_works_later() {
     let mut world = World::stopped().await;
-    // No room and no further file: redb may give pages back when it opens the store.
+    // Limit the inodes as well: redb may free pages of the store when it opens it.
     let prepare = r#"mount -t tmpfs -o size=16m,nr_inodes=$(( $(find "$2" | wc -l) + 1 )) tmpfs "$1"; cp -a "$2/." "$1"
 dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null || true"#;
-    let Some(ran) = mounted(&world, prepare).await else { return };
+    let Some(ran) = start_in_mount(&world, prepare).await else { return };
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("is full; no data was lost"), "{ran:?}");
-    world.serves().await;
+    world.assert_starts().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_on_a_full_disk_without_data_leaves_nothing() {
+async fn a_first_start_on_a_full_disk_is_refused() {
     let world = World::stopped().await;
     let prepare = r#"mount -t tmpfs -o size=16m tmpfs "$1"; mkdir "$1/artifacts"; cp -a "$2/repositories" "$1/x"
 dd if=/dev/zero of="$1/fill" bs=4k 2>/dev/null || true"#;
-    let Some(ran) = mounted(&world, prepare).await else { return };
+    let Some(ran) = start_in_mount(&world, prepare).await else { return };
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("is full; no data was lost"), "{ran:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_start_on_a_read_only_disk_is_refused_and_works_when_it_can_be_written() {
+async fn a_start_on_a_read_only_disk_is_refused_and_works_later() {
     let mut world = World::stopped().await;
     let prepare = r#"mount --bind "$1" "$1"; mount -o remount,bind,ro "$1""#;
-    let Some(ran) = mounted(&world, prepare).await else { return };
+    let Some(ran) = start_in_mount(&world, prepare).await else { return };
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.err.contains("cannot be written; no data was lost"), "{ran:?}");
-    world.serves().await;
+    world.assert_starts().await;
 }

@@ -1,4 +1,5 @@
-//! Marks advance on both sides, and a crash between them is no mismatch.
+//! Identity marks in the store and in the data directories advance together. A crash between the steps is not a
+//! mismatch.
 
 use farrier_proto::store::Identity;
 use farrierd::store::{Read as _, StoreError, Tx, keys};
@@ -8,35 +9,35 @@ use super::*;
 
 async fn row(world: &World) -> Identity {
     let store = world.store().await;
-    store.read().await.expect("a view").get(&keys::identity()).await.expect("a row").expect("it is paired")
+    store.read().await.expect("a view").get(&keys::identity()).await.expect("a row").expect("an identity")
 }
 
 async fn put(world: &World, row: &Identity) {
     let store = world.store().await;
-    let written = store.write(async |tx: Tx| {
+    let write = store.write(async |tx: Tx| {
         tx.put(keys::identity(), row);
         Ok::<_, StoreError>(())
     });
-    written.await.expect("written");
+    write.await.expect("a write");
 }
 
 fn set_mark(world: &World, directory: &str, number: u64) {
     let mut file = mark(&world.data(), directory);
     file["mark"] = number.into();
-    std::fs::write(identity_file(&world.data(), directory), file.to_string()).expect("written");
+    std::fs::write(identity_file(&world.data(), directory), file.to_string()).expect("a write");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crash_at_any_step_of_an_advance_starts_again() {
+async fn the_daemon_starts_after_a_crash_at_any_step_of_advancing_the_mark() {
     let mut world = World::stopped().await;
-    // After the transaction; after the first file; after the second; after the confirmation.
+    // A crash after the transaction, after the first file, after the second file, and after the confirmation.
     for written in [&[][..], &["repositories"], &["artifacts"], &["repositories", "artifacts"]] {
         let before = row(&world).await;
         put(&world, &Identity { confirmed: before.pending, pending: before.pending + 1, ..before.clone() }).await;
         for directory in written {
             set_mark(&world, directory, before.pending + 1);
         }
-        world.serves().await;
+        world.assert_starts().await;
         world.farrier.stop().await;
         let after = row(&world).await;
         assert!(after.confirmed > before.pending && after.id == before.id, "{after:?}");
@@ -44,22 +45,22 @@ async fn a_crash_at_any_step_of_an_advance_starts_again() {
             assert_eq!(mark(&world.data(), directory)["mark"], Value::from(after.pending), "{written:?}");
         }
     }
-    // The first start was cut off between its transaction and its files.
+    // The first start crashed between its transaction and its files.
     let first = Identity { confirmed: 0, pending: 1, ..row(&world).await };
     put(&world, &first).await;
     for directory in ["repositories", "artifacts"] {
-        std::fs::remove_file(identity_file(&world.data(), directory)).expect("removed");
+        std::fs::remove_file(identity_file(&world.data(), directory)).expect("a removal");
     }
-    world.serves().await;
+    world.assert_starts().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn files_cover_every_id_that_names_a_directory_or_file() {
+async fn identity_files_record_reserved_ids() {
     let mut world = World::stopped().await;
     world.farrier.restart().await;
     let before = mark(&world.data(), "repositories");
     assert!(before["next_ids"]["repository"].as_u64() >= Some(2), "{before}");
-    // A restart takes a new block, and so does the end of one.
+    // A restart reserves a new block of ids, and so does using up a block.
     for number in 0..65 {
         world.farrier.repository(&format!("r{number}")).await;
     }
@@ -69,21 +70,21 @@ async fn files_cover_every_id_that_names_a_directory_or_file() {
     assert!(rises(|file| file["mark"].as_u64(), 2), "{before} {after}");
     assert!(rises(|file| file["next_ids"]["repository"].as_u64(), 128), "{before} {after}");
     world.farrier.stop().await;
-    world.serves().await;
+    world.assert_starts().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ids_are_not_handed_out_while_the_files_cannot_be_written() {
+async fn no_ids_are_assigned_while_the_identity_files_cannot_be_written() {
     let mut world = World::stopped().await;
     world.farrier.restart().await;
-    // A directory in the place of the new file: it cannot be written, also by root.
+    // A directory at the path of the new file makes the write fail, also for root.
     let obstacle = world.data().join("artifacts/.farrier-data.json.new");
-    std::fs::create_dir(&obstacle).expect("made");
+    std::fs::create_dir(&obstacle).expect("a directory");
     let body = serde_json::json!({ "name": "blocked" });
     let refused = world.farrier.admin(http::Method::POST, "/api/v1/user/repos", body).await;
     assert_eq!(refused.status, 503, "{refused:?}");
-    std::fs::remove_dir(&obstacle).expect("removed");
+    std::fs::remove_dir(&obstacle).expect("a removal");
     world.farrier.repository("blocked").await;
     world.farrier.stop().await;
-    world.serves().await;
+    world.assert_starts().await;
 }

@@ -1,5 +1,5 @@
-//! The store and the data beside it belong together, or the daemon does not start. Whatever was moved,
-//! replaced or damaged, no file of a repository or an artifact is lost.
+//! The daemon starts only if the store and the data directories belong together. Whatever was moved, replaced or
+//! damaged, no file of a repository or an artifact is lost.
 
 mod commands;
 mod damage;
@@ -28,10 +28,10 @@ use crate::support::{
     process::{command, output},
 };
 
-/// The exit code of a start that is refused because of the data.
+/// Exit code of a start that is refused because the data does not match.
 const BAD_DATA: i32 = 4;
 
-/// A stopped daemon with the repository `admin/demo`, which was pushed to, and an artifact of it.
+/// A stopped daemon with the repository `admin/demo`, which has one push and one artifact.
 struct World {
     farrier: TestDaemon,
     job: Job,
@@ -66,20 +66,20 @@ impl World {
         open(&self.store_file()).await
     }
 
-    /// A copy of everything in the data directory, beside it.
+    /// Copies the data directory into the scratch directory.
     fn copy(&self, name: &str) -> PathBuf {
         let to = self.farrier.scratch().join(name);
         copy(&self.data(), &to);
         to
     }
 
-    /// Runs the program to its end with `args` behind the flags that name the data.
+    /// Runs the program to its end with the flags for the data directory and `args`.
     async fn run(&self, args: &[&str]) -> Ran {
         run(&self.data(), args).await
     }
 
-    /// Starts the program and expects it to refuse with `code`. Nothing changes but the store's file,
-    /// which opening may write to.
+    /// Starts the program and checks that it refuses with `code`. Only the store file may change, because opening it
+    /// can write to it. Returns its standard error.
     #[track_caller]
     fn refused(&self, code: i32) -> impl Future<Output = String> {
         let data = self.data();
@@ -95,22 +95,22 @@ impl World {
         }
     }
 
-    /// Starts the daemon again: the push and the artifact are there.
-    async fn serves(&mut self) {
+    /// Starts the daemon again and checks that the push and the artifact are there.
+    async fn assert_starts(&mut self) {
         self.farrier.restart().await;
-        self.has_the_push("admin/demo");
+        self.assert_pushed("admin/demo");
         let listed = self.farrier.call(&self.job, "ListArtifacts", serde_json::json!({})).await;
         assert_eq!(listed.json()["artifacts"].as_array().map(Vec::len), Some(1), "{listed:?}");
     }
 
-    fn has_the_push(&self, path: &str) {
+    fn assert_pushed(&self, path: &str) {
         let client = Client::at(self.farrier.scratch());
         let listed = client.done(&["ls-remote", &self.farrier.remote(path, &self.token), "refs/heads/main"]);
         assert!(listed.starts_with(&self.tip), "{listed}");
     }
 }
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 #[derive(Debug)]
 struct Ran {
     code: Option<i32>,
@@ -128,7 +128,7 @@ impl From<Output> for Ran {
 async fn run(data: &Path, args: &[&str]) -> Ran {
     let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
     command.arg("--data-dir").arg(data).args(["--listen", "127.0.0.1:0"]);
-    // Beside the data: binding it is no part of what is tested here.
+    // The socket is outside the data directory, so that it does not change the compared files.
     command.arg("--socket").arg(data.with_file_name("refused.sock")).args(args);
     output(command).await.expect("the program").into()
 }
@@ -138,7 +138,7 @@ async fn open(file: &Path) -> Store {
     Store::open(Arc::new(engine)).await.expect("the store")
 }
 
-/// Every file below `root` but the store, with its content.
+/// All files below `root` except the store, the socket and the lock, with their content.
 fn contents(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut left = vec![root.to_owned()];
@@ -162,18 +162,18 @@ fn copy(from: &Path, to: &Path) {
         if entry.path().is_dir() {
             copy(&entry.path(), &to);
         } else if entry.path().is_file() {
-            std::fs::copy(entry.path(), to).expect("copied");
+            std::fs::copy(entry.path(), to).expect("a copy");
         }
     }
 }
 
-/// Puts `from` in the place of `to`, whatever is there.
+/// Replaces `to` with a copy of `from`.
 fn replace(from: &Path, to: &Path) {
     if to.is_dir() {
-        std::fs::remove_dir_all(to).expect("removed");
+        std::fs::remove_dir_all(to).expect("a removal");
         copy(from, to);
     } else {
-        std::fs::copy(from, to).expect("copied");
+        std::fs::copy(from, to).expect("a copy");
     }
 }
 

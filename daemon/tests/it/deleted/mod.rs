@@ -1,4 +1,4 @@
-//! Deleted and set-aside data: listed, restored, purged, and removed when its days are over.
+//! Deleted and set-aside data: listing, restoring, purging, and removal after the retention.
 
 mod artifacts;
 mod orphans;
@@ -14,30 +14,30 @@ const NOW: i64 = 1_764_000_000_000;
 const DAY_MS: i64 = 86_400_000;
 const DELETED: &str = "/api/farrier/v1/deleted";
 
-/// A daemon that keeps deleted data for ten days, with a clock that stands still.
+/// A daemon with a manual clock that keeps deleted data for ten days.
 async fn ten_days() -> TestDaemon {
     TestDaemon::with_clock(Clock::manual(NOW), |config| config.storage.set_aside_days = 10).await
 }
 
 impl TestDaemon {
-    /// A GET as the administrator.
+    /// Sends a GET as the administrator.
     async fn look(&self, path: &str) -> Answer {
         self.admin(Method::GET, path, Value::Null).await
     }
 
-    /// The deleted `repositories` or `artifacts`.
+    /// The list of deleted `repositories` or `artifacts`.
     async fn deleted(&self, kind: &str) -> Vec<Value> {
         let answer = self.look(&format!("{DELETED}/{kind}")).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json().as_array().expect("a list").clone()
     }
 
-    /// Whether the directory of a repository is on disk.
+    /// Whether the directory of the repository exists.
     fn has_directory(&self, id: &Value) -> bool {
         self.data_dir().join(format!("repositories/{id}.git")).exists()
     }
 
-    /// The value of a figure without labels.
+    /// The value of a metric without labels.
     async fn figure(&self, name: &str) -> u64 {
         let text = self.look("/metrics").await.text();
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));

@@ -1,4 +1,4 @@
-//! Deleted repositories.
+//! Restoring, purging and removal of deleted repositories.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::{DAY_MS, DELETED, NOW, ten_days};
 use crate::support::{Answer, Job, TestDaemon, eventually, git::Client, send};
 
-/// `admin/demo` with a push, a hook, a collaborator, and a job with an artifact; the repository as the
-/// API shows it, and the job.
+/// Creates `admin/demo` with a push, a hook, a collaborator, and a job with an artifact. Returns the repository as
+/// the API shows it, and the job.
 async fn demo(farrier: &TestDaemon) -> (Value, Job) {
     farrier.repository("demo").await;
     farrier.user("octo").await;
@@ -25,8 +25,8 @@ async fn demo(farrier: &TestDaemon) -> (Value, Job) {
         (Method::PUT, "/api/v1/repos/admin/demo/collaborators/octo", json!({ "permission": "write" })),
         (Method::POST, "/api/v1/repos/admin/demo/hooks", hook),
     ] {
-        let done = farrier.admin(method, path, body).await;
-        assert!(done.status < 300, "{path}: {done:?}");
+        let answer = farrier.admin(method, path, body).await;
+        assert!(answer.status < 300, "{path}: {answer:?}");
     }
     let job = farrier.begin("demo", None).await;
     farrier.upload(&job, "log", b"some bytes").await;
@@ -42,11 +42,11 @@ async fn restore(farrier: &TestDaemon, id: &Value, body: Value) -> Answer {
     farrier.admin(Method::POST, &format!("{DELETED}/repositories/{id}/restore"), body).await
 }
 
-async fn checked(farrier: &mut TestDaemon) -> Report {
-    farrier.halted(async |config| check::run(config, Options::default()).await.expect("checked")).await
+async fn check_data(farrier: &mut TestDaemon) -> Report {
+    farrier.halted(async |config| check::run(config, Options::default()).await.expect("a report")).await
 }
 
-/// The files of a repository on disk.
+/// The files in the directory of a repository, with their content.
 fn files(farrier: &TestDaemon, id: &Value) -> BTreeMap<String, Vec<u8>> {
     let root = farrier.data_dir().join(format!("repositories/{id}.git"));
     let mut files = BTreeMap::new();
@@ -66,7 +66,7 @@ fn files(farrier: &TestDaemon, id: &Value) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restored_repository_is_what_it_was() {
+async fn a_restored_repository_is_complete() {
     let mut farrier = ten_days().await;
     let (demo, job) = demo(&farrier).await;
     let id = &demo["id"];
@@ -125,22 +125,22 @@ async fn a_restored_repository_is_what_it_was() {
     assert!(farrier.deleted("repositories").await.is_empty());
     let page = [("accept", "application/json")];
     let events = send(&farrier.unix(), Method::GET, "/api/farrier/v1/events?limit=100", &page, "").await.json();
-    let is = |action: &str| {
+    let count = |action: &str| {
         let all = events["events"].as_array().expect("a list");
         all.iter().filter(|event| event["kind"] == "repository" && event["action"] == action).count()
     };
-    assert_eq!((is("deleted"), is("restored")), (1, 1), "{events}");
-    let report = checked(&mut farrier).await;
+    assert_eq!((count("deleted"), count("restored")), (1, 1), "{events}");
+    let report = check_data(&mut farrier).await;
     assert_eq!(report.findings, [], "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deleted_repository_is_removed_when_its_days_are_over() {
+async fn a_deleted_repository_is_removed_after_the_retention() {
     let mut farrier = ten_days().await;
     let (first, _) = demo(&farrier).await;
     farrier.repository("other").await;
     let other = farrier.look("/api/v1/repos/admin/other").await.json();
-    let before = checked(&mut farrier).await;
+    let before = check_data(&mut farrier).await;
     delete(&farrier, "admin/demo").await;
     farrier.clock.advance_ms(DAY_MS);
     delete(&farrier, "admin/other").await;
@@ -148,37 +148,37 @@ async fn a_deleted_repository_is_removed_when_its_days_are_over() {
     farrier.restart().await;
     assert_eq!(farrier.deleted("repositories").await.len(), 2);
     farrier.clock.advance_ms(1);
-    eventually("the first one is removed", async || !farrier.has_directory(&first["id"])).await;
+    eventually("the first repository is removed", async || !farrier.has_directory(&first["id"])).await;
     assert!(farrier.has_directory(&other["id"]), "the other has a day left");
     assert_eq!(farrier.deleted("repositories").await.len(), 1);
     assert_eq!(restore(&farrier, &first["id"], json!({})).await.status, 404);
     farrier.clock.advance_ms(DAY_MS);
-    eventually("the other one is removed", async || !farrier.has_directory(&other["id"])).await;
+    eventually("the other repository is removed", async || !farrier.has_directory(&other["id"])).await;
     eventually("the artifact's bytes are removed", async || !farrier.data_dir().join("artifacts/1").exists()).await;
-    // The row goes after the files.
-    let mut after = checked(&mut farrier).await;
+    // The row is deleted after the files, so several checks may be needed.
+    let mut after = check_data(&mut farrier).await;
     for _ in 0..100 {
         if after.repositories == 0 {
             break;
         }
-        after = checked(&mut farrier).await;
+        after = check_data(&mut farrier).await;
     }
     assert_eq!((after.findings.len(), after.repositories, after.artifacts), (0, 0, 0), "{after}");
     assert!(after.keys < before.keys, "{after}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn zero_days_remove_at_once() {
+async fn with_zero_days_a_deleted_repository_is_removed_at_once() {
     let farrier = TestDaemon::with(|config| config.storage.set_aside_days = 0).await;
     let (demo, _) = demo(&farrier).await;
     delete(&farrier, "admin/demo").await;
-    eventually("it is removed", async || !farrier.has_directory(&demo["id"])).await;
+    eventually("the repository is removed", async || !farrier.has_directory(&demo["id"])).await;
     assert!(farrier.deleted("repositories").await.is_empty());
     assert_eq!(farrier.look("/api/farrier/v1/status").await.json()["restore_days"], 0);
 }
 
 #[tokio::test]
-async fn a_reused_name_needs_another_name_to_restore() {
+async fn restoring_under_a_used_name_requires_another_name() {
     let farrier = ten_days().await;
     farrier.repository("demo").await;
     let first = farrier.look("/api/v1/repos/admin/demo").await.json()["id"].clone();
@@ -193,13 +193,13 @@ async fn a_reused_name_needs_another_name_to_restore() {
     assert_eq!(restore(&farrier, &first, json!({ "name": "a/b" })).await.status, 422);
     let restored = restore(&farrier, &first, json!({ "name": "Demo-2" })).await;
     assert_eq!((restored.status, &restored.json()["full_name"]), (200, &json!("admin/Demo-2")), "{restored:?}");
-    assert_eq!(restore(&farrier, &first, json!({})).await.status, 404, "it is not deleted any more");
+    assert_eq!(restore(&farrier, &first, json!({})).await.status, 404, "it is no longer deleted");
     let search = farrier.look("/api/v1/repos/search?q=demo").await;
     assert_eq!(search.header("x-total-count"), "2");
 }
 
 #[tokio::test]
-async fn an_owner_with_deleted_repositories_can_be_deleted_and_they_go_to_another_owner() {
+async fn repositories_of_a_deleted_owner_are_restored_for_another_owner() {
     let farrier = ten_days().await;
     farrier.user("octo").await;
     farrier.user("eve").await;
@@ -215,11 +215,11 @@ async fn an_owner_with_deleted_repositories_can_be_deleted_and_they_go_to_anothe
     farrier.clock.advance_ms(1);
     delete(&farrier, "octo/tool").await;
     let gone = farrier.admin(Method::DELETE, "/api/v1/admin/users/octo", Value::Null).await;
-    assert_eq!(gone.status, 204, "deleted repositories do not stand in the way: {gone:?}");
+    assert_eq!(gone.status, 204, "deleted repositories do not prevent the deletion: {gone:?}");
 
     let listed = farrier.deleted("repositories").await;
     let paths: Vec<&Value> = listed.iter().map(|entry| &entry["repository"]).collect();
-    assert_eq!(paths, ["octo/tool", "octo/rest"], "the last deleted first");
+    assert_eq!(paths, ["octo/tool", "octo/rest"], "ordered by deletion, newest first");
     assert_eq!(listed[0]["owner_exists"], false);
     let only = farrier.look(&format!("{DELETED}/repositories?repository=Octo/Rest")).await;
     assert_eq!(only.json()[0]["repository"], "octo/rest", "{only:?}");
@@ -231,11 +231,11 @@ async fn an_owner_with_deleted_repositories_can_be_deleted_and_they_go_to_anothe
     let restored = restore(&farrier, &id, json!({ "owner": "eve" })).await;
     assert_eq!((restored.status, &restored.json()["full_name"]), (200, &json!("eve/tool")), "{restored:?}");
     let collaborators = farrier.look("/api/v1/repos/eve/tool/collaborators").await;
-    assert_eq!(collaborators.json(), json!([]), "the new owner is no collaborator");
+    assert_eq!(collaborators.json(), json!([]), "the new owner is not a collaborator");
 }
 
 #[tokio::test]
-async fn pages_of_deleted_repositories_lead_to_the_next() {
+async fn deleted_repositories_are_paged() {
     let farrier = ten_days().await;
     for name in ["a", "b", "c"] {
         farrier.repository(name).await;
@@ -259,7 +259,7 @@ async fn pages_of_deleted_repositories_lead_to_the_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_purged_repository_is_removed_now() {
+async fn a_purged_repository_is_removed_at_once() {
     let farrier = ten_days().await;
     let (demo, _) = demo(&farrier).await;
     let path = format!("{DELETED}/repositories/{}", demo["id"]);
@@ -269,12 +269,12 @@ async fn a_purged_repository_is_removed_now() {
     assert_eq!(farrier.look(&path).await.json()["repository"], "admin/demo");
     assert_eq!(farrier.admin(Method::DELETE, &path, Value::Null).await.status, 204);
     assert_eq!(restore(&farrier, &demo["id"], json!({})).await.status, 404);
-    eventually("it is removed", async || !farrier.has_directory(&demo["id"])).await;
+    eventually("the repository is removed", async || !farrier.has_directory(&demo["id"])).await;
     assert_eq!(farrier.admin(Method::DELETE, &path, Value::Null).await.status, 404);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deletion_survives_a_kill_with_everything_that_belongs_to_it() {
+async fn a_deleted_repository_can_be_restored_after_a_kill() {
     let mut farrier = TestDaemon::program("").await;
     let (demo, job) = demo(&farrier).await;
     delete(&farrier, "admin/demo").await;
@@ -291,22 +291,22 @@ async fn a_deletion_survives_a_kill_with_everything_that_belongs_to_it() {
 }
 
 #[tokio::test]
-async fn repositories_that_an_earlier_version_deleted_are_removed() {
+async fn repositories_deleted_by_an_earlier_version_are_removed() {
     use farrierd::store::{StoreError, Tx, repositories};
     let mut farrier = ten_days().await;
     farrier.repository("demo").await;
     let id = farrier.look("/api/v1/repos/admin/demo").await.json()["id"].clone();
     farrier
         .with_store(async |store| {
-            let marked = store.write(async |tx: Tx| {
+            let write = store.write(async |tx: Tx| {
                 let row = repositories::by_path(&tx, "admin", "demo").await?.expect("a row");
                 repositories::discard(&tx, &row).await?;
                 Ok::<_, StoreError>(())
             });
-            marked.await.expect("written");
+            write.await.expect("a write");
         })
         .await;
-    eventually("it is removed", async || !farrier.has_directory(&id)).await;
+    eventually("the repository is removed", async || !farrier.has_directory(&id)).await;
     assert!(farrier.deleted("repositories").await.is_empty());
     assert_eq!(farrier.clock.now_ms(), NOW);
 }

@@ -1,4 +1,4 @@
-//! Targets that are not connected to, and receivers that are not trusted.
+//! Blocked targets, untrusted certificates, and proxies.
 
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ async fn refused_targets_are_never_connected_to() {
     assert_eq!((receiver.got().len(), receiver.connections()), (0, 0));
 }
 
-/// A receiver that speaks TLS with a certificate for `localhost` and `ci.example.org` that signs itself.
-async fn secure() -> (String, rcgen::Certificate) {
+/// Starts a TLS receiver with a self-signed certificate for `localhost` and `ci.example.org`.
+async fn tls_receiver() -> (String, rcgen::Certificate) {
     let key = KeyPair::generate().expect("a key");
     let certificate = CertificateParams::new(vec!["localhost".into(), "ci.example.org".into()])
         .expect("a name")
@@ -60,7 +60,7 @@ async fn secure() -> (String, rcgen::Certificate) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_self_signed_receiver_needs_a_certificate_in_the_hook() {
     let farrier = farrier().await;
-    let (url, certificate) = secure().await;
+    let (url, certificate) = tls_receiver().await;
     let digest: [u8; 32] =
         sha2::Digest::finalize(sha2::Digest::chain_update(<sha2::Sha256 as sha2::Digest>::new(), certificate.der()))
             .into();
@@ -77,7 +77,7 @@ async fn a_self_signed_receiver_needs_a_certificate_in_the_hook() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proxy_is_asked_in_place_of_the_receiver() {
+async fn plain_http_is_sent_through_the_proxy() {
     let proxy = Receiver::start().await;
     let address = proxy.url.trim_end_matches("/hook").replace("http://", "http://me:pw@");
     let farrier = farrier_with(|config| {
@@ -93,13 +93,13 @@ async fn a_proxy_is_asked_in_place_of_the_receiver() {
     assert_eq!(got.header("proxy-authorization"), "Basic bWU6cHc=");
 }
 
-/// A proxy that leads every tunnel to `target`, unless it answers `refusal`. Gives its port and what
-/// it is asked for.
-async fn tunnels(target: String, refusal: Option<&'static str>) -> (u16, Arc<std::sync::Mutex<Vec<String>>>) {
+/// Starts a proxy that connects every tunnel to `target`, or answers `refusal`. Returns its port and the heads of
+/// the requests that it receives.
+async fn tunnel_proxy(target: String, refusal: Option<&'static str>) -> (u16, Arc<std::sync::Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let port = listener.local_addr().expect("an address").port();
-    let asked: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
-    let heard = Arc::clone(&asked);
+    let requests: Arc<std::sync::Mutex<Vec<String>>> = Arc::default();
+    let recorded = Arc::clone(&requests);
     #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
     tokio::spawn(async move {
         while let Ok((mut client, _)) = listener.accept().await {
@@ -107,26 +107,26 @@ async fn tunnels(target: String, refusal: Option<&'static str>) -> (u16, Arc<std
             while !head.ends_with(b"\r\n\r\n") {
                 head.push(client.read_u8().await.expect("a head"));
             }
-            heard.lock().expect("a lock").push(String::from_utf8(head).expect("text"));
+            recorded.lock().expect("a lock").push(String::from_utf8(head).expect("text"));
             if let Some(refusal) = refusal {
-                client.write_all(refusal.as_bytes()).await.expect("written");
+                client.write_all(refusal.as_bytes()).await.expect("a write");
                 continue;
             }
             let mut server = tokio::net::TcpStream::connect(&target).await.expect("the receiver");
-            client.write_all(b"HTTP/1.1 200 Connection established\r\nvia: x\r\n\r\n").await.expect("written");
+            client.write_all(b"HTTP/1.1 200 Connection established\r\nvia: x\r\n\r\n").await.expect("a write");
             let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
         }
     });
-    (port, asked)
+    (port, requests)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proxy_leads_a_tunnel_to_a_secure_receiver() {
-    let (url, certificate) = secure().await;
+async fn https_is_sent_through_a_tunnel_of_the_proxy() {
+    let (url, certificate) = tls_receiver().await;
     let at = url.trim_start_matches("https://localhost:").trim_end_matches('/');
     let refusal = "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n";
     for (refusal, status) in [(None, "OK"), (Some(refusal), "connect")] {
-        let (port, asked) = tunnels(format!("127.0.0.1:{at}"), refusal).await;
+        let (port, requests) = tunnel_proxy(format!("127.0.0.1:{at}"), refusal).await;
         let farrier = farrier_with(|config| {
             config.webhook.allowed_hosts = "external".into();
             config.webhook.proxy_url = Some(format!("http://me:pw@127.0.0.1:{port}").parse().expect("an address"));
@@ -137,16 +137,16 @@ async fn a_proxy_leads_a_tunnel_to_a_secure_receiver() {
         let id = hook(&farrier, "https://ci.example.org:4443/x", &["repository"], trust.clone()).await;
         let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
         assert_eq!(tested["status"], status, "{tested}");
-        let head = asked.lock().expect("a lock").remove(0);
+        let head = requests.lock().expect("a lock").remove(0);
         assert!(head.starts_with("CONNECT ci.example.org:4443 HTTP/1.1\r\n"), "{head}");
         assert!(head.contains("\r\nProxy-Authorization: Basic bWU6cHc=\r\n"), "{head}");
         if refusal.is_some() {
             let error = tested["history"][0]["error"].as_str().expect("text");
             assert!(error.contains("the proxy gave no tunnel") && error.contains("407"), "{error}");
         }
-        // A proxy is no way around what is not allowed.
+        // A proxy does not bypass the address policy.
         let own = hook(&farrier, &url, &["repository"], trust).await;
         let tested = at_hook(&farrier, Method::POST, own, "/pings?wait=1", Value::Null).await.json();
-        assert_eq!((&tested["status"], asked.lock().expect("a lock").len()), (&json!("blocked"), 0), "{tested}");
+        assert_eq!((&tested["status"], requests.lock().expect("a lock").len()), (&json!("blocked"), 0), "{tested}");
     }
 }

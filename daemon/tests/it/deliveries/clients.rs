@@ -1,4 +1,4 @@
-//! Independent verifiers, unmodified, judge real deliveries.
+//! Real deliveries are verified with unmodified third-party libraries.
 
 use super::*;
 use crate::support::{
@@ -7,18 +7,18 @@ use crate::support::{
     process::{command, output},
 };
 
-/// What the libraries of npm say about `got`; `at_ms`: their clock.
-async fn judged(got: &Got, secret: &str, at_ms: i64) -> Value {
+/// The results of the npm libraries for `got`. `at_ms` is the time that they assume.
+async fn verify(got: &Got, secret: &str, at_ms: i64) -> Value {
     let headers: serde_json::Map<String, Value> =
         got.headers.iter().map(|(name, value)| (name.to_string(), value.to_str().expect("text").into())).collect();
     let body = String::from_utf8(got.body.to_vec()).expect("text");
-    let what = json!({ "headers": headers, "body": body, "secret": secret, "now": at_ms });
+    let input = json!({ "headers": headers, "body": body, "secret": secret, "now": at_ms });
     let mut node = command("node");
-    node.arg("verify.mjs").arg(what.to_string()).current_dir(home());
-    let done = output(node).await.expect("node was there before");
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    let Some((_, result)) = said.rsplit_once("RESULT ") else {
-        panic!("the verifier broke: {said}\n{}", String::from_utf8_lossy(&done.stderr))
+    node.arg("verify.mjs").arg(input.to_string()).current_dir(home());
+    let output = output(node).await.expect("node is installed");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let Some((_, result)) = stdout.rsplit_once("RESULT ") else {
+        panic!("the verifier broke: {stdout}\n{}", String::from_utf8_lossy(&output.stderr))
     };
     serde_json::from_str(result).expect("JSON")
 }
@@ -27,7 +27,7 @@ const OLD: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const NEW: &str = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn client_libraries_accept_the_signatures() {
+async fn signatures_are_accepted_by_client_libraries() {
     if !installed().await {
         return;
     }
@@ -37,16 +37,20 @@ async fn client_libraries_accept_the_signatures() {
     farrier.repository("demo").await;
     let got = receiver.wait(1).await.remove(0);
     let now = got.header("webhook-timestamp").parse::<i64>().expect("a number") * 1_000;
-    assert_eq!(judged(&got, OLD, now).await, json!({ "octokit": true, "standard": true }));
-    assert_eq!(judged(&got, NEW, now).await, json!({ "octokit": false, "standard": false }));
-    let later = judged(&got, OLD, now + 600_000).await;
-    assert_eq!(later, json!({ "octokit": true, "standard": false }), "a replay after ten minutes");
+    assert_eq!(verify(&got, OLD, now).await, json!({ "octokit": true, "standard": true }));
+    assert_eq!(verify(&got, NEW, now).await, json!({ "octokit": false, "standard": false }));
+    let later = verify(&got, OLD, now + 600_000).await;
+    assert_eq!(later, json!({ "octokit": true, "standard": false }), "a replay after ten minutes is refused");
 
     let config = json!({ "config": { "secret": NEW } });
     assert_eq!(at_hook(&farrier, Method::PATCH, id, "", config).await.status, 200);
     touch(&farrier, "demo", "x").await;
     let got = receiver.wait(2).await.remove(1);
     let now = got.header("webhook-timestamp").parse::<i64>().expect("a number") * 1_000;
-    assert_eq!(judged(&got, NEW, now).await, json!({ "octokit": true, "standard": true }));
-    assert_eq!(judged(&got, OLD, now).await, json!({ "octokit": false, "standard": true }), "the grace time");
+    assert_eq!(verify(&got, NEW, now).await, json!({ "octokit": true, "standard": true }));
+    assert_eq!(
+        verify(&got, OLD, now).await,
+        json!({ "octokit": false, "standard": true }),
+        "the old secret is valid during the grace period"
+    );
 }

@@ -1,4 +1,4 @@
-//! Kills at any moment, receivers that fail by chance: every acknowledged event arrives.
+//! Kills at random moments with receivers that fail at random: every acknowledged event arrives.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,27 +15,27 @@ use super::*;
 use crate::support::{Over, Random, Receiver, Say, try_send};
 
 const CONFIG: &str = "[webhook]\nallowed_hosts = \"loopback\"\nretry_schedule_secs = [0, 0, 1, 1, 1, 1, 1, 1, 1, 1]\n";
-/// Rounds of the usual run; more with this variable.
+/// Number of kills. The environment variable [`MORE`] overrides it.
 const ROUNDS: u64 = 4;
 const MORE: &str = "FARRIER_KILL_ROUNDS";
 
-/// Changes the description again and again until `stop`; the changes that were acknowledged.
+/// Edits the description repeatedly until `stop` is set. Returns the acknowledged descriptions.
 async fn change(over: Over, round: u64, stop: Arc<AtomicBool>) -> Vec<String> {
-    let mut done = Vec::new();
+    let mut acknowledged = Vec::new();
     for n in 0.. {
         let name = format!("{round}-{n}");
         let body = json!({ "description": name }).to_string();
         let headers = [("content-type", "application/json")];
         let edit = try_send(&over, Method::PATCH, "/api/v1/repos/admin/demo", &headers, body).await;
         match edit {
-            Ok(answer) if answer.status == 200 => done.push(name),
+            Ok(answer) if answer.status == 200 => acknowledged.push(name),
             _ => break,
         }
         if stop.load(Ordering::SeqCst) {
             break;
         }
     }
-    done
+    acknowledged
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,7 +54,7 @@ async fn every_acknowledged_event_reaches_every_hook_at_least_once() {
     for round in 0..rounds {
         for receiver in &receivers {
             let bad = [Say::Status(500), Say::With(503, "retry-after", "0".into(), Bytes::new()), Say::Status(200)];
-            // Fewer failures in a row than make the sender wait for its next probe.
+            // Keep the failures in a row below the number after which a hook is probed.
             receiver.say((0..random.below(8)).map(|_| bad[random.below(3)].clone()));
             receiver.say([Say::Status(200)]);
         }
@@ -90,7 +90,7 @@ async fn every_acknowledged_event_reaches_every_hook_at_least_once() {
     let failed = farrier.admin(Method::GET, "/api/farrier/v1/deliveries?status=failed", Value::Null).await.json();
     assert_eq!(failed, json!([]), "each has succeeded in the end");
     let requests: usize = receivers.iter().map(|receiver| receiver.got().len()).sum();
-    // Each delivery is for one of them, so its identifier and the attempt's number name a request.
+    // A delivery belongs to one receiver, so its id and the number of the attempt identify a request.
     let attempts: BTreeSet<(String, String)> = receivers
         .iter()
         .flat_map(Receiver::got)

@@ -1,4 +1,4 @@
-//! Receivers that fail: what is tried again, when, and when it ends.
+//! Failing receivers: retries, their times, and when they end.
 
 use bytes::Bytes;
 use farrierd::clock::Clock;
@@ -17,15 +17,15 @@ async fn two_failures_and_a_success_are_three_attempts_of_one_delivery() {
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
     for (attempt, pause_ms) in [(1, 10_000), (2, 100_000)] {
-        let detail = newest(&farrier, id, tried(attempt)).await;
+        let detail = newest(&farrier, id, attempted(attempt)).await;
         assert_eq!((&detail["state"], &detail["status_code"]), (&json!("pending"), &json!(500)), "{detail}");
         clock.advance_ms(pause_ms * 8 / 10 - 1);
-        touch_nothing(&farrier).await;
-        assert_eq!(receiver.got().len(), usize::try_from(attempt).expect("small"), "not before its time");
+        give_dispatcher_time(&farrier).await;
+        assert_eq!(receiver.got().len(), usize::try_from(attempt).expect("small"), "no attempt before its time");
         clock.advance_ms(pause_ms * 4 / 10 + 1);
         receiver.wait(usize::try_from(attempt).expect("small") + 1).await;
     }
-    let detail = newest(&farrier, id, is("success")).await;
+    let detail = newest(&farrier, id, in_state("success")).await;
     let got = receiver.got();
     let numbers: Vec<&str> = got.iter().map(|got| got.header("x-farrier-attempt")).collect();
     assert_eq!(numbers, ["1", "2", "3"]);
@@ -35,34 +35,34 @@ async fn two_failures_and_a_success_are_three_attempts_of_one_delivery() {
     assert_eq!(detail["guid"], json!(got[0].id()));
 }
 
-/// Gives the sender a chance to do what it must not do.
-async fn touch_nothing(farrier: &TestDaemon) {
+/// Sends unrelated requests, so that the dispatcher has time to send something that it must not send.
+async fn give_dispatcher_time(farrier: &TestDaemon) {
     for _ in 0..20 {
         farrier.admin(Method::GET, "/api/v1/version", Value::Null).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn status_410_switches_the_hook_off_and_retry_after_is_honoured() {
+async fn status_410_disables_the_hook_and_retry_after_is_honoured() {
     let clock = Clock::manual(NOW);
     let farrier = farrier_at(clock.clone(), |config| config.webhook.retry_schedule_secs = vec![1, 1]).await;
     let receiver = Receiver::start().await;
     receiver.say([Say::With(429, "retry-after", "30".into(), Bytes::new()), Say::Status(410)]);
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
-    newest(&farrier, id, tried(1)).await;
+    newest(&farrier, id, attempted(1)).await;
     clock.advance_ms(29_999);
-    touch_nothing(&farrier).await;
+    give_dispatcher_time(&farrier).await;
     assert_eq!(receiver.got().len(), 1);
     clock.advance_ms(1);
-    let detail = newest(&farrier, id, is("failed")).await;
+    let detail = newest(&farrier, id, in_state("failed")).await;
     assert_eq!((&detail["attempts"], &detail["status_code"]), (&json!(2), &json!(410)));
     let hook = at_hook(&farrier, Method::GET, id, "", Value::Null).await.json();
     assert_eq!(hook["active"], false);
     assert!(hook["disabled_reason"].as_str().expect("text").contains("410"), "{hook}");
     touch(&farrier, "demo", "x").await;
     clock.advance_ms(1_000_000);
-    touch_nothing(&farrier).await;
+    give_dispatcher_time(&farrier).await;
     assert_eq!(receiver.got().len(), 2);
 }
 
@@ -73,14 +73,14 @@ async fn redirects_are_followed_only_when_the_hook_allows_it() {
     from.always(Say::With(307, "location", to.url.clone(), Bytes::new()));
     let plain = hook(&farrier, &from.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
-    let detail = newest(&farrier, plain, tried(1)).await;
+    let detail = newest(&farrier, plain, attempted(1)).await;
     assert_eq!((&detail["status"], &detail["status_code"]), (&json!("redirect"), &json!(307)));
     assert!(detail["history"][0]["error"].as_str().expect("text").contains(&to.url), "{detail}");
     assert_eq!(to.got().len(), 0);
     let config = json!({ "config": { "follow_redirects": "true" } });
     assert_eq!(at_hook(&farrier, Method::PATCH, plain, "", config).await.status, 200);
     touch(&farrier, "demo", "x").await;
-    newest(&farrier, plain, is("success")).await;
+    newest(&farrier, plain, in_state("success")).await;
     let got = to.wait(1).await;
     assert_eq!((&got[0].method, got[0].event()), (&Method::POST, "repository edited".into()));
     let credentials = |got: &Got| {
@@ -95,20 +95,20 @@ async fn redirects_are_followed_only_when_the_hook_allows_it() {
     from.say([Say::With(308, "location", "/elsewhere".into(), Bytes::new()), Say::Status(200)]);
     touch(&farrier, "demo", "z").await;
     newest(&farrier, plain, |row| row["state"] == "success" && row["status_code"] == 200).await;
-    eventually("the same origin is asked again", async || {
+    eventually("a redirect to the same origin keeps the credentials", async || {
         from.got().last().is_some_and(|got| got.uri.path() == "/elsewhere" && credentials(got) == 4)
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_endless_response_is_cut_off() {
+async fn a_long_response_is_truncated() {
     let farrier = farrier_with(|config| config.webhook.response_bytes = 1_000).await;
     let receiver = Receiver::start().await;
     receiver.say([Say::With(200, "x-a", "b".into(), Bytes::from(vec![b'x'; 8 << 20]))]);
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
-    let detail = newest(&farrier, id, is("success")).await;
+    let detail = newest(&farrier, id, in_state("success")).await;
     assert_eq!(detail["response"]["payload"].as_str().expect("text").len(), 1_000);
     assert_eq!(detail["response"]["truncated"], true);
     touch(&farrier, "demo", "x").await;
@@ -117,7 +117,7 @@ async fn an_endless_response_is_cut_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_that_keeps_failing_is_probed_and_then_switched_off() {
+async fn a_hook_that_keeps_failing_is_probed_and_then_disabled() {
     let clock = Clock::manual(NOW);
     let farrier = farrier_at(clock.clone(), |config| {
         config.webhook.retry_schedule_secs = vec![];
@@ -133,8 +133,8 @@ async fn a_hook_that_keeps_failing_is_probed_and_then_switched_off() {
     }
     receiver.wait(10).await;
     eventually("ten failures are recorded", async || sent(&farrier, id, "?status=failed").await.len() == 10).await;
-    touch_nothing(&farrier).await;
-    assert_eq!(receiver.got().len(), 10, "the others wait");
+    give_dispatcher_time(&farrier).await;
+    assert_eq!(receiver.got().len(), 10, "the other deliveries wait");
     let waiting = sent(&farrier, id, "?status=pending&limit=50").await;
     assert_eq!(waiting.len(), 21);
     for row in &waiting {
@@ -142,7 +142,7 @@ async fn a_hook_that_keeps_failing_is_probed_and_then_switched_off() {
         assert_eq!(
             (about, due),
             (&json!("admin/demo"), &json!("2026-01-02T03:05:05Z")),
-            "not before the hook's next probe"
+            "due at the hook's next probe"
         );
         assert_eq!((&row["attempts"], &row["max_attempts"]), (&json!(0), &json!(1)));
     }
@@ -154,11 +154,12 @@ async fn a_hook_that_keeps_failing_is_probed_and_then_switched_off() {
         })
         .await;
     }
-    eventually("the hook is switched off", async || {
+    eventually("the hook is disabled", async || {
         at_hook(&farrier, Method::GET, id, "", Value::Null).await.json()["active"] == false
     })
     .await;
-    eventually("what waited is closed", async || sent(&farrier, id, "?status=pending").await.is_empty()).await;
+    eventually("the waiting deliveries are cancelled", async || sent(&farrier, id, "?status=pending").await.is_empty())
+        .await;
     assert_eq!((receiver.got().len(), sent(&farrier, id, "?status=cancelled").await.len()), (20, 11));
 
     receiver.always(Say::Status(200));

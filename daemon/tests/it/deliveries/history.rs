@@ -1,4 +1,4 @@
-//! What operators see of deliveries, and what they ask for again.
+//! The history of deliveries, redeliveries and test events.
 
 use super::*;
 use crate::support::{Receiver, Say, git::Client, send};
@@ -13,11 +13,11 @@ async fn the_history_is_paged_filtered_and_complete() {
         touch(&farrier, "demo", &n.to_string()).await;
     }
     receiver.wait(12).await;
-    newest(&farrier, id, is("success")).await;
+    newest(&farrier, id, in_state("success")).await;
     let all = sent(&farrier, id, "?limit=50").await;
     let ids: Vec<i64> = all.iter().map(|row| row["id"].as_i64().expect("a number")).collect();
     assert!(ids.len() == 12 && ids.windows(2).all(|pair| pair[0] > pair[1]), "newest first: {ids:?}");
-    // Every page by cursor, and by number.
+    // Page by cursor and by number.
     for first in ["/deliveries?limit=5", "/deliveries?limit=5&event=repository"] {
         let (mut seen, mut path) = (Vec::new(), Some(first.to_owned()));
         while let Some(next) = path {
@@ -63,7 +63,7 @@ async fn the_history_is_paged_filtered_and_complete() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_owner_sees_its_own_deliveries() {
+async fn owners_read_only_their_own_deliveries() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     for name in ["octo", "eve"] {
@@ -78,19 +78,19 @@ async fn each_owner_sees_its_own_deliveries() {
     ask(&octo, Method::POST, "/user/repos", json!({ "name": "demo" })).await;
     ask(&octo, Method::POST, "/orgs", json!({ "username": "acme" })).await;
     ask(&octo, Method::POST, "/orgs/acme/repos", json!({ "name": "web" })).await;
-    for (place, subject) in [
+    for (hooks_path, subject) in [
         ("/user/hooks", "/repos/octo/demo"),
         ("/repos/octo/demo/hooks", "/repos/octo/demo"),
         ("/orgs/acme/hooks", "/repos/acme/web"),
     ] {
         let config = json!({ "url": receiver.url, "content_type": "json" });
         let body = json!({ "type": "gitea", "config": config, "events": ["repository"], "active": true });
-        let made = ask(&octo, Method::POST, place, body).await;
+        let made = ask(&octo, Method::POST, hooks_path, body).await;
         assert_eq!(made.status, 201, "{made:?}");
-        let path = format!("{place}/{}", made.json()["id"]);
-        let edited = ask(&octo, Method::PATCH, subject, json!({ "description": place })).await;
+        let path = format!("{hooks_path}/{}", made.json()["id"]);
+        let edited = ask(&octo, Method::PATCH, subject, json!({ "description": hooks_path })).await;
         assert_eq!(edited.status, 200, "{edited:?}");
-        eventually("it arrives", async || {
+        eventually("the delivery succeeds", async || {
             let list = ask(&octo, Method::GET, &format!("{path}/deliveries"), Value::Null).await;
             list.status == 200 && list.json()[0]["state"] == "success"
         })
@@ -103,10 +103,10 @@ async fn each_owner_sees_its_own_deliveries() {
         assert_eq!(id.is_null(), name.is_null(), "{list}");
         assert_eq!(ask(&octo, Method::POST, &format!("{one}/attempts"), Value::Null).await.status, 202);
         let refused = ask(&eve, Method::GET, &one, Value::Null).await.status;
-        assert!(matches!(refused, 403 | 404), "{place} {refused}");
+        assert!(matches!(refused, 403 | 404), "{hooks_path} {refused}");
     }
     let all = farrier.admin(Method::GET, "/api/farrier/v1/deliveries", Value::Null).await.json();
-    assert_eq!(all.as_array().map(Vec::len), Some(4), "two hooks hear of the second change: {all}");
+    assert_eq!(all.as_array().map(Vec::len), Some(4), "the second change is delivered to two hooks: {all}");
     assert_eq!(ask(&octo, Method::GET, "/../farrier/v1/deliveries", Value::Null).await.status, 404);
 }
 
@@ -116,17 +116,17 @@ async fn a_redelivery_sends_the_same_body_signed_with_the_current_secret() {
     let receiver = Receiver::start().await;
     let id = hook(&farrier, &receiver.url, &["repository"], json!({ "secret": "first" })).await;
     farrier.repository("demo").await;
-    let first = newest(&farrier, id, is("success")).await;
+    let first = newest(&farrier, id, in_state("success")).await;
     let config = json!({ "config": { "secret": "second" } });
     assert_eq!(at_hook(&farrier, Method::PATCH, id, "", config).await.status, 200);
     let path = format!("/deliveries/{}/attempts", first["guid"].as_str().expect("text"));
-    let asked = at_hook(&farrier, Method::POST, id, &path, Value::Null).await;
-    assert_eq!((asked.status, &asked.json()["guid"]), (202, &first["guid"]));
+    let redelivered = at_hook(&farrier, Method::POST, id, &path, Value::Null).await;
+    assert_eq!((redelivered.status, &redelivered.json()["guid"]), (202, &first["guid"]));
     let got = receiver.wait(2).await;
     assert_eq!((&got[0].body, got[0].id()), (&got[1].body, got[1].id()));
     assert_ne!(got[0].header("x-gitea-signature"), got[1].header("x-gitea-signature"));
     assert_eq!(got[1].header("x-farrier-attempt"), "2");
-    let again = newest(&farrier, id, tried(2)).await;
+    let again = newest(&farrier, id, attempted(2)).await;
     assert_eq!((&again["redelivery"], &again["history"][1]["trigger"]), (&json!(true), &json!("manual")));
 }
 
@@ -140,31 +140,31 @@ async fn a_recovery_sends_each_failed_delivery_once_and_nothing_else() {
     for n in 0..3 {
         touch(&farrier, "demo", &n.to_string()).await;
     }
-    newest(&farrier, id, is("success")).await;
+    newest(&farrier, id, in_state("success")).await;
     let failed = sent(&farrier, id, "?status=failure").await;
     assert_eq!(failed.len(), 2);
     for (since, count) in [("2999-01-01T00:00:00Z", 0), ("2000-01-01T00:00:00Z", 2), ("2000-01-01T00:00:00Z", 0)] {
         let recovered = at_hook(&farrier, Method::POST, id, "/recover", json!({ "since": since })).await;
         assert_eq!((recovered.status, &recovered.json()["count"]), (202, &json!(count)), "{since}");
         receiver.wait(if count == 0 { 4 } else { 6 }).await;
-        eventually("all is recorded", async || sent(&farrier, id, "?status=pending").await.is_empty()).await;
+        eventually("all attempts are recorded", async || sent(&farrier, id, "?status=pending").await.is_empty()).await;
     }
     let got = receiver.got();
     let mut again: Vec<String> = got[4..].iter().map(crate::support::Got::id).collect();
-    let mut wanted: Vec<String> = failed.iter().map(|row| row["guid"].as_str().expect("text").to_owned()).collect();
+    let mut expected: Vec<String> = failed.iter().map(|row| row["guid"].as_str().expect("text").to_owned()).collect();
     again.sort_unstable();
-    wanted.sort_unstable();
-    assert_eq!(again, wanted);
+    expected.sort_unstable();
+    assert_eq!(again, expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deleted_hook_gets_nothing_more_and_keeps_its_history() {
+async fn a_deleted_hook_gets_no_deliveries_and_keeps_its_history() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     receiver.always(Say::Status(500));
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
-    let failed = newest(&farrier, id, tried(1)).await;
+    let failed = newest(&farrier, id, attempted(1)).await;
     assert_eq!((&failed["state"], &failed["repository"]), (&json!("pending"), &json!("admin/demo")));
     let minute = farrier.admin(Method::GET, "/api/farrier/v1/metrics/series", Value::Null).await.json();
     assert_eq!(minute["waiting"], 1, "{minute}");
@@ -192,9 +192,9 @@ async fn retention_is_applied_without_a_restart() {
         let list = at_hook(&farrier, Method::GET, id, "/deliveries", Value::Null).await;
         list.header("x-total-count").parse::<u64>().expect("a number")
     };
-    eventually("only so many are remembered", async || total().await <= 101).await;
+    eventually("the history is limited to about 100 deliveries", async || total().await <= 101).await;
     clock.advance_ms(7 * 86_400_000 + 1);
-    eventually("the old ones are forgotten", async || total().await == 0).await;
+    eventually("old deliveries are deleted", async || total().await == 0).await;
     let all = farrier.admin(Method::GET, "/api/farrier/v1/deliveries", Value::Null).await.json();
     assert_eq!(all, json!([]));
 }

@@ -1,9 +1,9 @@
-//! Pushes as receivers hear of them.
+//! Push events as receivers get them.
 
 use super::*;
 use crate::support::{Got, Receiver, Say, git::Client};
 
-/// A daemon with the repository `admin/demo`, a receiver for everything about refs, a working copy.
+/// A daemon with the repository `admin/demo`, a hook for events of refs, its receiver, and a working copy.
 async fn scene(kind: &str) -> (TestDaemon, Receiver, Client, String) {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
@@ -15,8 +15,8 @@ async fn scene(kind: &str) -> (TestDaemon, Receiver, Client, String) {
     (farrier, receiver, work, remote)
 }
 
-/// `event ref before after`, with the first digits of the ids.
-fn line(got: &Got) -> String {
+/// `EVENT REF BEFORE AFTER`, with abbreviated ids.
+fn summary(got: &Got) -> String {
     let json = got.json();
     let text = |key: &str| json[key].as_str().unwrap_or("-").to_owned();
     let short = |key: &str| text(key).chars().take(7).collect::<String>();
@@ -31,7 +31,7 @@ async fn each_ref_of_a_push_is_delivered_in_order() {
     let tag = work.done(&["rev-parse", "v1"]);
     work.done(&["push", "-q", &remote, "main", "main:side", "v1"]);
     let got = receiver.wait(6).await;
-    let lines: Vec<String> = got.iter().map(line).collect();
+    let lines: Vec<String> = got.iter().map(summary).collect();
     let tag7 = &tag[..7];
     let mut expected = vec![
         "create main - -".to_owned(),
@@ -56,7 +56,7 @@ async fn each_ref_of_a_push_is_delivered_in_order() {
         format!("push refs/tags/v1 {tag7} 0000000"),
         "delete v1 - -".to_owned(),
     ]);
-    assert_eq!(got.iter().map(line).collect::<Vec<_>>(), expected);
+    assert_eq!(got.iter().map(summary).collect::<Vec<_>>(), expected);
     let pushed = got[6].json();
     assert_eq!(pushed["commits"][0]["added"], json!(["b"]));
     assert_eq!((&pushed["commits"][0]["id"], &pushed["total_commits"]), (&pushed["head_commit"]["id"], &json!(1)));
@@ -76,7 +76,7 @@ async fn a_large_push_lists_the_newest_commits_and_counts_all() {
     let last = work.done(&["rev-parse", "HEAD"]);
     work.done(&["push", "-q", &remote, "main"]);
     let got = receiver.wait(3).await;
-    assert_eq!(got[0].json()["ref"], "refs/heads/main", "full for this type");
+    assert_eq!(got[0].json()["ref"], "refs/heads/main", "this type gets the full ref name");
     let push = got[2].json();
     assert_eq!((&push["before"], &push["after"]), (&json!(first), &json!(last)));
     assert_eq!((&push["total_commits"], push["commits"].as_array().expect("a list").len()), (&json!(60), 50));
@@ -85,7 +85,7 @@ async fn a_large_push_lists_the_newest_commits_and_counts_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn quick_pushes_arrive_in_order() {
+async fn pushes_in_quick_succession_arrive_in_order() {
     let (_farrier, receiver, work, remote) = scene("gitea").await;
     let mut tips = Vec::new();
     for n in 0..10 {
@@ -98,7 +98,7 @@ async fn quick_pushes_arrive_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chat_gets_pushes_with_commits_only() {
+async fn a_chat_hook_gets_only_pushes_with_commits() {
     let (farrier, receiver, work, remote) = scene("gitea").await;
     let chat = Receiver::start().await;
     let id = hook_of(&farrier, "slack", &chat.url, &["push"], json!({ "channel": "#dev" })).await;
@@ -115,7 +115,7 @@ async fn a_chat_gets_pushes_with_commits_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_branch_brings_what_no_branch_had_before_the_push() {
+async fn the_push_of_a_new_branch_lists_the_commits_that_no_other_branch_had() {
     let (farrier, receiver, work, remote) = scene("gitea").await;
     let mut tips = std::collections::BTreeMap::new();
     let mut commit = |name: &str| {
@@ -123,17 +123,17 @@ async fn a_new_branch_brings_what_no_branch_had_before_the_push() {
         work.done(&["tag", name]);
     };
     let push = |refs: &[&str]| work.done(&[&["push", "-q", &remote], refs].concat());
-    // Both are new and share what is new.
+    // Two new branches share a new commit.
     commit("a");
     commit("b");
     push(&["a^0:refs/heads/main", "b^0:refs/heads/side"]);
-    // One moves, another begins behind it in the same push.
+    // One branch moves, and a new branch starts from it in the same push.
     commit("c");
     commit("d");
     push(&["c^0:refs/heads/main", "d^0:refs/heads/next"]);
-    // Nothing is new.
+    // A new branch without new commits.
     push(&["d^0:refs/heads/same"]);
-    // It is merged before anybody asks what it brought.
+    // The branch is merged before the payload of its first push is built.
     receiver.wait(9).await;
     receiver.say([Say::Nothing]);
     let short = json!({ "config": { "timeout_secs": "1" } });

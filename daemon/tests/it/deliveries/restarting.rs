@@ -1,4 +1,4 @@
-//! What stops and kills of the daemon do to deliveries.
+//! Deliveries across stops and kills of the daemon.
 
 use super::*;
 use crate::support::{Receiver, Say};
@@ -7,7 +7,7 @@ const CONFIG: &str =
     "[webhook]\nallowed_hosts = \"loopback\"\nretry_schedule_secs = [1, 1, 1]\n[server]\ndrain_grace_secs = 1\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delivery_that_a_kill_interrupts_is_sent_after_the_next_start() {
+async fn a_delivery_interrupted_by_a_kill_is_sent_after_the_next_start() {
     let mut farrier = TestDaemon::program(CONFIG).await;
     let receiver = Receiver::start().await;
     receiver.say([Say::Nothing]);
@@ -22,22 +22,22 @@ async fn a_delivery_that_a_kill_interrupts_is_sent_after_the_next_start() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_receiver_that_recovers_gets_its_deliveries() {
+async fn deliveries_are_retried_until_the_receiver_recovers() {
     let farrier = farrier_with(|config| config.webhook.retry_schedule_secs = vec![1, 1, 1, 1]).await;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
     drop(listener);
     let id = hook(&farrier, &format!("http://{address}/hook"), &["repository"], json!({})).await;
     farrier.repository("demo").await;
-    let down = newest(&farrier, id, tried(1)).await;
+    let down = newest(&farrier, id, attempted(1)).await;
     assert_eq!(down["status"], "connect", "{down}");
     let receiver = Receiver::on(tokio::net::TcpListener::bind(address).await.expect("the port"));
     receiver.wait(1).await;
-    newest(&farrier, id, is("success")).await;
+    newest(&farrier, id, in_state("success")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stop_ends_in_time_and_loses_nothing() {
+async fn a_stop_ends_within_the_grace_time_and_loses_no_delivery() {
     let mut farrier = farrier_with(|config| config.server.drain_grace = std::time::Duration::from_secs(1)).await;
     let (silent, quick) = (Receiver::start().await, Receiver::start().await);
     silent.say([Say::Nothing]);
@@ -49,8 +49,8 @@ async fn a_stop_ends_in_time_and_loses_nothing() {
     farrier.restart().await;
     let got = silent.wait(2).await;
     assert_eq!(got[0].id(), got[1].id());
-    let detail = newest(&farrier, slow, is("success")).await;
-    assert_eq!(detail["attempts"], 1, "what was cut off was no attempt: {detail}");
-    assert_eq!(newest(&farrier, fine, is("success")).await["attempts"], 1);
-    assert_eq!(quick.got().len(), 1, "what was recorded is not sent again");
+    let detail = newest(&farrier, slow, in_state("success")).await;
+    assert_eq!(detail["attempts"], 1, "an aborted request does not count as an attempt: {detail}");
+    assert_eq!(newest(&farrier, fine, in_state("success")).await["attempts"], 1);
+    assert_eq!(quick.got().len(), 1, "a recorded delivery is not sent again");
 }

@@ -1,4 +1,4 @@
-//! What a receiver gets, and when.
+//! Requests that receivers get: order, headers, and isolation between hooks.
 
 use super::*;
 use crate::support::{Receiver, Say, send};
@@ -51,7 +51,7 @@ async fn the_authorization_header_is_sent_and_masked_in_the_history() {
     let id = hook(&farrier, &receiver.url, &["repository"], json!({ "secret": "s3cr3t" })).await;
     farrier.repository("demo").await;
     assert_eq!(receiver.wait(1).await[0].header("authorization"), "Bearer t0ps3cret");
-    let detail = newest(&farrier, id, is("success")).await;
+    let detail = newest(&farrier, id, in_state("success")).await;
     assert_eq!(detail["request"]["headers"]["authorization"], "******");
     assert_eq!(detail["response"]["payload"], "you sent ****** and ******");
     let text = detail.to_string();
@@ -72,7 +72,7 @@ async fn a_silent_receiver_does_not_delay_other_hooks() {
     healthy.wait(101).await;
     let detail = newest(&farrier, dead, |_| true).await;
     assert_eq!(detail["state"], "pending", "{detail}");
-    let first = sent(&farrier, dead, "?limit=50&page=3").await.pop().expect("the first one");
+    let first = sent(&farrier, dead, "?limit=50&page=3").await.pop().expect("the first delivery");
     eventually("the first attempt has timed out", async || {
         let path = format!("/deliveries/{}", first["id"]);
         at_hook(&farrier, Method::GET, dead, &path, Value::Null).await.json()["status"] == "timeout"
@@ -89,11 +89,11 @@ async fn a_hook_that_calls_its_own_daemon_does_not_loop() {
     let id = hook(&farrier, &own, &["repository"], json!({})).await;
     hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     touch(&farrier, "demo", "once").await;
-    let detail = newest(&farrier, id, tried(1)).await;
+    let detail = newest(&farrier, id, attempted(1)).await;
     assert_eq!((&detail["status_code"], &detail["status"]), (&json!(508), &json!("http")), "{detail}");
     receiver.wait(1).await;
     farrier.stop().await;
-    assert_eq!(receiver.got().len(), 1, "nothing came of it");
+    assert_eq!(receiver.got().len(), 1, "the request caused no event");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,7 +102,7 @@ async fn the_history_is_the_same_over_tcp_and_the_socket() {
     let receiver = Receiver::start().await;
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
-    newest(&farrier, id, is("success")).await;
+    newest(&farrier, id, in_state("success")).await;
     let token = format!("token {}", farrier.token("admin", &["all"]).await);
     for path in [
         format!("/api/v1/admin/hooks/{id}/deliveries"),
@@ -131,7 +131,7 @@ async fn the_deletion_event_is_delivered_after_the_repository_is_deleted() {
     let own = json!({ "type": "gitea", "active": true, "events": ["repository"],
         "config": { "url": receiver.url, "content_type": "json" } });
     assert_eq!(farrier.admin(Method::POST, "/api/v1/repos/admin/demo/hooks", own).await.status, 201);
-    // The deletion waits in line behind something that takes its time.
+    // The deletion waits in the queue behind a delivery that gets no response.
     receiver.say([Say::Nothing]);
     let ping = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/hooks/1/pings", Value::Null).await;
     assert_eq!(ping.status, 204, "{ping:?}");

@@ -1,4 +1,4 @@
-//! What the history shows of a request is what the receiver got, byte for byte.
+//! The recorded request of a delivery equals the request that the receiver got.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::support::{Receiver, Say};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_request_is_shown_as_it_was_sent() {
+async fn the_recorded_request_equals_the_sent_request() {
     let farrier = farrier().await;
     let init = json!({ "name": "demo", "auto_init": true });
     assert_eq!(farrier.admin(Method::POST, "/api/v1/user/repos", init).await.status, 201);
@@ -25,7 +25,7 @@ async fn the_request_is_shown_as_it_was_sent() {
         let made = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/branches", branch).await;
         assert_eq!(made.status, 201, "{made:?}");
         let got = &receiver.wait(1).await[0];
-        let detail = newest(&farrier, id, is("success")).await;
+        let detail = newest(&farrier, id, in_state("success")).await;
         let request = &detail["request"];
         let body = String::from_utf8(got.body.to_vec()).expect("text");
         assert_eq!(request["body"], body, "{kind}");
@@ -37,19 +37,19 @@ async fn the_request_is_shown_as_it_was_sent() {
         at_hook(&farrier, Method::DELETE, id, "", Value::Null).await;
         let path = format!("/api/farrier/v1/deliveries/{}", detail["guid"].as_str().expect("text"));
         let later = farrier.admin(Method::GET, &path, Value::Null).await.json();
-        assert_eq!(later["request"]["body"], body, "{kind}: also when the hook is gone");
+        assert_eq!(later["request"]["body"], body, "{kind}: after the hook is deleted");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_no_text_survives() {
+async fn a_binary_response_is_recorded_unchanged() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;
     let binary: Vec<u8> = (0..=u8::MAX).collect();
     receiver.always(Say::With(200, "x-a", "b".into(), binary.clone().into()));
     let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
     farrier.repository("demo").await;
-    let detail = newest(&farrier, id, is("success")).await;
+    let detail = newest(&farrier, id, in_state("success")).await;
     let shown = detail["response"]["payload_base64"].as_str().expect("Base64");
     assert_eq!(BASE64.decode(shown).expect("Base64"), binary);
 }

@@ -1,5 +1,5 @@
-//! The daemon's program with a directory of its own: what only a process can show, such as being
-//! killed. Everything else is tested with a daemon in process.
+//! The `farrierd` program with its own directory, for tests that need a process (for example to kill
+//! it). All other tests run the daemon in the test process.
 
 use std::{
     ffi::OsString,
@@ -16,7 +16,7 @@ use super::{
     process::{Program, command, config_file, log_file, output},
 };
 
-/// `farrierd` with a directory of its own, which outlives the process.
+/// The `farrierd` program. Its directory outlives the process.
 pub struct Binary {
     dir: TempDir,
     manager: Manager,
@@ -24,7 +24,7 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// A daemon that does not run yet, with `config` as its file.
+    /// Creates the directory with the configuration file `config`. Does not start the process.
     pub fn new(config: &str) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         let binary = Self { dir, manager: Manager::default(), program: None };
@@ -32,7 +32,7 @@ impl Binary {
         binary
     }
 
-    /// The same with sockets that outlive the processes.
+    /// Like [`Binary::new`], with listening sockets that outlive the process.
     pub fn passed_sockets(config: &str) -> Self {
         let mut binary = Self::new(config);
         let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -41,22 +41,22 @@ impl Binary {
         binary
     }
 
-    /// Something in the environment of the next start.
+    /// Sets an environment variable for the next start.
     pub fn env(&mut self, name: &'static str, value: impl Into<OsString>) {
         self.manager.env.push((name, value.into()));
     }
 
-    /// How many files and sockets the next process may have open.
+    /// Limits the number of open files and sockets of the next process.
     pub fn files_max(&mut self, most: u32) {
         self.manager.files_max = Some(most);
     }
 
-    /// The configuration file.
+    /// Path of the configuration file.
     pub fn config_file(&self) -> PathBuf {
         config_file(self.dir.path())
     }
 
-    /// Another file for the next start.
+    /// Replaces the configuration file.
     pub fn configure(&self, config: &str) {
         std::fs::write(config_file(self.dir.path()), config).expect("a file");
     }
@@ -69,7 +69,7 @@ impl Binary {
         self.program = Some(program);
     }
 
-    /// Starts the process and does not wait for anything. What it prints can be read.
+    /// Starts the process and returns its standard output. Does not wait until it is ready.
     pub fn spawn(&mut self) -> ChildStdout {
         assert!(self.program.is_none(), "one process at a time");
         let (program, output) = Program::spawn(self.dir.path(), &self.data_dir(), &self.socket(), "127.0.0.1:0");
@@ -77,53 +77,53 @@ impl Binary {
         output
     }
 
-    /// Kills the process: it notices nothing.
+    /// Kills the process with SIGKILL.
     pub async fn kill(&mut self) {
         if let Some(program) = self.program.take() {
             program.kill().await;
         }
     }
 
-    /// Asks the process to end, and does not wait.
+    /// Sends SIGTERM and does not wait.
     pub fn terminate(&self) {
         self.running().terminate();
     }
 
-    /// Asks the process to read its configuration again, and does not wait.
+    /// Sends SIGHUP, which reloads the configuration, and does not wait.
     pub fn hang_up(&self) {
         self.running().signal(rustix::process::Signal::HUP);
     }
 
-    /// `farrierd reload` for the daemon of this directory.
+    /// The command `farrierd reload` for this daemon.
     pub fn reload_command(&self) -> Command {
         self.program(&["reload"])
     }
 
-    /// `farrierd` with this configuration and data directory, and `args`.
+    /// The command `farrierd` with this configuration, data directory and `args`.
     pub fn program(&self, args: &[&str]) -> Command {
         let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
         command.arg("--config").arg(config_file(self.dir.path())).arg("--data-dir").arg(self.data_dir()).args(args);
         command
     }
 
-    /// Waits until the process has ended by itself.
+    /// Waits until the process has exited by itself.
     pub async fn ended(&mut self) -> ExitStatus {
         self.program.take().expect("a process").ended().await
     }
 
-    /// Runs `check-data` on the data.
+    /// Runs `farrierd check-data` on the data directory.
     pub async fn check_data(&self, args: &[&str]) -> Output {
         let mut command = command(env!("CARGO_BIN_EXE_farrierd"));
         command.arg("--data-dir").arg(self.data_dir()).arg("check-data").args(args);
         output(command).await.expect("the program")
     }
 
-    /// The number of the process.
+    /// Process id.
     pub fn id(&self) -> u32 {
         self.running().id()
     }
 
-    /// Memory of the process that is in RAM.
+    /// Resident memory of the process.
     pub fn rss_bytes(&self) -> u64 {
         self.running().memory_kib().1 << 10
     }
@@ -132,44 +132,44 @@ impl Binary {
         self.program.as_ref().expect("a process")
     }
 
-    /// The daemon over TCP.
+    /// Reaches the daemon over TCP.
     pub fn tcp(&self) -> Over {
         Over::Tcp(self.running().address.clone())
     }
 
-    /// The daemon over its Unix socket: there the tests are the administrator.
+    /// Reaches the daemon over its Unix socket, where every request acts as the administrator.
     pub fn unix(&self) -> Over {
         Over::Unix(self.socket())
     }
 
-    /// The Unix socket.
+    /// Path of the Unix socket.
     pub fn socket(&self) -> PathBuf {
         self.dir.path().join("farrier.sock")
     }
 
-    /// Where all data lies.
+    /// The data directory.
     pub fn data_dir(&self) -> PathBuf {
         self.dir.path().join("data")
     }
 
-    /// A directory beside the data, for the test itself.
+    /// A scratch directory for the test, outside the data directory.
     pub fn scratch(&self) -> PathBuf {
         let path = self.dir.path().join("scratch");
         std::fs::create_dir_all(&path).expect("a directory");
         path
     }
 
-    /// Everything that all processes have logged.
+    /// The log of all processes that were started in this directory.
     pub fn log(&self) -> String {
         std::fs::read_to_string(log_file(self.dir.path())).unwrap_or_default()
     }
 }
 
-/// The sizes of the files below each numbered directory of `root`, sorted; a directory without a
-/// file is there with none.
+/// File sizes below each numbered directory of `root`, sorted. A directory without files maps to an
+/// empty list.
 pub fn stored(root: &Path) -> std::collections::BTreeMap<u64, Vec<u64>> {
     let entries = |path: &Path| -> Vec<PathBuf> {
-        // What is removed meanwhile is not there.
+        // The daemon may remove entries during the walk.
         std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
     };
     let mut found = std::collections::BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The official clients, unmodified, run by node.
+//! The official artifact clients, unmodified, run with node.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use super::{
     process::{LONG, command, output, output_within},
 };
 
-/// Continuous integration sets it: there, a missing client is a failure and not a skip.
+/// Set in continuous integration: a missing client then fails the test; otherwise the test is skipped.
 const REQUIRED: &str = "FARRIER_REQUIRE_CLIENTS";
 
-/// A version of the client.
+/// A version of the official client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     V6,
@@ -31,17 +31,17 @@ impl Version {
     }
 }
 
-/// A client as one job runs it.
+/// A client with the environment of one job.
 pub struct Client {
     version: Version,
     env: Vec<(String, String)>,
 }
 
-/// What a run of a client gave.
+/// The result of one run of a client.
 pub struct Ran {
-    /// One value for each operation: `ok` or `error`.
+    /// One object per operation, with the key `ok` or `error`.
     pub results: Vec<Value>,
-    /// What the client wrote for the job's log.
+    /// What the client wrote to the job log.
     pub log: String,
 }
 
@@ -51,24 +51,23 @@ impl Ran {
         self.results[index].get("ok").unwrap_or_else(|| panic!("{:?}\n{}", self.results, self.log))
     }
 
-    /// The message of operation `index`, which must have failed.
+    /// The error message of operation `index`, which must have failed.
     pub fn error(&self, index: usize) -> &str {
         self.results[index]["error"]["message"].as_str().unwrap_or_else(|| panic!("{:?}", self.results))
     }
 }
 
-/// The newest client for `job`; `None`, said on standard output, where there is no node.
+/// The newest client for `job`. Returns `None` and prints the reason if node or the packages are missing.
 pub async fn client(job: &Job) -> Option<Client> {
     client_of(Version::V6, job).await
 }
 
-/// The same in another version.
+/// Like [`client`], in another version.
 pub async fn client_of(version: Version, job: &Job) -> Option<Client> {
     installed().await.then(|| Client { version, env: job.env.clone() })
 }
 
-/// Whether the clients of npm are there; where they are not, that is said or, if they must be, a
-/// failure.
+/// Whether the npm clients are installed. If not, prints the reason, or panics if [`REQUIRED`] is set.
 pub async fn installed() -> bool {
     static INSTALLED: OnceCell<Result<(), String>> = OnceCell::const_new();
     match INSTALLED.get_or_init(install).await {
@@ -80,7 +79,7 @@ pub async fn installed() -> bool {
     }
 }
 
-/// Whether clients must be there; if not, says on standard output why one is left out.
+/// Whether the clients are required ([`REQUIRED`]). If not, prints why the test is skipped.
 pub fn required(reason: &str) -> bool {
     let required = std::env::var_os(REQUIRED).is_some();
     if !required {
@@ -89,12 +88,12 @@ pub fn required(reason: &str) -> bool {
     required
 }
 
-/// Where the clients and the scripts that drive them are.
+/// Directory of the clients and of the scripts that drive them.
 pub fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
 
-/// Fetches the pinned packages once; later runs find them.
+/// Installs the pinned npm packages, unless an earlier run did.
 async fn install() -> Result<(), String> {
     let mut node = command("node");
     node.arg("--version");
@@ -113,12 +112,12 @@ async fn install() -> Result<(), String> {
     Err(format!("the clients cannot be installed: {}", String::from_utf8_lossy(&done.stderr)))
 }
 
-/// The directory of a Python with the pinned packages; `None`, said on standard output, where there
-/// can be none.
+/// The `bin` directory of a Python environment with the pinned packages. Returns `None` and prints the
+/// reason if it cannot be created.
 pub async fn python() -> Option<PathBuf> {
     static MADE: OnceCell<Result<PathBuf, String>> = OnceCell::const_new();
     match MADE.get_or_init(make_python).await {
-        Ok(place) => Some(place.clone()),
+        Ok(directory) => Some(directory.clone()),
         Err(reason) => {
             assert!(!required(reason), "{REQUIRED} is set and {reason}");
             None
@@ -126,23 +125,23 @@ pub async fn python() -> Option<PathBuf> {
     }
 }
 
-/// Makes it once; later runs find it.
+/// Creates the environment, unless an earlier run did.
 async fn make_python() -> Result<PathBuf, String> {
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
-    let stamp = place.join("requirements.txt");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
+    let stamp = directory.join("requirements.txt");
     let wanted = std::fs::read(home().join("requirements.txt")).expect("a file");
     if std::fs::read(&stamp).is_ok_and(|made| made == wanted) {
-        return Ok(place.join("bin"));
+        return Ok(directory.join("bin"));
     }
     let mut venv = command("python3");
-    venv.args(["-m", "venv", "--clear"]).arg(&place);
+    venv.args(["-m", "venv", "--clear"]).arg(&directory);
     step(venv, "there is no python3 with venv").await?;
-    let mut pip = command(place.join("bin/python"));
+    let mut pip = command(directory.join("bin/python"));
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"]);
     pip.current_dir(home());
     step(pip, "the Python clients cannot be installed").await?;
     std::fs::write(&stamp, wanted).expect("a file");
-    Ok(place.join("bin"))
+    Ok(directory.join("bin"))
 }
 
 async fn step(command: Command, failed: &str) -> Result<(), String> {
@@ -154,22 +153,22 @@ async fn step(command: Command, failed: &str) -> Result<(), String> {
 }
 
 impl Client {
-    /// Adds to the environment.
+    /// Adds a variable to the client's environment.
     pub fn env(mut self, name: &str, value: impl Into<String>) -> Self {
         self.env.push((name.to_owned(), value.into()));
         self
     }
 
-    /// Sends everything to `url` in place of the daemon.
+    /// Sends all requests to `url` instead of the daemon.
     pub fn through(self, url: &str) -> Self {
         self.env("ACTIONS_RESULTS_URL", url)
     }
 
-    /// Runs `operations`, one after the other.
+    /// Runs `operations` one after the other.
     pub async fn run(&self, operations: &[Value]) -> Ran {
-        let what = json!({ "package": self.version.package(), "operations": operations });
+        let script = json!({ "package": self.version.package(), "operations": operations });
         let mut node = command("node");
-        node.arg("client.mjs").arg(what.to_string()).current_dir(home()).env("RUNNER_DEBUG", "1");
+        node.arg("client.mjs").arg(script.to_string()).current_dir(home()).env("RUNNER_DEBUG", "1");
         node.envs(self.env.iter().map(|(name, value)| (name, value)));
         let done = output(node).await.expect("node was there before");
         let log = String::from_utf8_lossy(&done.stdout).into_owned();
@@ -181,7 +180,7 @@ impl Client {
     }
 }
 
-/// The operation that uploads `files` of the directory `root`.
+/// The operation that uploads `files` from the directory `root`.
 pub fn upload(name: &str, root: &Path, files: &[&str], options: Value) -> Value {
     let files: Vec<PathBuf> = files.iter().map(|file| root.join(file)).collect();
     let mut operation = json!({ "call": "uploadArtifact", "name": name, "root": root, "files": files });
@@ -189,7 +188,8 @@ pub fn upload(name: &str, root: &Path, files: &[&str], options: Value) -> Value 
     operation
 }
 
-/// The operation that downloads an artifact into `to`; `id` may be `{"of": index}`.
+/// The operation that downloads an artifact to `to`. `id` is an id, or `{"of": index}` for the artifact of an
+/// earlier operation.
 pub fn download(id: impl Into<Value>, to: &Path, options: Value) -> Value {
     let mut options = if options.is_null() { json!({}) } else { options };
     options["path"] = json!(to);
@@ -197,7 +197,7 @@ pub fn download(id: impl Into<Value>, to: &Path, options: Value) -> Value {
 }
 
 impl TestDaemon {
-    /// A new directory for a test's files.
+    /// Creates a directory for a test's files.
     pub fn files(&self, name: &str) -> PathBuf {
         let path = self.scratch().join(name);
         std::fs::create_dir_all(&path).expect("a directory");

@@ -1,4 +1,4 @@
-//! A daemon to test: in process, or the real program as a child.
+//! The daemon under test: in the test process, or the `farrierd` program as a child process.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -25,16 +25,16 @@ use super::{
     process::{self, Program},
 };
 
-/// A running daemon with a directory of its own, on a free TCP port and a Unix socket.
+/// A running daemon with its own directory, on a free TCP port and a Unix socket.
 pub struct TestDaemon {
     /// Address of the API on TCP, such as `http://127.0.0.1:4711`.
     pub url: String,
-    /// Where it gives figures to anybody; empty unless `metrics.listen` is set.
+    /// Address of the metrics listener; empty unless `metrics.listen` is set.
     pub metrics: String,
-    /// Time of the daemon; a manual one when asked for.
+    /// The daemon's clock: the system's, or a manual one if the test passed one.
     pub clock: Clock,
     config: Config,
-    /// In place of the store in the directory.
+    /// If set, the daemon uses this store instead of the one in its directory.
     store: Option<Store>,
     stop: CancellationToken,
     running: Running,
@@ -44,13 +44,13 @@ pub struct TestDaemon {
 enum Running {
     Not,
     Here(JoinHandle<Result<(), RunError>>),
-    /// The program and its configuration.
+    /// The `farrierd` process and its configuration file.
     Child(Box<Program>, String),
 }
 
-/// A job that an agent has begun.
+/// A job that was started over the API.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_field_names, reason = "the words of the API")]
+#[expect(clippy::struct_field_names, reason = "field names of the API")]
 pub struct Job {
     pub run_id: i64,
     pub job_id: i64,
@@ -59,43 +59,43 @@ pub struct Job {
 }
 
 impl TestDaemon {
-    /// A daemon with the defaults and the system's clock.
+    /// Starts a daemon with the default configuration and the system's clock.
     pub async fn start() -> Self {
         Self::with(|_| {}).await
     }
 
-    /// A daemon with the defaults but for what `change` does to them.
+    /// Starts a daemon with the default configuration after `change` has edited it.
     pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
         Self::with_clock(Clock::system(), change).await
     }
 
-    /// The same with a clock.
+    /// Like [`TestDaemon::with`], with the given clock.
     pub async fn with_clock(clock: Clock, change: impl FnOnce(&mut Config)) -> Self {
         let mut daemon = Self::prepare(clock, None, change);
         daemon.launch().await;
         daemon
     }
 
-    /// A daemon with the defaults that keeps its rows in `engine`.
+    /// Starts a daemon with the default configuration that stores its rows in `engine`.
     pub async fn over(engine: MemoryEngine) -> Self {
         Self::over_store(Store::open(Arc::new(engine)).await.expect("a store")).await
     }
 
-    /// A daemon with the defaults over `store`, into which the test may look meanwhile.
+    /// Starts a daemon with the default configuration on `store`. The test can read the store meanwhile.
     pub async fn over_store(store: Store) -> Self {
         let mut daemon = Self::prepare(Clock::system(), Some(store), |_| {});
         daemon.launch().await;
         daemon
     }
 
-    /// The same with the defaults but for what `change` does to them.
+    /// Like [`TestDaemon::over_store`], with the configuration edited by `change`.
     pub async fn over_store_with(store: Store, change: impl FnOnce(&mut Config)) -> Self {
         let mut daemon = Self::prepare(Clock::system(), Some(store), change);
         daemon.launch().await;
         daemon
     }
 
-    /// The real program as a child, with a configuration file.
+    /// Starts the `farrierd` program as a child process with the configuration file `toml`.
     pub async fn program(toml: &str) -> Self {
         let mut daemon = Self::prepare(Clock::system(), None, |_| {});
         daemon.launch_program(toml.to_owned()).await;
@@ -156,13 +156,13 @@ impl TestDaemon {
         self.running = Running::Child(Box::new(program), toml);
     }
 
-    /// The next start listens where this one did: clients keep their addresses.
+    /// Makes the next start use the same address, so that clients can reconnect.
     fn listens_on(&mut self, address: &str) {
         self.config.server.listen = vec![address.parse().expect("an address")];
         self.url = format!("http://{address}");
     }
 
-    /// Ends the daemon in order.
+    /// Stops the daemon gracefully.
     pub async fn stop(&mut self) {
         self.stop.cancel();
         match std::mem::replace(&mut self.running, Running::Not) {
@@ -175,7 +175,7 @@ impl TestDaemon {
         }
     }
 
-    /// Ends the daemon in order and starts it again on the same data and addresses.
+    /// Stops the daemon gracefully and starts it again with the same data and addresses.
     pub async fn restart(&mut self) {
         let toml = if let Running::Child(_, toml) = &self.running { Some(toml.clone()) } else { None };
         self.stop().await;
@@ -185,21 +185,21 @@ impl TestDaemon {
         }
     }
 
-    /// Starts the stopped daemon as the program with the configuration file `toml`, on a free port.
+    /// Starts the stopped daemon as a child process with the configuration file `toml`, on a free port.
     pub async fn start_as_program(&mut self, toml: &str) {
         self.config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
         self.clock = Clock::system();
         self.launch_program(toml.to_owned()).await;
     }
 
-    /// Starts the stopped daemon in process with `clock`, on a free port.
+    /// Starts the stopped daemon in the test process with `clock`, on a free port.
     pub async fn start_in_process(&mut self, clock: Clock) {
         self.config.server.listen = vec!["127.0.0.1:0".parse().expect("an address")];
         self.clock = clock;
         self.launch().await;
     }
 
-    /// Kills the program with SIGKILL.
+    /// Kills the child process with SIGKILL.
     pub async fn kill(&mut self) {
         let Running::Child(program, _) = std::mem::replace(&mut self.running, Running::Not) else {
             panic!("only a program can be killed")
@@ -207,7 +207,7 @@ impl TestDaemon {
         program.kill().await;
     }
 
-    /// Starts the program on the data of the stopped daemon and waits until it ends: for a start that is refused.
+    /// Starts the program on the data of the stopped daemon and waits until it exits. For starts that must fail.
     pub async fn refused_start(&self, toml: &str) -> std::process::Output {
         std::fs::write(process::config_file(self.dir.path()), toml).expect("a file");
         let mut command = process::command(env!("CARGO_BIN_EXE_farrierd"));
@@ -223,7 +223,7 @@ impl TestDaemon {
         process::output(command).await.expect("the program")
     }
 
-    /// Runs a command of `farrierd` on the data of the stopped daemon; it must succeed.
+    /// Runs a `farrierd` command on the data of the stopped daemon. It must succeed.
     pub async fn command(&self, args: &[&str]) {
         let mut command = process::command(env!("CARGO_BIN_EXE_farrierd"));
         command.arg("--data-dir").arg(self.data_dir()).args(args);
@@ -231,7 +231,7 @@ impl TestDaemon {
         assert!(output.status.success(), "{args:?}: {output:?}");
     }
 
-    /// Kills the program without a warning and starts it again on the same data and addresses.
+    /// Kills the child process with SIGKILL and starts it again with the same data and addresses.
     pub async fn kill_and_start(&mut self) {
         let Running::Child(program, toml) = std::mem::replace(&mut self.running, Running::Not) else {
             panic!("only a program can be killed")
@@ -240,82 +240,82 @@ impl TestDaemon {
         self.launch_program(toml).await;
     }
 
-    /// The child, for a look at its memory and files.
+    /// The child process, for checks of its memory and open files.
     pub fn child(&self) -> &Program {
         let Running::Child(program, _) = &self.running else { panic!("the daemon is in process") };
         program
     }
 
-    /// What the program has logged so far.
+    /// The log that the program has written so far.
     pub fn log(&self) -> String {
         std::fs::read_to_string(process::log_file(self.dir.path())).expect("a log")
     }
 
-    /// Stops the daemon, gives its store to `work`, and starts it again.
+    /// Stops the daemon, runs `work` on its store, and starts it again.
     pub async fn with_store<T>(&mut self, work: impl AsyncFnOnce(&Store) -> T) -> T {
         self.stop().await;
         let options = RedbOptions { cache_bytes: 1 << 20, quick_repair: false };
         let engine = RedbEngine::open(&self.config.data_dir.join("farrier.redb"), options).expect("the store");
         let store = Store::open(Arc::new(engine)).await.expect("the store");
-        let done = work(&store).await;
+        let result = work(&store).await;
         drop(store);
         self.launch().await;
-        done
+        result
     }
 
-    /// Stops the daemon, gives its configuration to `work`, and starts it again.
+    /// Stops the daemon, runs `work` with its configuration, and starts it again.
     pub async fn halted<T>(&mut self, work: impl AsyncFnOnce(&Config) -> T) -> T {
         self.stop().await;
-        let done = work(&self.config.clone()).await;
+        let result = work(&self.config.clone()).await;
         self.launch().await;
-        done
+        result
     }
 
-    /// Address of the repository `path` for a git that shows `token`.
+    /// URL of the repository `path` for git, with `token` as the password.
     pub fn remote(&self, path: &str, token: &str) -> String {
         format!("http://any:{token}@{}/{path}.git", self.url.trim_start_matches("http://"))
     }
 
-    /// The Unix socket.
+    /// Path of the Unix socket.
     pub fn socket(&self) -> PathBuf {
         self.config.socket.path.clone()
     }
 
-    /// Where all data lies.
+    /// The data directory.
     pub fn data_dir(&self) -> PathBuf {
         self.config.data_dir.clone()
     }
 
-    /// A directory beside the data, for the test itself.
+    /// A scratch directory for the test, outside the data directory.
     pub fn scratch(&self) -> PathBuf {
         let path = self.dir.path().join("scratch");
         std::fs::create_dir_all(&path).expect("a directory");
         path
     }
 
-    /// The daemon over TCP.
+    /// Reaches the daemon over TCP.
     pub fn tcp(&self) -> Over {
         Over::Tcp(self.url.trim_start_matches("http://").to_owned())
     }
 
-    /// The daemon over its Unix socket: there the tests are the administrator.
+    /// Reaches the daemon over its Unix socket, where every request acts as the administrator.
     pub fn unix(&self) -> Over {
         Over::Unix(self.socket())
     }
 
-    /// A request as the administrator, with a JSON body.
+    /// Sends a request as the administrator, with a JSON body.
     pub async fn admin(&self, method: Method, path: &str, body: Value) -> Answer {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         send(&self.unix(), method, path, &[("content-type", "application/json")], body).await
     }
 
-    /// Makes the repository `admin/NAME`.
+    /// Creates the repository `admin/NAME`.
     pub async fn repository(&self, name: &str) {
         let made = self.admin(Method::POST, "/api/v1/user/repos", json!({ "name": name })).await;
         assert_eq!(made.status, 201, "{made:?}");
     }
 
-    /// Makes an account without a password.
+    /// Creates an account without a password.
     pub async fn user(&self, name: &str) {
         let email = format!("{name}@example.org");
         let body = json!({ "username": name, "email": email, "must_change_password": false });
@@ -323,7 +323,7 @@ impl TestDaemon {
         assert_eq!(made.status, 201, "{made:?}");
     }
 
-    /// Makes an access token of `user`.
+    /// Creates an access token of `user`.
     pub async fn token(&self, user: &str, scopes: &[&str]) -> String {
         let body = json!({ "name": format!("token-{}", scopes.join(",")), "scopes": scopes });
         let made = self.admin(Method::POST, &format!("/api/v1/users/{user}/tokens"), body).await;
@@ -331,7 +331,7 @@ impl TestDaemon {
         made.json()["sha1"].as_str().expect("text").to_owned()
     }
 
-    /// Begins a job in a new run of `admin/REPO`, or in the live run `run`.
+    /// Starts a job of `admin/REPO` in a new run, or in the existing run `run`.
     pub async fn begin(&self, repo: &str, run: Option<i64>) -> Job {
         let body = json!({ "repo": format!("admin/{repo}"), "run_id": run });
         let begun = self.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
@@ -347,14 +347,14 @@ impl TestDaemon {
         }
     }
 
-    /// Ends a job.
+    /// Ends a job successfully.
     pub async fn end(&self, job: &Job) {
         let path = format!("/api/farrier/v1/jobs/{}/end", job.job_id);
         let ended = self.admin(Method::POST, &path, json!({ "conclusion": "success" })).await;
         assert_eq!(ended.status, 200, "{ended:?}");
     }
 
-    /// A Twirp call of `job`, with its ids put into the message.
+    /// Sends a Twirp request as `job`. Adds the ids of the run and the job to the message.
     pub async fn call(&self, job: &Job, method: &str, message: Value) -> Answer {
         let mut message = message;
         message["workflow_run_backend_id"] = job.run_id.to_string().into();
@@ -362,7 +362,7 @@ impl TestDaemon {
         self.call_raw(&job.token, method, &message.to_string()).await
     }
 
-    /// A Twirp call with a body as it is.
+    /// Sends a Twirp request with `body` unchanged.
     pub async fn call_raw(&self, token: &str, method: &str, body: &str) -> Answer {
         let path = format!("/twirp/github.actions.results.api.v1.ArtifactService/{method}");
         let authorization = format!("Bearer {token}");
@@ -370,20 +370,20 @@ impl TestDaemon {
         send(&self.tcp(), Method::POST, &path, &headers, body.to_owned()).await
     }
 
-    /// Creates an artifact and gives the path and query to upload to.
+    /// Creates an artifact and returns the path and query of its upload URL.
     pub async fn create(&self, job: &Job, name: &str) -> String {
         let created = self.call(job, "CreateArtifact", json!({ "name": name, "version": 4 })).await;
         assert_eq!(created.status, 200, "{created:?}");
         self.path_of(created.json()["signed_upload_url"].as_str().expect("an address"))
     }
 
-    /// Path and query of an absolute address.
+    /// Path and query of an absolute URL of this daemon.
     pub fn path_of(&self, url: &str) -> String {
         let rest = url.strip_prefix(&self.url).unwrap_or_else(|| panic!("{url} begins with {}", self.url));
         rest.to_owned()
     }
 
-    /// Uploads `content` in one block, commits and finalizes it; gives the artifact's number.
+    /// Uploads `content` in one block, commits and finalizes it. Returns the artifact's id.
     pub async fn upload(&self, job: &Job, name: &str, content: &[u8]) -> i64 {
         let address = self.create(job, name).await;
         let put = |suffix: &str, body: Vec<u8>| {
@@ -406,16 +406,16 @@ impl Drop for TestDaemon {
     }
 }
 
-/// Waits for `work`, not for ever.
+/// Waits for `work`, at most [`PATIENCE`].
 pub async fn in_time<T>(what: &str, work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("waited in vain until {what}"))
+    tokio::time::timeout(PATIENCE, work).await.unwrap_or_else(|_| panic!("timed out waiting until {what}"))
 }
 
-/// Waits until `ready` holds, looking again and again; fails with `what` when it never does.
+/// Polls `ready` until it returns true. Panics with `what` after [`PATIENCE`].
 pub async fn eventually<F: Future<Output = bool>>(what: &str, mut ready: impl FnMut() -> F) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     while !ready().await {
-        assert!(tokio::time::Instant::now() < deadline, "waited in vain until {what}");
+        assert!(tokio::time::Instant::now() < deadline, "timed out waiting until {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

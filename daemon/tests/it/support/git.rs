@@ -1,16 +1,16 @@
-//! The real git as a client, with nothing of the machine's configuration.
+//! The real git as a client, isolated from the machine's git configuration.
 
 use std::{
     path::{Path, PathBuf},
     process::Command,
 };
 
-/// A directory in which git runs.
+/// A directory in which git commands run.
 pub struct Client {
     dir: PathBuf,
 }
 
-/// What a run of git came to.
+/// The result of a git command.
 #[derive(Debug)]
 pub struct Run {
     pub ok: bool,
@@ -19,21 +19,21 @@ pub struct Run {
 }
 
 impl Client {
-    /// Git in `dir`, which is made.
+    /// Creates `dir` and uses it.
     pub fn at(dir: impl Into<PathBuf>) -> Self {
         let dir = dir.into();
         std::fs::create_dir_all(&dir).expect("a directory");
         Self { dir }
     }
 
-    /// A fresh working copy on branch `main` with nothing in it.
+    /// Creates an empty working copy on branch `main`.
     pub fn init(dir: impl Into<PathBuf>) -> Self {
         let client = Self::at(dir);
         client.done(&["init", "-q", "-b", "main"]);
         client
     }
 
-    /// A directory below this one.
+    /// A client in a subdirectory.
     pub fn below(&self, name: &str) -> Self {
         Self::at(self.dir.join(name))
     }
@@ -43,7 +43,7 @@ impl Client {
         &self.dir
     }
 
-    /// Runs git.
+    /// Runs a git command.
     pub fn run(&self, args: &[&str]) -> Run {
         #[expect(clippy::disallowed_methods, reason = "the client of the tests is the real git")]
         let mut git = Command::new("git");
@@ -67,21 +67,21 @@ impl Client {
         Run { ok: output.status.success(), out: text(&output.stdout), err: text(&output.stderr) }
     }
 
-    /// Runs git, which must succeed; what it wrote.
+    /// Runs a git command that must succeed. Returns its standard output.
     pub fn done(&self, args: &[&str]) -> String {
         let run = self.run(args);
         assert!(run.ok, "git {args:?}: {run:?}");
         run.out.trim().to_owned()
     }
 
-    /// Runs git, which must fail; what it complained about.
+    /// Runs a git command that must fail. Returns its standard error.
     pub fn refused(&self, args: &[&str]) -> String {
         let run = self.run(args);
         assert!(!run.ok, "git {args:?}: {run:?}");
         run.err
     }
 
-    /// Writes a file and commits it; the commit's id.
+    /// Writes a file and commits it. Returns the commit id.
     pub fn commit(&self, file: &str, content: impl AsRef<[u8]>) -> String {
         std::fs::write(self.dir.join(file), content).expect("a file");
         self.done(&["add", "-A"]);
@@ -90,7 +90,7 @@ impl Client {
     }
 }
 
-/// Bytes that do not compress, the same each time.
+/// Incompressible bytes, the same for each call.
 pub fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {

@@ -1,4 +1,4 @@
-//! Repositories filled by the real git binary, in their directory below the daemon's data.
+//! Repositories of a daemon under test, filled directly on disk with the real git.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,18 +13,19 @@ use super::{Answer, TestDaemon, send};
 /// A bare repository of a running daemon.
 #[derive(Clone, Debug)]
 pub struct GitDir {
-    /// Its directory.
+    /// The repository directory.
     pub path: PathBuf,
-    /// Its address below the root, such as `/api/v1/repos/admin/demo`.
+    /// API path of the repository, such as `/api/v1/repos/admin/demo`.
     pub api: String,
 }
 
-/// Input of `git fast-import`, put together.
+/// Builder for the input of `git fast-import`.
 #[derive(Clone, Debug, Default)]
 pub struct Import(Vec<u8>);
 
 impl Import {
-    /// A commit on `branch` with the mark `mark`, an hour after the one before. `parents` are marks.
+    /// Adds a commit with the mark `mark` to `branch`. Its time is `mark` hours after a base time. `parents` are
+    /// marks.
     pub fn commit(mut self, branch: &str, mark: usize, parents: &[usize], message: &str) -> Self {
         let when = 1_767_323_045 + mark * 3_600;
         let head = format!(
@@ -40,7 +41,7 @@ impl Import {
         self
     }
 
-    /// A file in the last commit.
+    /// Adds a file to the last commit.
     pub fn file(mut self, mode: &str, path: &str, content: &[u8]) -> Self {
         self.0.extend_from_slice(format!("M {mode} inline \"{path}\"\ndata {}\n", content.len()).as_bytes());
         self.0.extend_from_slice(content);
@@ -48,13 +49,13 @@ impl Import {
         self
     }
 
-    /// A submodule in the last commit.
+    /// Adds a submodule to the last commit.
     pub fn submodule(mut self, path: &str, id: &str) -> Self {
         self.0.extend_from_slice(format!("M 160000 {id} {path}\n").as_bytes());
         self
     }
 
-    /// An annotated tag.
+    /// Adds an annotated tag.
     pub fn tag(mut self, name: &str, mark: usize, message: &str) -> Self {
         let tag = format!(
             "tag {name}\nfrom :{mark}\ntagger T <t@x.example> 1767400000 +0000\ndata {}\n{message}\n",
@@ -64,7 +65,7 @@ impl Import {
         self
     }
 
-    /// A reference without an object of its own.
+    /// Sets a reference to the commit `mark`.
     pub fn reference(mut self, name: &str, mark: usize) -> Self {
         self.0.extend_from_slice(format!("reset {name}\nfrom :{mark}\n\n").as_bytes());
         self
@@ -72,28 +73,28 @@ impl Import {
 }
 
 impl GitDir {
-    /// Runs git in the repository and gives what it prints, without the last line break.
+    /// Runs git in the repository and returns its output without the trailing line break.
     pub fn git(&self, args: &[&str]) -> String {
         String::from_utf8(run(&self.path, args, &[])).expect("text").trim_end().to_owned()
     }
 
-    /// Fills the repository.
+    /// Imports into the repository.
     pub fn import(&self, import: &Import) {
         run(&self.path, &["fast-import", "--quiet"], &import.0);
     }
 
-    /// Path and query of something in the repository's API.
+    /// API path of something in the repository.
     pub fn at(&self, rest: &str) -> String {
         format!("{}{rest}", self.api)
     }
 }
 
-/// Runs git with `input` in `directory`; fails the test when git fails.
+/// Runs git in `directory` with `input` on standard input. Panics if git fails.
 pub fn run(directory: &Path, args: &[&str], input: &[u8]) -> Vec<u8> {
     speak(directory, "", args, input)
 }
 
-/// The same with a git that believes its client to speak `protocol`.
+/// Like [`run`], with the environment variable `GIT_PROTOCOL` set to `protocol`.
 pub fn speak(directory: &Path, protocol: &str, args: &[&str], input: &[u8]) -> Vec<u8> {
     use std::io::Write as _;
     #[expect(clippy::disallowed_methods, reason = "tests use the real git")]
@@ -118,7 +119,7 @@ pub fn speak(directory: &Path, protocol: &str, args: &[&str], input: &[u8]) -> V
 }
 
 impl TestDaemon {
-    /// Makes the repository `admin/NAME` and gives its directory.
+    /// Creates the repository `admin/NAME` and returns its directory.
     pub async fn git_repository(&self, name: &str) -> GitDir {
         self.repository(name).await;
         let api = format!("/api/v1/repos/admin/{name}");
@@ -126,12 +127,12 @@ impl TestDaemon {
         GitDir { path: self.data_dir().join(format!("repositories/{id}.git")), api }
     }
 
-    /// GET as anybody, over TCP.
+    /// Sends an anonymous GET over TCP.
     pub async fn get(&self, path: &str) -> Answer {
         send(&self.tcp(), Method::GET, path, &[], "").await
     }
 
-    /// What a GET answers; fails the test unless it is 200.
+    /// The JSON body of a GET that must answer 200.
     pub async fn json(&self, path: &str) -> Value {
         let answer = self.get(path).await;
         assert_eq!(answer.status, 200, "{path}: {answer:?}");

@@ -1,4 +1,4 @@
-//! A plain HTTP client: one request, one connection, nothing added.
+//! A minimal HTTP client: one connection per request, no added headers.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use tokio::{
     net::{TcpStream, UnixStream},
 };
 
-/// Where to.
+/// Address of a server.
 #[derive(Clone, Debug)]
 pub enum Over {
     /// `ADDRESS:PORT`
@@ -21,7 +21,7 @@ pub enum Over {
     Unix(PathBuf),
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -40,21 +40,21 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// A header as text; empty when it is absent.
+    /// The value of a header; empty if it is absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
     }
 }
 
-/// Why there is no answer: the daemon is gone, or has cut the connection.
+/// Why there is no response: the daemon is gone or has closed the connection.
 pub type Lost = Box<dyn std::error::Error + Send + Sync>;
 
-/// Sends one request on a connection of its own. A `host` among the headers replaces the real one.
+/// Sends one request on a new connection. A `host` in `headers` replaces the default.
 pub async fn send(over: &Over, method: Method, path: &str, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
     try_send(over, method, path, headers, body).await.expect("an answer")
 }
 
-/// The same towards a daemon that may die meanwhile.
+/// Like [`send`], for a daemon that may die during the request.
 pub async fn try_send(
     over: &Over,
     method: Method,
@@ -89,7 +89,7 @@ async fn on(
         request = request.header(*name, *value);
     }
     if body.is_empty() && method == Method::PUT {
-        // Said by every real client, and not by hyper.
+        // Real clients send it; hyper does not.
         request = request.header(header::CONTENT_LENGTH, 0);
     }
     let response = sender.send_request(request.body(Full::new(body)).expect("a request")).await?;
@@ -98,11 +98,11 @@ async fn on(
     Ok(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
 }
 
-/// A request on TCP that is written in pieces, byte for byte as the test wants it.
+/// A TCP connection on which the test writes a request in arbitrary pieces.
 pub struct Pieces(TcpStream);
 
 impl Pieces {
-    /// Begins with `first`, which ends in the middle of something or not.
+    /// Connects and writes `first`.
     pub async fn begin(over: &Over, first: impl AsRef<[u8]>) -> Self {
         let Over::Tcp(address) = over else { panic!("over TCP only") };
         let mut pieces = Self(TcpStream::connect(address).await.expect("the daemon listens"));
@@ -110,18 +110,18 @@ impl Pieces {
         pieces
     }
 
-    /// Begins a `PUT` of `length` bytes with the first ones of them.
+    /// Starts a `PUT` with a content length of `length` and sends `first` as the beginning of the body.
     pub async fn put(over: &Over, path: &str, length: usize, first: &[u8]) -> Self {
         let head = format!("PUT {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
         Self::begin(over, [head.as_bytes(), first].concat()).await
     }
 
-    /// Writes more.
+    /// Writes more bytes.
     pub async fn write(&mut self, more: impl AsRef<[u8]>) {
         self.0.write_all(more.as_ref()).await.expect("the daemon reads");
     }
 
-    /// Writes nothing more and gives the status of the answer, and all of it as text.
+    /// Reads the response to its end. Returns its status and its full text.
     pub async fn answer(mut self) -> (u16, String) {
         let mut bytes = Vec::new();
         super::in_time("an answer ends", self.0.read_to_end(&mut bytes)).await.expect("an answer");

@@ -1,4 +1,4 @@
-//! What a service manager gives to the program that it starts.
+//! Plays the service manager: passes environment, sockets and limits to the program.
 
 use std::{
     ffi::OsString,
@@ -9,22 +9,22 @@ use tokio::process::Command;
 
 use super::process::command;
 
-/// Environment and sockets of the next start; none by default.
+/// Environment, sockets and limits for the next start. Empty by default.
 #[derive(Default)]
 pub struct Manager {
-    /// Variables.
+    /// Environment variables.
     pub env: Vec<(&'static str, OsString)>,
-    /// Listening sockets, which outlive the process: TCP, then Unix.
+    /// Listening sockets that outlive the process: first TCP, then Unix.
     pub sockets: Option<[OwnedFd; 2]>,
-    /// Most files and sockets that it may have open.
+    /// Limit of open files and sockets.
     pub files_max: Option<u32>,
 }
 
 impl Manager {
-    /// `farrierd`, not started yet.
+    /// The command that starts `farrierd`.
     pub fn program(&self) -> Command {
         let program = env!("CARGO_BIN_EXE_farrierd");
-        // The variable names the process that the sockets are for: a shell knows it.
+        // LISTEN_PID must be the id of the final process. Only the shell that execs it knows the id.
         let listen = self.sockets.as_ref().map_or("", |_| "LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=tcp:unix");
         let limit = self.files_max.map(|most| format!("ulimit -n {most} && ")).unwrap_or_default();
         let mut command = command("sh");
@@ -37,21 +37,21 @@ impl Manager {
     }
 }
 
-/// Gives the process `sockets` as its descriptors 3 and 4.
+/// Passes `sockets` to the process as file descriptors 3 and 4.
 #[expect(unsafe_code, reason = "what runs between fork and exec has no safe wrapper")]
 fn pass(command: &mut Command, sockets: &[OwnedFd; 2]) {
-    // Away from the places that they are to have.
-    let away = |fd: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, 10).expect("a descriptor");
-    let sockets = [away(&sockets[0]), away(&sockets[1])];
-    let place = move || {
-        for (socket, place) in sockets.iter().zip(3..) {
-            // SAFETY: it only makes a number mean another file, in a process that is about to be another.
-            if unsafe { libc::dup2(socket.as_raw_fd(), place) } < 0 {
+    // Duplicate the sockets above 3 and 4 first: one of them could already have such a number.
+    let duplicate = |fd: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, 10).expect("a descriptor");
+    let sockets = [duplicate(&sockets[0]), duplicate(&sockets[1])];
+    let install = move || {
+        for (socket, target) in sockets.iter().zip(3..) {
+            // SAFETY: dup2 only changes the descriptor table of the forked child, which calls exec next.
+            if unsafe { libc::dup2(socket.as_raw_fd(), target) } < 0 {
                 return Err(std::io::Error::last_os_error());
             }
         }
         Ok(())
     };
-    // SAFETY: `place` only calls dup2, which may be called between fork and exec.
-    unsafe { command.pre_exec(place) };
+    // SAFETY: `install` only calls dup2, which is allowed between fork and exec.
+    unsafe { command.pre_exec(install) };
 }

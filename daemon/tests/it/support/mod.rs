@@ -1,6 +1,6 @@
-//! What tests share: a daemon that owns its directory, clock and sockets, a plain HTTP client, the
-//! official clients, the real git, a proxy before the daemon, and the real program for what only a
-//! process can show.
+//! Helpers shared by all tests: a daemon with its own directory, clock and sockets; a plain HTTP client;
+//! the official artifact clients; the real git; a proxy in front of the daemon; and the `farrierd`
+//! program as a child process, for tests that need a process.
 
 mod binary;
 pub mod client;
@@ -30,5 +30,5 @@ pub use self::{
     source::Source,
 };
 
-/// Every wait of the tests ends here at the latest.
+/// Upper bound of every wait in the tests.
 pub const PATIENCE: Duration = Duration::from_mins(1);

@@ -1,7 +1,7 @@
-//! Processes that tests run: the daemon's own program and the clients.
+//! Child processes of the tests: the `farrierd` program and the clients.
 //!
-//! The one place where tests start processes, but for the real git. Each has a cleared environment and dies with its
-//! owner.
+//! Only this module and the git helpers start processes. Each process has a cleared environment and is killed when
+//! its owner is dropped.
 
 use std::{
     ffi::OsStr,
@@ -17,21 +17,21 @@ use tokio::{
 
 use super::{PATIENCE, daemon::in_time, manager::Manager};
 
-/// The daemon's program as a child. It keeps everything in the directory that it is given: its
-/// configuration in `farrierd.toml`, its log in `log.txt`.
+/// The `farrierd` program as a child process. All its files are in one directory: the configuration
+/// in `farrierd.toml`, the log in `log.txt`.
 pub struct Program {
-    /// `ADDRESS:PORT` of its TCP listener, once it is ready.
+    /// `ADDRESS:PORT` of the TCP listener, set once the program is ready.
     pub address: String,
     child: Child,
 }
 
 impl Program {
-    /// Starts the program in `dir` and waits until it answers. A log that is there is continued.
+    /// Starts the program in `dir` and waits until it is ready. Appends to an existing log.
     pub async fn start(dir: &Path, data: &Path, socket: &Path, listen: &str) -> Self {
         Self::start_under(&Manager::default(), dir, data, socket, listen).await
     }
 
-    /// The same under a service manager.
+    /// Like [`Program::start`], with the environment, sockets and limits of `manager`.
     pub async fn start_under(manager: &Manager, dir: &Path, data: &Path, socket: &Path, listen: &str) -> Self {
         let (mut program, output) = Self::spawn_under(manager, dir, data, socket, listen);
         let mut lines = BufReader::new(output).lines();
@@ -50,7 +50,7 @@ impl Program {
         program
     }
 
-    /// Starts the program and does not wait for anything. What it prints can be read.
+    /// Starts the program and returns its standard output. Does not wait until it is ready.
     pub fn spawn(dir: &Path, data: &Path, socket: &Path, listen: &str) -> (Self, ChildStdout) {
         Self::spawn_under(&Manager::default(), dir, data, socket, listen)
     }
@@ -70,40 +70,40 @@ impl Program {
         (Self { address: String::new(), child }, output)
     }
 
-    /// Sends SIGTERM and waits for an orderly end.
+    /// Sends SIGTERM and waits for exit code 0.
     pub async fn stop(mut self) {
         self.terminate();
         let status = self.ended().await;
         assert!(status.success(), "{status}");
     }
 
-    /// Asks it to end, and does not wait.
+    /// Sends SIGTERM and does not wait.
     pub fn terminate(&self) {
         self.signal(rustix::process::Signal::TERM);
     }
 
-    /// Sends it a signal.
+    /// Sends a signal.
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = i32::try_from(self.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a process");
         rustix::process::kill_process(pid, signal).expect("it runs");
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the process has exited by itself.
     pub async fn ended(&mut self) -> ExitStatus {
         in_time("the program ends", self.child.wait()).await.expect("a status")
     }
 
-    /// Sends SIGKILL and waits until it is dead.
+    /// Sends SIGKILL and waits until the process is gone.
     pub async fn kill(mut self) {
         self.child.kill().await.expect("it ran");
     }
 
-    /// Its number.
+    /// Process id.
     pub fn id(&self) -> u32 {
         self.child.id().expect("it runs")
     }
 
-    /// The most resident memory that it ever had and what it has now, in KiB.
+    /// Peak and current resident memory in KiB.
     pub fn memory_kib(&self) -> (u64, u64) {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).expect("it runs");
         let field = |name: &str| {
@@ -113,25 +113,25 @@ impl Program {
         (field("VmHWM"), field("VmRSS"))
     }
 
-    /// How many files and sockets it has open.
+    /// Number of open files and sockets.
     pub fn open_files(&self) -> usize {
         std::fs::read_dir(format!("/proc/{}/fd", self.id())).expect("it runs").count()
     }
 }
 
-/// Where a program that was started in `dir` logs to.
+/// Log file of a program that was started in `dir`.
 pub fn log_file(dir: &Path) -> PathBuf {
     dir.join("log.txt")
 }
 
-/// Where it has its configuration.
+/// Configuration file of a program that was started in `dir`.
 pub fn config_file(dir: &Path) -> PathBuf {
     dir.join("farrierd.toml")
 }
 
-/// A command with nothing in its environment but where programs and the home directory are.
+/// A command whose environment holds only PATH and HOME.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
-    #[expect(clippy::disallowed_methods, reason = "tests run the program and its clients; this is their one door")]
+    #[expect(clippy::disallowed_methods, reason = "tests run the program and its clients, only here")]
     let mut command = std::process::Command::new(program);
     command.env_clear().stdin(Stdio::null());
     for name in ["PATH", "HOME"] {
@@ -144,15 +144,15 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Runs a command to its end; `None` if there is no such program.
+/// Runs a command to its end. Returns `None` if the program does not exist.
 pub async fn output(command: Command) -> Option<Output> {
     output_within(PATIENCE, command).await
 }
 
-/// For what fetches packages or asks thousands of questions.
+/// Time limit for commands that install packages or send thousands of requests.
 pub const LONG: Duration = Duration::from_mins(5);
 
-/// The same with another bound.
+/// Like [`output`], with another time limit.
 pub async fn output_within(bound: Duration, mut command: Command) -> Option<Output> {
     match tokio::time::timeout(bound, command.output()).await.expect("a program ends") {
         Ok(output) => Some(output),

@@ -1,4 +1,4 @@
-//! A proxy between client and daemon: it keeps what passed and can cut connections.
+//! A proxy between client and daemon. It records requests and can drop responses.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::daemon::TestDaemon;
 
-/// A running proxy. Clients that reach the daemon through it are given addresses of it.
+/// A running proxy. It keeps the Host header, so the daemon gives clients URLs that lead through the proxy.
 pub struct Proxy {
     /// Its address, such as `http://127.0.0.1:4712`.
     pub url: String,
@@ -22,14 +22,14 @@ struct Shared {
     cuts: Mutex<Vec<&'static str>>,
 }
 
-/// The daemon has answered; the client does not get to know.
+/// The daemon has replied, but the proxy dropped the response.
 #[derive(Debug, thiserror::Error)]
 #[error("cut on purpose")]
 struct Cut;
 
 impl Proxy {
-    /// A proxy before `farrier`. For each of `cuts`, the first request whose method, path and query
-    /// contain the text is passed on, and its answer is kept from the client: the connection ends.
+    /// Starts a proxy for `farrier`. For each element of `cuts`, the first request whose method, path and query
+    /// contain it is forwarded, but the client gets no response: the connection is closed.
     pub async fn start(farrier: &TestDaemon, cuts: &[&'static str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -48,12 +48,12 @@ impl Proxy {
         Self { url, shared }
     }
 
-    /// What passed so far: method, path and query of each request.
+    /// Method, path and query of each request so far.
     pub fn seen(&self) -> Vec<String> {
         self.shared.seen.lock().expect("no panic").clone()
     }
 
-    /// How many of the requests contain `text`.
+    /// Number of requests that contain `text`.
     pub fn count(&self, text: &str) -> usize {
         self.seen().iter().filter(|line| line.contains(text)).count()
     }

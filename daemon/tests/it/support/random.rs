@@ -1,16 +1,16 @@
-//! Choices that a seed repeats.
+//! Reproducible random choices.
 
-/// A small generator of numbers, good enough to shake things.
+/// A small pseudo-random number generator.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The choices of `seed`.
+    /// A generator that starts with `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A seed that differs from run to run, or the one in the environment variable `name`.
+    /// The seed from the environment variable `name`, or a random one if it is not set.
     pub fn seed(name: &str) -> u64 {
         let given = std::env::var(name).ok().map(|text| text.parse().expect("a number"));
         given.unwrap_or_else(|| u64::from_le_bytes(*uuid::Uuid::new_v4().as_bytes().first_chunk().expect("8 bytes")))
@@ -30,7 +30,7 @@ impl Random {
         usize::try_from(self.next() % bound.max(1) as u64).expect("below a size")
     }
 
-    /// True once in `times`.
+    /// True with a probability of 1 to `times`.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
@@ -50,14 +50,14 @@ impl Random {
         bytes
     }
 
-    /// Any order.
+    /// Puts `items` in random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
         }
     }
 
-    /// A generator of its own, for somebody who works beside this one.
+    /// A new generator, seeded from this one, for another task.
     pub fn fork(&mut self) -> Self {
         Self(self.next())
     }

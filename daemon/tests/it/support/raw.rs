@@ -1,4 +1,4 @@
-//! A connection on which anything can be sent.
+//! A TCP connection on which a test can send arbitrary bytes.
 
 use std::{io, time::Duration};
 
@@ -9,14 +9,14 @@ use tokio::{
 
 use super::{Over, PATIENCE};
 
-/// A TCP connection without a client behind it.
+/// A plain TCP connection.
 pub struct Raw {
     stream: TcpStream,
     read: Vec<u8>,
 }
 
 impl Raw {
-    /// Connects; fails when nobody listens.
+    /// Connects. Fails when nothing listens.
     pub async fn connect(over: &Over) -> io::Result<Self> {
         let Over::Tcp(address) = over else { panic!("raw connections are over TCP") };
         Ok(Self { stream: TcpStream::connect(address).await?, read: Vec::new() })
@@ -25,21 +25,21 @@ impl Raw {
     /// Connects and sends `bytes`.
     pub async fn sending(over: &Over, bytes: impl AsRef<[u8]>) -> Self {
         let mut raw = Self::connect(over).await.expect("the daemon listens");
-        raw.send(bytes).await.expect("taken");
+        raw.send(bytes).await.expect("the daemon reads");
         raw
     }
 
-    /// Sends more. Fails when the other side has closed.
+    /// Sends more bytes. Fails when the peer has closed the connection.
     pub async fn send(&mut self, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         within(self.stream.write_all(bytes.as_ref())).await
     }
 
-    /// Says that nothing more comes.
+    /// Closes the sending side of the connection.
     pub async fn finish(&mut self) {
-        self.stream.shutdown().await.expect("open until now");
+        self.stream.shutdown().await.expect("an open connection");
     }
 
-    /// The next answer as status and body; `None` when the connection was closed instead.
+    /// The next response as status and body; `None` when the peer closed the connection instead.
     pub async fn answer(&mut self) -> Option<(u16, String)> {
         loop {
             if let Some(answer) = self.take_answer() {
@@ -52,7 +52,7 @@ impl Raw {
         }
     }
 
-    /// Every answer until the connection is closed.
+    /// All responses until the peer closes the connection.
     pub async fn answers(&mut self) -> Vec<(u16, String)> {
         let mut all = Vec::new();
         while let Some(answer) = self.answer().await {

@@ -1,4 +1,4 @@
-//! A receiver of deliveries on a loopback port: it keeps what it is sent and answers what it is told to.
+//! A receiver of deliveries on a loopback port. It records requests and sends scripted replies.
 
 use std::{
     collections::VecDeque,
@@ -19,7 +19,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::in_time;
 
-/// A request that came.
+/// A request that the receiver got.
 #[derive(Clone, Debug)]
 pub struct Got {
     pub method: Method,
@@ -29,7 +29,7 @@ pub struct Got {
 }
 
 impl Got {
-    /// A header as text; empty when it is absent.
+    /// The value of a header; empty if it is absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
     }
@@ -39,26 +39,26 @@ impl Got {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// Identifier of the delivery.
+    /// Id of the delivery.
     pub fn id(&self) -> String {
         self.header("x-gitea-delivery").to_owned()
     }
 
-    /// Event and what happened, such as `repository created`.
+    /// Event and action, such as `repository created`.
     pub fn event(&self) -> String {
         let action = self.json()["action"].as_str().map(|action| format!(" {action}")).unwrap_or_default();
         format!("{}{action}", self.header("x-gitea-event"))
     }
 }
 
-/// What a receiver answers.
+/// A reply of the receiver.
 #[derive(Clone, Debug)]
 pub enum Say {
-    /// This status.
+    /// A status without a body.
     Status(u16),
-    /// This status with a header and a body.
+    /// A status with one header and a body.
     With(u16, &'static str, String, Bytes),
-    /// Nothing, ever.
+    /// No reply: the connection stays open.
     Nothing,
 }
 
@@ -68,31 +68,31 @@ struct Shared {
     script: Mutex<VecDeque<Say>>,
     always: Mutex<Option<Say>>,
     connections: Mutex<usize>,
-    news: Notify,
+    changed: Notify,
 }
 
-/// A running receiver; it ends with this value.
+/// A running receiver. Dropping it stops it.
 pub struct Receiver {
-    /// Its address with a path, such as `http://127.0.0.1:4711/hook`.
+    /// URL of the receiver, such as `http://127.0.0.1:4711/hook`.
     pub url: String,
     shared: Arc<Shared>,
     _running: AbortOnDropHandle<()>,
 }
 
 impl Receiver {
-    /// A receiver on a free port.
+    /// Starts a receiver on a free port.
     pub async fn start() -> Self {
         Self::on(TcpListener::bind("127.0.0.1:0").await.expect("a free port"))
     }
 
-    /// A receiver on this listener.
+    /// Starts a receiver on `listener`.
     pub fn on(listener: TcpListener) -> Self {
         let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
         let shared = Arc::new(Shared::default());
         let state = Arc::clone(&shared);
         #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
         let running = tokio::spawn(async move {
-            // Connections end with the receiver, as those of a program that is killed.
+            // Open connections end with the receiver, as they would if a process was killed.
             let stop = CancellationToken::new();
             let _stop = stop.clone().drop_guard();
             while let Ok((stream, _)) = listener.accept().await {
@@ -106,13 +106,13 @@ impl Receiver {
         Self { url, shared, _running: AbortOnDropHandle::new(running) }
     }
 
-    /// Answers the next requests so, one after the other.
+    /// Adds replies for the next requests, one per request.
     pub fn say(&self, answers: impl IntoIterator<Item = Say>) -> &Self {
         self.shared.script.lock().expect("a lock").extend(answers);
         self
     }
 
-    /// Answers every further request so when nothing else is said.
+    /// Sets the reply for requests that have no reply added by [`Receiver::say`].
     pub fn always(&self, answer: Say) -> &Self {
         *self.shared.always.lock().expect("a lock") = Some(answer);
         self
@@ -123,21 +123,21 @@ impl Receiver {
         self.shared.got.lock().expect("a lock").clone()
     }
 
-    /// How many connections were made to it.
+    /// Number of connections accepted.
     pub fn connections(&self) -> usize {
         *self.shared.connections.lock().expect("a lock")
     }
 
-    /// Waits until `count` requests have come and gives them.
+    /// Waits until `count` requests have arrived and returns all of them.
     pub async fn wait(&self, count: usize) -> Vec<Got> {
         let enough = async {
             loop {
-                let news = self.shared.news.notified();
+                let changed = self.shared.changed.notified();
                 let got = self.got();
                 if got.len() >= count {
                     return got;
                 }
-                news.await;
+                changed.await;
             }
         };
         in_time(&format!("{count} requests have come to {}", self.url), enough).await
@@ -152,12 +152,12 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
 async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Response<Full<Bytes>>, hyper::Error> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
-    let said = shared.script.lock().expect("a lock").pop_front();
-    let said = said.or_else(|| shared.always.lock().expect("a lock").clone()).unwrap_or(Say::Status(200));
+    let reply = shared.script.lock().expect("a lock").pop_front();
+    let reply = reply.or_else(|| shared.always.lock().expect("a lock").clone()).unwrap_or(Say::Status(200));
     let got = Got { method: parts.method, uri: parts.uri, headers: parts.headers, body };
     shared.got.lock().expect("a lock").push(got);
-    shared.news.notify_waiters();
-    let response = match said {
+    shared.changed.notify_waiters();
+    let response = match reply {
         Say::Status(status) => Response::builder().status(status).body(Full::default()),
         Say::With(status, name, value, body) => {
             Response::builder().status(status).header(name, value).body(Full::new(body))

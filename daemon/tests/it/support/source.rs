@@ -1,4 +1,4 @@
-//! A place to fetch repositories from: a plain file server, which may be slow on purpose.
+//! A remote to import repositories from: a static file server that can be made to hang.
 
 use std::{
     path::PathBuf,
@@ -13,16 +13,16 @@ use tokio::{
     net::TcpListener,
 };
 
-/// A server that answers whatever file of a directory is asked for: git's oldest protocol.
+/// A static file server, as git's dumb HTTP protocol needs it.
 pub struct Source {
     /// `ADDRESS:PORT`
     pub address: String,
-    /// Connections so far.
+    /// Number of connections accepted.
     pub requests: Arc<AtomicUsize>,
 }
 
 impl Source {
-    /// A server of the files of `directory`; a slow one never answers when it is asked for objects.
+    /// Serves the files of `directory`. If `slow`, requests for objects never get a response.
     pub async fn of(directory: PathBuf, slow: bool) -> Self {
         Self::answering(move |path| {
             if slow && path.contains("/objects/") {
@@ -41,7 +41,7 @@ impl Source {
         .await
     }
 
-    /// Answers each request with what `answer` says of its path; `None`: never.
+    /// Replies to each request path with the bytes that `answer` returns, or never if it returns `None`.
     pub async fn answering(answer: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
@@ -67,7 +67,7 @@ impl Source {
         Self { address, requests }
     }
 
-    /// Address of a file.
+    /// URL of a file.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
     }
