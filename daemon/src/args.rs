@@ -6,69 +6,73 @@ use clap::{Parser, Subcommand};
 
 use crate::config::{Config, DefaultPaths, Given, Problem, file, forms, machine};
 
-/// farrierd hosts artifacts of workflow runs and more; it is managed with `farrier`.
+/// The farrier daemon: git hosting, CI artifacts and webhooks
+///
+/// Without a command, serves until it is stopped. It is managed with `farrier`.
 #[derive(Debug, Parser)]
-#[command(name = "farrierd", version, about = "The farrier daemon")]
+#[command(name = "farrierd", version)]
 pub struct Args {
-    /// Configuration file; without one the defaults of this user hold.
+    /// Configuration file [default: none; the defaults for the current user apply]
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// Where all data lies; created when missing.
+    /// Data directory; created if it does not exist
     #[arg(long, value_name = "DIR", global = true)]
     pub data_dir: Option<PathBuf>,
-    /// TCP address to listen on, in place of the configured ones. May be given several times.
+    /// TCP address to listen on, instead of the configured ones; can be repeated
     #[arg(long, value_name = "ADDR:PORT", global = true)]
     pub listen: Vec<String>,
-    /// The Unix socket.
+    /// Unix socket to listen on
     #[arg(long, value_name = "PATH", global = true)]
     pub socket: Option<PathBuf>,
-    /// What to do in place of serving.
+    /// Command to run instead of serving.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What the daemon's program does besides serving.
+/// Commands besides serving.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
-    /// Prints every problem of the configuration on this machine; exits with 0 if there is none.
+    /// Check the configuration on this machine and print every problem; exits with 78 if there are any
     CheckConfig {
-        /// Check only the file: not the groups, directories, ports and host names of this machine.
+        /// Check only the file, not the groups, directories, ports and host names of this machine
         #[arg(long)]
         file_only: bool,
     },
-    /// Checks the configuration, makes the running daemon read it again, and prints the result.
+    /// Check the configuration, reload it in the running daemon, and print the result
     Reload {
-        /// Process ID that the daemon must have; the reload is refused if it has another.
+        /// Expected process ID of the daemon; the reload is refused if it differs
         pid: Option<i32>,
     },
-    /// Compares store and disk of a stopped daemon; exits with 3 if damage is left, and with 4 if the store
-    /// does not belong to the data beside it.
+    /// Compare the store and the files of a stopped daemon
+    ///
+    /// Exits with 3 if damage is left, and with 4 if the store does not belong to the data directory.
     CheckData {
-        /// Mends what can be mended without losing anything.
+        /// Repair what can be repaired without losing data
         #[arg(long)]
         repair: bool,
-        /// Has git check every object, too.
+        /// Also check every git object
         #[arg(long)]
         git: bool,
-        /// Prints JSON.
+        /// Print JSON
         #[arg(long)]
         json: bool,
-        /// Pairs a store with data that does not belong to it. Repositories that the store does not know
-        /// become private repositories of admin. Deletes nothing.
+        /// Accept a data directory that does not belong to the store: repositories that the store does not know become
+        /// private repositories of admin. Deletes nothing
         #[arg(long, conflicts_with_all = ["set_aside", "repair", "git"])]
         adopt: bool,
-        /// Pairs a store with data that does not belong to it. Moves what the store does not know to
-        /// set-aside. Deletes nothing.
+        /// Accept a data directory that does not belong to the store: files that the store does not know are moved to
+        /// set-aside. Deletes nothing
         #[arg(long, conflicts_with_all = ["repair", "git"])]
         set_aside: bool,
     },
-    /// Puts a copy of the store in the place of the store of a stopped daemon, which is set aside.
+    /// Replace the store of a stopped daemon with a backup
     ///
-    /// The copy must be whole, belong to the data, and not be older than it.
+    /// The backup must be complete, belong to the data directory and not be older than its files. The replaced store is
+    /// set aside.
     Restore {
-        /// The copy. It stays as it is.
+        /// Backup of the store; it is not changed
         store_file: PathBuf,
-        /// Checks everything and changes nothing.
+        /// Check everything and change nothing
         #[arg(long)]
         dry_run: bool,
     },
@@ -78,7 +82,7 @@ pub enum Command {
 #[derive(Debug, thiserror::Error)]
 pub enum ArgsError {
     /// The file cannot be read.
-    #[error("the configuration {path} cannot be read")]
+    #[error("cannot read the configuration {path}")]
     Read {
         /// The file.
         path: PathBuf,
@@ -161,7 +165,7 @@ fn proxy_credentials(config: &mut Config, paths: &DefaultPaths, given: &Given) -
     // Without the value: somebody may have put the password itself there.
     let problem =
         |reason: String| Problem { value: String::new(), ..given.problem("webhook.proxy_auth_file", "", reason) };
-    let none = "is the name of a credential, but the service manager has given none; name a file by its absolute path";
+    let none = "is the name of a credential, but the service manager provides none; use the absolute path of a file";
     let path = paths.secret(file).ok_or_else(|| problem(none.to_owned()))?;
     let unreadable = |error: std::io::Error| problem(format!("{} cannot be read: {error}", path.display()));
     let text = std::fs::read_to_string(&path).map_err(unreadable)?;
@@ -232,7 +236,7 @@ mod tests {
         assert_eq!(with(true, &format!("{url}\n{name}")).expect("read"), "http://user:s3%3Acr%40t%2F@h:1/");
         let path = format!("proxy_auth_file = \"{}/proxy\"", dir.path().display());
         assert!(with(false, &format!("{url}\n{path}")).is_ok());
-        assert!(with(false, &format!("{url}\n{name}")).expect_err("no credentials").contains("has given none"));
+        assert!(with(false, &format!("{url}\n{name}")).expect_err("no credentials").contains("provides none"));
         let reload = parse(&format!("farrierd --config {}/c.toml reload", dir.path().display()));
         with(false, &format!("{url}\n{name}")).expect_err("no credentials for the daemon");
         assert!(configuration(&reload, paths()).is_ok(), "who asks for a reload needs none");
