@@ -49,7 +49,7 @@ pub(crate) enum Failure {
         source: ClientError,
     },
     /// None of the usual sockets has a daemon behind it.
-    #[error("no farrier daemon answers; looked at:{}\n{HINT}", looked(.0))]
+    #[error("no farrier daemon answers; tried:{}\n{HINT}", looked(.0))]
     Nowhere(Vec<(PathBuf, io::Error)>),
     /// The command line makes no sense, in a way that only running it shows.
     #[error("{0}")]
@@ -74,7 +74,7 @@ pub(crate) enum Failure {
     #[error("the daemon is unhealthy: {0}")]
     Unhealthy(String),
     /// Stdout is closed.
-    #[error("nobody reads the output")]
+    #[error("the output was closed")]
     Closed,
     /// The user stopped it.
     #[error("interrupted")]
@@ -82,7 +82,7 @@ pub(crate) enum Failure {
 }
 
 const HINT: &str =
-    "start one with `farrierd`, or name its address with --socket PATH, --url URL, $FARRIER_SOCKET or $FARRIER_URL";
+    "start it with `farrierd`, or give its address with --socket PATH, --url URL, $FARRIER_SOCKET or $FARRIER_URL";
 
 /// Whose a socket is that was named and may not be opened.
 fn closed(endpoint: &str, why: &(dyn StdError + 'static)) -> Option<String> {
@@ -153,13 +153,13 @@ impl Failure {
                 Some(closed(endpoint, source.as_ref()).map_or(HINT.into(), Cow::Owned))
             }
             ClientError::Tls { source: TlsProblem::UnknownAuthority, .. } => {
-                Some("pass the certificate of the authority with --ca FILE, or add it to those of the system".into())
+                Some("pass the certificate of the authority with --ca FILE, or add it to the system's".into())
             }
             ClientError::Tls { source: TlsProblem::NotTls, .. } => {
-                Some("use http:// if the daemon is meant to answer without TLS".into())
+                Some("use http:// if the daemon does not use TLS".into())
             }
             ClientError::Status { status: StatusCode::UNAUTHORIZED, .. } => Some(
-                "on the socket the daemon knows root, its own user and socket.admin_group; others need --token-file"
+                "on the socket, only root, the user of the daemon and members of socket.admin_group need no token; others use --token-file or $FARRIER_TOKEN"
                     .into(),
             ),
             _ => None,

@@ -1,7 +1,7 @@
-//! farrier's terminal program as a library: `main` is thin and tests call the same [`main`].
+//! The terminal program of farrier as a library: the command line, `farrier NOUN VERB`, and the full screen that opens
+//! without a command.
 //!
-//! Owns the command line, `farrier NOUN VERB`, and the full screen that opens without one. Knows the daemon only through its API, and no file of
-//! it but the socket.
+//! It uses only the API of the daemon, and of its files only the socket.
 
 mod args;
 mod blocking;
@@ -30,15 +30,15 @@ use self::{
     output::Output,
 };
 
-/// The command line, for manual pages and completions.
+/// The definition of the command line, for manual pages and completions.
 pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// A place of the full screen, and its keys: names, what they do, and what a configuration calls it.
+/// A part of the full screen and its keys: the keys, what they do, and the name of the action in the configuration.
 pub type KeysOfPlace = (String, Vec<(Vec<String>, &'static str, String)>);
 
-/// The keys of the full screen, place by place, for the manual.
+/// The keys of the full screen, by part, for the manual.
 pub fn keys() -> Vec<KeysOfPlace> {
     ui::keys()
 }
@@ -48,17 +48,22 @@ pub fn typed() -> Vec<(String, &'static str)> {
     ui::typed()
 }
 
+/// The completion script of the program for `shell`.
+pub fn completion(shell: clap_complete::Shell) -> Vec<u8> {
+    commands::completion_script(shell)
+}
+
 /// Runs the program with `args`, the first of which is its name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are asked for and go to stdout with 0; the rest is usage, 2.
+            // Help and version go to standard output with 0; usage errors exit with 2.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(exit::USAGE));
         }
     };
-    let output = Output::new(&cli.global);
+    let output = Output::new(&cli.global, cli.looks.color);
     let command = match cli.command {
         Some(command) => command,
         None if ui::possible() => {
@@ -67,14 +72,14 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                 ExitCode::from(failure.code())
             });
         }
-        // Where there is no terminal, the same question has a short answer.
+        // Without a terminal, the status is printed instead of the full screen.
         None => Command::Status { watch: false },
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => {
             let result = runtime.block_on(commands::run(command, &cli.global, &output));
-            // A blocked read of a file or of stdin must not hold the program up.
+            // A blocked read of a file or of standard input must not delay the end of the program.
             runtime.shutdown_background();
             result
         }
@@ -82,7 +87,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match result {
         Ok(code) => ExitCode::from(code),
-        // The reader has gone, which is its right: `farrier … | head`.
+        // Standard output was closed, as in `farrier … | head`.
         Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(failure) => {
             let _ = output.error(&failure);

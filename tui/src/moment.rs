@@ -9,7 +9,7 @@ pub(crate) fn read(text: &str) -> Result<String, String> {
     let moment = text.parse::<Timestamp>().ok().or_else(of_date);
     moment
         .map(|moment| moment.to_string())
-        .ok_or_else(|| format!("'{text}' is no time; write 2026-12-31 or 2026-12-31T18:00:00Z"))
+        .ok_or_else(|| format!("'{text}' is not a valid time; expected 2026-12-31 or 2026-12-31T18:00:00Z"))
 }
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ mod tests {
             assert_eq!(read(text).as_deref(), Ok(moment), "{text}");
         }
         for text in ["", "soon", "12-31", "2026-13-01", "18:00"] {
-            assert!(read(text).unwrap_err().contains("is no time"), "{text}");
+            assert!(read(text).unwrap_err().contains("is not a valid time"), "{text}");
         }
     }
 }

@@ -1,14 +1,13 @@
-//! Makes what packages hold beside the programs: manual pages and completions, from the programs'
-//! own command lines. `cargo run -p xtask -- DIR`
+//! Generates the manual pages and shell completions of the packages. `cargo run -p xtask -- DIR`
 //!
-//! `farrier completion` and `farrier man` print the same for farrier alone.
+//! `farrier completion` and `farrier man` print the same for `farrier` alone.
 
 use std::{fmt::Write as _, fs, io, path::Path, process::ExitCode};
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-/// Directories below the one that is given, each with the file that a shell looks for.
+/// Shells, and the directory of each for its completions.
 const SHELLS: [(Shell, &str); 3] =
     [(Shell::Bash, "bash-completion"), (Shell::Zsh, "zsh-completion"), (Shell::Fish, "fish-completion")];
 
@@ -39,7 +38,10 @@ fn generate(dir: &Path) -> io::Result<()> {
         for mut program in programs() {
             let name = program.get_name().to_owned();
             let made = clap_complete::generate_to(shell, &mut program, &name, &place)?;
-            // bash looks for a file with the program's bare name.
+            if name == "farrier" {
+                fs::write(&made, farrier::completion(shell))?;
+            }
+            // bash looks for a file with the name of the program.
             if shell == Shell::Bash {
                 fs::rename(made, place.join(name))?;
             }

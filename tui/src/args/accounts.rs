@@ -1,4 +1,4 @@
-//! Words of `farrier user`, `farrier org` and `farrier token`.
+//! Arguments of `farrier user`, `farrier org` and `farrier token`.
 
 use clap::{Args, Subcommand};
 use farrier_common::client::RepositoryPath;
@@ -9,7 +9,7 @@ use super::Limit;
 pub(crate) enum User {
     /// List accounts
     List {
-        /// Only those whose name, display name or address holds this
+        /// Only accounts whose name, display name or email address contains this
         #[arg(value_name = "TEXT")]
         text: Option<String>,
         #[command(flatten)]
@@ -17,26 +17,26 @@ pub(crate) enum User {
     },
     /// Show an account
     Show {
-        /// Account
+        /// Name of the account
         name: String,
     },
-    /// Make an account
+    /// Create an account
     Create(CreateUser),
-    /// Change an account; what is not named stays
+    /// Change an account; omitted fields are unchanged
     Edit(EditUser),
-    /// Close an account; `edit --active true` opens it again
+    /// Deactivate an account; `user edit --active true` reactivates it
     Off {
-        /// Account
+        /// Name of the account
         name: String,
     },
-    /// Delete an account with its tokens
+    /// Delete an account and its tokens permanently
     Delete {
-        /// Account
+        /// Name of the account
         name: String,
-        /// End its memberships, too, and organisations that own nothing and that it owns alone
+        /// Also end its memberships, and delete empty organizations that it alone owns
         #[arg(long)]
         purge: bool,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long)]
         yes: bool,
     },
@@ -44,45 +44,45 @@ pub(crate) enum User {
 
 #[derive(Args, Debug)]
 pub(crate) struct CreateUser {
-    /// Name that signs in
+    /// Login name
     pub(crate) name: String,
-    /// Address
-    #[arg(long, value_name = "E")]
+    /// Email address
+    #[arg(long, value_name = "EMAIL")]
     pub(crate) email: String,
-    /// Make an administrator
+    /// Create an administrator
     #[arg(long)]
     pub(crate) admin: bool,
-    /// Read the password from standard input; without one the account has only tokens
+    /// Read the password from standard input; without a password, the account can only use tokens
     #[arg(long)]
     pub(crate) password_stdin: bool,
-    /// Name for display
+    /// Display name
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) full_name: String,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct EditUser {
-    /// Account
+    /// Name of the account
     pub(crate) name: String,
-    /// Give it another name; the old one leads to it
+    /// New name; the old name redirects to it
     #[arg(long, value_name = "NAME")]
     pub(crate) rename: Option<String>,
-    /// Address
-    #[arg(long, value_name = "E")]
+    /// Email address
+    #[arg(long, value_name = "EMAIL")]
     pub(crate) email: Option<String>,
-    /// Name for display
+    /// Display name
     #[arg(long, value_name = "TEXT")]
     pub(crate) full_name: Option<String>,
-    /// Whether it administers the site
+    /// Whether the account is an administrator
     #[arg(long, value_name = "BOOL")]
     pub(crate) admin: Option<bool>,
-    /// Whether it may be used
+    /// Whether the account can sign in
     #[arg(long, value_name = "BOOL")]
     pub(crate) active: Option<bool>,
-    /// Whether it sees only what it is given
+    /// Whether the account sees only repositories that it was given access to
     #[arg(long, value_name = "BOOL")]
     pub(crate) restricted: Option<bool>,
-    /// Who sees it
+    /// Who can see it: everyone, signed-in users, or only members
     #[arg(long, value_name = "WHO", value_parser = ["public", "limited", "private"])]
     pub(crate) visibility: Option<String>,
     /// Read a new password from standard input
@@ -92,23 +92,23 @@ pub(crate) struct EditUser {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Org {
-    /// List organisations
+    /// List organizations
     List {
         #[command(flatten)]
         limit: Limit,
     },
-    /// Show an organisation
+    /// Show an organization
     Show {
-        /// Organisation
+        /// Name of the organization
         name: String,
     },
-    /// Make an organisation
+    /// Create an organization
     Create(CreateOrg),
-    /// Delete an organisation that owns no repositories
+    /// Delete an organization that owns no repositories
     Delete {
-        /// Organisation
+        /// Name of the organization
         name: String,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long)]
         yes: bool,
     },
@@ -116,25 +116,25 @@ pub(crate) enum Org {
 
 #[derive(Args, Debug)]
 pub(crate) struct CreateOrg {
-    /// Its name, unique among users and organisations
+    /// Name, unique among users and organizations
     pub(crate) name: String,
-    /// Account that owns it [default: the caller]
+    /// Account that owns it [default: your account]
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<String>,
-    /// Name for display
+    /// Display name
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) full_name: String,
-    /// What it is
-    #[arg(long, value_name = "D", default_value = "", hide_default_value = true)]
+    /// Description
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) description: String,
-    /// Who sees it
+    /// Who can see it: everyone, signed-in users, or only members
     #[arg(long, value_name = "WHO", default_value = "public", value_parser = ["public", "limited", "private"])]
     pub(crate) visibility: String,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Token {
-    /// List an account's tokens
+    /// List the tokens of an account
     List {
         /// Account
         #[arg(long, value_name = "NAME")]
@@ -142,14 +142,14 @@ pub(crate) enum Token {
         #[command(flatten)]
         limit: Limit,
     },
-    /// Make a token and print it, and nothing else
+    /// Create a token and print only the token
     Create(CreateToken),
-    /// End a token
+    /// Revoke a token
     Revoke {
         /// Account
         #[arg(long, value_name = "NAME")]
         user: String,
-        /// Number or name of the token
+        /// ID or name of the token
         token: String,
     },
 }
@@ -159,16 +159,26 @@ pub(crate) struct CreateToken {
     /// Account that the token belongs to
     #[arg(long, value_name = "NAME")]
     pub(crate) user: String,
-    /// Name of the token, unique in its account
-    #[arg(long, value_name = "N")]
+    /// Name of the token, unique within the account
+    #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
-    /// What the token may do: `all`, or scopes such as `write:repository`
-    #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
+    /// What the token may do, separated by commas: `all`, or scopes such as `write:repository,read:user`
+    ///
+    /// Scopes are `read:` or `write:` followed by activitypub, admin, issue, misc, notification, organization, package,
+    /// repository or user; `all`; and `public-only`, which limits the others to public objects.
+    #[arg(
+        long,
+        value_name = "SCOPES",
+        required = true,
+        value_delimiter = ',',
+        hide_possible_values = true,
+        value_parser = super::values::SCOPES
+    )]
     pub(crate) scopes: Vec<String>,
-    /// When it stops working: an instant such as 2030-01-02T03:04:05Z, or a time from now such as 30d
+    /// When the token expires: a time such as 2030-01-02T03:04:05Z or 2030-01-02, or a duration such as 30d
     #[arg(long, value_name = "WHEN")]
     pub(crate) expires: Option<String>,
-    /// Limit the token to these repositories [default: all that its account can reach]
+    /// Limit the token to these repositories, separated by commas [default: all that the account can access]
     #[arg(long = "repo", value_name = "OWNER/NAME", value_delimiter = ',')]
     pub(crate) repositories: Vec<RepositoryPath>,
 }

@@ -1,41 +1,48 @@
-//! `farrier ci …`
+//! Arguments of `farrier ci`.
 
 use std::ffi::OsString;
 
 use clap::{Args, Subcommand};
 use farrier_common::{api::Conclusion, client::RepositoryPath};
 
+/// The results that a job can have.
+const CONCLUSIONS: [&str; 4] = ["success", "failure", "cancelled", "skipped"];
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Ci {
-    /// Begin a job and print its environment: eval "$(farrier ci begin …)"
+    /// Begin a job and print its environment for the shell: eval "$(farrier ci begin …)"
     Begin(Begin),
     /// End a job
     End(End),
-    /// Run a command as a job and end the job with its exit status
+    /// Run a command as a job and end the job with the result of the command
     ///
-    /// The command gets a process group of its own. Signals are passed on to all of its processes; those
-    /// that have not ended after the grace time are killed. When the command ends by itself, processes
-    /// that it left in its process group are ended, too; those with a session of their own go on.
+    /// The exit code is that of the command. The command runs in its own process group. Signals are forwarded to all
+    /// its processes; those still running after the grace period are killed. Processes that the command leaves behind
+    /// in its process group are stopped, too; processes in their own session keep running.
+    ///
+    /// The command finds the same daemon: `FARRIER_URL` or `FARRIER_SOCKET`, `FARRIER_CA`, `FARRIER_RUN_ID` and `FARRIER_JOB_ID`
+    /// are set for it, besides the variables of GitHub Actions. `FARRIER_TOKEN` is inherited; a token from --token-file
+    /// is not passed on, because the job has a token of its own.
     Exec(Exec),
 }
 
-/// What a job is about.
+/// Description of a job.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Job {
-    /// Add the job to this live run instead of a new one [env: `FARRIER_RUN_ID`, in the repository of that run]
+    /// Add the job to this run in progress instead of a new run [env: `FARRIER_RUN_ID`, in the repository of that run]
     #[arg(long, value_name = "ID", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) run: Option<i64>,
     /// Name of the job
     #[arg(long = "job", value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(crate) name: String,
-    /// Commit that the run is about
-    #[arg(long, value_name = "S", default_value = "", hide_default_value = true)]
+    /// Commit of the run
+    #[arg(long, value_name = "SHA", default_value = "", hide_default_value = true)]
     pub(crate) sha: String,
-    /// Branch that the run is about
-    #[arg(long, value_name = "B", default_value = "", hide_default_value = true)]
+    /// Branch of the run
+    #[arg(long, value_name = "BRANCH", default_value = "", hide_default_value = true)]
     pub(crate) branch: String,
     /// Name of the workflow
-    #[arg(long, value_name = "W", default_value = "", hide_default_value = true)]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(crate) workflow: String,
 }
 
@@ -50,11 +57,11 @@ pub(crate) struct Begin {
 
 #[derive(Args, Debug)]
 pub(crate) struct End {
-    /// Job
+    /// ID of the job
     #[arg(value_name = "JOB_ID", env = "FARRIER_JOB_ID", value_parser = clap::value_parser!(i64).range(1..))]
     pub(crate) job: i64,
-    /// How it ended: success, failure, cancelled or skipped
-    #[arg(long, value_name = "WORD")]
+    /// Result of the job
+    #[arg(long, value_name = "RESULT", value_parser = super::values::one_of::<Conclusion>(CONCLUSIONS))]
     pub(crate) conclusion: Conclusion,
 }
 
@@ -65,10 +72,10 @@ pub(crate) struct Exec {
     pub(crate) repo: RepositoryPath,
     #[command(flatten)]
     pub(crate) job: Job,
-    /// Seconds between a signal, or the end of the run, and the kill of processes that are left
+    /// Seconds between a signal, or the end of the run, and killing the remaining processes
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub(crate) grace: u32,
-    /// Seconds during which the end of the job is reported again when the daemon does not answer
+    /// Seconds to retry reporting the end of the job while the daemon does not answer
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub(crate) report_timeout: u32,
     /// Command and its arguments

@@ -1,69 +1,72 @@
-//! Words of `farrier delivery`.
+//! Arguments of `farrier delivery`.
 
 use clap::{Args, Subcommand};
 use farrier_common::client::RepositoryPath;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Delivery {
-    /// List what hooks were sent, newest first
+    /// List deliveries, newest first
     List(ListDeliveries),
     /// Show a delivery and its attempts
     Show {
-        /// Identifier or number
+        /// UUID or ID of the delivery
         delivery: String,
-        /// Show headers and body of the last request, as they were sent
+        /// Show the headers and the body of the last request as they were sent
         #[arg(long)]
         request: bool,
-        /// Show headers and body of the last answer
+        /// Show the headers and the body of the last response
         #[arg(long)]
         response: bool,
-        /// Write only the body of the last request, byte for byte
+        /// Print only the body of the last request, byte for byte
         #[arg(long, conflicts_with_all = ["request", "response"])]
         body: bool,
     },
-    /// Send deliveries again, under the same identifiers
+    /// Redeliver deliveries, with the same UUIDs
+    ///
+    /// Names deliveries, or redelivers all that match a filter. With a filter, asks for confirmation first and skips
+    /// pending deliveries.
     Redeliver {
-        /// Identifiers or numbers
+        /// UUIDs or IDs of deliveries
         #[arg(value_name = "DELIVERY", required_unless_present = "Filter", conflicts_with = "Filter")]
         deliveries: Vec<String>,
         #[command(flatten)]
         filter: Filter,
-        /// Do not ask: all that pass go out again
+        /// Skip the confirmation
         #[arg(long)]
         yes: bool,
     },
-    /// Send again all that a hook has missed
+    /// Redeliver all failed and cancelled deliveries of a hook
     Recover {
-        /// Number of the hook
+        /// ID of the hook
         hook: u64,
-        /// Only what is this new: 2030-01-02T03:04:05Z, 2030-01-02 or 1h
+        /// Only deliveries created since this time: 2030-01-02T03:04:05Z, 2030-01-02, or a duration ago such as 1h
         #[arg(long, value_name = "TIME")]
         since: Option<String>,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long)]
         yes: bool,
     },
 }
 
-/// Which deliveries.
+/// A filter of deliveries.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
-    /// Only those that failed for good
+    /// Only failed deliveries; the same as --status failure
     #[arg(long, conflicts_with = "status")]
     pub(crate) failed: bool,
-    /// Only those in this state
+    /// Only deliveries in this state
     #[arg(long, value_name = "STATE", value_parser = ["success", "failure", "pending", "cancelled"])]
     pub(crate) status: Option<String>,
-    /// Only those of this hook
-    #[arg(long, value_name = "N")]
+    /// Only deliveries of this hook
+    #[arg(long, value_name = "ID")]
     pub(crate) hook: Option<u64>,
-    /// Only those about this repository
+    /// Only deliveries about this repository
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: Option<RepositoryPath>,
-    /// Only those of this event
-    #[arg(long, value_name = "NAME")]
+    /// Only deliveries of this event
+    #[arg(long, value_name = "EVENT", value_parser = super::values::HOOK_EVENTS)]
     pub(crate) event: Option<String>,
-    /// Only what is this new: 2030-01-02T03:04:05Z, 2030-01-02 or 1h
+    /// Only deliveries created since this time: 2030-01-02T03:04:05Z, 2030-01-02, or a duration ago such as 1h
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
 }
@@ -72,7 +75,7 @@ pub(crate) struct Filter {
 pub(crate) struct ListDeliveries {
     #[command(flatten)]
     pub(crate) filter: Filter,
-    /// At most so many
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    /// Maximum number of deliveries
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = super::limit)]
     pub(crate) limit: usize,
 }

@@ -1,15 +1,15 @@
-//! Words of `farrier hook` and `farrier events`.
+//! Arguments of `farrier hook` and `farrier events`.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
 use farrier_common::{
     client::{HookPlace, RepositoryPath},
     defaults::HOOK_TYPE,
 };
 
-/// Where hooks belong. Commands about one hook find it by its number when nothing is given; others mean
-/// administrators' hooks.
+/// The owner of hooks. Without one, commands about one hook find it by its ID, and other commands mean the hooks of
+/// administrators.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Place {
     /// Hooks of a repository
@@ -18,7 +18,7 @@ pub(crate) struct Place {
     /// Hooks of an organisation
     #[arg(long, value_name = "ORG", conflicts_with = "mine")]
     pub(crate) org: Option<String>,
-    /// The caller's own hooks
+    /// Your own hooks
     #[arg(long)]
     pub(crate) mine: bool,
 }
@@ -33,7 +33,7 @@ impl Place {
         }
     }
 
-    /// Where one hook is looked for: everywhere unless a place is given.
+    /// Where to look for one hook: everywhere unless an owner is given.
     pub(crate) fn of_one(&self) -> HookPlace {
         match self.api() {
             HookPlace::Admin => HookPlace::Any,
@@ -42,22 +42,22 @@ impl Place {
     }
 }
 
-/// Which of administrators' hooks.
+/// The kind of the hooks of administrators.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Kind {
-    /// System hooks: they receive the events of all repositories
+    /// System hooks, which receive the events of all repositories
     #[arg(long, conflicts_with_all = ["default", "repo", "org", "mine"])]
     pub(crate) system: bool,
-    /// Default hooks: they are copied into each new repository
+    /// Default hooks, which are copied into each new repository
     #[arg(long, conflicts_with_all = ["repo", "org", "mine"])]
     pub(crate) default: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Hook {
-    /// List hooks: administrators' hooks unless a place is given
+    /// List hooks: system and default hooks unless an owner is given
     List {
-        /// Every hook that you may manage
+        /// List every hook that you may manage
         #[arg(long, conflicts_with_all = ["repo", "org", "mine", "system", "default"])]
         all: bool,
         #[command(flatten)]
@@ -67,61 +67,62 @@ pub(crate) enum Hook {
     },
     /// Show a hook
     Show {
-        /// Number of the hook
+        /// ID of the hook
         id: i64,
         #[command(flatten)]
         place: Place,
     },
-    /// Create a hook; without a place it is a system hook, which receives the events of all repositories
+    /// Create a hook; without an owner, a system hook, which receives the events of all repositories
     Create(CreateHook),
-    /// Change a hook; what is not named stays
+    /// Change a hook; omitted fields are unchanged
     Edit(EditHook),
-    /// Switch a hook on
+    /// Activate a hook
     On {
-        /// Number of the hook
+        /// ID of the hook
         id: i64,
         #[command(flatten)]
         place: Place,
     },
-    /// Switch a hook off
+    /// Deactivate a hook
     Off {
-        /// Number of the hook
+        /// ID of the hook
         id: i64,
         #[command(flatten)]
         place: Place,
     },
-    /// Have a hook sent something
+    /// Send a test event to a hook
     Test {
-        /// Number of the hook
+        /// ID of the hook
         id: i64,
         #[command(flatten)]
         place: Place,
     },
-    /// Copy a default hook into the repositories that are there already
+    /// Copy a default hook into existing repositories
     Apply {
-        /// Number of the hook
+        /// ID of the hook
         id: i64,
     },
-    /// Delete a hook
+    /// Delete a hook permanently
     Delete {
-        /// Number of the hook
+        /// ID of the hook
         id: i64,
         #[command(flatten)]
         place: Place,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long)]
         yes: bool,
     },
-    /// Write the hooks of a place as JSON, without their secrets
+    /// Print hooks as JSON, without their secrets
     Export {
         #[command(flatten)]
         place: Place,
         #[command(flatten)]
         kind: Kind,
     },
-    /// Make the hooks that `export` wrote; those with secrets come in switched off
+    /// Create the hooks of an export; those that had secrets are created inactive
     Import {
         /// File, or - for standard input
+        #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
         #[command(flatten)]
         place: Place,
@@ -130,17 +131,17 @@ pub(crate) enum Hook {
 
 #[derive(Args, Debug)]
 pub(crate) struct CreateHook {
-    /// Where deliveries go; some chats need none
-    #[arg(value_name = "TARGET", required_unless_present = "set")]
+    /// URL that receives deliveries; some chat services need none
+    #[arg(value_name = "TARGET", required_unless_present = "set", value_hint = ValueHint::Url)]
     pub(crate) target: Option<String>,
     #[command(flatten)]
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) kind: Kind,
-    /// What kind of receiver it is
-    #[arg(long = "type", value_name = "T", default_value = HOOK_TYPE)]
+    /// Type of the receiver
+    #[arg(long = "type", value_name = "TYPE", default_value = HOOK_TYPE, value_parser = super::values::HOOK_TYPES)]
     pub(crate) kind_of_receiver: String,
-    /// Switched off at first
+    /// Create the hook inactive
     #[arg(long)]
     pub(crate) inactive: bool,
     #[command(flatten)]
@@ -149,45 +150,45 @@ pub(crate) struct CreateHook {
 
 #[derive(Args, Debug)]
 pub(crate) struct EditHook {
-    /// Number of the hook
+    /// ID of the hook
     pub(crate) id: i64,
     #[command(flatten)]
     pub(crate) place: Place,
-    /// Where deliveries go
-    #[arg(long, value_name = "TARGET")]
+    /// URL that receives deliveries
+    #[arg(long, value_name = "TARGET", value_hint = ValueHint::Url)]
     pub(crate) target: Option<String>,
-    /// Remove what deliveries are signed or authorised with
+    /// Remove the secret or the Authorization header
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = ["secret", "authorization"])]
     pub(crate) clear: Vec<String>,
     #[command(flatten)]
     pub(crate) change: Change,
 }
 
-/// What can be said of a hook when it is made and when it is changed.
+/// Settings of a hook that can be given when it is created and when it is changed.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Change {
-    /// What it hears of, with commas between [default: push]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    /// Events to receive, separated by commas [default: push]
+    #[arg(long, value_name = "EVENTS", value_delimiter = ',', value_parser = super::values::HOOK_EVENTS)]
     pub(crate) events: Option<Vec<String>>,
-    /// Pattern for branches and tags
+    /// Receive only events of branches and tags that match this pattern
     #[arg(long, value_name = "PATTERN")]
     pub(crate) branch_filter: Option<String>,
-    /// A name for people
+    /// Display name
     #[arg(long, value_name = "TEXT")]
     pub(crate) name: Option<String>,
-    /// Form of deliveries [default: json]
+    /// Format of deliveries [default: json]
     #[arg(long, value_name = "FORM", value_parser = ["json", "form"])]
     pub(crate) content_type: Option<String>,
-    /// Make what deliveries are signed with, and print it once
+    /// Generate the secret that signs deliveries, and print it once
     #[arg(long, conflicts_with = "secret_stdin")]
     pub(crate) generate_secret: bool,
-    /// Read what deliveries are signed with from standard input
+    /// Read the secret that signs deliveries from standard input
     #[arg(long, conflicts_with = "authorization_stdin")]
     pub(crate) secret_stdin: bool,
-    /// Read the header Authorization of deliveries from standard input
+    /// Read the Authorization header of deliveries from standard input
     #[arg(long)]
     pub(crate) authorization_stdin: bool,
-    /// A further key of its configuration, such as channel=#dev
+    /// Set a configuration key of the receiver, such as channel=#dev
     #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
     pub(crate) set: Vec<(String, String)>,
 }
@@ -195,7 +196,7 @@ pub(crate) struct Change {
 fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err("write KEY=VALUE".to_owned()),
+        _ => Err("expected KEY=VALUE".to_owned()),
     }
 }
 
@@ -207,13 +208,13 @@ pub(crate) struct Events {
     /// Only events of this repository
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: Option<RepositoryPath>,
-    /// Only these kinds, separated by commas
-    #[arg(long, value_name = "KINDS", value_delimiter = ',')]
+    /// Only events of these kinds, separated by commas
+    #[arg(long, value_name = "KINDS", value_delimiter = ',', value_parser = super::values::EVENT_KINDS)]
     pub(crate) kind: Vec<String>,
-    /// Only events newer than the one with this number, the oldest first
+    /// Only events newer than the event with this ID, oldest first
     #[arg(long, value_name = "N")]
     pub(crate) after: Option<i64>,
-    /// The newest N events, the newest last; with --follow, those before the new ones [default: 100, with --follow 0]
+    /// The newest N events, newest last; with --follow, print them before new events [default: 100; with --follow, 0]
     #[arg(long, value_name = "N", conflicts_with = "after")]
     pub(crate) last: Option<u32>,
     /// Maximum number of events; ignored with --follow

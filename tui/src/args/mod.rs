@@ -1,7 +1,6 @@
-//! The command line.
+//! The command line: commands, arguments and options.
 //!
-//! Owns its words and their shapes; scripts depend on them. What needs more than the words
-//! themselves (files, the environment, the daemon) is checked by the command.
+//! Scripts depend on them. Checks that need files, the environment or the daemon are made by the commands.
 
 mod accounts;
 mod artifact;
@@ -11,11 +10,12 @@ mod hook;
 mod repo;
 mod run;
 mod task;
+mod values;
 mod wanted;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 
 use crate::ui::{ColorWish, ScreenId};
 
@@ -30,9 +30,28 @@ pub(crate) use self::{
     task::Task,
 };
 
-/// Manages a farrier daemon.
+/// Variables that the program reads, and help about exit codes.
+const ENVIRONMENT: &str = "\
+Environment:
+  FARRIER_URL       Address of the daemon, as --url
+  FARRIER_SOCKET    Unix socket of the daemon, as --socket
+  FARRIER_TOKEN     Access token; --token-file takes precedence
+  FARRIER_CA        PEM file of certificate authorities, as --ca
+  FARRIER_RUN_ID    Workflow run for `run show`, `run cancel`, `ci begin` and `ci exec`
+  FARRIER_JOB_ID    Job for `ci end`
+  FARRIER_COLOR     Colors, as --color
+  NO_COLOR          Disables colors when set
+
+`ci exec` sets FARRIER_URL or FARRIER_SOCKET, FARRIER_CA, FARRIER_RUN_ID and FARRIER_JOB_ID for its command.
+FARRIER_TOKEN is inherited; a token from --token-file is not passed on.
+
+`farrier help COMMAND` explains a command. Exit codes are listed in the operations manual.";
+
+/// Manage a farrier daemon: repositories, webhooks, CI runs and artifacts
+///
+/// Without a command, opens the full screen on a terminal; elsewhere, prints the status of the daemon.
 #[derive(Debug, Parser)]
-#[command(name = "farrier", version)]
+#[command(name = "farrier", version, after_long_help = ENVIRONMENT)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -42,79 +61,89 @@ pub(crate) struct Cli {
     pub(crate) command: Option<Command>,
 }
 
-/// How the full screen looks, which opens without a command.
+/// Appearance of the full screen, and colors everywhere.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Options of the full screen")]
+#[command(next_help_heading = "Full screen options")]
 pub(crate) struct Looks {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub(crate) ascii: bool,
-    /// Colours: never, 16, 256, true or auto [default: what the terminal says, unless `NO_COLOR` is set]
-    #[arg(long, value_name = "W")]
-    pub(crate) color: Option<ColorWish>,
-    /// Begin on this screen: dashboard, repositories, hooks, deliveries or artifacts
-    #[arg(long, value_name = "NAME")]
+    /// Start on this screen
+    #[arg(long, value_name = "NAME", ignore_case = true, value_parser = values::one_of::<ScreenId>(values::SCREENS))]
     pub(crate) screen: Option<ScreenId>,
-    /// Draw seldom, for a slow line; found out by itself when it is not given
+    /// Redraw less often, for slow connections [default: detected]
     #[arg(long)]
     pub(crate) slow: bool,
-    /// Use the mouse: the wheel scrolls, a click chooses
+    /// Enable the mouse: the wheel scrolls, a click selects
     #[arg(long)]
     pub(crate) mouse: bool,
+    /// When to use colors: auto, always or never; on the full screen also 16, 256 or true [default: auto]
+    #[arg(
+        long,
+        global = true,
+        help_heading = GLOBAL_HEADING,
+        value_name = "WHEN",
+        hide_possible_values = true,
+        value_parser = values::one_of::<ColorWish>(values::colors())
+    )]
+    pub(crate) color: Option<ColorWish>,
 }
 
-/// What every command understands.
+/// Heading of the options that every command has.
+const GLOBAL_HEADING: &str = "Global options";
+
+/// Options of every command.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Options of every command")]
+#[command(next_help_heading = GLOBAL_HEADING)]
 pub(crate) struct Global {
-    /// Unix socket of the daemon [default: the user's own daemon, then the system's]
-    #[arg(long, global = true, value_name = "PATH", conflicts_with = "url")]
+    /// Unix socket of the daemon [default: your own daemon, then the system's] [env: `FARRIER_SOCKET`]
+    #[arg(long, global = true, value_name = "PATH", conflicts_with = "url", value_hint = ValueHint::FilePath)]
     pub(crate) socket: Option<PathBuf>,
     /// Address of the daemon, such as `https://forge.example` [env: `FARRIER_URL`]
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL", value_hint = ValueHint::Url)]
     pub(crate) url: Option<String>,
-    /// PEM file of certificate authorities to trust besides those of the system [env: `FARRIER_CA`]
-    #[arg(long, global = true, value_name = "FILE")]
+    /// PEM file of certificate authorities to trust in addition to the system's [env: `FARRIER_CA`]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) ca: Option<PathBuf>,
-    /// File that contains an access token; without one the socket tells the daemon who is calling [env: `FARRIER_TOKEN`, the token itself]
-    #[arg(long, global = true, value_name = "F")]
+    /// File that contains an access token [default: none; the socket identifies you] [env: `FARRIER_TOKEN`, the token itself]
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
-    /// Change nothing on the daemon
+    /// Refuse to change anything on the daemon
     #[arg(long, global = true)]
     pub(crate) read_only: bool,
     #[command(flatten)]
     pub(crate) format: Format,
 }
 
-/// The configuration of this program.
+/// `farrier config`
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print where the file is, whether or not there is one
+    /// Print the path of the configuration file, whether or not it exists
     Path,
-    /// Print what holds: the file, and what stands where it says nothing
+    /// Print the effective settings: those of the file and the defaults
     Show,
-    /// Say what is wrong with the file; exits with 1 if there is anything
+    /// Report every problem in the configuration file; exits with 1 if there is an error
     Check,
 }
 
-/// How results are written.
+/// The format of results.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Format {
-    /// One JSON document
+    /// Print one JSON document
     #[arg(long, global = true, conflicts_with_all = ["jsonl", "quiet"])]
     pub(crate) json: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long, global = true, conflicts_with = "quiet")]
     pub(crate) jsonl: bool,
-    /// Ids only
+    /// Print only names or IDs, in the form that other commands accept
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// Times in tables [default: relative on a terminal, iso elsewhere]
+    /// How to show times [default: relative on a terminal, iso elsewhere]
     #[arg(long, global = true, value_name = "STYLE")]
     pub(crate) time: Option<TimeStyle>,
 }
 
-/// How tables show times.
+/// How times are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimeStyle {
     /// `5m ago`
@@ -123,7 +152,7 @@ pub(crate) enum TimeStyle {
     Iso,
 }
 
-/// How many items a list shows.
+/// The maximum length of a list.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Limit {
     /// Maximum number of items [default: all]
@@ -140,65 +169,70 @@ impl Limit {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show how the daemon is
+    /// Show the status of the daemon; exits with 8 if a health check fails
     Status {
-        /// Show it again every second, until it is interrupted
+        /// Update the status every second until interrupted
         #[arg(long)]
         watch: bool,
     },
-    /// Accounts
+    /// Manage user accounts
     #[command(subcommand)]
     User(User),
-    /// Organisations
+    /// Manage organizations
     #[command(subcommand)]
     Org(Org),
-    /// Access tokens
+    /// Manage access tokens
     #[command(subcommand)]
     Token(Token),
-    /// Repositories
+    /// Manage repositories
     #[command(subcommand)]
     Repo(Repo),
-    /// Webhooks
+    /// Manage webhooks
     #[command(subcommand)]
     Hook(Hook),
-    /// What happens
+    /// List or follow events
     Events(Events),
-    /// Begin and end jobs of workflow runs, for CI agents
+    /// Begin, run and end CI jobs
     #[command(subcommand)]
     Ci(Ci),
     /// List, show and cancel workflow runs
     #[command(subcommand)]
     Run(Run),
-    /// Artifacts of workflow runs
+    /// Upload, download and manage artifacts
     #[command(subcommand)]
     Artifact(Artifact),
-    /// What webhooks were sent
+    /// List, show and redeliver webhook deliveries
     #[command(subcommand)]
     Delivery(Delivery),
-    /// Work of the daemon in the background, such as migrations
+    /// List, show and cancel background tasks, such as imports
     #[command(subcommand)]
     Task(Task),
-    /// What the daemon logs
+    /// Show or change the log filter of the daemon
     #[command(subcommand)]
     Log(Log),
-    /// Change your own password
+    /// Change your password
     ///
-    /// Asks on the terminal. An administrator sets the password of another account with `user edit`.
+    /// Asks for it on the terminal. Administrators set the password of another account with `user edit`.
     Passwd {
-        /// Read the passwords from standard input: the old one and the new one, each on a line. On the socket
-        /// of the daemon, without a token, the new one alone
+        /// Read passwords from standard input: the old and the new one, each on its own line. On the socket and
+        /// without a token, only the new one
         #[arg(long)]
         password_stdin: bool,
     },
-    /// The configuration of this program
+    /// Show or check the configuration of this program
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Print the completion script of a shell
+    /// Print a shell completion script
+    #[command(after_help = "\
+Installation:
+  bash:  farrier completion bash > ~/.local/share/bash-completion/completions/farrier
+  zsh:   farrier completion zsh > ~/.zfunc/_farrier    # with ~/.zfunc in $fpath
+  fish:  farrier completion fish > ~/.config/fish/completions/farrier.fish")]
     Completion {
         /// Shell
         shell: clap_complete::Shell,
     },
-    /// Print a manual page in roff: farrier man repo create | man -l -
+    /// Print a manual page: farrier man repo create | man -l -
     Man {
         /// Command [default: the program itself]
         #[arg(value_name = "COMMAND")]
@@ -209,18 +243,18 @@ pub(crate) enum Command {
 /// Parses the value of `--limit`.
 pub(crate) fn limit(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) | Err(_) => Err("expected a whole number from 1".to_owned()),
+        Ok(0) | Err(_) => Err("expected a whole number of at least 1".to_owned()),
         Ok(limit) => Ok(limit),
     }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Log {
-    /// Show what is logged
+    /// Show the active log filter and the configured one
     Show,
-    /// Log something else until the daemon reads its configuration again
+    /// Change the log filter until the configuration is reloaded
     Set {
-        /// Directives, such as `info,farrierd::http=debug`
+        /// Filter directives, such as `info,farrierd::http=debug`
         filter: String,
     },
 }
@@ -325,6 +359,9 @@ mod tests {
         "farrier delivery redeliver x y",
         "farrier delivery redeliver --failed --hook 7 --since 1h --yes",
         "farrier delivery recover 7 --since 2026-01-02 --yes",
+        "farrier repo list --color always",
+        "farrier artifact list --limit 5",
+        "farrier --screen Hooks",
         "farrier config check",
         "farrier --screen hooks --color 256 --slow --mouse --ascii --read-only",
         "farrier hook list --read-only",
@@ -380,6 +417,7 @@ mod tests {
             "farrier delivery redeliver",
             "farrier delivery redeliver x --failed",
             "farrier delivery redeliver --yes",
+            "farrier delivery list --limit 0",
             "farrier delivery recover x",
             "farrier --socket /s --url http://h status",
             "farrier status --json -q",

@@ -1,8 +1,8 @@
-//! Words of `farrier repo`.
+//! Arguments of `farrier repo`.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
 use farrier_common::client::RepositoryPath;
 
 use super::Limit;
@@ -20,7 +20,7 @@ pub(crate) enum Repo {
         #[arg(long)]
         deleted: bool,
     },
-    /// Make a repository
+    /// Create a repository
     Create(CreateRepo),
     /// Show a repository
     Show {
@@ -28,40 +28,40 @@ pub(crate) enum Repo {
         #[arg(value_name = "OWNER/NAME")]
         repo: RepositoryPath,
     },
-    /// Change a repository; what is not named stays
+    /// Change a repository; omitted fields are unchanged
     Edit(EditRepo),
-    /// Delete a repository and everything in it; an administrator can restore it for a while
+    /// Delete a repository and its contents; an administrator can restore it for some days
     Delete {
         /// Repository
         #[arg(value_name = "OWNER/NAME")]
         repo: RepositoryPath,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long)]
         yes: bool,
     },
     /// Restore a deleted repository (administrators)
     Restore {
-        /// Name that it had, or its ID
+        /// Former name of the repository, or its ID
         #[arg(value_name = "OWNER/NAME|ID")]
         repo: String,
         /// Restore it for another owner or under another name
         #[arg(long = "as", value_name = "OWNER/NAME")]
         target: Option<RepositoryPath>,
     },
-    /// Delete a deleted repository permanently, before its time is over (administrators)
+    /// Delete a deleted repository permanently before its retention ends (administrators)
     Purge {
-        /// Name that it had, or its ID
+        /// Former name of the repository, or its ID
         #[arg(value_name = "OWNER/NAME|ID")]
         repo: String,
-        /// Do not ask
+        /// Skip the confirmation
         #[arg(long)]
         yes: bool,
     },
-    /// Fetch a repository from elsewhere
+    /// Import a repository from a URL
     Migrate(MigrateRepo),
-    /// Write what a repository holds to a file
+    /// Save the files of a commit, or the whole repository, to a file
     Archive(ArchiveRepo),
-    /// List branches; the default one is marked
+    /// List branches; the default branch is marked with *
     Branches {
         /// Repository
         #[arg(value_name = "OWNER/NAME")]
@@ -76,16 +76,16 @@ pub(crate) struct ArchiveRepo {
     /// Repository
     #[arg(value_name = "OWNER/NAME")]
     pub(crate) repo: RepositoryPath,
-    /// Branch, tag or commit [default: the default branch; of a bundle all branches and tags]
-    #[arg(long = "ref", value_name = "R")]
+    /// Branch, tag or commit [default: the default branch; for a bundle, all branches and tags]
+    #[arg(long = "ref", value_name = "REF")]
     pub(crate) reference: Option<String>,
-    /// Its form [default: what the file's name says, else tar.gz]
-    #[arg(long, value_name = "F", value_parser = ["zip", "tar.gz", "bundle"])]
+    /// Format [default: from the name of the file, else tar.gz]
+    #[arg(long, value_name = "FORMAT", value_parser = ["zip", "tar.gz", "bundle"])]
     pub(crate) format: Option<String>,
-    /// File, or a directory for it, or - for standard output
-    #[arg(short, long, value_name = "FILE")]
+    /// File, directory for the file, or - for standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) output: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -95,31 +95,31 @@ pub(crate) struct CreateRepo {
     /// Repository
     #[arg(value_name = "OWNER/NAME")]
     pub(crate) repo: RepositoryPath,
-    /// Hide it from those without access
+    /// Make the repository private
     #[arg(long)]
     pub(crate) private: bool,
-    /// What it is
-    #[arg(long, value_name = "D", default_value = "", hide_default_value = true)]
+    /// Description
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) description: String,
-    /// Branch that it begins with [default: main]
-    #[arg(long, value_name = "B", default_value = "", hide_default_value = true)]
+    /// Default branch [default: main]
+    #[arg(long, value_name = "BRANCH", default_value = "", hide_default_value = true)]
     pub(crate) default_branch: String,
-    /// Begin with a commit
+    /// Create an initial commit
     #[arg(long)]
     pub(crate) init: bool,
-    /// Ignore lists, with commas between them
+    /// Templates for .gitignore, separated by commas
     #[arg(long, value_name = "NAMES", requires = "init", default_value = "", hide_default_value = true)]
     pub(crate) gitignore: String,
-    /// Licence
+    /// License of the initial commit
     #[arg(long, value_name = "KEY", requires = "init", default_value = "", hide_default_value = true)]
     pub(crate) license: String,
-    /// Readme
+    /// Template of the readme
     #[arg(long, value_name = "NAME", requires = "init", default_value = "", hide_default_value = true)]
     pub(crate) readme: String,
-    /// Mark it as a template
+    /// Mark the repository as a template
     #[arg(long)]
     pub(crate) template: bool,
-    /// How objects are named [default: sha1]
+    /// Hash algorithm of git objects [default: sha1]
     #[arg(long, value_name = "FORMAT", value_parser = ["sha1", "sha256"])]
     pub(crate) object_format: Option<String>,
 }
@@ -129,50 +129,50 @@ pub(crate) struct EditRepo {
     /// Repository
     #[arg(value_name = "OWNER/NAME")]
     pub(crate) repo: RepositoryPath,
-    /// New name; the old one leads to it
+    /// New name; the old name redirects to it
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// What it is
-    #[arg(long, value_name = "D")]
+    /// Description
+    #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// Its website
+    /// Website
     #[arg(long, value_name = "URL")]
     pub(crate) website: Option<String>,
     /// Branch that clones check out
-    #[arg(long, value_name = "B")]
+    #[arg(long, value_name = "BRANCH")]
     pub(crate) default_branch: Option<String>,
-    /// Hide it from those without access
+    /// Make the repository private or public
     #[arg(long, value_name = "true|false")]
     pub(crate) private: Option<bool>,
-    /// Refuse pushes
+    /// Archive the repository: refuse pushes
     #[arg(long, value_name = "true|false")]
     pub(crate) archived: Option<bool>,
-    /// Mark it as a template
+    /// Mark the repository as a template
     #[arg(long, value_name = "true|false")]
     pub(crate) template: Option<bool>,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct MigrateRepo {
-    /// Where to fetch from: http, https or git
+    /// Source: an http, https or git URL
     #[arg(value_name = "URL")]
     pub(crate) from: String,
-    /// What it will be called here
+    /// Name of the new repository
     #[arg(value_name = "OWNER/NAME")]
     pub(crate) repo: RepositoryPath,
-    /// Hide it from those without access
+    /// Make the repository private
     #[arg(long)]
     pub(crate) private: bool,
-    /// What it is
-    #[arg(long, value_name = "D", default_value = "", hide_default_value = true)]
+    /// Description
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) description: String,
     /// User name at the source
-    #[arg(long, value_name = "U", default_value = "", hide_default_value = true)]
+    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true)]
     pub(crate) username: String,
     /// Read the password or token at the source from standard input
     #[arg(long)]
     pub(crate) password_stdin: bool,
-    /// Wait until the migration ends; progress goes to stderr. An interrupt ends the wait, not the migration
+    /// Wait until the import ends and show progress; an interrupt ends only the wait
     #[arg(long)]
     pub(crate) wait: bool,
 }

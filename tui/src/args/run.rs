@@ -1,21 +1,21 @@
-//! Words of `farrier run`.
+//! Arguments of `farrier run`.
 
 use clap::{Args, Subcommand};
 use farrier_common::client::RepositoryPath;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Run {
-    /// List workflow runs, the newest first
+    /// List workflow runs, newest first
     List(ListRuns),
     /// Show a workflow run and its jobs
     Show {
-        /// Number of the run
+        /// ID of the run
         #[arg(value_name = "RUN", env = "FARRIER_RUN_ID", value_parser = clap::value_parser!(i64).range(1..))]
         run: i64,
     },
-    /// Cancel a workflow run: its live jobs end and their tokens stop working
+    /// Cancel a workflow run: end its running jobs and revoke their tokens
     Cancel {
-        /// Number of the run
+        /// ID of the run
         #[arg(value_name = "RUN", env = "FARRIER_RUN_ID", value_parser = clap::value_parser!(i64).range(1..))]
         run: i64,
     },

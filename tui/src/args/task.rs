@@ -1,4 +1,4 @@
-//! Words of `farrier task`.
+//! Arguments of `farrier task`.
 
 use clap::Subcommand;
 
@@ -6,24 +6,24 @@ use super::Limit;
 
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub(crate) enum Task {
-    /// List tasks that run and those that ended lately
+    /// List running and recently finished tasks
     List {
         #[command(flatten)]
         limit: Limit,
     },
     /// Show a task and its phases
     Show {
-        /// Number of the task; that of a migration is its repository's
+        /// ID of the task; the task of an import has the ID of its repository
         id: i64,
     },
-    /// Wait until a task ends; exits with 1 if it does not end well
+    /// Wait until a task ends; exits with 1 unless it succeeds
     Wait {
-        /// Number of the task
+        /// ID of the task
         id: i64,
     },
-    /// End a task; nothing stays of what it has made so far
+    /// Cancel a task and remove its partial result
     Cancel {
-        /// Number of the task
+        /// ID of the task
         id: i64,
     },
 }

@@ -28,7 +28,9 @@ struct Found {
 
 pub(super) fn run(command: ConfigCommand, output: &Output) -> Result<u8, Failure> {
     let path = config::path(variable).map(|path| path.display().to_string());
-    let path = path.ok_or_else(|| Failure::Other("neither $XDG_CONFIG_HOME nor $HOME is set".to_owned()))?;
+    let path = path.ok_or_else(|| {
+        Failure::Other("cannot determine the configuration file: neither $XDG_CONFIG_HOME nor $HOME is set".to_owned())
+    })?;
     let text = config::text(variable).map_err(|source| Failure::io(format!("reading {path}"), source))?;
     let (config, mut problems) = Config::parse(&text);
     match command {
@@ -52,7 +54,7 @@ fn check(path: String, mut problems: Vec<Problem>, output: &Output) -> Result<u8
         let lines =
             checked.problems.iter().map(|one| format!("{}:{}: {}: {}", checked.path, one.line, one.level, one.text));
         let text = lines.collect::<Vec<_>>().join("\n");
-        if text.is_empty() { format!("{}: nothing is wrong with it", checked.path) } else { text }
+        if text.is_empty() { format!("{}: no problems found", checked.path) } else { text }
     })?;
     Ok(code)
 }
@@ -63,7 +65,7 @@ fn shown(config: &Config) -> String {
     let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| path.display().to_string());
     let or = |value: &Option<String>, usual: &str| value.clone().unwrap_or_else(|| usual.to_owned());
     let mut lines = vec![
-        ("server.socket", path(&server.socket).unwrap_or_else(|| "the usual ones".to_owned())),
+        ("server.socket", path(&server.socket).unwrap_or_else(|| "default".to_owned())),
         ("server.url", or(&server.url, "none")),
         ("server.token_file", path(&server.token_file).unwrap_or_else(|| "none".to_owned())),
         ("server.ca", path(&server.ca).unwrap_or_else(|| "none".to_owned())),
@@ -72,7 +74,7 @@ fn shown(config: &Config) -> String {
         ("ui.color", or(&ui.color, "auto")),
         ("ui.glyphs", or(&ui.glyphs, "auto")),
         ("ui.clipboard", or(&ui.clipboard, "auto")),
-        ("ui.start", or(&ui.start, "the last screen")),
+        ("ui.start", or(&ui.start, "last screen")),
         ("ui.bell", or(&ui.bell, "off")),
         ("ui.time", or(&ui.time, "relative")),
         ("ui.sync", or(&ui.sync, "auto")),

@@ -11,12 +11,12 @@ use farrier_common::{
 use jiff::{SpanRelativeTo, Timestamp, civil, tz::TimeZone};
 use serde::Serialize;
 
-use super::list;
+use super::list::{self, Listed};
 use crate::{
     args::{Delivery, Filter, ListDeliveries},
     clock,
     exit::{self, Failure},
-    output::{Output, Table, time},
+    output::{Output, Table, clean_line, clean_lines, time},
 };
 
 #[derive(Serialize)]
@@ -32,26 +32,20 @@ pub(super) async fn run(command: Delivery, client: &Client, output: &Output) -> 
             let detail = client.delivery(&delivery).await.map_err(Failure::call("showing the delivery"))?;
             if body {
                 let bytes = detail.request.body_bytes();
-                let unknown =
-                    || Failure::Other("the body is not known: nothing was sent yet, or it is forgotten".into());
+                let unknown = || {
+                    Failure::Other("the body is not available: nothing was sent yet, or the payload has expired".into())
+                };
                 output.bytes(&bytes.ok_or_else(unknown)?)?;
                 return Ok(exit::OK);
             }
-            let text = || shown(&detail, request, response);
-            output.object(&detail, &detail.delivery.guid, text)?;
+            output.page(&detail, &detail.delivery.guid, || shown(&detail, request, response))?;
         }
         Delivery::Redeliver { deliveries, filter, yes } => {
             return redeliver::run(deliveries, filter, yes, client, output).await;
         }
         Delivery::Recover { hook, since, yes } => {
-            if !yes {
-                return Err(Failure::Usage("redelivering everything that a hook has missed needs --yes".into()));
-            }
             let since = since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
-            let recovered = client.recover(hook, since.as_deref()).await;
-            let recovered = recovered.map_err(Failure::call(format!("recovering hook {hook}")))?;
-            let count = recovered.count;
-            output.object(&recovered, &count.to_string(), || format!("Redelivering {count} deliveries"))?;
+            redeliver::recover(hook, since.as_deref(), yes, client, output).await?;
         }
     }
     Ok(exit::OK)
@@ -68,8 +62,8 @@ async fn list_of(args: ListDeliveries, client: &Client, output: &Output) -> Resu
     )
 }
 
-/// The newest deliveries that pass, at most `limit`.
-async fn rows(filter: Filter, limit: usize, client: &Client) -> Result<Vec<Row>, Failure> {
+/// The newest deliveries that match, at most `limit`.
+async fn rows(filter: Filter, limit: usize, client: &Client) -> Result<Listed<Row>, Failure> {
     let since = filter.since.as_deref().map(|text| instant(text, clock::now())).transpose()?;
     let failed = filter.failed.then(|| "failure".to_owned());
     let repository = match &filter.repo {
@@ -83,19 +77,13 @@ async fn rows(filter: Filter, limit: usize, client: &Client) -> Result<Vec<Row>,
         repository,
         since: since.unwrap_or_default(),
     };
-    let mut pages = client.deliveries(&wanted);
-    let mut all = Vec::new();
-    while all.len() < limit {
-        let page = pages.next(|page: Vec<Row>| (0, page), |row| row.id).await;
-        let Some(mut page) = page.map_err(Failure::call("listing deliveries"))? else { break };
-        all.append(&mut page);
-    }
-    all.truncate(limit);
-    Ok(all)
+    let listed = list::first(limit, client.deliveries(&wanted), |page: Vec<Row>| page, |row| row.id).await;
+    listed.map_err(Failure::call("listing deliveries"))
 }
 
 fn table(all: &[Row]) -> String {
-    let mut table = Table::new(["DELIVERY", "HOOK", "EVENT", "STATE", "STATUS", "TRIES", "CREATED", "NEXT"]);
+    let headings = ["DELIVERY", "HOOK", "EVENT", "STATE", "STATUS", "ATTEMPTS", "CREATED", "NEXT"];
+    let mut table = Table::new(headings).with_states("STATE");
     for row in all {
         let action = row.action.as_ref().map(|action| format!(" {action}")).unwrap_or_default();
         let code = if row.status_code == 0 { String::new() } else { format!(" {}", row.status_code) };
@@ -116,9 +104,10 @@ fn table(all: &[Row]) -> String {
 fn shown(detail: &DeliveryDetail, request: bool, response: bool) -> String {
     let mut text = table(std::slice::from_ref(&detail.delivery));
     for attempt in &detail.history {
-        let error = if attempt.error.is_empty() { "arrived" } else { &attempt.error };
+        let error = if attempt.error.is_empty() { "delivered" } else { &attempt.error };
         let took = format!("{:.3} s", attempt.duration);
-        let _ = writeln!(text, "\n{}. {} {} {took}: {error}", attempt.number, attempt.started_at, attempt.trigger);
+        let line = format!("{}. {} {} {took}: {error}", attempt.number, attempt.started_at, attempt.trigger);
+        let _ = writeln!(text, "\n{}", clean_line(&line));
     }
     let headers = |all: &std::collections::BTreeMap<String, String>| {
         all.iter().fold(String::new(), |text, (name, value)| text + name + ": " + value + "\n")
@@ -127,13 +116,14 @@ fn shown(detail: &DeliveryDetail, request: bool, response: bool) -> String {
         let sent = &detail.request;
         let body = sent.body.clone().unwrap_or_else(|| pretty(&sent.payload));
         let method = if sent.method.is_empty() { "POST" } else { &sent.method };
-        let _ = write!(text, "\n{method} {}\n{}\n{body}\n", detail.url, headers(&sent.headers));
+        let request = format!("\n{method} {}\n{}\n{body}\n", detail.url, headers(&sent.headers));
+        text.push_str(&clean_lines(&request));
     }
     if response {
         let answer = &detail.response;
-        let rest = if answer.truncated { "\n(the answer was longer)" } else { "" };
-        let _ =
-            write!(text, "\n{}\n{}\n{}{rest}\n", detail.delivery.status_code, headers(&answer.headers), answer.payload);
+        let rest = if answer.truncated { "\n(the response was longer)" } else { "" };
+        let (status, headers) = (detail.delivery.status_code, headers(&answer.headers));
+        text.push_str(&clean_lines(&format!("\n{status}\n{headers}\n{}{rest}\n", answer.payload)));
     }
     text
 }
@@ -150,7 +140,11 @@ fn instant(text: &str, now: Timestamp) -> Result<String, Failure> {
     };
     let date = || text.parse::<civil::Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
     let instant: Option<Timestamp> = text.parse().ok().or_else(date).or_else(ago);
-    let unknown = || Failure::Usage(format!("--since: {text:?} is no time; write 2030-01-02T03:04:05Z or 1h"));
+    let unknown = || {
+        Failure::Usage(format!(
+            "--since: {text:?} is not a valid time; expected 2030-01-02T03:04:05Z, 2030-01-02 or a duration such as 1h"
+        ))
+    };
     instant.map(|instant| instant.to_string()).ok_or_else(unknown)
 }
 

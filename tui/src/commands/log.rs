@@ -13,10 +13,10 @@ use crate::{
 
 pub(super) async fn run(command: Log, client: &Client, output: &Output) -> Result<(), Failure> {
     let filter = match command {
-        Log::Show => client.log_filter().await.map_err(Failure::call("asking what is logged"))?,
+        Log::Show => client.log_filter().await.map_err(Failure::call("requesting the log filter"))?,
         Log::Set { filter } => {
             let wanted = SetLogFilter { filter: Some(filter) };
-            client.set_log_filter(&wanted).await.map_err(Failure::call("changing what is logged"))?
+            client.set_log_filter(&wanted).await.map_err(Failure::call("changing the log filter"))?
         }
     };
     output.object(&filter, &filter.filter, || page(&filter))

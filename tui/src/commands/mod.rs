@@ -1,11 +1,12 @@
-//! What each noun and verb does.
+//! The commands of the program.
 //!
-//! A command turns its arguments into calls of the client and answers into output. It decides no exit
-//! code but through the failure that it returns, and knows nothing of how the daemon is found.
+//! A command turns its arguments into requests of the client, and responses into output. Its exit code follows from the
+//! failure that it returns. How the daemon is found is decided in `endpoint`.
 
 mod artifact;
 mod ci;
 mod config;
+mod confirm;
 mod delivery;
 mod events;
 mod hook;
@@ -22,6 +23,7 @@ mod task;
 mod token;
 mod user;
 
+pub(crate) use self::manual::completion_script;
 use farrier_common::client::Client;
 
 use crate::{
@@ -36,14 +38,14 @@ async fn connect(global: &Global, output: &Output) -> Result<Client, Failure> {
     let client = endpoint::connect(global).await?;
     if client.exposes_token() {
         let _ = output.note(&format!(
-            "farrier: warning: {} is not encrypted; anyone on the way can read the token",
+            "farrier: warning: {} is not encrypted; others on the network can read the token",
             client.endpoint()
         ));
     }
     Ok(client)
 }
 
-/// Runs one command. The answer is the exit code of a command that did not fail by itself.
+/// Runs one command and returns its exit code.
 pub(crate) async fn run(command: Command, global: &Global, output: &Output) -> Result<u8, Failure> {
     match command {
         Command::Status { watch: false } => status::run(&connect(global, output).await?, output).await?,

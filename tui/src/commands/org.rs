@@ -6,11 +6,11 @@ use farrier_common::{
 };
 use serde::Serialize;
 
-use super::list;
+use super::{confirm, list};
 use crate::{
     args::Org,
     exit::Failure,
-    output::{Output, Table, fields},
+    output::{Output, Table, fields, moment},
 };
 
 #[derive(Serialize)]
@@ -23,18 +23,18 @@ pub(super) async fn run(command: Org, client: &Client, output: &Output) -> Resul
     match command {
         Org::List { limit } => {
             let all = list::first(limit.items(), client.orgs(), |page: Vec<Organization>| page, |org| org.id).await;
-            let all = all.map_err(Failure::call("listing organisations"))?;
+            let all = all.map_err(Failure::call("listing organizations"))?;
             list::show(
                 output,
                 all,
-                |org| org.id,
+                |org| org.name.clone(),
                 table,
                 |total_count, organizations| Organizations { total_count, organizations },
             )
         }
         Org::Show { name } => {
             let org = client.org(&name).await.map_err(Failure::call(format!("showing {name}")))?;
-            output.object(&org, &org.id.to_string(), || page(&org))
+            output.page(&org, &org.name, || page(&org))
         }
         Org::Create(args) => {
             let wanted = CreateOrg {
@@ -46,12 +46,12 @@ pub(super) async fn run(command: Org, client: &Client, output: &Output) -> Resul
             };
             let made = client.create_org(args.owner.as_deref(), &wanted).await;
             let org = made.map_err(Failure::call(format!("creating {}", wanted.username)))?;
-            output.object(&org, &org.id.to_string(), || format!("Created organisation {}", org.name))
+            output.object(&org, &org.name, || format!("Created organization {}", org.name))
         }
         Org::Delete { name, yes } => {
-            list::agreed(&format!("Organisation {name}"), &name, yes).await?;
+            confirm::deletion(&format!("Organization {name}"), &name, yes).await?;
             client.delete_org(&name).await.map_err(Failure::call(format!("deleting {name}")))?;
-            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("Deleted organisation {name}"))
+            output.object(&serde_json::json!({ "deleted": name }), &name, || format!("Deleted organization {name}"))
         }
     }
 }
@@ -66,12 +66,12 @@ fn table(all: &[Organization]) -> String {
 
 fn page(org: &Organization) -> String {
     fields(&[
-        ("organisation", format!("{} ({})", org.name, org.id)),
+        ("organization", format!("{} ({})", org.name, org.id)),
         ("name", org.full_name.clone()),
         ("description", org.description.clone()),
         ("visibility", org.visibility.clone()),
-        ("address", org.email.clone()),
+        ("email", org.email.clone()),
         ("website", org.website.clone()),
-        ("created", org.created.clone()),
+        ("created", moment(&org.created)),
     ])
 }

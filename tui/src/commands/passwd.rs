@@ -11,13 +11,13 @@ pub(super) async fn run(password_stdin: bool, client: &Client, output: &Output) 
     } else if prompt::is_possible() {
         from_terminal(client.is_peer()).await?
     } else {
-        return Err(Failure::Usage("there is no terminal to ask for the password; use --password-stdin".into()));
+        return Err(Failure::Usage("no terminal to ask for the password; use --password-stdin".into()));
     };
     client.change_password(&wanted).await.map_err(Failure::call("changing your password"))?;
     output.object(&serde_json::json!({ "changed": true }), "", || "Password changed".to_owned())
 }
 
-/// The daemon knows the operator on its socket and needs no old password.
+/// On its socket the daemon identifies the operator and requires no old password.
 async fn from_stdin(is_peer: bool) -> Result<ChangePassword, Failure> {
     let text = read_secret("--password-stdin").await?;
     if is_peer {

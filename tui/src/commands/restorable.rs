@@ -1,20 +1,22 @@
-//! What deletions say about restoring.
+//! The hint how a deleted object can be restored.
 
 use farrier_common::client::Client;
 use jiff::{SignedDuration, tz::TimeZone};
 
 use crate::{clock, output::Output};
 
-/// Says on standard error until when the deleted object can be restored, and with which command. Says
-/// nothing if the daemon does not tell.
-pub(super) async fn note(client: &Client, command: &str, output: &Output) {
-    let Ok(status) = client.status().await else { return };
-    let text = match until(status.restore_days) {
-        Some(date) => format!("An administrator can restore it until {date} with `{command}`."),
-        None => return,
-    };
-    // The deletion is done; that its hint cannot be written is no failure.
-    let _ = output.note(&text);
+/// Until when an object that is deleted now can be restored, and with which command; `None` if it cannot, or if the
+/// daemon does not say.
+pub(super) async fn hint(client: &Client, command: &str) -> Option<String> {
+    let date = until(client.status().await.ok()?.restore_days)?;
+    Some(format!("An administrator can restore it until {date} with `{command}`."))
+}
+
+/// Prints the hint on standard error after a deletion.
+pub(super) fn note(hint: Option<&str>, output: &Output) {
+    if let Some(hint) = hint {
+        let _ = output.note(hint); // the object is deleted even if the hint cannot be written
+    }
 }
 
 /// The day until which something that is deleted now can be restored; `None`: the deletion is permanent.

@@ -6,14 +6,14 @@ use farrier_common::{
 };
 use serde::Serialize;
 
-use super::list;
+use super::list::{self, Listed};
 use crate::{
     args::{ListRuns, Run},
     exit::Failure,
-    output::{Output, Table, fields, time},
+    output::{Output, Table, fields, moment, time},
 };
 
-/// The time of what has not happened yet.
+/// The value of a time that has not come yet.
 const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
 
 #[derive(Serialize)]
@@ -30,7 +30,7 @@ pub(super) async fn run(command: Run, client: &Client, output: &Output) -> Resul
         }
         Run::Show { run } => {
             let found = client.run(run).await.map_err(Failure::call(format!("showing run {run}")))?;
-            output.object(&found, &found.id.to_string(), || page(&found))
+            output.page(&found, &found.id.to_string(), || page(&found))
         }
         Run::Cancel { run } => {
             let cancelled = client.cancel_run(run).await.map_err(Failure::call(format!("cancelling run {run}")))?;
@@ -42,7 +42,7 @@ pub(super) async fn run(command: Run, client: &Client, output: &Output) -> Resul
     }
 }
 
-async fn newest(args: ListRuns, client: &Client) -> Result<Vec<FoundRun>, Failure> {
+async fn newest(args: ListRuns, client: &Client) -> Result<Listed<FoundRun>, Failure> {
     let filter = RunFilter { repository: args.repo, status: args.status.unwrap_or_default() };
     let pages = client.found_runs(&filter);
     let all = list::first(args.limit, pages, |page: Vec<FoundRun>| page, |run| run.id).await;
@@ -55,7 +55,8 @@ fn state(status: &str, conclusion: &str) -> String {
 }
 
 fn table(all: &[FoundRun]) -> String {
-    let mut table = Table::new(["RUN", "STATE", "JOBS", "STARTED", "BRANCH", "WORKFLOW", "REPOSITORY"]);
+    let mut table =
+        Table::new(["RUN", "STATE", "JOBS", "STARTED", "BRANCH", "WORKFLOW", "REPOSITORY"]).with_states("STATE");
     for run in all {
         table.row([
             run.id.to_string(),
@@ -71,17 +72,17 @@ fn table(all: &[FoundRun]) -> String {
 }
 
 fn page(run: &FoundRun) -> String {
-    let completed = if run.completed_at == ZERO_TIME { String::new() } else { run.completed_at.clone() };
+    let completed = if run.completed_at == ZERO_TIME { String::new() } else { moment(&run.completed_at) };
     let mut text = fields(&[
         ("run", format!("{} ({} of {})", run.id, run.run_number, run.repository)),
         ("state", state(&run.status, &run.conclusion)),
         ("workflow", run.display_title.clone()),
         ("branch", run.head_branch.clone()),
         ("commit", run.head_sha.clone()),
-        ("started", run.started_at.clone()),
+        ("started", moment(&run.started_at)),
         ("completed", completed),
     ]);
-    let mut table = Table::new(["JOB", "STATE", "STARTED", "NAME"]);
+    let mut table = Table::new(["JOB", "STATE", "STARTED", "NAME"]).with_states("STATE");
     for job in &run.jobs {
         table.row([job.id.to_string(), state(&job.status, &job.conclusion), time(&job.started_at), job.name.clone()]);
     }

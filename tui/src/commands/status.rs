@@ -12,28 +12,28 @@ use crate::{
     output::{Output, fields, human_bytes},
 };
 
-/// How often a watched page is shown.
+/// How often the status is updated.
 const EVERY: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(client: &Client, output: &Output) -> Result<(), Failure> {
-    let status = client.status().await.map_err(Failure::call("asking for the status"))?;
-    output.object(&status, &status.version, || page(&status))?;
+    let status = client.status().await.map_err(Failure::call("requesting the status"))?;
+    output.page(&status, &status.version, || page(&status))?;
     if status.status == "fail" {
         return Err(Failure::Unhealthy(status.problems.join("; ")));
     }
     Ok(())
 }
 
-/// Shows it every second until the reader has gone or the user interrupts. On a terminal the page stays
-/// in its place; a daemon that is away for a while does not end it there.
+/// Shows the status every second until output is closed or the user interrupts. On a terminal the page is updated in
+/// place, and a daemon that does not answer is reported there.
 pub(super) async fn watch(client: &Client, output: &Output) -> Result<(), Failure> {
     let mut page_above = output.standing();
     let mut seconds = tokio::time::interval(EVERY);
     loop {
         seconds.tick().await;
-        let asked = client.status().await.map_err(Failure::call("asking for the status"));
+        let asked = client.status().await.map_err(Failure::call("requesting the status"));
         match (asked, &mut page_above) {
-            (Ok(status), None) => output.object(&status, &status.version, || page(&status) + "\n")?,
+            (Ok(status), None) => output.page(&status, &status.version, || page(&status) + "\n")?,
             (Ok(status), Some(above)) => above.replace(&page(&status))?,
             (Err(failure), None) => return Err(failure),
             (Err(failure), Some(above)) => above.replace(&failure.report())?,
@@ -43,12 +43,12 @@ pub(super) async fn watch(client: &Client, output: &Output) -> Result<(), Failur
 
 fn page(status: &Status) -> String {
     let listeners: Vec<String> = status.listeners.iter().map(|l| format!("{} {}", l.kind, l.address)).collect();
-    let identity = if status.identity.is_empty() { "nobody" } else { &status.identity };
+    let identity = if status.identity.is_empty() { "not signed in" } else { &status.identity };
     let mut lines = vec![("health", health(status))];
     lines.extend(status.problems.iter().map(|problem| ("problem", problem.clone())));
     lines.extend([
         ("version", format!("{} (API {})", status.version, status.api_version)),
-        ("up", duration(status.uptime_secs)),
+        ("uptime", duration(status.uptime_secs)),
         ("address", status.root_url.clone()),
         ("listening", listeners.join(", ")),
         ("you are", identity.to_owned()),
@@ -71,7 +71,7 @@ fn page(status: &Status) -> String {
     fields(&lines)
 }
 
-/// The word for the daemon's health. A daemon of before sends none.
+/// The health of the daemon in a word. Older daemons do not send one.
 fn health(status: &Status) -> String {
     match status.status.as_str() {
         "pass" => "ok".to_owned(),
@@ -109,8 +109,8 @@ mod tests {
     }
 
     #[test]
-    fn the_page_says_who_is_asking() {
+    fn the_page_names_the_caller() {
         let page = page(&Status { identity: "admin".into(), uptime_secs: 61, ..Status::default() });
-        assert!(page.contains("you are      admin\n") && page.contains("up           1 min\n"), "{page}");
+        assert!(page.contains("you are      admin\n") && page.contains("uptime       1 min\n"), "{page}");
     }
 }

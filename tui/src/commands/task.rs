@@ -5,15 +5,15 @@ use std::time::Duration;
 use farrier_common::{api::BackgroundTask, client::Client};
 use serde::Serialize;
 
-use super::list;
+use super::list::{self, Listed};
 use crate::{
     args::Task,
     exit::Failure,
-    output::{Output, Table, fields, human_bytes, time},
+    output::{Output, Table, fields, human_bytes, moment, time},
     progress,
 };
 
-/// How often a task is looked at.
+/// How often the progress of a task is requested.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 #[derive(Serialize)]
@@ -25,8 +25,8 @@ struct Tasks {
 pub(super) async fn run(command: Task, client: &Client, output: &Output) -> Result<(), Failure> {
     match command {
         Task::List { limit } => {
-            let mut all = client.tasks().await.map_err(Failure::call("listing tasks"))?;
-            all.truncate(limit.items());
+            let all = client.tasks().await.map_err(Failure::call("listing tasks"))?;
+            let all = Listed::cut(all, limit.items());
             list::show(output, all, |task| task.id, table, |total_count, tasks| Tasks { total_count, tasks })
         }
         Task::Show { id } => show(&client.task(id).await.map_err(Failure::call(asking(id)))?, output),
@@ -43,10 +43,10 @@ fn asking(id: i64) -> String {
 }
 
 fn show(task: &BackgroundTask, output: &Output) -> Result<(), Failure> {
-    output.object(task, &task.id.to_string(), || page(task))
+    output.page(task, &task.id.to_string(), || page(task))
 }
 
-/// Waits for the end of a task and says meanwhile how far it is. Only a good end is no failure.
+/// Waits for the end of a task and shows its progress. Fails unless the task succeeds.
 pub(super) async fn follow(client: &Client, id: i64, output: &Output) -> Result<BackgroundTask, Failure> {
     let mut task = client.task(id).await.map_err(Failure::call(asking(id)))?;
     let bar = output.progress(&task.repository, None);
@@ -59,12 +59,12 @@ pub(super) async fn follow(client: &Client, id: i64, output: &Output) -> Result<
     bar.finish_and_clear();
     match task.state.as_str() {
         "done" => Ok(task),
-        "failed" => Err(Failure::Other(format!("migrating {}: {}", task.repository, task.error))),
-        state => Err(Failure::Other(format!("migrating {} was {state}", task.repository))),
+        "failed" => Err(Failure::Other(format!("importing {}: {}", task.repository, task.error))),
+        state => Err(Failure::Other(format!("importing {}: {state}", task.repository))),
     }
 }
 
-/// What is being done and how far it is: `Receiving objects 56 %, 412 of 733`.
+/// The phase and its progress: `Receiving objects 56 %, 412 of 733`.
 fn far(task: &BackgroundTask) -> String {
     match progress::percent(task) {
         Some(percent) => format!("{} {percent} %, {} of {}", task.phase, task.done, task.total),
@@ -73,7 +73,7 @@ fn far(task: &BackgroundTask) -> String {
 }
 
 fn table(all: &[BackgroundTask]) -> String {
-    let mut table = Table::new(["ID", "KIND", "STATE", "STARTED", "REPOSITORY", "PROGRESS"]);
+    let mut table = Table::new(["ID", "KIND", "STATE", "STARTED", "REPOSITORY", "PROGRESS"]).with_states("STATE");
     for task in all {
         let (kind, state, began) = (task.kind.clone(), task.state.clone(), time(&task.began_at));
         let now = if task.is_running() { far(task) } else { task.error.clone() };
@@ -89,12 +89,12 @@ fn page(task: &BackgroundTask) -> String {
         ("task", format!("{} ({})", task.id, task.kind)),
         ("repository", task.repository.clone()),
         ("state", task.state.clone()),
-        ("now", far(task)),
-        ("left", left),
+        ("progress", far(task)),
+        ("remaining", left),
         ("bytes", human_bytes(task.bytes)),
         ("speed", speed),
-        ("began", task.began_at.clone()),
-        ("ended", task.ended_at.clone().unwrap_or_default()),
+        ("started", moment(&task.began_at)),
+        ("ended", task.ended_at.as_deref().map(moment).unwrap_or_default()),
         ("took", progress::took(task.millis)),
         ("error", task.error.clone()),
     ];

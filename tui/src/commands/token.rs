@@ -52,7 +52,7 @@ fn limited_to(path: RepositoryPath) -> TokenRepository {
     TokenRepository { owner: path.owner, name: path.name, ..TokenRepository::default() }
 }
 
-/// The repositories that a token is limited to.
+/// The repositories that a token can access.
 fn reach(token: &AccessToken) -> String {
     let Some(all) = &token.repositories else { return "all".to_owned() };
     let path = |one: &TokenRepository| one.full_name.clone().unwrap_or_else(|| format!("{}/{}", one.owner, one.name));
@@ -94,8 +94,10 @@ fn instant(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     let instant = instant.and_then(|instant: Timestamp| Timestamp::from_second(instant.as_second()).ok());
     match instant {
         Some(instant) if instant > now => Ok(instant),
-        Some(_) => Err(Failure::Usage(format!("--expires: {text} is over already"))),
-        None => Err(Failure::Usage(format!("--expires: {text:?} is no time; write 2030-01-02T03:04:05Z or 30d"))),
+        Some(_) => Err(Failure::Usage(format!("--expires: {text} is in the past"))),
+        None => Err(Failure::Usage(format!(
+            "--expires: {text:?} is not a valid time; expected 2030-01-02T03:04:05Z, 2030-01-02 or a duration such as 30d"
+        ))),
     }
 }
 

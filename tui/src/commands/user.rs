@@ -8,15 +8,15 @@ use farrier_common::{
 };
 use serde::Serialize;
 
-use super::list;
+use super::{confirm, list};
 use crate::{
     args::{CreateUser, EditUser, User},
     blocking,
     exit::Failure,
-    output::{Output, Table, fields},
+    output::{Output, Table, fields, moment},
 };
 
-/// A password has at most 255 characters; this is a bound on nonsense.
+/// Most bytes that are read as a password; passwords have at most 255 characters.
 const PASSWORD_MAX_BYTES: u64 = 4_096;
 
 #[derive(Serialize)]
@@ -33,18 +33,19 @@ pub(super) async fn run(command: User, client: &Client, output: &Output) -> Resu
             let pages = client.users(text.as_deref());
             let all = list::first(limit.items(), pages, |page: Vec<Account>| page, |user| user.id).await;
             let all = all.map_err(Failure::call("listing accounts"))?;
-            list::show(output, all, |user| user.id, table, |total_count, users| Users { total_count, users })
+            list::show(output, all, |user| user.login.clone(), table, |total_count, users| Users { total_count, users })
         }
         User::Show { name } => {
             show(&client.user(&name).await.map_err(Failure::call(format!("showing {name}")))?, output)
         }
         User::Off { name } => {
             let wanted = api::EditUser { active: Some(false), ..api::EditUser::default() };
-            let closed = client.edit_user(&name, &wanted).await.map_err(Failure::call(format!("closing {name}")))?;
-            output.object(&closed, &closed.id.to_string(), || format!("Closed account {}", closed.login))
+            let closed =
+                client.edit_user(&name, &wanted).await.map_err(Failure::call(format!("deactivating {name}")))?;
+            output.object(&closed, &closed.login, || format!("Deactivated account {}", closed.login))
         }
         User::Delete { name, purge, yes } => {
-            list::agreed(&format!("Account {name}"), &name, yes).await?;
+            confirm::deletion(&format!("Account {name}"), &name, yes).await?;
             client.delete_user(&name, purge).await.map_err(Failure::call(format!("deleting {name}")))?;
             output.object(&serde_json::json!({ "deleted": name }), &name, || format!("Deleted account {name}"))
         }
@@ -52,32 +53,32 @@ pub(super) async fn run(command: User, client: &Client, output: &Output) -> Resu
 }
 
 fn show(user: &Account, output: &Output) -> Result<(), Failure> {
-    output.object(user, &user.id.to_string(), || {
+    output.page(user, &user.login, || {
         fields(&[
             ("account", format!("{} ({})", user.login, user.id)),
             ("name", user.full_name.clone()),
-            ("address", user.email.clone()),
+            ("email", user.email.clone()),
             ("state", state(user)),
             ("visibility", user.visibility.clone()),
-            ("created", user.created.clone()),
+            ("created", moment(&user.created)),
         ])
     })
 }
 
-/// Only administrators and the account itself learn whether it is closed.
+/// Only administrators and the account itself learn whether it is deactivated.
 fn state(user: &Account) -> String {
     let words = [
         (user.is_admin, "administrator"),
         (user.restricted, "restricted"),
-        (user.prohibit_login, "may not sign in"),
-        (!user.active, "not active"),
+        (user.prohibit_login, "cannot sign in"),
+        (!user.active, "inactive"),
         (user.must_change_password, "must change password"),
     ];
     words.into_iter().filter_map(|(is, word)| is.then_some(word)).collect::<Vec<_>>().join(", ")
 }
 
 fn table(all: &[Account]) -> String {
-    let mut table = Table::new(["ID", "NAME", "STATE", "ADDRESS"]);
+    let mut table = Table::new(["ID", "NAME", "STATE", "EMAIL"]);
     for user in all {
         table.row([user.id.to_string(), user.login.clone(), state(user), user.email.clone()]);
     }
@@ -112,16 +113,16 @@ async fn create(args: CreateUser, client: &Client, output: &Output) -> Result<()
         email: args.email,
         password,
         full_name: args.full_name,
-        // Otherwise the account answers 403 to everything until somebody changes the password.
+        // Otherwise every request of the account is answered with 403 until the password is changed.
         must_change_password: Some(false),
         admin: args.admin,
         ..api::CreateUser::default()
     };
     let user = client.create_user(&wanted).await.map_err(Failure::call(format!("creating {}", wanted.username)))?;
-    output.object(&user, &user.id.to_string(), || format!("Created account {}", user.login))
+    output.object(&user, &user.login, || format!("Created account {}", user.login))
 }
 
-/// All of standard input but one line break at its end; `option` asked for it.
+/// Reads standard input without the line break at its end. `option` is the option that requires it.
 pub(super) async fn read_secret(option: &str) -> Result<String, Failure> {
     let text = blocking::run(|| {
         let mut text = String::new();

@@ -1,25 +1,44 @@
-//! Text that a terminal may see.
+//! Removes control characters from text before it is written to a terminal.
 //!
-//! Names and messages come from others: a name may hold the escape sequence that renames a window or
-//! the mark that turns the line around.
+//! Names and messages come from others: a name may contain an escape sequence that renames the window, or a mark that
+//! reverses the direction of the line.
 
 use std::{borrow::Cow, fmt::Write as _};
 
+use super::style;
+
 const SHOWN: char = '\u{fffd}';
 
-/// Whether a character steers a terminal or the direction of the text.
+/// Whether a character controls a terminal or the direction of text.
 fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// One line: nothing steers, and there are no line breaks.
+/// One line, without control characters and line breaks.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     replaced(text, steers)
 }
 
-/// Several lines, indented with blanks: line breaks stay.
-pub(super) fn lines(text: &str) -> Cow<'_, str> {
+/// Several lines without control characters other than line breaks.
+pub(crate) fn lines(text: &str) -> Cow<'_, str> {
     replaced(text, |c| steers(c) && c != '\n')
+}
+
+/// Several lines without control characters other than line breaks and the sequences of [`style::SEQUENCES`].
+pub(super) fn styled(text: &str) -> String {
+    let (mut clean, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find('\x1b') {
+        let (before, from) = rest.split_at(at);
+        clean.push_str(&lines(before));
+        let known = style::SEQUENCES.iter().find(|sequence| from.starts_with(**sequence));
+        match known {
+            Some(sequence) => clean.push_str(sequence),
+            None => clean.push(SHOWN),
+        }
+        rest = &from[known.map_or(1, |sequence| sequence.len())..];
+    }
+    clean.push_str(&lines(rest));
+    clean
 }
 
 fn replaced(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -29,8 +48,7 @@ fn replaced(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     text.chars().map(|c| if bad(c) { SHOWN } else { c }).collect::<String>().into()
 }
 
-/// JSON text with every character escaped that steers. They can only stand in strings, so that the
-/// value stays the same.
+/// JSON text with control characters escaped. They only occur in strings, so the value stays the same.
 pub(super) fn json(text: &str) -> Cow<'_, str> {
     let bad = |c: char| steers(c) && c != '\n';
     if !text.chars().any(bad) {
@@ -52,10 +70,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_steers_the_terminal() {
+    fn control_characters_are_replaced() {
         assert_eq!(line("plain 日本"), "plain 日本");
         assert_eq!(line("a\x1b[31mb\nc\td\u{9b}e\u{202e}f\x7f"), "a�[31mb�c�d�e�f�");
         assert_eq!(lines("a\nb\x07\r"), "a\nb��");
+    }
+
+    #[test]
+    fn only_the_colors_of_the_program_stay() {
+        let painted = style::painted("failed", "failed");
+        assert_eq!(styled(&format!("a\n{painted} b")), format!("a\n{painted} b"));
+        assert_eq!(styled("\x1b]0;title\x07\x1b[5mx\x1b"), "\u{fffd}]0;title\u{fffd}\u{fffd}[5mx\u{fffd}");
     }
 
     #[test]

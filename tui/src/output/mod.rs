@@ -1,8 +1,7 @@
-//! What is written, and in which form.
+//! Writes results to standard output and messages to standard error.
 //!
-//! Owns stdout and stderr: results go to stdout in one of four forms, everything else to stderr. A
-//! reader that has gone ends the program quietly. Text of the daemon never reaches a terminal with
-//! the characters that steer one.
+//! Results have one of four formats. If standard output is closed, the program ends without an error. Control characters
+//! in text from the daemon are never written to a terminal.
 
 mod clean;
 mod standing;
@@ -17,13 +16,19 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
-pub(crate) use self::{clean::line as clean_line, standing::Standing, style::time, table::Table};
+pub(crate) use self::{
+    clean::{line as clean_line, lines as clean_lines},
+    standing::Standing,
+    style::{moment, time},
+    table::Table,
+};
 use crate::{
     args::{Format, Global},
     exit::Failure,
+    ui::ColorWish,
 };
 
-/// Raised when a field of a JSON document changes its meaning or goes away.
+/// Increased when a field of a JSON document is removed or changes its meaning.
 const SCHEMA: u8 = 1;
 
 /// Where results and messages go.
@@ -42,8 +47,8 @@ struct Document<'a, T> {
 }
 
 impl Output {
-    pub(crate) fn new(global: &Global) -> Self {
-        style::decide(global.format.time);
+    pub(crate) fn new(global: &Global, color: Option<ColorWish>) -> Self {
+        style::decide(global.format.time, color);
         Self {
             format: global.format,
             stdout_is_terminal: io::stdout().is_terminal(),
@@ -55,20 +60,35 @@ impl Output {
         self.format
     }
 
-    /// Writes one thing: as JSON, as its id, or as `text` for people.
+    /// Writes an object: as JSON, as its ID, or as `text` for people.
     pub(crate) fn object<T: Serialize>(
         &self,
         object: &T,
         id: &str,
         text: impl FnOnce() -> String,
     ) -> Result<(), Failure> {
-        if self.format.json || self.format.jsonl {
-            return self.json(&Document { schema: SCHEMA, body: object });
-        }
-        if self.format.quiet { self.text(id) } else { self.text(&text()) }
+        self.formatted(object, id).unwrap_or_else(|| self.text(&text()))
     }
 
-    /// Writes `value` as the one JSON document, as it is: for forms that are fixed elsewhere.
+    /// Writes an object like [`Self::object`]; `text` consists of tables, [`fields`] and cleaned text, and has colors.
+    pub(crate) fn page<T: Serialize>(
+        &self,
+        object: &T,
+        id: &str,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        self.formatted(object, id).unwrap_or_else(|| self.table(&text()))
+    }
+
+    /// Writes an object in the formats for programs; `None`: people read it.
+    fn formatted<T: Serialize>(&self, object: &T, id: &str) -> Option<Result<(), Failure>> {
+        if self.format.json || self.format.jsonl {
+            return Some(self.json(&Document { schema: SCHEMA, body: object }));
+        }
+        self.format.quiet.then(|| self.text(id))
+    }
+
+    /// Writes `value` as a JSON document without a schema number.
     pub(crate) fn exact(&self, value: &impl Serialize) -> Result<(), Failure> {
         self.json(value)
     }
@@ -77,16 +97,21 @@ impl Output {
         let pretty = self.stdout_is_terminal && !self.format.jsonl;
         let made = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
         let text = made.map_err(|error| Failure::Other(format!("the result has no JSON form: {error}")))?;
-        // Everything else that steers a terminal is escaped in any JSON text.
+        // JSON escapes all other control characters.
         write(&clean::json(&text))
     }
 
-    /// Writes text for people. Its lines are the program's, what they hold may be the daemon's.
+    /// Writes a rendered table or page, which may have colors.
+    pub(crate) fn table(&self, text: &str) -> Result<(), Failure> {
+        if self.stdout_is_terminal { write(&clean::styled(text)) } else { write(text) }
+    }
+
+    /// Writes text for people. Its content may come from the daemon.
     pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
         if self.stdout_is_terminal { write(&clean::lines(text)) } else { write(text) }
     }
 
-    /// Writes bytes exactly as they are; to a terminal as text, without the characters that steer it.
+    /// Writes bytes unchanged; to a terminal, as text without control characters.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         if self.stdout_is_terminal {
             return write(&clean::lines(&String::from_utf8_lossy(bytes)));
@@ -95,24 +120,24 @@ impl Output {
         written(stdout.write_all(bytes).and_then(|()| stdout.flush()))
     }
 
-    /// A page for people that stays in its place; none where there is no terminal, or none are wanted.
+    /// A page that is updated in place; `None` without a terminal, and for programs.
     pub(crate) fn standing(&self) -> Option<Standing> {
         let for_people = !(self.format.json || self.format.jsonl || self.format.quiet);
         (self.stdout_is_terminal && for_people).then(Standing::default)
     }
 
-    /// Writes a message to stderr. Messages may get lost, results may not.
+    /// Writes a message to standard error.
     pub(crate) fn note(&self, text: &str) -> io::Result<()> {
         let text = if self.stderr_is_terminal { clean::lines(text) } else { text.into() };
         writeln!(io::stderr(), "{}", text.trim_end())
     }
 
-    /// Writes why something failed to stderr.
+    /// Writes an error to standard error.
     pub(crate) fn error(&self, failure: &Failure) -> io::Result<()> {
         self.note(&format!("farrier: {}", failure.report()))
     }
 
-    /// A bar on stderr that counts bytes; an invisible one when stderr is no terminal.
+    /// A progress bar on standard error that counts bytes; hidden without a terminal.
     pub(crate) fn progress(&self, what: &str, total: Option<u64>) -> ProgressBar {
         if !self.stderr_is_terminal || self.format.quiet {
             return ProgressBar::hidden();
@@ -134,7 +159,7 @@ fn write(text: &str) -> Result<(), Failure> {
     written(done)
 }
 
-/// A reader that has gone is no failure.
+/// A closed standard output is not an error.
 fn written(done: io::Result<()>) -> Result<(), Failure> {
     done.map_err(|source| match source.kind() {
         io::ErrorKind::BrokenPipe => Failure::Closed,
@@ -142,12 +167,17 @@ fn written(done: io::Result<()>) -> Result<(), Failure> {
     })
 }
 
-/// Named values, one a line; what is empty is left out.
+/// Fields whose value is a state, which has a color.
+const STATE_FIELDS: [&str; 2] = ["health", "state"];
+
+/// Named values, one per line; empty values are omitted.
 pub(crate) fn fields(fields: &[(&str, String)]) -> String {
     let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let told = fields.iter().filter(|(_, value)| !value.is_empty());
-    told.fold(String::new(), |mut text, (name, value)| {
-        let _ = writeln!(text, "{name:width$}  {}", clean_line(value));
+    let shown = fields.iter().filter(|(_, value)| !value.is_empty());
+    shown.fold(String::new(), |mut text, (name, value)| {
+        let value = clean_line(value);
+        let value = if STATE_FIELDS.contains(name) { style::state(&value) } else { value.into_owned() };
+        let _ = writeln!(text, "{name:width$}  {value}");
         text
     })
 }

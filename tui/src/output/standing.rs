@@ -1,11 +1,11 @@
-//! A page that stays where it is on a terminal while what it says changes.
+//! A page that is updated in place on a terminal.
 //!
-//! Each time it is written over itself, line by line: nothing is cleared first, so nothing flickers, and
-//! what stood on the terminal before stays there.
+//! Each update overwrites the page line by line. Nothing is cleared first, so the page does not flicker, and earlier
+//! output stays on the terminal.
 
 use std::fmt::Write as _;
 
-use super::{clean, write};
+use super::{clean, style, write};
 use crate::exit::Failure;
 
 /// The page, and how many lines of it are on the terminal.
@@ -15,9 +15,9 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// Writes the page where it stood before.
+    /// Overwrites the previous page.
     pub(crate) fn replace(&mut self, page: &str) -> Result<(), Failure> {
-        // Lines that the terminal would break in two would make the page higher than it is known to be.
+        // A line that wraps would make the page higher than `lines`.
         let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns));
         write(&self.over(page, columns))
     }
@@ -27,11 +27,13 @@ impl Standing {
         if self.lines > 0 {
             let _ = write!(text, "\x1b[{}A\r", self.lines);
         }
-        let page = clean::lines(page);
+        let page = clean::styled(page);
         self.lines = page.lines().count();
         for (at, line) in page.lines().enumerate() {
-            let shown: String = line.chars().take(columns.saturating_sub(1)).collect();
-            // What is left of an earlier line goes, and below the last one what is left of an earlier page.
+            let plain = style::plain(line);
+            let is_cut = plain.chars().count() >= columns;
+            let shown = if is_cut { plain.chars().take(columns.saturating_sub(1)).collect() } else { line.to_owned() };
+            // Clears the rest of a longer line, and below the last line the rest of a longer page.
             let clear = if at + 1 == self.lines { "\x1b[J" } else { "\x1b[K" };
             let _ = writeln!(text, "{shown}{clear}");
         }
@@ -44,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_written_over_itself_and_never_steers() {
+    fn a_page_overwrites_itself_without_control_characters() {
         let mut standing = Standing::default();
         assert_eq!(standing.over("one\ntwo\n", 80), "one\x1b[K\ntwo\x1b[J\n");
         assert_eq!(standing.over("a longer line\n", 6), "\x1b[2A\ra lon\x1b[J\n");

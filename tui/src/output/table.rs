@@ -1,7 +1,6 @@
 //! Tables for people.
 //!
-//! Columns are as wide as their longest cell. On a terminal the widest ones are shortened until a row
-//! fits into a line.
+//! Columns are as wide as their longest cell. On a terminal, the widest columns are shortened until rows fit.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
@@ -9,26 +8,34 @@ use super::{clean, style};
 
 /// Cells between two columns.
 const GAP: usize = 2;
-/// A column is not made narrower than this.
+/// Columns are not shortened below this width.
 const COLUMN_MIN: usize = 6;
 
 /// Rows below a heading.
 #[derive(Debug)]
 pub(crate) struct Table<const N: usize> {
     rows: Vec<[String; N]>,
+    /// The column whose cells are states, which have colors.
+    states: Option<usize>,
 }
 
 impl<const N: usize> Table<N> {
     pub(crate) fn new(heading: [&str; N]) -> Self {
-        Self { rows: vec![heading.map(str::to_owned)] }
+        Self { rows: vec![heading.map(str::to_owned)], states: None }
     }
 
-    /// Adds a row. Line breaks and the like would break the table, on a terminal or not.
+    /// Colors the states in the column with this heading.
+    pub(crate) fn with_states(mut self, heading: &str) -> Self {
+        self.states = self.rows.first().and_then(|headings| headings.iter().position(|one| one == heading));
+        self
+    }
+
+    /// Adds a row. Control characters, which would break the table, are replaced.
     pub(crate) fn row(&mut self, cells: [String; N]) {
         self.rows.push(cells.map(|cell| clean::line(&cell).into_owned()));
     }
 
-    /// A row for each line; nothing for a table without rows.
+    /// The table, a line for each row; empty without rows.
     pub(crate) fn render(&self) -> String {
         self.fitted(style::current().columns)
     }
@@ -43,12 +50,16 @@ impl<const N: usize> Table<N> {
             narrow(&mut widths, columns.saturating_sub(GAP * N.saturating_sub(1)));
         }
         let mut text = String::new();
-        for row in &self.rows {
+        for (at, row) in self.rows.iter().enumerate() {
             let mut line = String::new();
-            for (cell, width) in row.iter().zip(widths) {
+            for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
                 let cell = shortened(cell, width);
                 let padding = width.saturating_sub(cell.width()) + GAP;
-                line.push_str(&cell);
+                if at > 0 && self.states == Some(column) {
+                    line.push_str(&style::state(&cell));
+                } else {
+                    line.push_str(&cell);
+                }
                 line.extend(std::iter::repeat_n(' ', padding));
             }
             text.push_str(line.trim_end());
@@ -58,7 +69,7 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// Takes cells from the widest columns until the sum is at most `room`.
+/// Shortens the widest columns until the sum is at most `room`.
 fn narrow(widths: &mut [usize], room: usize) {
     while widths.iter().sum::<usize>() > room {
         match widths.iter_mut().max() {
@@ -68,7 +79,7 @@ fn narrow(widths: &mut [usize], room: usize) {
     }
 }
 
-/// The text in at most `width` cells, with `…` in place of what is left out.
+/// The text in at most `width` cells; `…` marks a shortened text.
 fn shortened(text: &str, width: usize) -> std::borrow::Cow<'_, str> {
     if text.width() <= width {
         return text.into();
@@ -107,7 +118,7 @@ mod tests {
         assert_eq!(text, "ID  TARGET         NAME\n7   https://ci.e…  short\n8   日本日本日本…  x\n");
         assert!(text.lines().all(|line| line.width() <= 24), "{text}");
         assert!(table.fitted(None).contains("https://ci.example/a/long/path"));
-        // A terminal that is far too narrow does not make the table empty.
+        // A terminal that is much too narrow still shows the beginning of each column.
         assert!(table.fitted(Some(3)).contains("https…"));
     }
 }

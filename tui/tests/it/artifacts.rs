@@ -178,19 +178,19 @@ fn bytes_that_are_not_the_announced_ones_are_dropped() {
 }
 
 #[test]
-fn deleting_needs_a_yes_and_tells_what_was_done() {
+fn a_deletion_without_a_terminal_requires_yes() {
     let world = World::new();
     world.fake.store("a", "text/plain", b"a");
     world.fake.store("b", "text/plain", b"b");
     world.fake.store("b", "text/plain", b"b");
     assert_eq!(world.run("artifact delete a --repo o/r").code, 2);
-    assert!(world.run("artifact delete b --repo o/r --yes").stderr.contains("choose by id: 3, 2"));
+    assert!(world.run("artifact delete b --repo o/r --yes").stderr.contains("use one of the IDs 3, 2"));
     let partly = world.run("artifact delete a none --repo o/r --yes --json");
     assert_eq!(partly.code, 7);
     let document: serde_json::Value = serde_json::from_str(&partly.stdout).unwrap();
     assert_eq!((&document["results"][0]["deleted"], &document["results"][1]["deleted"]), (&true.into(), &false.into()));
     assert_eq!(world.run("artifact delete a --repo o/r --yes").code, 3);
-    assert_eq!(world.run("artifact delete 2 3 --repo o/r --yes").ok().stdout, "deleted 2 (2)\ndeleted 3 (3)\n");
+    assert_eq!(world.run("artifact delete 2 3 --repo o/r --yes").ok().stdout, "Deleted 2 (2)\nDeleted 3 (3)\n");
 }
 
 #[test]

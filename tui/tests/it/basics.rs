@@ -34,7 +34,7 @@ fn a_user_is_usable_at_once() {
     let world = World::new();
     let ran = world.run_with("user create octo --email o@x.y --admin --password-stdin --json", [], "pass word\n");
     assert_eq!(ran.json()["login"], "octo");
-    assert_eq!(world.run("user create octo --email o@x.y -q").ok().stdout, "5\n");
+    assert_eq!(world.run("user create octo --email o@x.y -q").ok().stdout, "octo\n");
     let taken = world.run("user create taken --email o@x.y");
     assert_eq!(taken.code, 5);
     assert_eq!(taken.stderr, "farrier: creating taken: taken (422)\n");
@@ -62,16 +62,17 @@ fn repositories_are_made_and_shown() {
 #[test]
 fn repositories_are_listed_changed_deleted_and_fetched() {
     let world = World::new();
-    assert_eq!(world.run("repo list -q").ok().stdout, "4\n");
+    assert_eq!(world.run("repo list -q").ok().stdout, "octo/tool\n");
     assert!(world.run("repo list").ok().stdout.contains("private  octo/tool\n"));
     let list = world.run("repo list --json").json();
     assert_eq!((&list["total_count"], &list["repositories"][0]["id"]), (&1.into(), &4.into()));
     assert_eq!(world.run("repo edit octo/tool --archived true --json").json()["archived"], true);
     assert_eq!(world.run("repo delete octo/tool").code, 2);
     assert_eq!(world.run("repo delete octo/tool --yes").ok().stdout, "Deleted octo/tool\n");
-    assert_eq!(world.run("repo migrate http://h/a octo/copy --wait -q").ok().stdout, "6\n");
+    assert_eq!(world.run("repo migrate http://h/a octo/copy --wait -q").ok().stdout, "octo/copy\n");
+    assert_eq!(world.run("repo migrate http://h/a octo/copy -q").ok().stdout, "6\n", "the ID of the task");
     let refused = world.run_with("repo migrate http://h/a octo/copy --password-stdin", [], "s3cret\n");
-    assert_eq!((refused.code, refused.stderr.as_str()), (1, "farrier: migrating octo/copy: no\n"));
+    assert_eq!((refused.code, refused.stderr.as_str()), (1, "farrier: importing octo/copy: no\n"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ fn a_file_names_the_daemon_and_says_what_is_wrong_with_it() {
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     let run = |arguments: &[&str]| crate::program::finish(program(&daemon.work(".")).args(arguments), "");
     assert!(run(&["config", "path"]).ok().stdout.trim().ends_with("/.config/farrier/config.toml"));
-    assert!(run(&["config", "check"]).ok().stdout.contains("nothing is wrong with it"));
+    assert!(run(&["config", "check"]).ok().stdout.contains("no problems found"));
     assert_eq!(run(&["status"]).code, 6, "nobody says where the daemon is");
 
     let socket = daemon.socket().display().to_string();

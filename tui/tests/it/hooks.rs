@@ -94,7 +94,7 @@ fn secrets_come_from_standard_input_and_hooks_move_without_them() {
     assert!(!exported.contains("hush"), "{exported}");
 
     let imported = with(&["hook", "import", "-", "--repo", "admin/two"], &exported).ok().stdout;
-    assert!(imported.contains("it is off until it has its secret again"), "{imported}");
+    assert!(imported.contains("inactive, because its secret is not part of the export"), "{imported}");
     let two = with(&["hook", "list", "--repo", "admin/two", "--json"], "").json();
     let active: Vec<_> = two["hooks"].as_array().unwrap().iter().map(|hook| hook["active"].clone()).collect();
     assert_eq!(active, [false, true]);

@@ -5,6 +5,7 @@ mod all_artifacts;
 mod artifacts;
 mod basics;
 mod ci;
+mod command_line;
 mod config;
 mod deliveries;
 mod documents;

@@ -116,7 +116,7 @@ fn a_migration_is_waited_for() {
 
     let missing = source.replace("demo", "none");
     let failed = daemon.farrier(&["repo", "migrate", &missing, "admin/other", "--wait"]);
-    assert!(failed.code == 1 && failed.stderr.starts_with("farrier: migrating admin/other: "), "{failed:?}");
+    assert!(failed.code == 1 && failed.stderr.starts_with("farrier: importing admin/other: "), "{failed:?}");
     let listed = daemon.farrier(&["task", "list"]).ok().stdout;
     let states: Vec<&str> = listed.lines().skip(1).filter_map(|line| line.split_whitespace().nth(2)).collect();
     assert_eq!(states, ["failed", "done"], "{listed}");
@@ -135,7 +135,7 @@ fn a_task_is_watched_and_ended_from_the_shell() {
     assert_eq!((&task["state"], &task["repository"]), (&"running".into(), &"admin/copy".into()));
     assert_eq!(daemon.farrier(&["task", "cancel", &id]).ok().stdout, format!("Cancelling task {id} (admin/copy)\n"));
     let waited = daemon.farrier(&["task", "wait", &id]);
-    assert_eq!((waited.code, waited.stderr.as_str()), (1, "farrier: migrating admin/copy was cancelled\n"));
+    assert_eq!((waited.code, waited.stderr.as_str()), (1, "farrier: importing admin/copy: cancelled\n"));
     assert_eq!(daemon.farrier(&["task", "cancel", &id]).code, 5, "it has ended");
     assert_eq!(daemon.farrier(&["repo", "show", "admin/copy"]).code, 3);
     assert_eq!(daemon.farrier(&["task", "show", "999"]).code, 3);

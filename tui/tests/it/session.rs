@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::mpsc, thread::JoinHandle};
 
 use farrierd::{
     clock::Clock,
-    config::{Config, Places},
+    config::{Config, DefaultPaths},
     serve,
 };
 use tokio_util::sync::CancellationToken;
@@ -42,7 +42,7 @@ impl Daemon {
 
     /// Starts with what an earlier one left.
     pub(crate) fn go_on(&mut self) {
-        let places = Places::from_env(|_| Ok(std::env::temp_dir().display().to_string()));
+        let places = DefaultPaths::from_env(|_| Ok(std::env::temp_dir().display().to_string()));
         let mut config = Config::defaults(&places.with_data_dir(self.dir.path().join("data")));
         config.socket.path = self.socket();
         config.artifacts.reserve_bytes = self.reserve_bytes;
@@ -241,8 +241,8 @@ fn people_organisations_and_tokens_are_managed_from_the_shell() {
     assert_eq!(daemon.farrier(&["token", "revoke", "--user", "rob", "ci"]).code, 3);
     assert_eq!(daemon.farrier(&["token", "list", "--user", "rob", "-q"]).ok().stdout, "");
 
-    assert!(daemon.farrier(&["user", "off", "rob"]).ok().stdout.contains("Closed account rob"));
-    assert!(daemon.farrier(&["user", "list"]).ok().stdout.contains("not active"));
+    assert!(daemon.farrier(&["user", "off", "rob"]).ok().stdout.contains("Deactivated account rob"));
+    assert!(daemon.farrier(&["user", "list"]).ok().stdout.contains("inactive"));
     assert_eq!(daemon.farrier(&["user", "delete", "rob"]).code, 2, "without --yes");
     assert_eq!(daemon.farrier(&["user", "delete", "rob", "--yes"]).code, 9, "belongs to acme");
     daemon.farrier(&["org", "delete", "acme", "--yes"]).ok();

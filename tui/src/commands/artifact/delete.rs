@@ -1,20 +1,20 @@
 //! `farrier artifact delete`
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
-
 use serde::Serialize;
 
 use super::{
-    super::restorable,
+    super::{confirm::Bulk, restorable},
     each::Tally,
     place::{Found, Place},
 };
 use crate::{
     args::{Delete, Global},
-    blocking,
     exit::Failure,
-    output::{Output, clean_line},
+    output::{Output, clean_line, human_bytes},
 };
+
+/// Artifacts that a question lists.
+const LISTED_MAX: usize = 6;
 
 #[derive(Serialize)]
 struct Outcome {
@@ -30,30 +30,56 @@ struct Outcomes {
 }
 
 pub(super) async fn run(args: Delete, global: &Global, output: &Output) -> Result<u8, Failure> {
-    if !args.yes && !io::stdin().is_terminal() {
-        return Err(Failure::Usage("--yes is needed where nobody can be asked".into()));
-    }
     let place = Place::resolve(&args.place, global).await?;
-    let (mut outcomes, mut tally) = (Vec::new(), Tally::default());
+    let mut found = Vec::new();
     for word in args.artifacts {
-        let (id, result) = match place.only(&word).await {
-            Ok(found) if args.yes || asked(&found).await? => {
+        let artifact = place.only(&word).await;
+        found.push((word, artifact));
+    }
+    let selected: Vec<&Found> = found.iter().filter_map(|(_, artifact)| artifact.as_ref().ok()).collect();
+    let hint = match (selected.first(), &place) {
+        // The token of a job may not read the status.
+        (None, _) | (_, Place::Run { .. }) => None,
+        (Some(first), _) => {
+            restorable::hint(place.client(), &format!("farrier artifact restore {}", first.artifact.id)).await
+        }
+    };
+    if !selected.is_empty() {
+        question(&selected, hint.as_deref()).confirmed(args.yes, output).await?;
+    }
+    let (mut outcomes, mut tally) = (Vec::new(), Tally::default());
+    for (word, artifact) in found {
+        let (id, result) = match artifact {
+            Ok(found) => {
                 let deleted = place.delete(&found).await;
                 (Some(found.artifact.id), deleted.map_err(Failure::call(format!("deleting {word}"))))
             }
-            Ok(found) => (Some(found.artifact.id), Err(Failure::Other(format!("{word} was not deleted")))),
             Err(failure) => (None, Err(failure)),
         };
         let error = tally.count(result, output).err();
         outcomes.push(Outcome { artifact: word, id, deleted: error.is_none(), error });
     }
-    let deleted: Vec<i64> = outcomes.iter().filter(|one| one.deleted).filter_map(|one| one.id).collect();
+    let has_deleted = outcomes.iter().any(|one| one.deleted);
     report(output, outcomes)?;
-    // A job's token cannot ask for the status.
-    if let (Some(id), false) = (deleted.first(), matches!(place, Place::Run { .. })) {
-        restorable::note(place.client(), &format!("farrier artifact restore {id}"), output).await;
-    }
+    restorable::note(hint.as_deref().filter(|_| has_deleted), output);
     Ok(tally.code())
+}
+
+fn question(selected: &[&Found], hint: Option<&str>) -> Bulk {
+    let line = |found: &&Found| {
+        let artifact = &found.artifact;
+        format!("{} ({}), {}", artifact.name, artifact.id, human_bytes(artifact.size_in_bytes))
+    };
+    let mut details: Vec<String> = selected.iter().take(LISTED_MAX).map(line).collect();
+    if let Some(more) = selected.len().checked_sub(LISTED_MAX).filter(|more| *more > 0) {
+        details.push(format!("and {more} more"));
+    }
+    if selected.len() > 1 {
+        let bytes = selected.iter().map(|found| found.artifact.size_in_bytes).sum();
+        details.push(format!("{} together", human_bytes(bytes)));
+    }
+    details.extend(hint.map(str::to_owned));
+    Bulk { verb: "Delete", noun: "artifact", count: selected.len(), details, deletes: true }
 }
 
 fn report(output: &Output, outcomes: Vec<Outcome>) -> Result<(), Failure> {
@@ -64,19 +90,8 @@ fn report(output: &Output, outcomes: Vec<Outcome>) -> Result<(), Failure> {
     for outcome in outcomes {
         let id = outcome.id.map(|id| id.to_string()).unwrap_or_default();
         if format.jsonl || outcome.deleted {
-            output.object(&outcome, &id, || format!("deleted {} ({id})", clean_line(&outcome.artifact)))?;
+            output.object(&outcome, &id, || format!("Deleted {} ({id})", clean_line(&outcome.artifact)))?;
         }
     }
     Ok(())
-}
-
-async fn asked(found: &Found) -> Result<bool, Failure> {
-    let question = format!("delete {} ({})? [y/N] ", clean_line(&found.artifact.name), found.artifact.id);
-    blocking::run(move || {
-        let mut line = String::new();
-        let read = write!(io::stderr(), "{question}").and_then(|()| io::stdin().lock().read_line(&mut line));
-        read.map_err(|source| Failure::io("asking", source))?;
-        Ok(matches!(line.trim(), "y" | "Y" | "yes"))
-    })
-    .await
 }

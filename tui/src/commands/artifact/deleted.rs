@@ -3,7 +3,10 @@
 use farrier_common::{api::RestorableArtifact, client::RepositoryPath};
 use serde::Serialize;
 
-use super::super::list;
+use super::super::{
+    confirm,
+    list::{self, Listed},
+};
 use crate::{
     args::Global,
     endpoint,
@@ -17,12 +20,17 @@ struct Artifacts {
     artifacts: Vec<RestorableArtifact>,
 }
 
-pub(super) async fn list(repo: Option<&RepositoryPath>, global: &Global, output: &Output) -> Result<u8, Failure> {
+pub(super) async fn list(
+    repo: Option<&RepositoryPath>,
+    limit: usize,
+    global: &Global,
+    output: &Output,
+) -> Result<u8, Failure> {
     let client = endpoint::connect(global).await?;
     let all = list::collect(client.deleted_artifacts(repo), |list: Vec<RestorableArtifact>| list, |found| found.id);
     let all = all.await.map_err(Failure::call("listing deleted artifacts"))?;
     let document = |total_count, artifacts| Artifacts { total_count, artifacts };
-    list::show(output, all, |found| found.id, table, document)?;
+    list::show(output, Listed::cut(all, limit), |found| found.id, table, document)?;
     Ok(exit::OK)
 }
 
@@ -39,10 +47,12 @@ pub(super) async fn purge(id: i64, yes: bool, global: &Global, output: &Output) 
     let client = endpoint::connect(global).await?;
     let found = client.deleted_artifact(id).await;
     let found = found.map_err(Failure::call(format!("looking for deleted artifact {id}")))?;
-    let what = format!("artifact {} ({id})", clean_line(&found.name));
-    list::agreed(&what, &id.to_string(), yes).await?;
-    client.purge_artifact(id).await.map_err(Failure::call(format!("deleting {what} permanently")))?;
-    output.object(&serde_json::json!({ "purged": id }), &id.to_string(), || format!("Deleted {what} permanently"))?;
+    let what = format!("Artifact {} ({id})", clean_line(&found.name));
+    confirm::deletion(&what, &id.to_string(), yes).await?;
+    client.purge_artifact(id).await.map_err(Failure::call(format!("deleting artifact {id} permanently")))?;
+    output.object(&serde_json::json!({ "purged": id }), &id.to_string(), || {
+        format!("Deleted artifact {} ({id}) permanently", clean_line(&found.name))
+    })?;
     Ok(exit::OK)
 }
 

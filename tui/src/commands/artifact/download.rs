@@ -33,7 +33,7 @@ pub(super) async fn run(args: Download, global: &Global, output: &Output) -> Res
     let place = Place::resolve(&args.place, global).await?;
     let found = place.find(&args.artifact).await?;
     let newest = found.into_iter().max_by_key(|found| found.artifact.id);
-    let found = newest.ok_or_else(|| Failure::NotFound(format!("there is no artifact {}", args.artifact)))?;
+    let found = newest.ok_or_else(|| Failure::NotFound(format!("artifact {} does not exist", args.artifact)))?;
     let artifact = &found.artifact;
     if artifact.expired {
         return Err(Failure::NotFound(format!("{} has expired", artifact.name)));
@@ -45,7 +45,7 @@ pub(super) async fn run(args: Download, global: &Global, output: &Output) -> Res
         refuse_existing(path, args.force)?;
     }
     std::fs::create_dir_all(&directory)
-        .map_err(|source| Failure::io(format!("making {}", directory.display()), source))?;
+        .map_err(|source| Failure::io(format!("creating {}", directory.display()), source))?;
     let wanted = Wanted {
         size: u64::try_from(artifact.size_in_bytes).unwrap_or_default(),
         digest: artifact.digest.clone(),
@@ -102,7 +102,7 @@ async fn save(fetched: Fetched, target: Target, args: &Download, found: &Found) 
     let force = args.force;
     if let (Target::Below(directory), true) = (&target, args.extract) {
         if !is_zip {
-            return Err(Failure::Usage(format!("{} is not a zip file; leave --extract away", artifact.name)));
+            return Err(Failure::Usage(format!("{} is not a zip file; omit --extract", artifact.name)));
         }
         let directory = directory.clone();
         saved.path.clone_from(&directory);

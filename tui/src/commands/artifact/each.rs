@@ -1,11 +1,11 @@
-//! Commands about several artifacts: one that fails keeps none of the others back.
+//! Commands on several artifacts: a failure does not stop the others.
 
 use crate::{
     exit::{self, Failure},
     output::Output,
 };
 
-/// What came of all of them.
+/// The results of all of them.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     done: usize,
@@ -13,7 +13,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Counts one. Says why it failed, if it did, on stderr and to the caller.
+    /// Counts a result. Reports a failure on standard error and to the caller.
     pub(super) fn count<T>(&mut self, result: Result<T, Failure>, output: &Output) -> Result<T, String> {
         match result {
             Ok(done) => {

@@ -15,7 +15,7 @@ use crate::{
 struct Outcome {
     artifact: String,
     id: Option<i64>,
-    /// When it expires now.
+    /// When it expires.
     expires_at: Option<String>,
     error: Option<String>,
 }
@@ -31,7 +31,7 @@ pub(super) async fn run(args: Expire, global: &Global, output: &Output) -> Resul
     let wanted = EditArtifact { expires_at, days: args.days };
     let place = Place::resolve(&args.place, global).await?;
     if let Place::Run { .. } = place {
-        let text = "a job's token cannot set when artifacts expire: --repo OWNER/NAME asks as yourself";
+        let text = "the token of a job cannot change the expiry of artifacts; use --repo OWNER/NAME to do it with your own token";
         return Err(Failure::Usage(text.into()));
     }
     let (mut outcomes, mut tally) = (Vec::new(), Tally::default());
@@ -49,7 +49,7 @@ pub(super) async fn run(args: Expire, global: &Global, output: &Output) -> Resul
 async fn one(place: &Place, word: &str, wanted: &EditArtifact) -> Result<FoundArtifact, Failure> {
     let found = place.only(word).await?;
     let set = place.client().edit_artifact(found.artifact.id, wanted).await;
-    set.map_err(Failure::call(format!("setting when {word} expires")))
+    set.map_err(Failure::call(format!("changing the expiry of {word}")))
 }
 
 fn report(output: &Output, outcomes: Vec<Outcome>) -> Result<(), Failure> {
@@ -61,7 +61,7 @@ fn report(output: &Output, outcomes: Vec<Outcome>) -> Result<(), Failure> {
         let id = outcome.id.map(|id| id.to_string()).unwrap_or_default();
         let expires = outcome.expires_at.clone().unwrap_or_default();
         if format.jsonl || outcome.error.is_none() {
-            let text = || format!("{} ({id}) expires {expires}", clean_line(&outcome.artifact));
+            let text = || format!("Artifact {} ({id}) expires {expires}", clean_line(&outcome.artifact));
             output.object(&outcome, &id, text)?;
         }
     }

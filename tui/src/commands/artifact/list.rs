@@ -16,7 +16,7 @@ struct Artifacts<'a> {
     artifacts: Vec<Shown<'a>>,
 }
 
-/// An artifact, and its repository and job where the daemon told of them.
+/// An artifact, with its repository and job if the daemon sent them.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Shown<'a> {
@@ -30,14 +30,17 @@ fn shown(found: &Found) -> Shown<'_> {
 
 pub(super) async fn run(args: List, global: &Global, output: &Output) -> Result<u8, Failure> {
     let place = Place::resolve(&args.place, global).await?;
-    let format = output.format();
+    let (format, limit) = (output.format(), args.limit.items());
     let mut listing = place.list(args.name.as_deref());
-    let mut all = Vec::new();
-    while let Some(page) = listing.next().await.map_err(Failure::call("listing artifacts"))? {
+    let (mut all, mut count) = (Vec::new(), 0);
+    while count < limit {
+        let Some(page) = listing.next().await.map_err(Failure::call("listing artifacts"))? else { break };
         let named = |found: &Found| args.name.as_ref().is_none_or(|name| found.artifact.name == *name);
-        let page = page.into_iter().filter(named);
+        let mut page: Vec<Found> = page.into_iter().filter(named).collect();
+        count += page.len();
         if format.jsonl || format.quiet {
-            // As they come, so that a reader who has seen enough can go.
+            page.truncate(page.len() - count.saturating_sub(limit));
+            // Each page is printed at once, so that a reader can stop early.
             for found in page {
                 output.object(&shown(&found), &found.artifact.id.to_string(), String::new)?;
             }
@@ -45,12 +48,14 @@ pub(super) async fn run(args: List, global: &Global, output: &Output) -> Result<
             all.extend(page);
         }
     }
+    let all = listing.listed(all, limit);
     if format.json {
-        let artifacts = all.iter().map(shown).collect();
-        output.object(&Artifacts { total_count: all.len(), artifacts }, "", String::new)?;
+        let artifacts: Vec<Shown<'_>> = all.items.iter().map(shown).collect();
+        output.object(&Artifacts { total_count: artifacts.len(), artifacts }, "", String::new)?;
     } else if !format.jsonl && !format.quiet {
         let all_repositories = matches!(place, Place::All { .. });
-        output.text(&if all_repositories { table_of_all(&all) } else { table(&all) })?;
+        output.table(&if all_repositories { table_of_all(&all.items) } else { table(&all.items) })?;
+        all.note(output);
     }
     Ok(exit::OK)
 }

@@ -18,7 +18,9 @@ use crate::{
 pub(super) async fn run(command: Artifact, global: &Global, output: &Output) -> Result<u8, Failure> {
     match command {
         Artifact::Upload(args) => upload::run(args, global, output).await,
-        Artifact::List(args) if args.deleted => deleted::list(args.place.repo.as_ref(), global, output).await,
+        Artifact::List(args) if args.deleted => {
+            deleted::list(args.place.repo.as_ref(), args.limit.items(), global, output).await
+        }
         Artifact::List(args) => list::run(args, global, output).await,
         Artifact::Download(args) => download::run(args, global, output).await,
         Artifact::Expire(args) => expire::run(args, global, output).await,

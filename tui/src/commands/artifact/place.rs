@@ -1,7 +1,5 @@
-//! Whose artifacts: a repository's or all, over the REST API, or those of the run that this process is
-//! part of, over the artifact service.
-//!
-//! All answer the same questions here, so that the commands need not know which it is.
+//! Where a command finds artifacts: in a repository or in all repositories, over the REST API; or in the run that this
+//! process is part of, over the artifact service. Commands use all three in the same way.
 
 use std::ffi::OsString;
 
@@ -14,6 +12,7 @@ use http::StatusCode;
 
 use crate::{
     args::{Global, Where},
+    commands::list::Listed,
     endpoint::{self, variable},
     exit::Failure,
     transfer::session,
@@ -27,12 +26,12 @@ pub(super) enum Place {
     Run { client: Client, scope: RunScope },
 }
 
-/// An artifact, and how the artifact service calls it.
+/// An artifact, and its run and job in the artifact service.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) artifact: Artifact,
     scope: Option<RunScope>,
-    /// What the daemon told of it among those of all repositories.
+    /// The artifact in the list of all repositories, with its repository and job.
     pub(super) whole: Option<Box<FoundArtifact>>,
 }
 
@@ -48,7 +47,7 @@ pub(super) fn own_job(variable: impl Fn(&str) -> Option<OsString>) -> Result<Opt
     let Some(text) = variable(session::TOKEN_VARIABLE) else { return Ok(None) };
     let text = text.to_string_lossy();
     let scope = session::scope(&text);
-    let bad = || Failure::Usage(format!("{} holds no runtime token", session::TOKEN_VARIABLE));
+    let bad = || Failure::Usage(format!("{} is not a runtime token", session::TOKEN_VARIABLE));
     Ok(Some((scope.ok_or_else(bad)?, Token::new(&text).map_err(|_| bad())?)))
 }
 
@@ -120,8 +119,8 @@ impl Place {
         }
     }
 
-    /// Those that `word` means: the one of that id, else all of that name, newest first. Expired ones
-    /// count only when their id is given.
+    /// The artifacts that `word` names: the one with that ID, else all with that name, newest first. Expired artifacts
+    /// are found only by their ID.
     pub(super) async fn find(&self, word: &str) -> Result<Vec<Found>, Failure> {
         let failed = || Failure::call(format!("looking for {word}"));
         if let Some(id) = word.parse().ok().filter(|id| *id > 0)
@@ -130,29 +129,31 @@ impl Place {
             return Ok(vec![found]);
         }
         if let Self::All { .. } = self {
-            // The same name stands for other things elsewhere.
+            // Names are not unique across repositories.
             return Err(match word.parse::<i64>() {
-                Ok(_) => Failure::NotFound(format!("there is no artifact {word}")),
-                Err(_) => Failure::Usage(format!("which repository has {word}? --repo OWNER/NAME, or its id")),
+                Ok(_) => Failure::NotFound(format!("artifact {word} does not exist")),
+                Err(_) => Failure::Usage(format!(
+                    "{word} is not an ID; use --repo OWNER/NAME to find an artifact by its name"
+                )),
             });
         }
         let (mut all, mut listing) = (Vec::new(), self.list(Some(word)));
         while let Some(page) = listing.next().await.map_err(failed())? {
-            // A daemon that does not know the filter answers everything.
+            // Older daemons ignore the filter.
             all.extend(page.into_iter().filter(|found| found.artifact.name == word && !found.artifact.expired));
         }
-        if all.is_empty() { Err(Failure::NotFound(format!("there is no artifact {word}"))) } else { Ok(all) }
+        if all.is_empty() { Err(Failure::NotFound(format!("artifact {word} does not exist"))) } else { Ok(all) }
     }
 
-    /// The one that `word` means. To change something, a name that several have is no answer.
+    /// The one artifact that `word` names; fails if several have that name.
     pub(super) async fn only(&self, word: &str) -> Result<Found, Failure> {
         let mut found = self.find(word).await?;
         if found.len() > 1 {
             let ids: Vec<String> = found.iter().map(|found| found.artifact.id.to_string()).collect();
             let ids = ids.join(", ");
-            return Err(Failure::Conflict(format!("several artifacts are named {word}, choose by id: {ids}")));
+            return Err(Failure::Conflict(format!("several artifacts are named {word}; use one of the IDs {ids}")));
         }
-        found.pop().ok_or_else(|| Failure::NotFound(format!("there is no artifact {word}")))
+        found.pop().ok_or_else(|| Failure::NotFound(format!("artifact {word} does not exist")))
     }
 
     pub(super) async fn location(&self, found: &Found) -> Result<SignedUrl, ClientError> {
@@ -185,6 +186,14 @@ pub(super) enum Listing<'p> {
 }
 
 impl Listing<'_> {
+    /// The first `limit` of the items that were read.
+    pub(super) fn listed(&self, items: Vec<Found>, limit: usize) -> Listed<Found> {
+        match self {
+            Self::All(pages) | Self::Pages(pages) => Listed::read(items, limit, pages),
+            Self::Run(_) => Listed::cut(items, limit),
+        }
+    }
+
     pub(super) async fn next(&mut self) -> Result<Option<Vec<Found>>, ClientError> {
         match self {
             Self::All(pages) => {

@@ -85,7 +85,7 @@ async fn source(args: &Upload, plan: &Plan, output: &Output) -> Result<File, Fai
     let (paths, level) = (args.paths.clone(), args.compression_level);
     let contents = blocking::run(move || archive::collect(&paths)).await?;
     for path in &contents.skipped {
-        let _ = output.note(&format!("farrier: left out: {}", path.display()));
+        let _ = output.note(&format!("farrier: skipped: {}", path.display()));
     }
     let bar = output.progress("packing", Some(contents.bytes));
     let packing = bar.clone();
@@ -102,7 +102,7 @@ async fn in_own_job(
     output: &Output,
 ) -> Result<Uploaded, Failure> {
     let repo = args.repo.clone().or_else(|| own_repository(variable));
-    let repo = repo.ok_or_else(|| Failure::Usage("which repository? --repo OWNER/NAME".into()))?;
+    let repo = repo.ok_or_else(|| Failure::Usage("no repository; use --repo OWNER/NAME".into()))?;
     let client = endpoint::connect(global).await?;
     let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
     let wanted = BeginRun {
@@ -116,7 +116,7 @@ async fn in_own_job(
     let result = tokio::select! {
         result = as_job(&client, &job, plan, file, args, output) => result,
         () = ci::lease::keep(&client, job.job_id) => {
-            Err(Failure::Other(format!("job {} has ended at the daemon; the upload was stopped", job.job_id)))
+            Err(Failure::Other(format!("the daemon ended job {}; the upload was stopped", job.job_id)))
         }
         _ = signals.next() => Err(Failure::Interrupted),
     };
@@ -143,7 +143,7 @@ async fn as_job(
     args: &Upload,
     output: &Output,
 ) -> Result<Uploaded, Failure> {
-    let odd = || Failure::Other("the daemon began a job but its token makes no sense".into());
+    let odd = || Failure::Other("the daemon began a job, but its token is not valid".into());
     let scope = session::scope(&job.token).ok_or_else(odd)?;
     let client = client.with_token(Some(Token::new(&job.token).map_err(|_| odd())?));
     upload(&client, &scope, plan, file, args, output).await

@@ -32,7 +32,7 @@ pub(super) async fn run(args: Exec, client: &Client, global: &Global, output: &O
     };
     let cancelled = async {
         lease::keep(client, job.job_id).await;
-        let text = format!("farrier: job {} has ended at the daemon; stopping the command", job.job_id);
+        let text = format!("farrier: the daemon ended job {}; stopping the command", job.job_id);
         let _ = output.note(&text);
     };
     let grace = Duration::from_secs(args.grace.into());

@@ -76,7 +76,7 @@ fn inherited_run(repo: &RepositoryPath, variable: impl Fn(&str) -> Option<OsStri
     let Some(text) = variable(RUN_VARIABLE).filter(|_| is_elsewhere != Some(true)) else { return Ok(None) };
     match text.to_str().and_then(|text| text.parse().ok()) {
         Some(run) => Ok(Some(run)),
-        None => Err(Failure::Usage(format!("{RUN_VARIABLE}: {} is not the number of a run", text.display()))),
+        None => Err(Failure::Usage(format!("{RUN_VARIABLE}: {} is not the ID of a run", text.display()))),
     }
 }
 

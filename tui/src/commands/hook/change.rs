@@ -1,5 +1,5 @@
-//! Making and changing hooks. Secrets come from standard input or are made here: on the command line
-//! everybody on the machine would see them.
+//! Creating and changing hooks. Secrets are read from standard input or generated here, because all users of the machine
+//! can see command lines.
 
 use base64::Engine as _;
 use farrier_common::{api::Hook, client::Client};
@@ -13,10 +13,10 @@ use crate::{
     output::Output,
 };
 
-/// Bytes of a secret that is made here.
+/// Bytes of a generated secret.
 const SECRET_BYTES: usize = 32;
 
-/// A hook, with what its deliveries are signed with where that was made here.
+/// A hook, and its secret if it was generated here.
 #[derive(Serialize)]
 struct Made<'a> {
     #[serde(flatten)]
@@ -25,11 +25,11 @@ struct Made<'a> {
     secret: Option<&'a str>,
 }
 
-/// What was read or made besides the words of the command line.
+/// Secrets that were read or generated.
 struct Secrets {
     secret: Option<String>,
     authorization: Option<String>,
-    /// To be shown, once.
+    /// The generated secret, which is shown once.
     made: Option<String>,
 }
 
@@ -37,8 +37,8 @@ pub(super) async fn create(args: CreateHook, client: &Client, output: &Output) -
     let secrets = secrets(&args.change).await?;
     let place = args.place.api();
     let wanted = args.wanted(secrets.secret, secrets.authorization);
-    let hook = client.create_hook(&place, &wanted).await.map_err(Failure::call("making a hook"))?;
-    tell(&hook, "made", secrets.made.as_deref(), output)
+    let hook = client.create_hook(&place, &wanted).await.map_err(Failure::call("creating a hook"))?;
+    tell(&hook, "created", secrets.made.as_deref(), output)
 }
 
 pub(super) async fn edit(args: EditHook, client: &Client, output: &Output) -> Result<(), Failure> {
@@ -55,8 +55,8 @@ fn tell(hook: &Hook, done: &str, secret: Option<&str>, output: &Output) -> Resul
     }
     let id = hook.id.to_string();
     output.object(&Made { hook, secret }, &id, || match secret {
-        Some(secret) => format!("{done} hook {id}; its secret, shown only now:\n{secret}"),
-        None => format!("{done} hook {id}"),
+        Some(secret) => format!("Hook {id} {done}; its secret, which is not shown again:\n{secret}"),
+        None => format!("Hook {id} {done}"),
     })
 }
 
@@ -75,7 +75,7 @@ async fn secrets(change: &Change) -> Result<Secrets, Failure> {
     Ok(Secrets { secret: secret.or_else(|| made.clone()), authorization, made })
 }
 
-/// In the form of Standard Webhooks, so that their libraries verify deliveries.
+/// A secret in the format of Standard Webhooks, whose libraries verify deliveries.
 fn generated() -> Result<String, Failure> {
     let mut bytes = [0; SECRET_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| Failure::Other(format!("no random bytes: {error}")))?;

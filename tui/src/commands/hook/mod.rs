@@ -9,11 +9,11 @@ use farrier_common::{
 };
 use serde::Serialize;
 
-use super::list;
+use super::{confirm, list};
 use crate::{
     args::{Hook, Kind, Place},
     exit::{self, Failure},
-    output::{Output, Table, fields},
+    output::{Output, Table, fields, moment},
 };
 
 #[derive(Serialize)]
@@ -35,9 +35,8 @@ pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Resu
             list::show(output, all, |hook| hook.id, table, |total_count, hooks| Hooks { total_count, hooks })?;
         }
         Hook::Show { id, place } => {
-            let hook =
-                client.hook(&place.of_one(), id).await.map_err(Failure::call(format!("asking for hook {id}")))?;
-            output.object(&hook, &id.to_string(), || page(&hook))?;
+            let hook = client.hook(&place.of_one(), id).await.map_err(Failure::call(format!("showing hook {id}")))?;
+            output.page(&hook, &id.to_string(), || page(&hook))?;
         }
         Hook::Create(args) => change::create(args, client, output).await?,
         Hook::Edit(args) => change::edit(args, client, output).await?,
@@ -47,13 +46,13 @@ pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Resu
             let sent = client.test_hook(&place.of_one(), id).await;
             let delivery = sent.map_err(Failure::call(format!("testing hook {id}")))?;
             let told = serde_json::json!({ "hook": id, "delivery": delivery });
-            output.object(&told, &delivery, || format!("delivery {delivery} is on its way"))?;
+            output.object(&told, &delivery, || format!("Test delivery {delivery} queued"))?;
         }
         Hook::Apply { id } => apply(id, client, output).await?,
         Hook::Delete { id, place, yes } => {
-            list::agreed(&format!("Hook {id}"), &id.to_string(), yes).await?;
+            confirm::deletion(&format!("Hook {id}"), &id.to_string(), yes).await?;
             client.delete_hook(&place.of_one(), id).await.map_err(Failure::call(format!("deleting hook {id}")))?;
-            output.object(&serde_json::json!({ "deleted": id }), &id.to_string(), || format!("deleted hook {id}"))?;
+            output.object(&serde_json::json!({ "deleted": id }), &id.to_string(), || format!("Deleted hook {id}"))?;
         }
         Hook::Export { place, kind } => transfer::export(&all(&place, kind, client).await?, output)?,
         Hook::Import { file, place } => return transfer::import(&file, &place.api(), client, output).await,
@@ -61,7 +60,7 @@ pub(super) async fn run(command: Hook, client: &Client, output: &Output) -> Resu
     Ok(exit::OK)
 }
 
-/// All hooks of a place; of administrators' hooks both kinds unless one is named.
+/// All hooks of an owner; system and default hooks unless one kind is given.
 async fn all(place: &Place, kind: Kind, client: &Client) -> Result<Vec<Row>, Failure> {
     let word = match (kind.system, kind.default) {
         (true, _) => "system",
@@ -75,15 +74,15 @@ async fn all(place: &Place, kind: Kind, client: &Client) -> Result<Vec<Row>, Fai
 async fn switch(id: i64, place: &Place, active: bool, client: &Client, output: &Output) -> Result<(), Failure> {
     let wanted = EditHook { active: Some(active), ..EditHook::default() };
     let hook = edited(client, &place.of_one(), id, &wanted).await?;
-    let word = if active { "on" } else { "off" };
-    output.object(&hook, &id.to_string(), || format!("hook {id} is {word}"))
+    let word = if active { "activated" } else { "deactivated" };
+    output.object(&hook, &id.to_string(), || format!("Hook {id} {word}"))
 }
 
 async fn edited(client: &Client, place: &HookPlace, id: i64, wanted: &EditHook) -> Result<Row, Failure> {
     client.edit_hook(place, id, wanted).await.map_err(Failure::call(format!("changing hook {id}")))
 }
 
-/// Each call looks at so many repositories; this goes on until there are no more.
+/// Copies a default hook into existing repositories, in several requests. The loop ends because `next` grows.
 async fn apply(id: i64, client: &Client, output: &Output) -> Result<(), Failure> {
     let mut total = AppliedHook::default();
     let mut after = 0;
@@ -97,7 +96,12 @@ async fn apply(id: i64, client: &Client, output: &Output) -> Result<(), Failure>
             _ => break,
         }
     }
-    let text = || format!("{} repositories have a copy now, {} had one or have no room", total.copied, total.skipped);
+    let text = || {
+        format!(
+            "Copied into {} repositories; {} skipped: they have a copy or the maximum number of hooks",
+            total.copied, total.skipped
+        )
+    };
     output.object(&total, &total.copied.to_string(), text)
 }
 
@@ -105,23 +109,23 @@ async fn apply(id: i64, client: &Client, output: &Output) -> Result<(), Failure>
 const COLUMNS: [&str; 9] = ["ID", "KIND", "ON", "TYPE", "LAST", "FAILS", "EVENTS", "TARGET", "NAME"];
 
 fn table(all: &[Row]) -> String {
-    let mut table = Table::new(COLUMNS);
+    let mut table = Table::new(COLUMNS).with_states("ON");
     for hook in all {
         table.row(cells(hook));
     }
     table.render()
 }
 
-/// The table of hooks of all places: also whose each hook is.
+/// A table of hooks with their owners.
 fn owners_table(all: &[Row]) -> String {
-    let mut table = Table::new(with_owner(COLUMNS, "OWNER"));
+    let mut table = Table::new(with_owner(COLUMNS, "OWNER")).with_states("ON");
     for hook in all {
         table.row(with_owner(cells(hook), whose(hook)));
     }
     table.render()
 }
 
-/// `cells` with `owner` behind the number.
+/// `cells` with `owner` after the ID.
 fn with_owner<T>(cells: [T; 9], owner: T) -> [T; 10] {
     let [id, kind, on, receiver, last, fails, events, target, name] = cells;
     [id, owner, kind, on, receiver, last, fails, events, target, name]
@@ -150,7 +154,7 @@ fn cells(hook: &Row) -> [String; 9] {
 fn last(hook: &Row) -> String {
     match (&hook.last_delivery_at, hook.last_status) {
         (None, _) => "-".to_owned(),
-        (Some(_), 0) => "no answer".to_owned(),
+        (Some(_), 0) => "no response".to_owned(),
         (Some(_), status) => status.to_string(),
     }
 }
@@ -163,22 +167,22 @@ fn page(hook: &Row) -> String {
         ("hook", format!("{} {}", hook.id, hook.name)),
         ("kind", hook.scope.clone()),
         ("owner", if hook.repository.is_empty() { hook.owner.clone() } else { hook.repository.clone() }),
-        ("state", if hook.active { "on" } else { "off" }.to_owned()),
-        ("switched off", hook.disabled_reason.clone()),
+        ("state", if hook.active { "active" } else { "inactive" }.to_owned()),
+        ("deactivated because", hook.disabled_reason.clone()),
         ("type", format!("{}, {}", hook.r#type, hook.content_type)),
         ("target", hook.url.clone()),
         ("warning", hook.warning.clone().unwrap_or_default()),
-        ("more", more.join(" ")),
+        ("configuration", more.join(" ")),
         ("events", hook.events_exact.join(", ")),
         ("branch filter", hook.branch_filter.clone()),
         ("signed", yes(hook.has_secret, "yes")),
-        ("authorised", yes(hook.has_authorization_header, "yes")),
+        ("authorized", yes(hook.has_authorization_header, "yes")),
         ("copied from", hook.copied_from.map(|id| id.to_string()).unwrap_or_default()),
         ("last", last(hook)),
         ("failures", hook.failures.to_string()),
-        ("failing since", hook.failing_since.clone().unwrap_or_default()),
+        ("failing since", hook.failing_since.as_deref().map(moment).unwrap_or_default()),
         ("last error", hook.last_error.clone()),
-        ("made", hook.created_at.clone()),
-        ("changed", hook.updated_at.clone()),
+        ("created", moment(&hook.created_at)),
+        ("updated", moment(&hook.updated_at)),
     ])
 }

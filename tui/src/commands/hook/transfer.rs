@@ -1,5 +1,4 @@
-//! Hooks as a document: out of one place and into another. Secrets never leave the daemon, so a hook
-//! that had one comes in switched off and its operator gives it one.
+//! `farrier hook export` and `import`. The daemon never returns secrets, so a hook that had one is imported inactive.
 
 use std::{
     io::Read as _,
@@ -26,12 +25,12 @@ struct Document {
     hooks: Vec<Exported>,
 }
 
-/// A hook without its number and without what it keeps to itself.
+/// A hook without its ID and its secrets.
 #[derive(Deserialize, Serialize)]
 struct Exported {
     #[serde(flatten)]
     hook: CreateHook,
-    /// It was signed or authorised, with something that is not in here.
+    /// Whether it had a secret or an Authorization header, which are not exported.
     #[serde(default)]
     had_secrets: bool,
 }
@@ -62,7 +61,7 @@ fn exported(hook: &Hook) -> Exported {
 pub(super) async fn import(file: &Path, place: &HookPlace, client: &Client, output: &Output) -> Result<u8, Failure> {
     let text = read(file.to_owned()).await?;
     let document: Document = serde_json::from_str(&text)
-        .map_err(|error| Failure::Usage(format!("{} holds no exported hooks: {error}", file.display())))?;
+        .map_err(|error| Failure::Usage(format!("{} is not an export of hooks: {error}", file.display())))?;
     let mut done = 0;
     let count = document.hooks.len();
     for exported in document.hooks {
@@ -75,7 +74,7 @@ pub(super) async fn import(file: &Path, place: &HookPlace, client: &Client, outp
                 done += 1;
             }
             Err(error) => output
-                .error(&Failure::call(format!("making the hook for {}", target(&wanted)))(error))
+                .error(&Failure::call(format!("creating the hook for {}", target(&wanted)))(error))
                 .unwrap_or_default(),
         }
     }
@@ -89,8 +88,12 @@ pub(super) async fn import(file: &Path, place: &HookPlace, client: &Client, outp
 }
 
 fn told(hook: &Hook, had_secrets: bool) -> String {
-    let more = if had_secrets { "; it is off until it has its secret again" } else { "" };
-    format!("made hook {} for {}{more}", hook.id, hook.url)
+    let more = if had_secrets {
+        "; inactive, because its secret is not part of the export: set it, then run `farrier hook on`"
+    } else {
+        ""
+    };
+    format!("Hook {} created for {}{more}", hook.id, hook.url)
 }
 
 fn target(wanted: &CreateHook) -> &str {

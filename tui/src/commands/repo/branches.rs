@@ -7,7 +7,7 @@ use farrier_common::{
 use serde::Serialize;
 
 use crate::{
-    commands::list::first,
+    commands::list::{self, first},
     exit::Failure,
     output::{Output, Table, time},
 };
@@ -24,14 +24,11 @@ pub(super) async fn run(repo: &RepositoryPath, limit: usize, client: &Client, ou
     let all = first(limit, client.branches(repo), |body: Vec<Branch>| body, |branch| branch.name.clone());
     let all = all.await.map_err(failed())?;
     let format = output.format();
-    if format.json {
-        return output.object(&Branches { total_count: all.len(), branches: all }, "", String::new);
-    }
-    if format.jsonl || format.quiet {
-        return all.iter().try_for_each(|branch| output.object(branch, &branch.name, String::new));
-    }
-    let default = client.repository(repo).await.map_err(failed())?.default_branch;
-    output.text(&table(&all, &default))
+    let for_people = !(format.json || format.jsonl || format.quiet);
+    let default =
+        if for_people { client.repository(repo).await.map_err(failed())?.default_branch } else { String::new() };
+    let document = |total_count, branches| Branches { total_count, branches };
+    list::show(output, all, |branch| branch.name.clone(), |all| table(all, &default), document)
 }
 
 fn table(all: &[Branch], default: &str) -> String {

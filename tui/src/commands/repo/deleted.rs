@@ -7,7 +7,10 @@ use farrier_common::{
 use http::StatusCode;
 use serde::Serialize;
 
-use super::super::list;
+use super::super::{
+    confirm,
+    list::{self, Listed},
+};
 use crate::{
     exit::Failure,
     output::{Output, Table, human_bytes, time},
@@ -24,9 +27,8 @@ pub(super) async fn list(owner: Option<&str>, limit: usize, client: &Client, out
     if let Some(owner) = owner {
         all.retain(|repo| repo.repository.split('/').next().is_some_and(|name| name.eq_ignore_ascii_case(owner)));
     }
-    all.truncate(limit);
     let document = |total_count, repositories| Repositories { total_count, repositories };
-    list::show(output, all, |repo| repo.id, table, document)
+    list::show(output, Listed::cut(all, limit), |repo| repo.id, table, document)
 }
 
 pub(super) async fn restore(
@@ -48,13 +50,13 @@ pub(super) async fn restore(
         )),
         _ => Failure::call(doing)(error),
     })?;
-    output.object(&restored, &restored.id.to_string(), || format!("Restored {}", restored.full_name))
+    output.object(&restored, &restored.full_name, || format!("Restored {}", restored.full_name))
 }
 
 pub(super) async fn purge(word: &str, yes: bool, client: &Client, output: &Output) -> Result<(), Failure> {
     let deleted = find(word, client).await?;
     let what = format!("{} (ID {})", deleted.repository, deleted.id);
-    list::agreed(&format!("Repository {what}"), &deleted.repository, yes).await?;
+    confirm::deletion(&format!("Repository {what}"), &deleted.repository, yes).await?;
     let purged = client.purge_repository(deleted.id).await;
     purged.map_err(Failure::call(format!("deleting {what} permanently")))?;
     output.object(&serde_json::json!({ "purged": deleted.id }), &deleted.id.to_string(), || {

@@ -14,22 +14,26 @@ use crate::{
 pub(super) async fn run(args: MigrateRepo, client: &Client, output: &Output) -> Result<(), Failure> {
     let secret = if args.password_stdin { read_secret("--password-stdin").await? } else { String::new() };
     let (path, wait) = (args.repo.clone(), args.wait);
-    let doing = format!("migrating {path}");
+    let doing = format!("importing {path}");
     let wanted = args.wanted(secret);
     let mut repo = client.migrate_repository(&wanted).await.map_err(Failure::call(doing.as_str()))?;
     let state = |repo: &Repository| repo.farrier_migration.as_ref().map(|going| going.state.clone());
     if wait && state(&repo).as_deref() == Some("running") {
-        // The task of a migration has its repository's number.
+        // The task of an import has the ID of its repository.
         follow(client, &repo, output).await?;
         repo = client.repository(&path).await.map_err(Failure::call(doing.as_str()))?;
     }
     if let Some(failed) = repo.farrier_migration.as_ref().filter(|going| going.state == "failed") {
         return Err(Failure::Other(format!("{doing}: {}", failed.error)));
     }
+    if output.format().quiet && !wait {
+        // The ID of the task, for `task wait`.
+        return output.text(&repo.id.to_string());
+    }
     show(&repo, output)
 }
 
-/// Waits for the end of the migration. An interrupt ends the wait, not the migration.
+/// Waits for the end of the import. An interrupt ends the wait, not the import.
 async fn follow(client: &Client, repo: &Repository, output: &Output) -> Result<(), Failure> {
     let mut signals = Signals::caught().map_err(|source| Failure::io("catching signals", source))?;
     tokio::select! {
@@ -44,7 +48,7 @@ async fn follow(client: &Client, repo: &Repository, output: &Output) -> Result<(
 fn going_on(repo: &Repository) -> String {
     let (path, id) = (&repo.full_name, repo.id);
     format!(
-        "farrier: the migration of {path} continues in the background\n  follow it: farrier task wait {id}\n  cancel it: farrier task cancel {id}"
+        "farrier: the import of {path} continues in the background\n  follow it: farrier task wait {id}\n  cancel it: farrier task cancel {id}"
     )
 }
 
@@ -53,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_stops_waiting_learns_how_to_follow_and_cancel() {
+    fn an_interrupted_wait_says_how_to_follow_and_cancel_the_import() {
         let text = going_on(&Repository { id: 6, full_name: "octo/copy".into(), ..Repository::default() });
         assert!(text.contains("octo/copy continues"), "{text}");
         assert!(text.contains("farrier task wait 6") && text.contains("farrier task cancel 6"), "{text}");

@@ -13,13 +13,14 @@ use farrier_common::{
 use serde::Serialize;
 
 use super::{
-    list::{agreed_restorable, first},
+    confirm,
+    list::{self, first},
     restorable,
 };
 use crate::{
     args::{CreateRepo, EditRepo, Repo},
     exit::Failure,
-    output::{Output, Table, fields, human_bytes, time},
+    output::{Output, Table, fields, human_bytes, moment, time},
 };
 
 #[derive(Serialize)]
@@ -33,7 +34,7 @@ pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Resu
         Repo::List { owner, limit, deleted: true } => {
             deleted::list(owner.as_deref(), limit.items(), client, output).await
         }
-        Repo::List { owner, limit, deleted: false } => list(owner.as_deref(), limit.items(), client, output).await,
+        Repo::List { owner, limit, deleted: false } => list_of(owner.as_deref(), limit.items(), client, output).await,
         Repo::Create(args) => show(&create(args, client).await?, output),
         Repo::Show { repo } => {
             let found = client.repository(&repo).await.map_err(Failure::call(format!("showing {repo}")))?;
@@ -50,7 +51,7 @@ pub(super) async fn run(command: Repo, client: &Client, output: &Output) -> Resu
 }
 
 fn show(repo: &Repository, output: &Output) -> Result<(), Failure> {
-    output.object(repo, &repo.id.to_string(), || page(repo))
+    output.page(repo, &repo.full_name, || page(repo))
 }
 
 async fn create(args: CreateRepo, client: &Client) -> Result<Repository, Failure> {
@@ -66,15 +67,16 @@ async fn edit(args: EditRepo, client: &Client) -> Result<Repository, Failure> {
 }
 
 async fn delete(repo: &RepositoryPath, yes: bool, client: &Client, output: &Output) -> Result<(), Failure> {
-    agreed_restorable(&format!("Repository {repo}"), &repo.to_string(), yes).await?;
+    let hint = restorable::hint(client, &format!("farrier repo restore {repo}")).await;
+    confirm::restorable_deletion(&format!("Repository {repo}"), &repo.to_string(), hint.clone(), yes).await?;
     client.delete_repository(repo).await.map_err(Failure::call(format!("deleting {repo}")))?;
     let deleted = serde_json::json!({ "deleted": repo.to_string() });
     output.object(&deleted, &repo.to_string(), || format!("Deleted {repo}"))?;
-    restorable::note(client, &format!("farrier repo restore {repo}"), output).await;
+    restorable::note(hint.as_deref(), output);
     Ok(())
 }
 
-async fn list(owner: Option<&str>, limit: usize, client: &Client, output: &Output) -> Result<(), Failure> {
+async fn list_of(owner: Option<&str>, limit: usize, client: &Client, output: &Output) -> Result<(), Failure> {
     let failed = || Failure::call("listing repositories");
     let all = match owner {
         None => {
@@ -84,7 +86,7 @@ async fn list(owner: Option<&str>, limit: usize, client: &Client, output: &Outpu
         Some(owner) => {
             let plain = |list: Vec<Repository>| list;
             match first(limit, client.repositories(Some(owner)), plain, |repo| repo.id).await {
-                // Not a user, so perhaps an organisation.
+                // Not a user, so perhaps an organization.
                 Err(error) if error.status().is_some_and(|status| status.as_u16() == 404) => {
                     first(limit, client.organization_repositories(owner), plain, |repo| repo.id)
                         .await
@@ -94,18 +96,12 @@ async fn list(owner: Option<&str>, limit: usize, client: &Client, output: &Outpu
             }
         }
     };
-    let format = output.format();
-    if format.json {
-        return output.object(&Repositories { total_count: all.len(), repositories: all }, "", String::new);
-    }
-    if format.jsonl || format.quiet {
-        return all.iter().try_for_each(|repo| output.object(repo, &repo.id.to_string(), String::new));
-    }
-    output.text(&table(&all))
+    let document = |total_count, repositories| Repositories { total_count, repositories };
+    list::show(output, all, |repo| repo.full_name.clone(), table, document)
 }
 
 fn table(all: &[Repository]) -> String {
-    let mut table = Table::new(["ID", "UPDATED", "STATE", "NAME"]);
+    let mut table = Table::new(["ID", "UPDATED", "STATE", "NAME"]).with_states("STATE");
     for repo in all {
         table.row([repo.id.to_string(), time(&repo.updated_at), state(repo), repo.full_name.clone()]);
     }
@@ -116,13 +112,13 @@ fn state(repo: &Repository) -> String {
     let is = |state: &str| repo.farrier_migration.as_ref().is_some_and(|migration| migration.state == state);
     let (migrating, failed) = (is("running"), is("failed"));
     let words = [
-        (failed, "migration failed"),
+        (failed, "import failed"),
         (repo.private, "private"),
         (repo.empty && !migrating && !failed, "empty"),
         (repo.archived, "archived"),
         (repo.mirror, "mirror"),
         (repo.template, "template"),
-        (migrating, "migrating"),
+        (migrating, "importing"),
     ];
     words.into_iter().filter_map(|(is, word)| is.then_some(word)).collect::<Vec<_>>().join(", ")
 }
@@ -130,14 +126,14 @@ fn state(repo: &Repository) -> String {
 fn page(repo: &Repository) -> String {
     let lines = [
         ("repository", format!("{} ({})", repo.full_name, repo.id)),
-        ("about", repo.description.clone()),
+        ("description", repo.description.clone()),
         ("state", state(repo)),
         ("branch", repo.default_branch.clone()),
         ("size", if repo.size == 0 { String::new() } else { human_bytes(repo.size.saturating_mul(1_024)) }),
         ("clone", repo.clone_url.clone()),
         ("source", repo.original_url.clone()),
         ("error", repo.farrier_migration.as_ref().map(|migration| migration.error.clone()).unwrap_or_default()),
-        ("updated", repo.updated_at.clone()),
+        ("updated", moment(&repo.updated_at)),
     ];
     fields(&lines)
 }

@@ -138,6 +138,11 @@ impl Session {
         self.wait(text, |screen| cursor_row(screen).is_some_and(|row| row.contains(text)));
     }
 
+    /// Everything that the program wrote so far, with its escape sequences.
+    pub(crate) fn written(&self) -> String {
+        String::from_utf8_lossy(&self.shown.0.lock().unwrap().bytes).into_owned()
+    }
+
     /// How many bytes came so far.
     fn count(&self) -> usize {
         self.shown.0.lock().unwrap().bytes.len()

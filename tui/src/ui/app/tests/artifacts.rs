@@ -249,7 +249,7 @@ fn another_end_is_typed_and_what_is_none_is_said() {
     assert!(story.text().contains("Expire dist-linux.zip"), "{}", story.text());
     story.keys("soon");
     story.press(Key::Ctrl('s'));
-    assert!(story.text().contains("'soon' is no time") && story.asked().is_empty(), "{}", story.text());
+    assert!(story.text().contains("'soon' is not a valid time") && story.asked().is_empty(), "{}", story.text());
     story.press(Key::Ctrl('u'));
     story.keys("2027-01-31");
     story.press(Key::Ctrl('s'));

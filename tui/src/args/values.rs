@@ -1,0 +1,93 @@
+//! Values that the shell completes: sets that the daemon checks, and sets that this program checks.
+
+use std::{ffi::OsStr, fmt::Display, str::FromStr};
+
+use clap::{
+    Arg, Command,
+    builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser},
+};
+
+/// Events that hooks receive.
+pub(super) const HOOK_EVENTS: Known =
+    Known(&["create", "delete", "push", "repository", "workflow_job", "workflow_run"]);
+/// Kinds of events in the event log.
+pub(super) const EVENT_KINDS: Known =
+    Known(&["create", "delete", "member", "push", "repository", "workflow_job", "workflow_run"]);
+/// Types of receivers.
+pub(super) const HOOK_TYPES: Known =
+    Known(&["farrier", "gitea", "forgejo", "gogs", "slack", "discord", "msteams", "telegram", "matrix"]);
+/// Scopes of access tokens.
+pub(super) const SCOPES: Known = Known(&[
+    "all",
+    "public-only",
+    "read:activitypub",
+    "write:activitypub",
+    "read:admin",
+    "write:admin",
+    "read:issue",
+    "write:issue",
+    "read:misc",
+    "write:misc",
+    "read:notification",
+    "write:notification",
+    "read:organization",
+    "write:organization",
+    "read:package",
+    "write:package",
+    "read:repository",
+    "write:repository",
+    "read:user",
+    "write:user",
+]);
+
+/// Values that the help and the completion list. Any text is accepted: the daemon decides, and a newer one may know
+/// more values.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known(&'static [&'static str]);
+
+impl TypedValueParser for Known {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(PossibleValue::new)))
+    }
+}
+
+/// Parses one of `words` with `T::from_str`.
+pub(super) fn one_of<T>(words: impl IntoIterator<Item = impl Into<PossibleValue>>) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err: Display + Send + Sync + 'static> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words).try_map(|word| word.parse::<T>().map_err(|error| error.to_string()))
+}
+
+/// The values of `--color`.
+pub(super) fn colors() -> [PossibleValue; 6] {
+    [
+        PossibleValue::new("auto").help("on a terminal, unless NO_COLOR is set"),
+        PossibleValue::new("always").help("also when the output is piped"),
+        PossibleValue::new("never").alias("false").help("no colors"),
+        PossibleValue::new("16").help("16 colors on the full screen"),
+        PossibleValue::new("256").help("256 colors on the full screen"),
+        PossibleValue::new("true").help("24-bit colors on the full screen"),
+    ]
+}
+
+/// The values of `--screen`.
+pub(super) const SCREENS: [&str; 5] = ["dashboard", "repositories", "hooks", "deliveries", "artifacts"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::ScreenId;
+
+    #[test]
+    fn every_screen_is_a_value() {
+        let names: Vec<String> = ScreenId::ALL.iter().map(|screen| screen.name().to_lowercase()).collect();
+        assert_eq!(names, SCREENS);
+    }
+}

@@ -1,0 +1,124 @@
+//! Questions before objects are deleted, and before an action on many objects.
+//!
+//! On a terminal the user confirms: with `y`, by typing the name of what is deleted, or by typing the number of objects
+//! if there are many. Elsewhere `--yes` is required.
+
+use std::fmt::Write as _;
+
+use super::list::counted;
+use crate::{
+    config::Config,
+    endpoint::variable,
+    exit::Failure,
+    output::{Output, clean_line},
+    prompt,
+};
+
+/// Above this number of objects, the number must be typed. The full screen has the same limit.
+const TYPED_ABOVE: usize = 10;
+
+/// Asks before `what` is deleted permanently.
+pub(super) async fn deletion(what: &str, name: &str, yes: bool) -> Result<(), Failure> {
+    named(what, "will be deleted permanently", name, yes).await
+}
+
+/// Asks before `what` is deleted. `restore` says until when and how it can be restored.
+pub(super) async fn restorable_deletion(
+    what: &str,
+    name: &str,
+    restore: Option<String>,
+    yes: bool,
+) -> Result<(), Failure> {
+    match restore {
+        Some(restore) => named(what, &format!("will be deleted. {restore}"), name, yes).await,
+        None => named(what, "will be deleted permanently", name, yes).await,
+    }
+}
+
+async fn named(what: &str, happens: &str, name: &str, yes: bool) -> Result<(), Failure> {
+    if yes {
+        return Ok(());
+    }
+    if !prompt::is_possible() {
+        return Err(Failure::Usage(format!("deleting {what} without a terminal requires --yes")));
+    }
+    let happens = happens.trim_end_matches('.');
+    let question = format!("{what} {happens}. Type {name} to confirm: ");
+    if prompt::line(&clean_line(&question)).await? == name {
+        return Ok(());
+    }
+    Err(Failure::Other("the names differ; nothing was deleted".to_owned()))
+}
+
+/// An action on several objects.
+pub(super) struct Bulk {
+    /// `Redeliver`.
+    pub(super) verb: &'static str,
+    /// One of the objects: `delivery`.
+    pub(super) noun: &'static str,
+    pub(super) count: usize,
+    /// What else to know before confirming, a line each: what is skipped, and what happens.
+    pub(super) details: Vec<String>,
+    /// Whether the action deletes objects.
+    pub(super) deletes: bool,
+}
+
+impl Bulk {
+    /// `Redeliver 24 deliveries`
+    fn title(&self) -> String {
+        format!("{} {}", self.verb, counted(self.count, self.noun))
+    }
+
+    /// Says what happens, and asks unless `yes` is given.
+    pub(super) async fn confirmed(&self, yes: bool, output: &Output) -> Result<(), Failure> {
+        if yes {
+            // What a deletion did is reported afterwards.
+            if !self.deletes && !output.format().quiet {
+                let _ = output.note(&self.summary()); // a message may get lost
+            }
+            return Ok(());
+        }
+        if !prompt::is_possible() {
+            return Err(Failure::Usage(format!("{}\nwithout a terminal, this requires --yes", self.summary())));
+        }
+        let over = if self.deletes { Config::load(variable).ui.confirm_bulk_over.unwrap_or(1) } else { TYPED_ABOVE };
+        let is_typed = self.count > over.min(TYPED_ABOVE);
+        let answer = prompt::line(&self.question(is_typed)).await?;
+        let agreed = if is_typed {
+            answer.trim() == self.count.to_string()
+        } else {
+            matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+        };
+        if agreed { Ok(()) } else { Err(Failure::Other("not confirmed; nothing was changed".to_owned())) }
+    }
+
+    fn summary(&self) -> String {
+        self.details.iter().fold(self.title(), |text, detail| format!("{text}\n  {}", clean_line(detail)))
+    }
+
+    fn question(&self, is_typed: bool) -> String {
+        let mut text = self.summary();
+        let _ = if is_typed {
+            write!(text, "\nType {} to confirm: ", self.count)
+        } else {
+            write!(text, "\nContinue? [y/N] ")
+        };
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_names_the_count_and_what_is_skipped() {
+        let details = vec!["2 skipped: not attempted yet".to_owned()];
+        let bulk = Bulk { verb: "Redeliver", noun: "delivery", count: 24, details, deletes: false };
+        assert_eq!(
+            bulk.question(true),
+            "Redeliver 24 deliveries\n  2 skipped: not attempted yet\nType 24 to confirm: "
+        );
+        assert!(bulk.question(false).ends_with("\nContinue? [y/N] "));
+    }
+}
