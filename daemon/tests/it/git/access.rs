@@ -1,4 +1,4 @@
-//! Who gets which status.
+//! Access control of git over HTTP.
 
 use farrier_proto::store::Reference;
 use farrierd::store::{StoreError, Tx, keys, repositories};
@@ -20,7 +20,7 @@ async fn info_refs(farrier: &TestDaemon, path: &str, service: &str, authorizatio
 const CHALLENGE: &str = "Basic realm=\"farrier\"";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn missing_and_private_repositories_look_the_same() {
+async fn missing_and_private_repositories_are_indistinguishable() {
     let (farrier, _) = demo().await;
     let private = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "hidden", "private": true })).await;
     assert_eq!(private.status, 201);
@@ -45,7 +45,7 @@ async fn missing_and_private_repositories_look_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn scopes_hold_in_every_form_of_a_token() {
+async fn scopes_are_checked_for_every_form_of_a_token() {
     let (farrier, _) = demo().await;
     let read = farrier.token("admin", &["read:repository"]).await;
     let none = farrier.token("admin", &["write:user"]).await;
@@ -64,7 +64,7 @@ fn base64(text: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn archived_repositories_take_no_push() {
+async fn a_push_to_an_archived_repository_is_refused() {
     let (mut farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
@@ -77,7 +77,7 @@ async fn archived_repositories_take_no_push() {
                 repositories::put(&tx, None, &row);
                 Ok::<_, StoreError>(())
             };
-            store.write(archive).await.expect("written");
+            store.write(archive).await.expect("a write");
         })
         .await;
     work.commit("b", "b");
@@ -87,7 +87,7 @@ async fn archived_repositories_take_no_push() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn old_names_lead_to_the_new_one() {
+async fn an_old_name_redirects_to_the_new_one() {
     let (mut farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
@@ -99,7 +99,7 @@ async fn old_names_lead_to_the_new_one() {
                 tx.put(keys::repository_redirect(row.owner_id, "before"), &Reference { id: row.id });
                 Ok::<_, StoreError>(())
             };
-            store.write(redirect).await.expect("written");
+            store.write(redirect).await.expect("a write");
         })
         .await;
     let answer = send(&farrier.tcp(), Method::GET, "/admin/before/info/refs?service=git-upload-pack", &[], "").await;
@@ -108,7 +108,7 @@ async fn old_names_lead_to_the_new_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn paths_lead_nowhere_else() {
+async fn paths_outside_of_the_repository_are_refused() {
     let (farrier, _) = demo().await;
     let secret = farrier.data_dir().join("repositories/x.git");
     std::fs::create_dir_all(&secret).expect("a directory");

@@ -1,10 +1,10 @@
-//! Pushes of any size, and every way to fetch.
+//! Pushes of different sizes, and all kinds of fetches.
 
 use super::demo;
 use crate::support::git::{Client, noise};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn large_and_small_pushes_and_all_kinds_of_clones() {
+async fn large_and_small_pushes_can_be_cloned_in_every_way() {
     let (farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("large", noise(3 << 20));
@@ -45,14 +45,14 @@ async fn large_and_small_pushes_and_all_kinds_of_clones() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_refs_are_negotiated() {
+async fn a_fetch_with_many_refs_is_negotiated() {
     let (farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
     work.done(&["push", "-q", &remote, "main"]);
     let copies = Client::at(farrier.scratch().join("copies"));
     copies.done(&["clone", "-q", &remote, "copy"]);
-    // Enough haves and wants for bodies that git compresses.
+    // Enough haves and wants that git compresses the request body.
     for n in 0..60 {
         let name = format!("b{n}");
         work.done(&["checkout", "-q", "--orphan", &name]);

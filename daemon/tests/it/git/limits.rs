@@ -1,4 +1,4 @@
-//! Processes end with their clients and are never too many.
+//! Git processes end with their clients, and their number is limited.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::support::{
     git::{Client, noise},
 };
 
-/// Running git processes of the repository with the number 1 of `farrier`.
+/// Number of running git processes of repository 1.
 fn processes(farrier: &TestDaemon) -> usize {
     let directory = farrier.data_dir().join("repositories/1.git");
     let directory = directory.to_str().expect("text").to_owned();
@@ -28,20 +28,20 @@ fn processes(farrier: &TestDaemon) -> usize {
         .count()
 }
 
-/// Begins a request and leaves the connection open.
+/// Sends a request with the beginning of its body and keeps the connection open.
 async fn begin(farrier: &TestDaemon, service: &str, authorization: &str, body: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(farrier.url.trim_start_matches("http://")).await.expect("the daemon listens");
     let head = format!(
         "POST /admin/demo/git-{service} HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-git-{service}-request\r\n\
          {authorization}git-protocol: version=2\r\ncontent-length: 1000000\r\n\r\n"
     );
-    stream.write_all(head.as_bytes()).await.expect("sent");
-    stream.write_all(body).await.expect("sent");
+    stream.write_all(head.as_bytes()).await.expect("the daemon reads");
+    stream.write_all(body).await.expect("the daemon reads");
     stream
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn git_dies_with_its_client_and_is_never_too_many() {
+async fn git_processes_are_limited_and_end_with_their_client() {
     let farrier = TestDaemon::with(|config| config.git.max_processes = 4).await;
     let remote = demo_of(&farrier).await;
     let work = Client::init(farrier.scratch().join("work"));
@@ -49,7 +49,7 @@ async fn git_dies_with_its_client_and_is_never_too_many() {
     work.done(&["push", "-q", &remote, "main"]);
 
     let mut open = Vec::new();
-    // A short request that does not end costs no process.
+    // An incomplete short request does not start a process.
     for _ in 0..20 {
         open.push(begin(&farrier, "upload-pack", "", b"0014command=ls-refs\n").await);
     }
@@ -60,7 +60,7 @@ async fn git_dies_with_its_client_and_is_never_too_many() {
     }
     eventually("processes run", async || processes(&farrier) == 3).await;
     for _ in 0..20 {
-        assert!(processes(&farrier) <= 3, "the fourth is left to short calls");
+        assert!(processes(&farrier) <= 3, "one process is reserved for short requests");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     drop(open);
@@ -69,7 +69,7 @@ async fn git_dies_with_its_client_and_is_never_too_many() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_whose_client_leaves_changes_nothing() {
+async fn a_push_of_a_disconnected_client_changes_nothing() {
     let (farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
@@ -90,7 +90,7 @@ async fn a_push_whose_client_leaves_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_reads_nothing_is_given_up() {
+async fn a_client_that_does_not_read_is_disconnected() {
     let farrier = TestDaemon::with(|config| config.git.timeout = Duration::from_secs(2)).await;
     demo_of(&farrier).await;
     let work = Client::init(farrier.scratch().join("work"));
@@ -104,9 +104,9 @@ async fn a_client_that_reads_nothing_is_given_up() {
          git-protocol: version=2\r\ncontent-length: {}\r\n\r\n{fetch}",
         fetch.len()
     );
-    stream.write_all(head.as_bytes()).await.expect("sent");
+    stream.write_all(head.as_bytes()).await.expect("the daemon reads");
     let mut begin = [0; 12];
     stream.read_exact(&mut begin).await.expect("an answer");
     assert_eq!(&begin, b"HTTP/1.1 200");
-    eventually("git is given up", async || processes(&farrier) == 0).await;
+    eventually("git is stopped", async || processes(&farrier) == 0).await;
 }

@@ -1,4 +1,4 @@
-//! Git over HTTP, with the real git as the client.
+//! Git over HTTP, tested with the real git as the client.
 
 mod access;
 mod events;
@@ -10,7 +10,7 @@ mod wire;
 
 use crate::support::TestDaemon;
 
-/// A daemon with the repository `admin/demo`, and the address to push to it.
+/// A daemon with the repository `admin/demo`, and the URL for pushes to it.
 async fn demo() -> (TestDaemon, String) {
     let farrier = TestDaemon::start().await;
     let remote = demo_of(&farrier).await;

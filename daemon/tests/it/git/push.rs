@@ -1,4 +1,4 @@
-//! What may be pushed, and what becomes of the repository.
+//! Pushes: what is accepted, and how the repository changes.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -16,14 +16,14 @@ async fn shown(farrier: &TestDaemon) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_branch_becomes_the_default() {
+async fn the_first_pushed_branch_becomes_the_default_branch() {
     let (farrier, remote) = demo().await;
     assert_eq!(shown(&farrier).await["empty"], true);
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
     work.done(&["tag", "v1"]);
     work.done(&["push", "-q", &remote, "v1"]);
-    assert_eq!(shown(&farrier).await["empty"], true, "a tag is no branch");
+    assert_eq!(shown(&farrier).await["empty"], true, "a tag is not a branch");
     work.done(&["push", "-q", &remote, "main:trunk"]);
     let after = shown(&farrier).await;
     assert_eq!((&after["empty"], &after["default_branch"]), (&false.into(), &"trunk".into()));
@@ -51,7 +51,7 @@ async fn the_default_branch_cannot_be_deleted_and_internal_refs_cannot_be_writte
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_push_above_the_limit_is_told_why_and_leaves_nothing() {
+async fn a_push_over_the_size_limit_is_refused_with_a_reason_and_stores_nothing() {
     let farrier = TestDaemon::with(|config| config.git.max_push_bytes = 1 << 20).await;
     let remote = demo_of(&farrier).await;
     let work = Client::init(farrier.scratch().join("work"));
@@ -66,13 +66,13 @@ async fn a_push_above_the_limit_is_told_why_and_leaves_nothing() {
     work.done(&["push", "-q", &remote, "main~1:refs/heads/other"]);
 }
 
-fn files(place: &std::path::Path) -> usize {
-    let entries = std::fs::read_dir(place).expect("a directory").flatten();
+fn files(directory: &std::path::Path) -> usize {
+    let entries = std::fs::read_dir(directory).expect("a directory").flatten();
     entries.map(|entry| if entry.path().is_dir() { files(&entry.path()) } else { 1 }).sum()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tree_that_holds_git_is_refused() {
+async fn a_tree_with_a_dot_git_entry_is_refused() {
     let (farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
@@ -86,7 +86,7 @@ async fn a_tree_that_holds_git_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn push_options_are_taken_and_change_nothing() {
+async fn push_options_are_accepted_and_ignored() {
     let (farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
@@ -98,7 +98,7 @@ async fn push_options_are_taken_and_change_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn planted_hooks_never_run() {
+async fn hook_scripts_in_a_repository_never_run() {
     let (farrier, remote) = demo().await;
     let bare = farrier.data_dir().join("repositories/1.git");
     let ran = farrier.scratch().join("ran");
@@ -116,12 +116,12 @@ async fn planted_hooks_never_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_untidy_repository_is_packed_after_a_push() {
+async fn a_repository_with_many_packs_is_repacked_after_a_push() {
     let (farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     for n in 0..25 {
         work.commit("a", n.to_string());
-        // A pack of its own each time.
+        // Each push creates a pack.
         for m in 0..110 {
             std::fs::write(work.dir().join(format!("f{m}")), format!("{n} {m}")).expect("a file");
         }
@@ -129,7 +129,7 @@ async fn an_untidy_repository_is_packed_after_a_push() {
         work.done(&["push", "-q", &remote, "main"]);
     }
     let bare = Client::at(farrier.data_dir().join("repositories/1.git"));
-    eventually("the repository is tidy", async || {
+    eventually("the repository is repacked", async || {
         let counts = bare.done(&["count-objects", "-v"]);
         let packs = counts.lines().find_map(|line| line.strip_prefix("packs: ")).expect("a line");
         packs.parse::<u32>().expect("a number") < 20 && bare.dir().join("packed-refs").exists()
@@ -140,7 +140,7 @@ async fn an_untidy_repository_is_packed_after_a_push() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_large_push_gets_a_bitmap_and_what_packing_left_goes() {
+async fn a_large_push_gets_a_bitmap_and_leftovers_of_packing_are_removed() {
     let (farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     for n in 0..4_800 {
@@ -153,7 +153,7 @@ async fn a_large_push_gets_a_bitmap_and_what_packing_left_goes() {
         std::fs::write(left, "half a pack").expect("a file");
     }
     work.done(&["push", "-q", &remote, "main"]);
-    eventually("there is a bitmap", async || {
+    eventually("the bitmap is written", async || {
         let entries = std::fs::read_dir(&packs).expect("a directory");
         entries.flatten().any(|entry| entry.path().extension().is_some_and(|end| end == "bitmap"))
     })
@@ -165,7 +165,7 @@ async fn a_large_push_gets_a_bitmap_and_what_packing_left_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mirror_push_with_hidden_refs_lands_except_for_them() {
+async fn a_mirror_push_stores_everything_except_hidden_refs() {
     let (farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
@@ -176,7 +176,7 @@ async fn a_mirror_push_with_hidden_refs_lands_except_for_them() {
     }
     let err = work.refused(&["push", "--mirror", "--atomic", &remote]);
     assert!(err.contains("deny updating a hidden ref"), "{err}");
-    assert_eq!(work.done(&["ls-remote", &remote]), "", "an atomic push is made as a whole or not at all");
+    assert_eq!(work.done(&["ls-remote", &remote]), "", "an atomic push stores everything or nothing");
 
     let err = work.refused(&["push", "--mirror", &remote]);
     assert_eq!(err.matches("(deny updating a hidden ref)").count(), 3, "{err}");
@@ -188,16 +188,16 @@ async fn a_mirror_push_with_hidden_refs_lands_except_for_them() {
     assert_eq!(shown(&farrier).await["empty"], false);
 }
 
-/// Bytes of all files below a directory.
-fn bytes(place: &std::path::Path) -> u64 {
-    let entries = std::fs::read_dir(place).expect("a directory").flatten();
+/// Size of all files below a directory.
+fn bytes(directory: &std::path::Path) -> u64 {
+    let entries = std::fs::read_dir(directory).expect("a directory").flatten();
     let size =
         |about: std::fs::Metadata, path: &std::path::Path| if about.is_dir() { bytes(path) } else { about.len() };
     entries.map(|entry| size(entry.metadata().expect("a file"), &entry.path())).sum()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_size_is_that_of_the_objects_after_each_push() {
+async fn the_size_of_a_repository_follows_each_push() {
     let (farrier, remote) = demo().await;
     let objects = farrier.data_dir().join("repositories/1.git/objects");
     assert_eq!(shown(&farrier).await["size"], 0, "an empty repository has no objects");
@@ -211,9 +211,9 @@ async fn the_size_is_that_of_the_objects_after_each_push() {
         work.commit(&format!("many-{number}"), "x");
     }
     work.done(&["push", "-q", &remote, "main", "main:refs/notes/x"]);
-    assert_eq!(shown(&farrier).await["size"], bytes(&objects).div_ceil(1_024), "a pack");
+    assert_eq!(shown(&farrier).await["size"], bytes(&objects).div_ceil(1_024), "after a push that is stored as a pack");
     let body = serde_json::json!({ "name": "made", "auto_init": true });
     let made = farrier.admin(Method::POST, "/api/v1/user/repos", body).await.json();
     let objects = farrier.data_dir().join("repositories/2.git/objects");
-    assert_eq!(made["size"], bytes(&objects).div_ceil(1_024), "a first commit");
+    assert_eq!(made["size"], bytes(&objects).div_ceil(1_024), "after an initial commit");
 }

@@ -1,4 +1,4 @@
-//! Lists of refs that the daemon reads itself are the ones that git would have written.
+//! The daemon lists refs exactly as git does.
 
 use http::Method;
 
@@ -8,16 +8,17 @@ use crate::support::{
     send,
 };
 
-/// A packet line.
-fn line(text: &str) -> String {
+/// A pkt-line.
+fn pkt_line(text: &str) -> String {
     format!("{:04x}{text}", text.len() + 4)
 }
 
-/// Requests for lists, as clients write them.
+/// Request bodies of ls-refs, as clients send them.
 fn requests(format: &str) -> Vec<String> {
-    let head = line("command=ls-refs\n") + &line("agent=git/2.39.5") + &line(&format!("object-format={format}"));
+    let head =
+        pkt_line("command=ls-refs\n") + &pkt_line("agent=git/2.39.5") + &pkt_line(&format!("object-format={format}"));
     let with = |arguments: &[&str]| {
-        let arguments: String = arguments.iter().map(|argument| line(argument)).collect();
+        let arguments: String = arguments.iter().map(|argument| pkt_line(argument)).collect();
         format!("{head}0001{arguments}0000")
     };
     let clone = ["peel\n", "symrefs\n", "unborn\n"];
@@ -33,7 +34,7 @@ fn requests(format: &str) -> Vec<String> {
     ]
 }
 
-/// Compares everything that the daemon lists of a repository with what git lists.
+/// Compares all ref lists of a repository with those of git.
 async fn compare(farrier: &TestDaemon, token: &str, name: &str, bare: &GitDir, format: &str, state: &str) {
     let hidden = ["-c", "transfer.hideRefs=refs/farrier", "-c", "receive.advertisePushOptions=true"];
     for body in requests(format) {
@@ -49,12 +50,12 @@ async fn compare(farrier: &TestDaemon, token: &str, name: &str, bare: &GitDir, f
     let ours = send(&farrier.tcp(), Method::GET, &path, &[("authorization", &authorization)], "").await;
     let args = [&hidden[..], &["receive-pack", "--stateless-rpc", "--advertise-refs", "."]].concat();
     let theirs = speak(&bare.path, "", &args, b"");
-    let theirs = format!("{}0000{}", line("# service=git-receive-pack\n"), String::from_utf8_lossy(&theirs));
+    let theirs = format!("{}0000{}", pkt_line("# service=git-receive-pack\n"), String::from_utf8_lossy(&theirs));
     assert_eq!(ours.text(), theirs, "{state}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_of_refs_are_as_git_would_write_them() {
+async fn ref_lists_equal_those_of_git() {
     let farrier = TestDaemon::start().await;
     let token = farrier.token("admin", &["all"]).await;
     let bare = farrier.git_repository("demo").await;
@@ -91,7 +92,7 @@ async fn lists_of_refs_are_as_git_would_write_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_with_longer_ids_are_as_git_would_write_them() {
+async fn ref_lists_of_a_sha256_repository_equal_those_of_git() {
     let farrier = TestDaemon::start().await;
     let token = farrier.token("admin", &["all"]).await;
     let body = r#"{"name":"long","object_format_name":"sha256"}"#;

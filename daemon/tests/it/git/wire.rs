@@ -1,4 +1,4 @@
-//! What goes over the wire, byte by byte.
+//! The git protocol on the wire.
 
 use std::io::Write as _;
 
@@ -21,7 +21,7 @@ async fn post(farrier: &TestDaemon, service: &str, headers: &[(&str, &str)], bod
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_and_headers() {
+async fn compressed_bodies_are_accepted_and_malformed_ones_are_refused() {
     let (farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     let tip = work.commit("a", "a");
@@ -47,7 +47,7 @@ async fn bodies_and_headers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_protocol_is_believed_only_in_words() {
+async fn a_malformed_git_protocol_header_is_ignored() {
     let (farrier, remote) = demo().await;
     let work = Client::init(farrier.scratch().join("work"));
     work.commit("a", "a");
@@ -68,7 +68,7 @@ async fn the_protocol_is_believed_only_in_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_probe_is_answered_and_broken_pushes_are_400() {
+async fn an_empty_push_is_answered_and_malformed_ones_are_refused() {
     let (farrier, remote) = demo().await;
     let token = remote.split(['@', ':']).nth(2).expect("a token");
     let authorization = format!("token {token}");
@@ -84,7 +84,7 @@ async fn a_probe_is_answered_and_broken_pushes_are_400() {
     for broken in ["", "PACK", "0009hello0000", cut.as_str()] {
         assert_eq!(post(&farrier, "receive-pack", &headers, broken.as_bytes()).await.status, 400, "{broken}");
     }
-    // A push of an object that never comes.
+    // A push whose object is missing.
     let line = format!("{zero} {id} refs/heads/x\0report-status");
     let push = format!("{:04x}{line}0000", line.len() + 4);
     let answer = post(&farrier, "receive-pack", &headers, push.as_bytes()).await;

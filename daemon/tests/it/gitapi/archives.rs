@@ -1,4 +1,4 @@
-//! Archives.
+//! Archives and bundles.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ async fn an_archive_has_the_same_bytes_after_gc() {
 }
 
 #[tokio::test]
-async fn archives_have_stable_names_prefixes_and_addresses() {
+async fn archives_have_a_file_name_and_an_immutable_link() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let commit = demo.git(&["rev-parse", "feature/x"]);
@@ -67,15 +67,15 @@ async fn archives_have_stable_names_prefixes_and_addresses() {
         assert_eq!((archive.status, archive.header("content-type")), (200, kind), "{path}");
         let name = format!("attachment; filename=\"demo-feature-x.{ending}\"");
         assert!(archive.header("content-disposition").starts_with(&name), "{path}");
-        let stays = format!("{}{}/archive/{commit}.{ending}?rev={commit}", farrier.url, demo.api);
-        assert_eq!(archive.header("link"), format!("<{stays}>; rel=\"immutable\""), "{path}");
-        assert_eq!(farrier.get(&farrier.path_of(&stays)).await.body, archive.body, "{path}");
+        let immutable = format!("{}{}/archive/{commit}.{ending}?rev={commit}", farrier.url, demo.api);
+        assert_eq!(archive.header("link"), format!("<{immutable}>; rel=\"immutable\""), "{path}");
+        assert_eq!(farrier.get(&farrier.path_of(&immutable)).await.body, archive.body, "{path}");
     }
     assert_eq!(farrier.get(&demo.at("/archive/feature/x.zip")).await.body[..2], *b"PK");
 }
 
 #[tokio::test]
-async fn tar_files_unpack_below_the_repositorys_name_and_bundles_clone() {
+async fn tar_files_unpack_into_a_directory_and_bundles_can_be_cloned() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let scratch = farrier.scratch();
@@ -83,7 +83,7 @@ async fn tar_files_unpack_below_the_repositorys_name_and_bundles_clone() {
     let mut tar = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&archive.body[..]), &mut tar).expect("gzip");
     let plain = run(&demo.path, &["archive", "--format=tar", "--prefix=demo/", "main"], &[]);
-    assert!(tar == plain, "the daemon adds nothing but compression");
+    assert!(tar == plain, "the archive is the one of git, compressed");
 
     let bundle = farrier.get(&demo.at("/archive/main.bundle")).await;
     std::fs::write(scratch.join("demo.bundle"), &bundle.body).expect("a file");
@@ -93,7 +93,7 @@ async fn tar_files_unpack_below_the_repositorys_name_and_bundles_clone() {
 }
 
 #[tokio::test]
-async fn the_bundle_of_a_repository_is_a_copy_of_all_of_it() {
+async fn the_bundle_of_a_repository_contains_all_refs() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let at = |name: &str| format!("/api/farrier/v1/repos/{name}/bundle");
@@ -119,9 +119,9 @@ async fn the_bundle_of_a_repository_is_a_copy_of_all_of_it() {
     assert_eq!(farrier.get(&at(empty.api.trim_start_matches("/api/v1/repos/"))).await.status, 404);
 }
 
-/// A repository whose archives take a while: 24 MiB that do not compress.
-async fn heavy(farrier: &TestDaemon) -> GitDir {
-    let heavy = farrier.git_repository("heavy").await;
+/// Creates a repository of 24 MiB of incompressible data, whose archives take a while.
+async fn large_repository(farrier: &TestDaemon) -> GitDir {
+    let large_repository = farrier.git_repository("heavy").await;
     let mut state = 1_u64;
     let mut noise = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -134,11 +134,11 @@ async fn heavy(farrier: &TestDaemon) -> GitDir {
         content[0] = number;
         import = import.file("100644", &format!("{number}"), &content);
     }
-    heavy.import(&import);
-    heavy
+    large_repository.import(&import);
+    large_repository
 }
 
-/// Git processes that run in `repository`.
+/// Number of git processes that run in `repository`.
 fn processes_in(repository: &GitDir) -> usize {
     let needle = format!("GIT_DIR={}", repository.path.display());
     let processes = std::fs::read_dir("/proc").expect("a process table").flatten();
@@ -147,26 +147,28 @@ fn processes_in(repository: &GitDir) -> usize {
 }
 
 #[tokio::test]
-async fn a_client_that_disconnects_ends_the_process() {
+async fn a_disconnect_ends_the_archive_process() {
     let farrier = TestDaemon::start().await;
-    let heavy = heavy(&farrier).await;
+    let large_repository = large_repository(&farrier).await;
     let address = farrier.url.trim_start_matches("http://").to_owned();
     let mut client = tokio::net::TcpStream::connect(&address).await.expect("a connection");
-    let request = format!("GET {} HTTP/1.1\r\nhost: x\r\n\r\n", heavy.at("/archive/main.zip"));
-    client.write_all(request.as_bytes()).await.expect("sent");
+    let request = format!("GET {} HTTP/1.1\r\nhost: x\r\n\r\n", large_repository.at("/archive/main.zip"));
+    client.write_all(request.as_bytes()).await.expect("the daemon reads");
     let mut start = [0; 4096];
-    client.read_exact(&mut start).await.expect("the begin of an archive");
-    assert_eq!(processes_in(&heavy), 1);
+    client.read_exact(&mut start).await.expect("the beginning of an archive");
+    assert_eq!(processes_in(&large_repository), 1);
     drop(client);
-    let left = async || processes_in(&heavy) == 0;
-    tokio::time::timeout(Duration::from_secs(10), eventually("git is gone", left)).await.expect("soon");
+    let left = async || processes_in(&large_repository) == 0;
+    tokio::time::timeout(Duration::from_secs(10), eventually("the git process has ended", left))
+        .await
+        .expect("the process ends soon");
 }
 
 #[tokio::test]
-async fn archive_processes_are_bounded_and_all_clients_are_served() {
+async fn archive_processes_are_limited_and_all_clients_are_served() {
     let farrier = TestDaemon::with(|config| config.git.max_archives = 2).await;
-    let heavy = heavy(&farrier).await;
-    let (over, path) = (farrier.tcp(), heavy.at("/archive/main.zip"));
+    let large_repository = large_repository(&farrier).await;
+    let (over, path) = (farrier.tcp(), large_repository.at("/archive/main.zip"));
     let requests = futures_util::future::join_all((0..4).map(|_| send(&over, Method::GET, &path, &[], "")));
     let mut most = 0;
     let mut requests = std::pin::pin!(requests);
@@ -178,7 +180,7 @@ async fn archive_processes_are_bounded_and_all_clients_are_served() {
         let archives = std::fs::read_dir("/proc").expect("a process table").flatten().filter(|process| {
             let command = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
             let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-            let needle = heavy.path.display().to_string();
+            let needle = large_repository.path.display().to_string();
             command.windows(12).any(|part| part == b"archive\0--fo")
                 && environment.windows(needle.len()).any(|part| part == needle.as_bytes())
         });

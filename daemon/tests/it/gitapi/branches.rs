@@ -1,4 +1,4 @@
-//! Branches.
+//! Reading branches.
 
 use http::Method;
 use serde_json::json;
@@ -19,7 +19,7 @@ async fn a_branch_with_slashes_is_found_escaped_and_unescaped() {
     assert_eq!(commit["timestamp"], "2026-01-02T10:34:05+05:30");
     assert_eq!(commit["author"], json!({ "name": "A Ü Thor", "email": "a@x.example", "username": "" }));
     assert_eq!(commit["verification"]["verified"], false);
-    assert_eq!(raw["user_can_push"], false, "nobody signed in");
+    assert_eq!(raw["user_can_push"], false, "the request is anonymous");
     let keys: Vec<_> = raw.as_object().expect("an object").keys().map(String::as_str).collect();
     assert_eq!(keys.len(), 9, "{keys:?}");
     let own = send(&farrier.unix(), Method::GET, &demo.at("/branches/main"), &[], "").await;
@@ -94,7 +94,7 @@ async fn head_has_no_body_and_other_methods_are_405() {
 }
 
 #[tokio::test]
-async fn private_repositories_are_not_there_for_others() {
+async fn private_repositories_are_not_found_by_others() {
     let farrier = TestDaemon::start().await;
     let body = json!({ "name": "secret", "private": true });
     assert_eq!(farrier.admin(Method::POST, "/api/v1/user/repos", body).await.status, 201);

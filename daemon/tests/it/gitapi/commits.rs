@@ -1,4 +1,4 @@
-//! Commits, comparisons, notes.
+//! Reading commits, comparisons and notes.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::demo;
 use crate::support::TestDaemon;
 
 #[tokio::test]
-async fn the_history_is_paged() {
+async fn commits_are_paged() {
     let farrier = TestDaemon::start().await;
     let empty = farrier.git_repository("empty").await;
     assert_eq!(farrier.status(&empty.at("/commits")).await, 409);
@@ -35,7 +35,7 @@ async fn the_history_is_paged() {
     let files = json!([{ "filename": "side.txt", "status": "added" }, { "filename": "src/a b", "status": "modified" }]);
     assert_eq!(merge["files"], files);
     assert_eq!(merge["stats"], json!({ "total": 4, "additions": 4, "deletions": 0 }));
-    assert_eq!(merge.get("author"), None, "no account has that address");
+    assert_eq!(merge.get("author"), None, "no account has this e-mail address");
     let last = farrier.get(&demo.at("/commits?limit=3&page=2")).await;
     assert_eq!((last.header("x-hasmore"), last.json().as_array().map(Vec::len)), ("false", Some(1)));
     let beyond = farrier.get(&demo.at("/commits?limit=3&page=99")).await;
@@ -43,7 +43,7 @@ async fn the_history_is_paged() {
 }
 
 #[tokio::test]
-async fn histories_narrowed_down() {
+async fn commits_are_filtered_by_ref_path_and_time() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let subjects = async |query: &str| {
@@ -57,7 +57,7 @@ async fn histories_narrowed_down() {
     assert_eq!(subjects("path=side.txt").await, ["on the side"]);
     assert_eq!(subjects("path=src/%C3%BC").await, ["every shape"]);
     let touched = farrier.json(&demo.at("/commits?path=src/a%20b&limit=1")).await;
-    assert_eq!(touched[0]["files"].as_array().map(Vec::len), Some(2), "all that the commit changed");
+    assert_eq!(touched[0]["files"].as_array().map(Vec::len), Some(2), "all files that the commit changed");
     assert_eq!(subjects("path=nothing").await, Vec::<String>::new());
     assert_eq!(subjects("since=2026-01-02T05:30:00Z&until=2026-01-02T06:30:00Z").await, ["every shape"]);
     assert_eq!(subjects("since=2026-01-02T11:00:00+05:30").await, ["merge", "every shape"]);
@@ -74,7 +74,7 @@ async fn histories_narrowed_down() {
 }
 
 #[tokio::test]
-async fn one_commit_as_json_diff_and_patch() {
+async fn a_commit_is_served_as_json_diff_and_patch() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let id = demo.git(&["rev-parse", "v1.0^{commit}"]);
@@ -96,7 +96,7 @@ async fn one_commit_as_json_diff_and_patch() {
 }
 
 #[tokio::test]
-async fn comparisons_and_notes() {
+async fn comparisons_and_notes_are_served() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let compared = farrier.json(&demo.at("/compare/v1.0...feature/x")).await;

@@ -1,4 +1,4 @@
-//! Files and directories by their path, as JSON and as bytes.
+//! Reading files and directories, as JSON and as raw bytes.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -37,15 +37,15 @@ async fn paths_are_accepted_escaped_and_unescaped() {
 }
 
 #[tokio::test]
-async fn directories_links_and_submodules() {
+async fn directories_list_files_symlinks_and_submodules() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let root = farrier.json(&demo.at("/contents")).await;
     let root = root.as_array().expect("a list");
     let of = |name: &str| root.iter().find(|item| item["name"] == name).unwrap_or_else(|| panic!("{name}"));
-    let shapes = [("README.md", "file"), ("src", "dir"), ("link", "symlink"), ("lib", "submodule"), ("run.sh", "file")];
-    for (name, shape) in shapes {
-        assert_eq!(of(name)["type"], shape, "{name}");
+    let kinds = [("README.md", "file"), ("src", "dir"), ("link", "symlink"), ("lib", "submodule"), ("run.sh", "file")];
+    for (name, kind) in kinds {
+        assert_eq!(of(name)["type"], kind, "{name}");
         assert_eq!(of(name).get("content"), None, "{name}");
     }
     let rev = |name: &str| json!(demo.git(&["rev-parse", name]));
@@ -67,7 +67,7 @@ async fn directories_links_and_submodules() {
 }
 
 #[tokio::test]
-async fn paths_that_lead_nowhere() {
+async fn missing_and_invalid_paths_are_refused() {
     let farrier = TestDaemon::start().await;
     let empty = farrier.git_repository("empty").await;
     assert_eq!(farrier.json(&empty.at("/contents")).await, json!([]));
@@ -92,7 +92,7 @@ async fn paths_that_lead_nowhere() {
 }
 
 #[tokio::test]
-async fn raw_bytes_ranges_and_conditions() {
+async fn raw_files_support_ranges_and_conditional_requests() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let raw = farrier.get(&demo.at("/raw/src/a%20b")).await;

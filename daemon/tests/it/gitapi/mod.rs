@@ -1,4 +1,4 @@
-//! What repositories hold, as readers see it over the API.
+//! Reading and writing git data over the REST API.
 
 mod archives;
 mod branches;
@@ -11,17 +11,18 @@ mod writes;
 
 use crate::support::{GitDir, Import, TestDaemon, run};
 
-/// The id of a commit of another repository.
+/// The commit id of the submodule.
 const ELSEWHERE: &str = "0123456789012345678901234567890123456789";
 
-/// The repository `admin/demo` with [`everything`], put there without a push.
+/// Creates `admin/demo` with [`everything`], imported directly on disk.
 async fn demo(farrier: &TestDaemon) -> GitDir {
     let repository = farrier.git_repository("demo").await;
     repository.import(&everything());
     repository
 }
 
-/// The same, pushed: so the daemon has recorded it. Of tests with several threads only.
+/// Creates `admin/demo` with a push of [`everything`], so that the daemon records the push. Needs a test with several
+/// threads.
 async fn pushed(farrier: &TestDaemon) -> GitDir {
     let repository = farrier.git_repository("demo").await;
     let token = farrier.token("admin", &["all"]).await;
@@ -33,7 +34,7 @@ async fn pushed(farrier: &TestDaemon) -> GitDir {
     repository
 }
 
-/// Three commits and a merge on `main`, `feature/x`, three tags, and entries of every shape.
+/// Three commits and a merge on `main`, the branch `feature/x`, three tags, and tree entries of every type.
 fn everything() -> Import {
     let modules = b"[submodule \"lib\"]\n\tpath = lib\n\turl = https://elsewhere.example/lib.git\n";
     Import::default()

@@ -1,4 +1,4 @@
-//! References, trees, blobs.
+//! Reading references, trees and blobs.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{ELSEWHERE, demo};
 use crate::support::{Import, TestDaemon};
 
 #[tokio::test]
-async fn references_by_prefix_and_in_full() {
+async fn references_are_found_by_prefix_and_by_full_name() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let names = async |prefix: &str| {
@@ -29,7 +29,7 @@ async fn references_by_prefix_and_in_full() {
 }
 
 #[tokio::test]
-async fn trees_with_every_shape_of_entry() {
+async fn trees_list_entries_of_every_type() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let tree = farrier.json(&demo.at("/git/trees/main?recursive=true")).await;
@@ -66,7 +66,7 @@ async fn trees_with_every_shape_of_entry() {
 }
 
 #[tokio::test]
-async fn blobs_and_what_is_none() {
+async fn a_blob_is_served_and_other_ids_are_refused() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let id = demo.git(&["rev-parse", "main:binary"]);
@@ -80,7 +80,7 @@ async fn blobs_and_what_is_none() {
 }
 
 #[tokio::test]
-async fn more_than_ten_mebibytes_are_not_shown_inside_json() {
+async fn blobs_over_ten_mebibytes_are_not_embedded_in_json() {
     let farrier = TestDaemon::start().await;
     let large = farrier.git_repository("large").await;
     let limit = 10 << 20;

@@ -1,16 +1,16 @@
-//! Everything that can be read of a repository whose ids are SHA-256.
+//! Reading a repository with SHA-256 object ids.
 
 use http::Method;
 use serde_json::json;
 
 use crate::support::{GitDir, Import, TestDaemon};
 
-async fn long(farrier: &TestDaemon) -> GitDir {
+async fn sha256_repository(farrier: &TestDaemon) -> GitDir {
     let body = json!({ "name": "long", "object_format_name": "sha256" });
     let made = farrier.admin(Method::POST, "/api/v1/user/repos", body).await;
     assert_eq!((made.status, &made.json()["object_format_name"]), (201, &json!("sha256")), "{made:?}");
     let path = farrier.data_dir().join(format!("repositories/{}.git", made.json()["id"]));
-    let long = GitDir { path, api: "/api/v1/repos/admin/long".into() };
+    let sha256_repository = GitDir { path, api: "/api/v1/repos/admin/long".into() };
     let everything = Import::default()
         .commit("main", 1, &[], "first")
         .file("100644", "README.md", b"# demo\n")
@@ -19,21 +19,21 @@ async fn long(farrier: &TestDaemon) -> GitDir {
         .submodule("lib", &"1".repeat(64))
         .tag("v1.0", 1, "version one")
         .reference("refs/heads/side", 1);
-    long.import(&everything);
-    long
+    sha256_repository.import(&everything);
+    sha256_repository
 }
 
 #[tokio::test]
-async fn a_repository_with_longer_ids_reads_as_any_other() {
+async fn a_sha256_repository_is_read_like_any_other() {
     let farrier = TestDaemon::start().await;
-    let long = long(&farrier).await;
-    let tip = long.git(&["rev-parse", "main"]);
+    let sha256_repository = sha256_repository(&farrier).await;
+    let tip = sha256_repository.git(&["rev-parse", "main"]);
     assert_eq!(tip.len(), 64);
-    let tree = long.git(&["rev-parse", "main^{tree}"]);
-    let blob = long.git(&["rev-parse", "main:README.md"]);
+    let tree = sha256_repository.git(&["rev-parse", "main^{tree}"]);
+    let blob = sha256_repository.git(&["rev-parse", "main:README.md"]);
 
-    assert_eq!(farrier.json(&long.at("/branches/main")).await["commit"]["id"], tip);
-    assert_eq!(farrier.json(&long.at("/git/refs/heads/main")).await["object"]["sha"], tip);
+    assert_eq!(farrier.json(&sha256_repository.at("/branches/main")).await["commit"]["id"], tip);
+    assert_eq!(farrier.json(&sha256_repository.at("/git/refs/heads/main")).await["object"]["sha"], tip);
     for (path, field, expected) in [
         ("/commits?limit=1".to_owned(), "/0/sha", &tip),
         (format!("/git/commits/{tip}"), "/sha", &tip),
@@ -45,22 +45,22 @@ async fn a_repository_with_longer_ids_reads_as_any_other() {
         (
             format!("/contents/README.md?ref={tip}"),
             "/last_commit_sha",
-            &long.git(&["log", "-1", "--format=%H", "--", "README.md"]),
+            &sha256_repository.git(&["log", "-1", "--format=%H", "--", "README.md"]),
         ),
     ] {
-        let shown = farrier.json(&long.at(&path)).await;
+        let shown = farrier.json(&sha256_repository.at(&path)).await;
         assert_eq!(shown.pointer(field), Some(&json!(expected)), "{path}: {shown}");
     }
-    let tags = farrier.json(&long.at("/tags")).await;
+    let tags = farrier.json(&sha256_repository.at("/tags")).await;
     assert_eq!(tags[0]["commit"]["sha"].as_str().map(str::len), Some(64), "{tags}");
-    let compared = farrier.json(&long.at(&format!("/compare/{tip}~1...{tip}"))).await;
+    let compared = farrier.json(&sha256_repository.at(&format!("/compare/{tip}~1...{tip}"))).await;
     assert!(compared["total_commits"].as_i64().is_some_and(|total| total > 0), "{compared}");
-    let raw = farrier.get(&long.at(&format!("/raw/README.md?ref={tip}"))).await;
+    let raw = farrier.get(&sha256_repository.at(&format!("/raw/README.md?ref={tip}"))).await;
     assert_eq!((raw.status, raw.text().as_str()), (200, "# demo\n"));
-    let archive = farrier.get(&long.at(&format!("/archive/{tip}.tar.gz"))).await;
+    let archive = farrier.get(&sha256_repository.at(&format!("/archive/{tip}.tar.gz"))).await;
     assert_eq!((archive.status, archive.body.starts_with(&[0x1f, 0x8b])), (200, true));
-    let diff = farrier.get(&long.at(&format!("/git/commits/{tip}.diff"))).await;
+    let diff = farrier.get(&sha256_repository.at(&format!("/git/commits/{tip}.diff"))).await;
     assert!(diff.status == 200 && diff.text().starts_with("diff --git"), "{diff:?}");
-    // An id of the other kind is the id of nothing.
-    assert_eq!(farrier.status(&long.at(&format!("/git/commits/{}", "1".repeat(40)))).await, 404);
+    // A SHA-1 id does not exist in this repository.
+    assert_eq!(farrier.status(&sha256_repository.at(&format!("/git/commits/{}", "1".repeat(40)))).await, 404);
 }

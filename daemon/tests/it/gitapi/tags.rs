@@ -1,10 +1,10 @@
-//! Tags and tag objects.
+//! Reading tags and tag objects.
 
 use super::demo;
 use crate::support::TestDaemon;
 
 #[tokio::test]
-async fn tags_by_name_light_annotated_and_with_slashes() {
+async fn lightweight_and_annotated_tags_are_served() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let list = farrier.get(&demo.at("/tags")).await;

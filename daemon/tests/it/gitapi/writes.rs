@@ -1,4 +1,4 @@
-//! Branches and tags that are made, renamed and removed.
+//! Creating, renaming and deleting branches and tags.
 
 use farrierd::store::{events, refs};
 use http::Method;
@@ -8,17 +8,17 @@ use super::{demo, pushed};
 use crate::support::{Import, TestDaemon, send};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn branches_are_made_renamed_and_removed() {
+async fn branches_are_created_renamed_and_deleted() {
     let farrier = TestDaemon::start().await;
     let demo = pushed(&farrier).await;
-    let make = async |body: Value| farrier.admin(Method::POST, &demo.at("/branches"), body).await;
-    let made = make(json!({ "new_branch_name": "topic/one", "old_ref_name": "v1.0", "old_branch_name": null })).await;
+    let create = async |body: Value| farrier.admin(Method::POST, &demo.at("/branches"), body).await;
+    let made = create(json!({ "new_branch_name": "topic/one", "old_ref_name": "v1.0", "old_branch_name": null })).await;
     assert_eq!(made.status, 201, "{made:?}");
     assert_eq!(made.json()["commit"]["id"], demo.git(&["rev-parse", "v1.0^{commit}"]));
     assert_eq!(made.json(), farrier.admin(Method::GET, &demo.at("/branches/topic/one"), json!(null)).await.json());
-    let old_spelling = make(json!({ "new_branch_name": "two", "old_branch_name": "feature/x" })).await;
+    let old_spelling = create(json!({ "new_branch_name": "two", "old_branch_name": "feature/x" })).await;
     assert_eq!(old_spelling.json()["commit"]["message"], "on the side");
-    assert_eq!(make(json!({ "new_branch_name": "three" })).await.json()["commit"]["message"], "merge");
+    assert_eq!(create(json!({ "new_branch_name": "three" })).await.json()["commit"]["message"], "merge");
     for (body, status) in [
         (json!({ "new_branch_name": "three" }), 409),
         (json!({ "new_branch_name": "light" }), 409),
@@ -31,7 +31,7 @@ async fn branches_are_made_renamed_and_removed() {
         (json!({ "new_branch_name": "a".repeat(40) }), 422),
         (json!({ "new_branch_name": "b".repeat(101) }), 422),
     ] {
-        assert_eq!(make(body.clone()).await.status, status, "{body}");
+        assert_eq!(create(body.clone()).await.status, status, "{body}");
     }
 
     let rename = async |from: &str, to: &str| {
@@ -57,13 +57,13 @@ async fn branches_are_made_renamed_and_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tags_are_made_and_removed() {
+async fn tags_are_created_and_deleted() {
     let farrier = TestDaemon::start().await;
     let demo = pushed(&farrier).await;
-    let make = async |body: Value| farrier.admin(Method::POST, &demo.at("/tags"), body).await;
-    let light = make(json!({ "tag_name": "new", "message": "", "target": "feature/x" })).await;
+    let create = async |body: Value| farrier.admin(Method::POST, &demo.at("/tags"), body).await;
+    let light = create(json!({ "tag_name": "new", "message": "", "target": "feature/x" })).await;
     assert_eq!((light.status, &light.json()["id"]), (201, &json!(demo.git(&["rev-parse", "feature/x"]))));
-    let heavy = make(json!({ "tag_name": "rel/3", "message": "third\n\nwith a body" })).await;
+    let heavy = create(json!({ "tag_name": "rel/3", "message": "third\n\nwith a body" })).await;
     assert_eq!((heavy.status, &heavy.json()["message"]), (201, &json!("third\n\nwith a body")));
     assert_eq!(demo.git(&["cat-file", "-t", "refs/tags/rel/3"]), "tag");
     assert_eq!(heavy.json()["commit"]["sha"], demo.git(&["rev-parse", "main"]));
@@ -74,7 +74,7 @@ async fn tags_are_made_and_removed() {
         (json!({ "tag_name": "" }), 422),
         (json!({ "tag_name": "a:b" }), 422),
     ] {
-        assert_eq!(make(body.clone()).await.status, status, "{body}");
+        assert_eq!(create(body.clone()).await.status, status, "{body}");
     }
     let remove =
         async |name: &str| farrier.admin(Method::DELETE, &demo.at(&format!("/tags/{name}")), json!(null)).await.status;
@@ -82,7 +82,7 @@ async fn tags_are_made_and_removed() {
 }
 
 #[tokio::test]
-async fn only_who_may_write_does() {
+async fn writing_requires_write_access() {
     let farrier = TestDaemon::start().await;
     let demo = demo(&farrier).await;
     let empty = farrier.git_repository("empty").await;
@@ -99,14 +99,18 @@ async fn only_who_may_write_does() {
     let body = json!({ "new_branch_name": "x" });
     assert_eq!(farrier.admin(Method::POST, &empty.at("/branches"), body).await.status, 404);
     empty.import(&Import::default().commit("main", 1, &[], "one").file("100644", "a", b"a"));
-    assert_eq!(farrier.status(&empty.at("/branches/main")).await, 200, "seen although nobody pushed it");
+    assert_eq!(
+        farrier.status(&empty.at("/branches/main")).await,
+        200,
+        "the branch is found although it was not pushed"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_are_told_like_pushes_and_archived_repositories_refuse_them() {
+async fn changes_are_recorded_like_pushes_and_refused_in_archived_repositories() {
     let mut farrier = TestDaemon::start().await;
     let demo = pushed(&farrier).await;
-    let told = async |store: &farrierd::store::Store| {
+    let recorded_events = async |store: &farrierd::store::Store| {
         let snapshot = store.read().await.expect("a snapshot");
         assert!(refs::marks(&snapshot).await.expect("rows").is_empty(), "every change is recorded");
         let all = events::after(&snapshot, 0, 100).await.expect("rows");
@@ -115,7 +119,7 @@ async fn changes_are_told_like_pushes_and_archived_repositories_refuse_them() {
         };
         all.iter().map(line).collect::<Vec<_>>()
     };
-    let before = farrier.with_store(told).await;
+    let before = farrier.with_store(recorded_events).await;
     for (method, path, body, status) in [
         (Method::POST, "/branches", json!({ "new_branch_name": "one" }), 201),
         (Method::PATCH, "/branches/one", json!({ "name": "two" }), 204),
@@ -126,10 +130,10 @@ async fn changes_are_told_like_pushes_and_archived_repositories_refuse_them() {
     ] {
         assert_eq!(farrier.admin(method.clone(), &demo.at(path), body).await.status, status, "{method} {path}");
     }
-    let after = farrier.with_store(told).await;
+    let after = farrier.with_store(recorded_events).await;
     let (one, two, tag) = ("refs/heads/one", "refs/heads/two", "refs/tags/t");
     let mut new = after[before.len()..].to_vec();
-    // A rename is one change of two refs: in which order they are told says nothing.
+    // A rename changes two refs in one transaction; the order of its events does not matter.
     new[2..5].sort();
     let renamed = [format!("create {two}"), format!("delete {one}"), format!("push {two}")];
     assert_eq!(new[..2], [format!("create {one}"), format!("push {one}")]);

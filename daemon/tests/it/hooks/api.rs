@@ -1,11 +1,11 @@
-//! Hooks over the API.
+//! Management of hooks over the REST API.
 
 use std::collections::BTreeMap;
 
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{NOWHERE, hook, hook_with, made};
+use super::{NOWHERE, create_hook, hook, hook_with};
 use crate::{
     accounts::world::World,
     support::{Answer, send},
@@ -13,12 +13,12 @@ use crate::{
 
 const ADMIN: &str = "/admin/hooks";
 
-/// The numbers in a list of hooks.
+/// The ids in a list of hooks.
 fn ids(list: &Value) -> Vec<i64> {
     list.as_array().expect("a list").iter().map(|hook| hook["id"].as_i64().expect("a number")).collect()
 }
 
-/// A POST of hooks by the operator, whatever comes back.
+/// Creates an admin hook and returns the response.
 async fn post(world: &World, body: Value) -> Answer {
     world.farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await
 }
@@ -72,7 +72,7 @@ async fn system_and_default_hooks_are_separate() {
 async fn lists_are_paged() {
     let world = World::new().await;
     for _ in 0..3 {
-        made(&world, "/user/hooks", hook(&["push"])).await;
+        create_hook(&world, "/user/hooks", hook(&["push"])).await;
     }
     let get = async |query: &str| {
         let path = format!("/api/v1/user/hooks{query}");
@@ -91,7 +91,7 @@ async fn lists_are_paged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_problem_is_reported() {
+async fn the_first_validation_error_is_reported() {
     let world = World::new().await;
     let config = |config: Value| json!({ "type": "gitea", "config": config });
     let mut cases = vec![
@@ -124,7 +124,7 @@ async fn the_first_problem_is_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn defaults_and_event_names_follow_the_api_family() {
+async fn default_and_combined_event_names_are_resolved() {
     let world = World::new().await;
     let issues = json!(["issues", "issue_assign", "issue_label", "issue_milestone", "issue_comment"]);
     for (events, expected) in [
@@ -150,26 +150,26 @@ async fn a_hook_is_found_only_under_its_owner() {
     let world = World::new().await;
     world.farrier.repository("demo").await;
     world.admin("post", "/orgs", json!({ "username": "acme" }), 201).await;
-    let places = ["/admin/hooks", "/repos/admin/demo/hooks", "/orgs/acme/hooks", "/user/hooks"];
+    let hook_paths = ["/admin/hooks", "/repos/admin/demo/hooks", "/orgs/acme/hooks", "/user/hooks"];
     let mut all = Vec::new();
-    for place in places {
-        all.push(made(&world, place, hook(&["push"])).await.to_string());
+    for hooks_path in hook_paths {
+        all.push(create_hook(&world, hooks_path, hook(&["push"])).await.to_string());
     }
     let system = hook_with(&["push"], json!({ "config": { "is_system_webhook": true } }));
-    let system = made(&world, "/admin/hooks", system).await;
+    let system = create_hook(&world, "/admin/hooks", system).await;
     world.admin("patch", &format!("/admin/hooks/{system}"), json!({ "name": "s" }), 200).await;
-    for (n, place) in places.into_iter().enumerate() {
+    for (n, hooks_path) in hook_paths.into_iter().enumerate() {
         let others = all.iter().enumerate().filter(|(other, _)| *other != n).map(|(_, id)| id.as_str());
         for id in others.chain(["0", "-1", "abc", "999", "18446744073709551617"]) {
             for word in ["get", "patch", "delete"] {
-                world.admin(word, &format!("{place}/{id}"), json!({ "active": false }), 404).await;
+                world.admin(word, &format!("{hooks_path}/{id}"), json!({ "active": false }), 404).await;
             }
         }
-        let path = format!("{place}/{}", all[n]);
+        let path = format!("{hooks_path}/{}", all[n]);
         let hook = world.admin("get", &path, Value::Null, 200).await;
-        assert_eq!(hook["active"], true, "{place}");
+        assert_eq!(hook["active"], true, "{hooks_path}");
         let edited = world.admin("patch", &path, json!({ "active": false }), 200).await;
-        assert_eq!(edited["active"], false, "{place}");
+        assert_eq!(edited["active"], false, "{hooks_path}");
         world.admin("delete", &path, Value::Null, 204).await;
         world.admin("delete", &path, Value::Null, 404).await;
         world.admin("get", &path, Value::Null, 404).await;
@@ -178,14 +178,14 @@ async fn a_hook_is_found_only_under_its_owner() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn callers_without_permission_get_a_reason() {
+async fn callers_without_permission_get_an_explanation() {
     let world = World::new().await;
     world.farrier.repository("demo").await;
     world.admin("post", "/orgs", json!({ "username": "acme" }), 201).await;
     world.user("eve").await;
     let eve = format!("token {}", world.token("eve", &["all"]).await);
     let reader = format!("token {}", world.token("admin", &["read:admin"]).await);
-    let said = async |who: &str, word: &str, path: &str| {
+    let response = async |who: &str, word: &str, path: &str| {
         let answer = world.ask(who, word, path, hook(&["push"])).await;
         (answer.status, answer.json()["message"].as_str().expect("text").to_owned())
     };
@@ -200,7 +200,7 @@ async fn callers_without_permission_get_a_reason() {
         (&eve, "post", "/orgs/acme/hooks", 403, "Must be an organization owner"),
         (&reader, "post", "/admin/hooks", 403, scope),
     ] {
-        assert_eq!(said(who, word, path).await, (status, expected.to_owned()), "{word} {path}");
+        assert_eq!(response(who, word, path).await, (status, expected.to_owned()), "{word} {path}");
     }
 }
 
@@ -237,7 +237,7 @@ async fn types_and_events_are_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_that_cannot_work_is_refused_or_warned_about() {
+async fn a_hook_that_cannot_work_is_refused_or_gets_a_warning() {
     let world = World::new().await;
     let warning = async |body: Value| {
         let made = world.admin("post", "/admin/hooks", body, 201).await;

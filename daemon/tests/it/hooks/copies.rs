@@ -1,9 +1,9 @@
-//! Default hooks and their copies in repositories.
+//! Default hooks and the copies that new repositories get.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{hook, hook_with, lines, made, told};
+use super::{create_hook, hook, hook_with, lines, queued_deliveries};
 use crate::accounts::world::World;
 
 async fn hooks_of(world: &World, repository: &str) -> Vec<Value> {
@@ -11,11 +11,11 @@ async fn hooks_of(world: &World, repository: &str) -> Vec<Value> {
     list.as_array().expect("a list").clone()
 }
 
-/// A hook without what its deliveries change.
+/// The hook without the fields that deliveries change.
 fn configured(hook: &Value) -> Value {
     let mut hook = hook.clone();
-    for moving in ["last_status", "last_delivery_at", "failures"] {
-        hook.as_object_mut().expect("an object").remove(moving);
+    for volatile in ["last_status", "last_delivery_at", "failures"] {
+        hook.as_object_mut().expect("an object").remove(volatile);
     }
     hook
 }
@@ -31,8 +31,8 @@ async fn a_new_repository_gets_copies_of_the_default_hooks() {
             "config": { "secret": "s", "content_type": "form" },
         }),
     );
-    let default = made(&world, "/admin/hooks", body).await;
-    let idle = made(&world, "/admin/hooks", hook_with(&["repository"], json!({ "active": false }))).await;
+    let default = create_hook(&world, "/admin/hooks", body).await;
+    let idle = create_hook(&world, "/admin/hooks", hook_with(&["repository"], json!({ "active": false }))).await;
     world.farrier.repository("after").await;
 
     assert_eq!(hooks_of(&world, "before").await, Vec::<Value>::new());
@@ -53,11 +53,11 @@ async fn a_new_repository_gets_copies_of_the_default_hooks() {
         .await;
     world.admin("delete", &path, Value::Null, 204).await;
     let again = hooks_of(&world, "after").await;
-    assert_eq!(configured(&again[0]), configured(&copies[0]), "a copy goes its own way");
+    assert_eq!(configured(&again[0]), configured(&copies[0]), "a copy does not follow changes of the default hook");
 
     let (id, copy) = (copies[0]["id"].as_i64().expect("a number"), copies[0]["id"].clone());
-    let told = told(&mut world.farrier).await;
-    assert_eq!(lines(&told), [format!("{copy} repository created")], "and nothing for the default hook itself");
+    let deliveries = queued_deliveries(&mut world.farrier).await;
+    assert_eq!(lines(&deliveries), [format!("{copy} repository created")], "the default hook itself gets no delivery");
     let secrets = async |store: &farrierd::store::Store| {
         let snapshot = store.read().await.expect("a snapshot");
         farrierd::store::hooks::get(&snapshot, id.unsigned_abs()).await.expect("a row").expect("a hook")
@@ -67,13 +67,13 @@ async fn a_new_repository_gets_copies_of_the_default_hooks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_default_hook_is_applied_to_repositories_that_were_there() {
+async fn a_default_hook_can_be_applied_to_existing_repositories() {
     let world = World::new().await;
     for name in ["a", "b", "c"] {
         world.farrier.repository(name).await;
     }
     world.admin("delete", "/repos/admin/b", Value::Null, 204).await;
-    let default = made(&world, "/admin/hooks", hook(&["push"])).await;
+    let default = create_hook(&world, "/admin/hooks", hook(&["push"])).await;
     world.farrier.repository("d").await;
     let apply = async |id: i64| {
         let path = format!("/api/v1/admin/hooks/{id}/apply");
@@ -81,12 +81,12 @@ async fn a_default_hook_is_applied_to_repositories_that_were_there() {
         (answer.status, answer.json())
     };
     assert_eq!(apply(default).await, (200, json!({ "copied": 2, "skipped": 1 })));
-    assert_eq!(apply(default).await, (200, json!({ "copied": 0, "skipped": 3 })), "nothing twice");
+    assert_eq!(apply(default).await, (200, json!({ "copied": 0, "skipped": 3 })), "no repository gets a second copy");
     for name in ["a", "c", "d"] {
         assert_eq!(hooks_of(&world, name).await.len(), 1, "{name}");
     }
     let system = hook_with(&["push"], json!({ "config": { "is_system_webhook": true } }));
-    let system = made(&world, "/admin/hooks", system).await;
+    let system = create_hook(&world, "/admin/hooks", system).await;
     assert_eq!(apply(system).await.0, 422);
     assert_eq!(apply(999).await.0, 404);
 }

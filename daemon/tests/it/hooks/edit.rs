@@ -1,9 +1,9 @@
-//! Changing hooks, and what never comes out of them.
+//! Edits of hooks, and secrecy of their secrets.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{hook_with, made};
+use super::{create_hook, hook_with};
 use crate::{accounts::world::World, support::TestDaemon};
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -19,8 +19,8 @@ fn full() -> Value {
     )
 }
 
-/// What a hook keeps to itself, straight from its row.
-async fn inside(farrier: &mut TestDaemon, id: i64) -> farrier_proto::store::Hook {
+/// The stored row of a hook, with its secrets.
+async fn stored_row(farrier: &mut TestDaemon, id: i64) -> farrier_proto::store::Hook {
     let id = id.unsigned_abs();
     let read = async |store: &farrierd::store::Store| {
         let snapshot = store.read().await.expect("a snapshot");
@@ -32,9 +32,9 @@ async fn inside(farrier: &mut TestDaemon, id: i64) -> farrier_proto::store::Hook
 #[tokio::test(flavor = "multi_thread")]
 async fn an_edit_keeps_omitted_fields() {
     let mut world = World::new().await;
-    let id = made(&world, "/user/hooks", full()).await;
+    let id = create_hook(&world, "/user/hooks", full()).await;
     let path = format!("/user/hooks/{id}");
-    let before = inside(&mut world.farrier, id).await;
+    let before = stored_row(&mut world.farrier, id).await;
     assert_eq!(
         (before.secret.as_str(), before.authorization.as_str(), before.name.as_str()),
         (SECRET, AUTHORIZATION, "ci")
@@ -45,12 +45,12 @@ async fn an_edit_keeps_omitted_fields() {
     assert_eq!(shown["events"], json!(["push", "issues", "pull_request"]));
     assert_eq!(shown["events_exact"], json!(["push", "issues_only", "pull_request_only"]));
     world.admin("patch", &path, shown, 200).await;
-    let after = inside(&mut world.farrier, id).await;
+    let after = stored_row(&mut world.farrier, id).await;
     assert_eq!(after, farrier_proto::store::Hook { updated_ms: after.updated_ms, ..before.clone() });
 
     let change = json!({ "config": { "secret": "other" }, "events": ["push"], "authorization_header": "Basic x" });
     let shown = world.admin("patch", &path, change, 200).await;
-    let after = inside(&mut world.farrier, id).await;
+    let after = stored_row(&mut world.farrier, id).await;
     assert_eq!((after.secret.as_str(), after.old_secret.as_str()), ("other", SECRET));
     assert_eq!((after.authorization.as_str(), &shown["events"]), ("Basic x", &json!(["push"])));
     let shown = world.admin("patch", &path, json!({ "clear": ["secret", "authorization_header"] }), 200).await;
@@ -59,9 +59,9 @@ async fn an_edit_keeps_omitted_fields() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_edit_with_two_problems_reports_the_first() {
+async fn an_edit_with_two_errors_reports_the_first() {
     let world = World::new().await;
-    let id = made(&world, "/admin/hooks", full()).await;
+    let id = create_hook(&world, "/admin/hooks", full()).await;
     let path = format!("/admin/hooks/{id}");
     let before = world.admin("get", &path, Value::Null, 200).await;
     let two = json!({ "config": { "content_type": "xml", "url": "nope" }, "branch_filter": "{", "active": false });
@@ -94,23 +94,23 @@ async fn no_response_and_no_log_line_contains_a_secret() {
             "content_type": "json", "url": "https://api.telegram.org/bot78:BOT-URL-HUSH/sendMessage?chat_id=5",
         },
     });
-    let mut said = String::new();
+    let mut output = String::new();
     let named = hook_with(&["push"], json!({ "config": { "url": "https://me:URL-HUSH@203.0.113.9/x" } }));
     for body in [full(), telegram, whole, named] {
         let made = farrier.admin(Method::POST, "/api/v1/admin/hooks", body).await;
         assert_eq!(made.status, 201, "{made:?}");
-        said += &made.text();
+        output += &made.text();
         let path = format!("/api/v1/admin/hooks/{}", made.json()["id"]);
-        said += &farrier.admin(Method::GET, &path, Value::Null).await.text();
-        said += &farrier.admin(Method::PATCH, &path, json!({ "config": { "secret": SECRET } })).await.text();
-        said += &farrier.admin(Method::PATCH, &path, json!({ "config": { "url": 7 } })).await.text();
+        output += &farrier.admin(Method::GET, &path, Value::Null).await.text();
+        output += &farrier.admin(Method::PATCH, &path, json!({ "config": { "secret": SECRET } })).await.text();
+        output += &farrier.admin(Method::PATCH, &path, json!({ "config": { "url": 7 } })).await.text();
     }
-    said += &farrier.admin(Method::GET, "/api/v1/admin/hooks?type=all", Value::Null).await.text();
+    output += &farrier.admin(Method::GET, "/api/v1/admin/hooks?type=all", Value::Null).await.text();
     farrier.repository("demo").await;
-    said += &farrier.admin(Method::GET, "/api/v1/repos/admin/demo/hooks", Value::Null).await.text();
-    said += &farrier.log();
+    output += &farrier.admin(Method::GET, "/api/v1/repos/admin/demo/hooks", Value::Null).await.text();
+    output += &farrier.log();
     for secret in [SECRET, "hush-hush", "TELEGRAM-HUSH", "BOT-URL-HUSH", "URL-HUSH"] {
-        assert!(!said.contains(secret), "{secret} is in {said}");
+        assert!(!output.contains(secret), "{secret} is in {output}");
     }
-    assert!(said.contains("\"has_secret\":true") && said.contains("\"has_authorization_header\":true"));
+    assert!(output.contains("\"has_secret\":true") && output.contains("\"has_authorization_header\":true"));
 }

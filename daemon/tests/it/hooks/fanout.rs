@@ -1,4 +1,4 @@
-//! Which events reach which hooks.
+//! Selection of the hooks that get an event.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -9,7 +9,7 @@ use farrierd::store::{
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{Told, hook, hook_with, lines, made, read, told};
+use super::{QueuedDelivery, create_hook, hook, hook_with, lines, queued_deliveries, read_queue};
 use crate::{
     accounts::world::World,
     support::{Job, TestDaemon, git::Client},
@@ -21,21 +21,21 @@ fn system(events: &[&str]) -> Value {
     hook_with(events, json!({ "config": { "is_system_webhook": true } }))
 }
 
-/// `event ref before after` of events about refs, with the first digits of the ids.
-fn refs(told: &[Told]) -> Vec<String> {
-    let text = |told: &Told, key: &str| told.says[key].as_str().unwrap_or_default().to_owned();
+/// `EVENT REF BEFORE AFTER` of the deliveries of ref events, with abbreviated ids.
+fn refs(deliveries: &[QueuedDelivery]) -> Vec<String> {
+    let text = |delivery: &QueuedDelivery, key: &str| delivery.payload[key].as_str().unwrap_or_default().to_owned();
     let short = |id: String| id.chars().take(7).collect::<String>();
-    let line = |told: &Told| {
-        let (before, after) = (short(text(told, "before")), short(text(told, "after")));
-        format!("{} {} {before} {after}", told.row.event, text(told, "ref")).trim_end().to_owned()
+    let line = |delivery: &QueuedDelivery| {
+        let (before, after) = (short(text(delivery, "before")), short(text(delivery, "after")));
+        format!("{} {} {before} {after}", delivery.row.event, text(delivery, "ref")).trim_end().to_owned()
     };
-    told.iter().filter(|told| told.says["ref"].is_string()).map(line).collect()
+    deliveries.iter().filter(|delivery| delivery.payload["ref"].is_string()).map(line).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_ref_of_a_push_becomes_an_event_in_order() {
     let mut world = World::new().await;
-    made(&world, "/admin/hooks", system(&["create", "delete", "push"])).await;
+    create_hook(&world, "/admin/hooks", system(&["create", "delete", "push"])).await;
     world.farrier.repository("demo").await;
     let token = world.farrier.token("admin", &["all"]).await;
     let remote = world.farrier.remote("admin/demo", &token);
@@ -59,22 +59,22 @@ async fn each_ref_of_a_push_becomes_an_event_in_order() {
         format!("push refs/tags/v1 {one} {zero}"),
         "delete refs/tags/v1".to_owned(),
     ];
-    assert_eq!(refs(&told(&mut world.farrier).await), expected);
+    assert_eq!(refs(&queued_deliveries(&mut world.farrier).await), expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn branches_and_tags_made_over_the_api_are_told_like_pushes() {
+async fn branches_and_tags_created_over_the_api_cause_push_events() {
     let mut world = World::new().await;
-    made(&world, "/admin/hooks", system(&["create", "delete", "push"])).await;
+    create_hook(&world, "/admin/hooks", system(&["create", "delete", "push"])).await;
     let body = json!({ "name": "demo", "auto_init": true });
     world.admin("post", "/user/repos", body, 201).await;
     let demo = "/repos/admin/demo";
     world.admin("post", &format!("{demo}/branches"), json!({ "new_branch_name": "a/b" }), 201).await;
     world.admin("post", &format!("{demo}/tags"), json!({ "tag_name": "t", "message": "m" }), 201).await;
     world.admin("delete", &format!("{demo}/branches/a/b"), Value::Null, 204).await;
-    let told = told(&mut world.farrier).await;
+    let deliveries = queued_deliveries(&mut world.farrier).await;
     let lines: Vec<String> =
-        refs(&told).iter().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+        refs(&deliveries).iter().map(|line| line.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
     let expected = [
         "create refs/heads/a/b",
         "push refs/heads/a/b",
@@ -82,33 +82,37 @@ async fn branches_and_tags_made_over_the_api_are_told_like_pushes() {
         "create refs/tags/t",
         "delete refs/heads/a/b",
     ];
-    assert_eq!(lines, expected, "and nothing of the first commit of a new repository");
-    assert_eq!(told[3].says["sha"], told[2].says["after"], "an annotated tag is its own object");
+    assert_eq!(lines, expected, "the initial commit of a new repository causes no push event");
+    assert_eq!(
+        deliveries[3].payload["sha"], deliveries[2].payload["after"],
+        "the id of an annotated tag is that of its tag object"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hooks_of_the_repository_the_owner_and_the_system_receive_events_in_this_order() {
+async fn events_are_queued_for_the_hooks_of_repository_owner_and_system_in_this_order() {
     let mut world = World::new().await;
     world.user("octo").await;
     world.admin("post", "/orgs", json!({ "username": "acme" }), 201).await;
-    let on = made(&world, "/admin/hooks", system(&["repository"])).await;
-    made(&world, "/admin/hooks", hook_with(&["repository"], json!({ "name": "default" }))).await;
-    made(&world, "/admin/hooks", system(&["push"])).await;
+    let on = create_hook(&world, "/admin/hooks", system(&["repository"])).await;
+    create_hook(&world, "/admin/hooks", hook_with(&["repository"], json!({ "name": "default" }))).await;
+    create_hook(&world, "/admin/hooks", system(&["push"])).await;
     let off = hook_with(&["repository"], json!({ "active": false, "config": { "is_system_webhook": true } }));
-    made(&world, "/admin/hooks", off).await;
-    let org = made(&world, "/orgs/acme/hooks", hook(&["repository"])).await;
+    create_hook(&world, "/admin/hooks", off).await;
+    let org = create_hook(&world, "/orgs/acme/hooks", hook(&["repository"])).await;
     world.admin("post", "/orgs/acme/repos", json!({ "name": "one" }), 201).await;
     world.admin("post", "/admin/users/octo/repos", json!({ "name": "two" }), 201).await;
 
     let copy = world.admin("get", "/repos/acme/one/hooks", Value::Null, 200).await[0]["id"].clone();
     let other = world.admin("get", "/repos/octo/two/hooks", Value::Null, 200).await[0]["id"].clone();
-    let told = told(&mut world.farrier).await;
+    let deliveries = queued_deliveries(&mut world.farrier).await;
     let expected = [copy.to_string(), org.to_string(), on.to_string(), other.to_string(), on.to_string()];
-    assert_eq!(lines(&told), expected.map(|hook| format!("{hook} repository created")));
-    let uuids: BTreeSet<_> = told.iter().map(|told| told.row.uuid.clone()).collect();
-    assert_eq!(uuids.len(), told.len(), "each delivery has its own identifier");
-    assert_eq!(told[0].row.event_id, told[2].row.event_id);
-    let about = |n: usize| (&told[n].says["repository"]["full_name"], &told[n].says["organization"]["login"]);
+    assert_eq!(lines(&deliveries), expected.map(|hook| format!("{hook} repository created")));
+    let uuids: BTreeSet<_> = deliveries.iter().map(|delivery| delivery.row.uuid.clone()).collect();
+    assert_eq!(uuids.len(), deliveries.len(), "each delivery has its own id");
+    assert_eq!(deliveries[0].row.event_id, deliveries[2].row.event_id);
+    let about =
+        |n: usize| (&deliveries[n].payload["repository"]["full_name"], &deliveries[n].payload["organization"]["login"]);
     assert_eq!(about(0), (&json!("acme/one"), &json!("acme")));
     assert_eq!(about(4), (&json!("octo/two"), &json!("octo")));
 }
@@ -117,52 +121,56 @@ async fn hooks_of_the_repository_the_owner_and_the_system_receive_events_in_this
 async fn the_deletion_event_reaches_the_hooks_of_the_deleted_repository() {
     let mut world = World::new().await;
     world.farrier.repository("demo").await;
-    let own = made(&world, "/repos/admin/demo/hooks", hook(&["repository"])).await;
+    let own = create_hook(&world, "/repos/admin/demo/hooks", hook(&["repository"])).await;
     world.admin("delete", "/repos/admin/demo", Value::Null, 204).await;
     world.farrier.repository("demo").await;
     assert_eq!(world.admin("get", "/repos/admin/demo/hooks", Value::Null, 200).await, json!([]));
-    let told = told(&mut world.farrier).await;
-    assert_eq!(lines(&told), [format!("{own} repository deleted")]);
-    assert_eq!(told[0].says["repository"]["full_name"], "admin/demo");
+    let deliveries = queued_deliveries(&mut world.farrier).await;
+    assert_eq!(lines(&deliveries), [format!("{own} repository deleted")]);
+    assert_eq!(deliveries[0].payload["repository"]["full_name"], "admin/demo");
     let kept = async |store: &Store| {
         let snapshot = store.read().await.expect("a snapshot");
         farrierd::store::hooks::get(&snapshot, own.unsigned_abs()).await.expect("a row").expect("a hook")
     };
-    assert!(world.farrier.with_store(kept).await.active, "it still has something to deliver");
+    assert!(world.farrier.with_store(kept).await.active, "the hook is kept until its deliveries are done");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_change_of_a_repository_is_told_with_what_was_before() {
+async fn edits_of_a_repository_are_delivered_with_the_previous_values() {
     let mut world = World::new().await;
     world.farrier.repository("demo").await;
-    made(&world, "/user/hooks", hook(EVERYTHING)).await;
+    create_hook(&world, "/user/hooks", hook(EVERYTHING)).await;
     let change = json!({ "description": "new", "website": "http://h/" });
     world.admin("patch", "/repos/admin/demo", change.clone(), 200).await;
     world.admin("patch", "/repos/admin/demo", change, 200).await;
     world.admin("patch", "/repos/admin/demo", json!({ "archived": true }), 200).await;
     world.admin("patch", "/repos/admin/demo", json!({ "archived": false, "private": true }), 200).await;
     world.admin("patch", "/repos/admin/demo", json!({ "name": "other" }), 200).await;
-    let told = told(&mut world.farrier).await;
-    let actions: Vec<_> = told.iter().map(|told| told.row.action.as_str()).collect();
-    assert_eq!(actions, ["edited", "archived", "unarchived", "privatized", "renamed"], "no change tells nothing");
-    assert_eq!(told[0].says["changes"], json!({ "description": { "from": "" }, "website": { "from": "" } }));
-    assert_eq!(told[4].says["changes"], json!({ "name": { "from": "demo" } }));
-    assert_eq!(told[4].says["repository"]["full_name"], "admin/other");
-    assert!(told[1].says.get("changes").is_none());
+    let deliveries = queued_deliveries(&mut world.farrier).await;
+    let actions: Vec<_> = deliveries.iter().map(|delivery| delivery.row.action.as_str()).collect();
+    assert_eq!(
+        actions,
+        ["edited", "archived", "unarchived", "privatized", "renamed"],
+        "an edit without a change causes no event"
+    );
+    assert_eq!(deliveries[0].payload["changes"], json!({ "description": { "from": "" }, "website": { "from": "" } }));
+    assert_eq!(deliveries[4].payload["changes"], json!({ "name": { "from": "demo" } }));
+    assert_eq!(deliveries[4].payload["repository"]["full_name"], "admin/other");
+    assert!(deliveries[1].payload.get("changes").is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn runs_and_jobs_are_told_as_they_begin_and_end() {
+async fn starts_and_ends_of_runs_and_jobs_are_delivered() {
     let mut world = World::new().await;
     world.farrier.repository("demo").await;
-    made(&world, "/repos/admin/demo/hooks", hook(EVERYTHING)).await;
+    create_hook(&world, "/repos/admin/demo/hooks", hook(EVERYTHING)).await;
     let first = world.farrier.begin("demo", None).await;
     let second: Job = world.farrier.begin("demo", Some(first.run_id)).await;
     world.farrier.end(&first).await;
     world.farrier.end(&first).await;
     world.farrier.end(&second).await;
-    let told = told(&mut world.farrier).await;
-    let line = |told: &Told| format!("{} {}", told.row.event, told.row.action);
+    let deliveries = queued_deliveries(&mut world.farrier).await;
+    let line = |delivery: &QueuedDelivery| format!("{} {}", delivery.row.event, delivery.row.action);
     let expected = [
         "workflow_run requested",
         "workflow_job queued",
@@ -174,17 +182,18 @@ async fn runs_and_jobs_are_told_as_they_begin_and_end() {
         "workflow_job completed",
         "workflow_run completed",
     ];
-    assert_eq!(told.iter().map(line).collect::<Vec<_>>(), expected);
-    let run = &told[8].says["workflow_run"];
+    assert_eq!(deliveries.iter().map(line).collect::<Vec<_>>(), expected);
+    let run = &deliveries[8].payload["workflow_run"];
     assert_eq!((&run["id"], &run["conclusion"]), (&json!(first.run_id), &json!("success")));
-    assert_eq!(told[6].says["workflow_job"]["run_id"], first.run_id);
-    let status =
-        |n: usize, what: &str| (told[n].says[what]["status"].clone(), told[n].says[what]["started_at"].clone());
+    assert_eq!(deliveries[6].payload["workflow_job"]["run_id"], first.run_id);
+    let status = |n: usize, what: &str| {
+        (deliveries[n].payload[what]["status"].clone(), deliveries[n].payload[what]["started_at"].clone())
+    };
     assert_eq!(status(0, "workflow_run").0, "queued");
     assert_eq!(status(1, "workflow_job"), (json!("queued"), json!("0001-01-01T00:00:00Z")));
     assert_eq!(status(2, "workflow_run").0, "in_progress");
-    let begun = status(3, "workflow_job");
-    assert!(begun.0 == "in_progress" && begun.1 != "0001-01-01T00:00:00Z", "{begun:?}");
+    let started = status(3, "workflow_job");
+    assert!(started.0 == "in_progress" && started.1 != "0001-01-01T00:00:00Z", "{started:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -193,7 +202,7 @@ async fn the_branch_filter_applies_to_ref_events_only() {
     let body = json!({ "name": "demo", "auto_init": true });
     world.admin("post", "/user/repos", body, 201).await;
     let filtered = hook_with(EVERYTHING, json!({ "branch_filter": "{main,release/*}" }));
-    made(&world, "/repos/admin/demo/hooks", filtered).await;
+    create_hook(&world, "/repos/admin/demo/hooks", filtered).await;
     let branches = "/repos/admin/demo/branches";
     for branch in ["side", "release/1"] {
         world.admin("post", branches, json!({ "new_branch_name": branch }), 201).await;
@@ -201,16 +210,16 @@ async fn the_branch_filter_applies_to_ref_events_only() {
     }
     world.admin("post", "/repos/admin/demo/tags", json!({ "tag_name": "main2" }), 201).await;
     world.admin("patch", "/repos/admin/demo", json!({ "description": "x" }), 200).await;
-    let told = told(&mut world.farrier).await;
-    let events: Vec<_> = told.iter().map(|told| told.row.event.as_str()).collect();
+    let deliveries = queued_deliveries(&mut world.farrier).await;
+    let events: Vec<_> = deliveries.iter().map(|delivery| delivery.row.event.as_str()).collect();
     assert_eq!(events, ["create", "push", "delete", "repository"]);
-    assert!(told[..3].iter().all(|told| told.says["ref"] == "refs/heads/release/1"));
+    assert!(deliveries[..3].iter().all(|delivery| delivery.payload["ref"] == "refs/heads/release/1"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_event_is_delivered_while_webhooks_are_disabled() {
     let mut world = World::with(|config| config.webhook.enabled = false).await;
-    let on = made(&world, "/admin/hooks", system(EVERYTHING)).await;
+    let on = create_hook(&world, "/admin/hooks", system(EVERYTHING)).await;
     world.farrier.repository("demo").await;
     world.admin("patch", &format!("/admin/hooks/{on}"), json!({ "active": true }), 200).await;
     world.admin("post", "/orgs", json!({ "username": "acme" }), 201).await;
@@ -221,56 +230,60 @@ async fn no_event_is_delivered_while_webhooks_are_disabled() {
             assert_eq!((refused.status, message), (403, json!("webhooks disabled by administrator")), "{path}");
         }
     }
-    assert_eq!(lines(&told(&mut world.farrier).await), Vec::<String>::new());
+    assert_eq!(lines(&queued_deliveries(&mut world.farrier).await), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_renamed_default_branch_is_told_as_what_it_is() {
+async fn renaming_the_default_branch_delivers_all_resulting_events() {
     let mut world = World::new().await;
     world.admin("post", "/user/repos", json!({ "name": "demo", "auto_init": true }), 201).await;
-    made(&world, "/repos/admin/demo/hooks", hook(EVERYTHING)).await;
+    create_hook(&world, "/repos/admin/demo/hooks", hook(EVERYTHING)).await;
     world.admin("patch", "/repos/admin/demo/branches/main", json!({ "name": "trunk" }), 204).await;
-    let told = told(&mut world.farrier).await;
-    let events: Vec<_> = told.iter().map(|told| told.row.event.as_str()).collect();
+    let deliveries = queued_deliveries(&mut world.farrier).await;
+    let events: Vec<_> = deliveries.iter().map(|delivery| delivery.row.event.as_str()).collect();
     assert_eq!(events, ["create", "push", "repository", "delete"]);
-    assert_eq!(told[2].says["changes"], json!({ "default_branch": { "from": "main" } }));
-    assert_eq!(told[2].says["repository"]["default_branch"], "trunk");
+    assert_eq!(deliveries[2].payload["changes"], json!({ "default_branch": { "from": "main" } }));
+    assert_eq!(deliveries[2].payload["repository"]["default_branch"], "trunk");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_written_twice_is_told_once_and_what_is_not_written_is_not_told() {
+async fn an_event_is_delivered_exactly_if_its_change_is_committed() {
     let engine = MemoryEngine::new();
     let faults = engine.faults();
     let store = Store::open(Arc::new(engine)).await.expect("a store");
     let world = World { farrier: TestDaemon::over_store(store.clone()).await };
     faults.rerun(true);
-    let system = made(&world, "/admin/hooks", system(&["repository"])).await;
-    made(&world, "/admin/hooks", hook(&["repository"])).await;
+    let system = create_hook(&world, "/admin/hooks", system(&["repository"])).await;
+    create_hook(&world, "/admin/hooks", hook(&["repository"])).await;
     world.farrier.repository("demo").await;
     let copies = world.admin("get", "/repos/admin/demo/hooks", Value::Null, 200).await;
     let copy = copies[0]["id"].clone();
     assert_eq!(copies.as_array().map(Vec::len), Some(1));
     let expected = vec![format!("{copy} repository created"), format!("{system} repository created")];
-    assert_eq!(lines(&read(&store).await), expected);
+    assert_eq!(lines(&read_queue(&store).await), expected);
 
     faults.rerun(false);
     for lost in [Lost::Dropped, Lost::Applied] {
-        // The lost answer may be one to something in the background: then it is tried again.
+        // The fault may hit a background transaction instead; then the test tries again.
         for attempt in 0..50 {
-            let before = read(&store).await.len();
+            let before = read_queue(&store).await.len();
             faults.lose_answers(lost, 1);
             let description = format!("{lost:?} {attempt}");
             let body = json!({ "description": description });
             let answer = world.farrier.admin(Method::PATCH, "/api/v1/repos/admin/demo", body).await;
-            let told = read(&store).await.len() - before;
+            let deliveries = read_queue(&store).await.len() - before;
             let shown = world.admin("get", "/repos/admin/demo", Value::Null, 200).await;
-            assert_eq!(told == 2, shown["description"] == description, "both or neither");
+            assert_eq!(
+                deliveries == 2,
+                shown["description"] == description,
+                "the change and its deliveries are committed together"
+            );
             if answer.status == 503 {
-                assert_eq!(told == 2, lost == Lost::Applied, "{answer:?}");
+                assert_eq!(deliveries == 2, lost == Lost::Applied, "{answer:?}");
                 break;
             }
-            assert_eq!((answer.status, told), (200, 2), "{answer:?}");
-            assert!(attempt < 49, "the fault never met the request");
+            assert_eq!((answer.status, deliveries), (200, 2), "{answer:?}");
+            assert!(attempt < 49, "the fault never hit the request");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Hooks that nobody means well.
+//! Hostile input for hooks.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{NOWHERE, hook, hook_with};
 use crate::{accounts::world::World, support::send};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hostile_input_is_refused_and_leaves_nothing() {
+async fn hostile_input_is_refused_and_creates_nothing() {
     let world = World::new().await;
     let deep = "{".repeat(300);
     let many: Vec<String> = (0..5_000).map(|n| format!("no-{n}\r\nx: y")).collect();
@@ -40,7 +40,7 @@ async fn hostile_input_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ignored_names_cannot_break_out_of_their_header() {
+async fn ignored_event_names_cannot_inject_headers() {
     let world = World::new().await;
     let mut events = vec!["push".to_owned(), "a\r\nx-evil: 1".to_owned(), "ä,b".to_owned()];
     events.extend((0..500).map(|n| format!("name-{n}")));
@@ -52,7 +52,7 @@ async fn ignored_names_cannot_break_out_of_their_header() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_place_has_room_for_so_many_hooks() {
+async fn the_number_of_hooks_per_owner_is_limited() {
     let world = World::new().await;
     let made = async |path: &str| world.farrier.admin(Method::POST, path, hook(&["push"])).await;
     for _ in 0..256 {
@@ -60,7 +60,7 @@ async fn a_place_has_room_for_so_many_hooks() {
     }
     let refused = made("/api/v1/user/hooks").await;
     assert_eq!(refused.status, 409, "{refused:?}");
-    assert_eq!(made("/api/v1/admin/hooks").await.status, 201, "other places have room of their own");
+    assert_eq!(made("/api/v1/admin/hooks").await.status, 201, "each owner has its own limit");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,9 +1,9 @@
-//! Hooks of all places that a caller may manage: in one list, and by their number alone.
+//! The list of all hooks that a caller may manage, and access to a hook by its id alone.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{NOWHERE, hook, hook_with, made};
+use super::{NOWHERE, create_hook, hook, hook_with};
 use crate::{
     accounts::world::{World, method},
     support::{Answer, TestDaemon, send},
@@ -11,8 +11,8 @@ use crate::{
 
 const ALL: &str = "/api/farrier/v1/hooks";
 
-/// Hooks of every kind of place; their numbers.
-struct Places {
+/// One hook of every kind of owner, with their ids.
+struct AllHooks {
     world: World,
     system: i64,
     default: i64,
@@ -21,7 +21,7 @@ struct Places {
     user: i64,
 }
 
-impl Places {
+impl AllHooks {
     async fn new() -> Self {
         let world = World::new().await;
         for name in ["octo", "eve"] {
@@ -33,10 +33,10 @@ impl Places {
         let named = |name: &str| hook_with(&["push"], json!({ "name": name }));
         let system = hook_with(&["push"], json!({ "name": "zeta", "config": { "is_system_webhook": true } }));
         Self {
-            system: made(&world, "/admin/hooks", system).await,
-            default: made(&world, "/admin/hooks", named("alpha")).await,
-            repository: made(&world, "/repos/octo/demo/hooks", named("beta")).await,
-            org: made(&world, "/orgs/acme/hooks", named("gamma")).await,
+            system: create_hook(&world, "/admin/hooks", system).await,
+            default: create_hook(&world, "/admin/hooks", named("alpha")).await,
+            repository: create_hook(&world, "/repos/octo/demo/hooks", named("beta")).await,
+            org: create_hook(&world, "/orgs/acme/hooks", named("gamma")).await,
             user: world.ask(&octo, "post", "/user/hooks", named("delta")).await.json()["id"]
                 .as_i64()
                 .expect("a number"),
@@ -48,7 +48,7 @@ impl Places {
         self.ask(authorization, "get", query, Value::Null).await
     }
 
-    /// A request below the list, by the operator when no authorization is given.
+    /// Sends a request below [`ALL`], as the operator if `authorization` is empty.
     async fn ask(&self, authorization: &str, word: &str, rest: &str, body: Value) -> Answer {
         let path = format!("{ALL}{rest}");
         if authorization.is_empty() {
@@ -71,9 +71,9 @@ fn ids(answer: &Answer) -> Vec<i64> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_list_has_every_hook_that_the_caller_may_manage() {
-    let places = Places::new().await;
-    let Places { system, default, repository, org, user, .. } = places;
-    let all = places.list("", "").await;
+    let hooks = AllHooks::new().await;
+    let AllHooks { system, default, repository, org, user, .. } = hooks;
+    let all = hooks.list("", "").await;
     assert_eq!(ids(&all), [system, default, repository, org, user]);
     assert_eq!(all.header("x-total-count"), "5");
     let shown = all.json();
@@ -82,21 +82,21 @@ async fn the_list_has_every_hook_that_the_caller_may_manage() {
         [whose(0), whose(2), whose(3)],
         [["", ""], ["octo", "octo/demo"], ["acme", ""]].map(|w| w.map(str::to_owned))
     );
-    let octo = places.token("octo", &["all"]).await;
-    let own = places.list(&octo, "").await;
+    let octo = hooks.token("octo", &["all"]).await;
+    let own = hooks.list(&octo, "").await;
     assert_eq!((ids(&own), own.header("x-total-count")), (vec![repository, org, user], "3"));
-    assert_eq!(ids(&places.list(&places.token("eve", &["all"]).await, "").await), [0_i64; 0]);
-    let narrow = places.token("octo", &["read:repository"]).await;
-    assert_eq!(ids(&places.list(&narrow, "").await), [repository]);
-    let unrelated = places.token("octo", &["read:misc"]).await;
-    assert_eq!(places.list(&unrelated, "").await.status, 403);
+    assert_eq!(ids(&hooks.list(&hooks.token("eve", &["all"]).await, "").await), [0_i64; 0]);
+    let narrow = hooks.token("octo", &["read:repository"]).await;
+    assert_eq!(ids(&hooks.list(&narrow, "").await), [repository]);
+    let unrelated = hooks.token("octo", &["read:misc"]).await;
+    assert_eq!(hooks.list(&unrelated, "").await.status, 403);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn filters_orders_and_pages_of_the_list_fit_together() {
-    let places = Places::new().await;
-    let Places { system, default, repository, org, user, .. } = places;
-    places.world.admin("patch", &format!("/admin/hooks/{default}"), json!({ "active": false }), 200).await;
+async fn the_list_is_filtered_sorted_and_paged() {
+    let hooks = AllHooks::new().await;
+    let AllHooks { system, default, repository, org, user, .. } = hooks;
+    hooks.world.admin("patch", &format!("/admin/hooks/{default}"), json!({ "active": false }), 200).await;
     for (query, expected) in [
         ("?owner=octo", vec![repository, user]),
         ("?owner=acme", vec![org]),
@@ -112,13 +112,13 @@ async fn filters_orders_and_pages_of_the_list_fit_together() {
         ("?sort=name&order=desc", vec![system, org, user, repository, default]),
         ("?order=desc", vec![user, org, repository, default, system]),
     ] {
-        let whole = places.list("", query).await;
-        assert_eq!(ids(&whole), expected, "{query}");
-        assert_eq!(whole.header("x-total-count"), expected.len().to_string(), "{query}");
+        let unpaged = hooks.list("", query).await;
+        assert_eq!(ids(&unpaged), expected, "{query}");
+        assert_eq!(unpaged.header("x-total-count"), expected.len().to_string(), "{query}");
         let joint = if query.is_empty() { "?" } else { "&" };
         let (mut walked, mut next) = (Vec::new(), format!("{query}{joint}limit=2"));
         loop {
-            let page = places.list("", &next).await;
+            let page = hooks.list("", &next).await;
             walked.extend(ids(&page));
             let link = page.header("link").to_owned();
             let Some((_, rest)) = link.split_once(ALL) else { break };
@@ -129,57 +129,57 @@ async fn filters_orders_and_pages_of_the_list_fit_together() {
     for (query, field) in
         [("?sort=size", "sort"), ("?state=bad", "state"), ("?cursor=x", "cursor"), ("?scope=x", "scope")]
     {
-        let refused = places.list("", query).await;
+        let refused = hooks.list("", query).await;
         assert_eq!((refused.status, &refused.json()["field"]), (422, &json!(field)), "{refused:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hook_is_found_by_its_number_alone() {
-    let places = Places::new().await;
-    let Places { system, default, repository, org, user, .. } = places;
-    let (octo, eve) = (places.token("octo", &["all"]).await, places.token("eve", &["all"]).await);
+async fn a_hook_is_found_by_its_id_alone() {
+    let hooks = AllHooks::new().await;
+    let AllHooks { system, default, repository, org, user, .. } = hooks;
+    let (octo, eve) = (hooks.token("octo", &["all"]).await, hooks.token("eve", &["all"]).await);
     for id in [system, default, repository, org, user] {
         let own = ![system, default].contains(&id);
         let rest = format!("/{id}");
-        let shown = places.ask("", "get", &rest, Value::Null).await;
+        let shown = hooks.ask("", "get", &rest, Value::Null).await;
         assert_eq!((shown.status, &shown.json()["url"]), (200, &json!(NOWHERE)), "{id}");
         let off = json!({ "active": false });
-        let edited = places.ask(&octo, "patch", &rest, off.clone()).await;
+        let edited = hooks.ask(&octo, "patch", &rest, off.clone()).await;
         assert_eq!(edited.status, if own { 200 } else { 404 }, "{id}");
         for word in ["get", "patch", "delete"] {
-            assert_eq!(places.ask(&eve, word, &rest, off.clone()).await.status, 404, "{word} {id}");
+            assert_eq!(hooks.ask(&eve, word, &rest, off.clone()).await.status, 404, "{word} {id}");
         }
-        assert_eq!(ids(&places.list("", &format!("{rest}/deliveries")).await), [0_i64; 0]);
-        let pinged = places.ask("", "post", &format!("{rest}/pings"), json!({})).await;
+        assert_eq!(ids(&hooks.list("", &format!("{rest}/deliveries")).await), [0_i64; 0]);
+        let pinged = hooks.ask("", "post", &format!("{rest}/pings"), json!({})).await;
         assert_eq!((pinged.status, pinged.header("x-farrier-delivery").len()), (204, 36), "{id}");
-        assert_eq!(places.ask("", "delete", &rest, Value::Null).await.status, 204);
-        assert_eq!(places.ask("", "get", &rest, Value::Null).await.status, 404);
+        assert_eq!(hooks.ask("", "delete", &rest, Value::Null).await.status, 204);
+        assert_eq!(hooks.ask("", "get", &rest, Value::Null).await.status, 404);
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_needs_the_scope_of_the_hooks_place() {
-    let places = Places::new().await;
-    let reader = places.token("octo", &["read:repository", "read:user"]).await;
-    let rest = format!("/{}", places.repository);
-    assert_eq!(places.ask(&reader, "get", &rest, Value::Null).await.status, 200);
-    let refused = places.ask(&reader, "patch", &rest, json!({})).await;
+async fn a_token_needs_the_scope_for_the_owner_of_the_hook() {
+    let hooks = AllHooks::new().await;
+    let reader = hooks.token("octo", &["read:repository", "read:user"]).await;
+    let rest = format!("/{}", hooks.repository);
+    assert_eq!(hooks.ask(&reader, "get", &rest, Value::Null).await.status, 200);
+    let refused = hooks.ask(&reader, "patch", &rest, json!({})).await;
     let message = refused.json()["message"].as_str().expect("text").to_owned();
     assert!(refused.status == 403 && message.contains("required=write:repository"), "{refused:?}");
-    assert_eq!(places.ask(&reader, "get", &format!("/{}", places.org), Value::Null).await.status, 403);
-    let world = &places.world;
+    assert_eq!(hooks.ask(&reader, "get", &format!("/{}", hooks.org), Value::Null).await.status, 403);
+    let world = &hooks.world;
     let id = world.admin("get", "/repos/octo/demo", Value::Null, 200).await["id"].clone();
     world.admin("post", "/admin/users/octo/repos", json!({ "name": "other" }), 201).await;
-    let other = made(world, "/repos/octo/other/hooks", hook(&["push"])).await;
+    let other = create_hook(world, "/repos/octo/other/hooks", hook(&["push"])).await;
     let limited = world.token_with(
         "octo",
         json!({ "scopes": ["all"], "repositories": [{ "id": id, "owner": "octo", "name": "demo" }] }),
     );
     let limited = format!("token {}", limited.await);
-    assert_eq!(ids(&places.list(&limited, "").await), [places.repository]);
-    for id in [other, places.org, places.user] {
-        assert_eq!(places.ask(&limited, "get", &format!("/{id}"), Value::Null).await.status, 404, "{id}");
+    assert_eq!(ids(&hooks.list(&limited, "").await), [hooks.repository]);
+    for id in [other, hooks.org, hooks.user] {
+        assert_eq!(hooks.ask(&limited, "get", &format!("/{id}"), Value::Null).await.status, 404, "{id}");
     }
     let answer = send(&world.farrier.tcp(), Method::GET, ALL, &[], "").await;
     assert_eq!(answer.status, 401);

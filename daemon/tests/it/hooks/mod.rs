@@ -1,5 +1,5 @@
-//! Webhooks: how they are managed, and which events reach which of them. What receivers see is
-//! tested elsewhere.
+//! Webhooks: their management, and which events are queued for which hooks. The requests that receivers get are
+//! tested in `deliveries`.
 
 mod api;
 mod copies;
@@ -20,10 +20,10 @@ use serde_json::{Value, json};
 
 use crate::{accounts::world::World, support::TestDaemon};
 
-/// Where nobody listens.
+/// An address that is not reachable.
 const NOWHERE: &str = "http://203.0.113.9/hook";
 
-/// What makes a hook for `events`.
+/// The request body that creates a hook for `events`.
 fn hook(events: &[&str]) -> Value {
     json!({
         "type": "gitea", "active": true, "events": events,
@@ -31,7 +31,7 @@ fn hook(events: &[&str]) -> Value {
     })
 }
 
-/// The same with other fields; those of `config` are added to it.
+/// Like [`hook`], with further fields. `config` is merged.
 fn hook_with(events: &[&str], fields: Value) -> Value {
     let mut body = hook(events);
     let Value::Object(fields) = fields else { panic!("an object") };
@@ -48,43 +48,43 @@ fn hook_with(events: &[&str], fields: Value) -> Value {
     body
 }
 
-/// Makes a hook as the operator and gives its number.
-async fn made(world: &World, path: &str, body: Value) -> i64 {
+/// Creates a hook as the operator and returns its id.
+async fn create_hook(world: &World, path: &str, body: Value) -> i64 {
     world.admin("post", path, body, 201).await["id"].as_i64().expect("a number")
 }
 
-/// A delivery that was put in line, with what it says.
+/// A queued delivery with its payload.
 #[derive(Clone, Debug)]
-struct Told {
+struct QueuedDelivery {
     row: Delivery,
-    says: Value,
+    payload: Value,
 }
 
-impl Told {
+impl QueuedDelivery {
     /// `hook event action`
     fn line(&self) -> String {
         format!("{} {} {}", self.row.hook_id, self.row.event, self.row.action).trim_end().to_owned()
     }
 }
 
-/// All deliveries, the first one first.
-async fn told(farrier: &mut TestDaemon) -> Vec<Told> {
-    farrier.with_store(read).await
+/// All deliveries, oldest first.
+async fn queued_deliveries(farrier: &mut TestDaemon) -> Vec<QueuedDelivery> {
+    farrier.with_store(read_queue).await
 }
 
-async fn read(store: &Store) -> Vec<Told> {
+async fn read_queue(store: &Store) -> Vec<QueuedDelivery> {
     let snapshot = store.read().await.expect("a snapshot");
     let scan = Scan { reverse: true, ..Scan::of(Range::prefix(keys::deliveries()), usize::MAX) };
     let rows = snapshot.scan::<Delivery>(&scan).await.expect("rows");
-    let mut told = Vec::new();
+    let mut deliveries = Vec::new();
     for (_, row) in rows {
         let payload = snapshot.get::<Payload>(&keys::payload(row.event_id)).await.expect("a row").expect("a payload");
-        told.push(Told { row, says: serde_json::from_slice(&payload.json).expect("JSON") });
+        deliveries.push(QueuedDelivery { row, payload: serde_json::from_slice(&payload.json).expect("JSON") });
     }
-    told
+    deliveries
 }
 
-/// Those of `told`, in the form of [`Told::line`].
-fn lines(told: &[Told]) -> Vec<String> {
-    told.iter().map(Told::line).collect()
+/// [`QueuedDelivery::line`] of each delivery.
+fn lines(deliveries: &[QueuedDelivery]) -> Vec<String> {
+    deliveries.iter().map(QueuedDelivery::line).collect()
 }

@@ -1,4 +1,4 @@
-//! Following what happens.
+//! The event stream.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::{
     support::{TestDaemon, in_time, send},
 };
 
-/// A client that follows events.
+/// A client that reads the event stream.
 struct Follower {
     socket: TcpStream,
     read: String,
@@ -25,7 +25,7 @@ impl Follower {
         let head = format!(
             "GET /api/farrier/v1/events{query} HTTP/1.1\r\nhost: x\r\nauthorization: token {token}\r\n{headers}\r\n"
         );
-        socket.write_all(head.as_bytes()).await.expect("taken");
+        socket.write_all(head.as_bytes()).await.expect("the daemon reads");
         let mut follower = Self { socket, read: String::new() };
         follower.until(": farrier\n").await;
         assert!(follower.read.starts_with("HTTP/1.1 200"), "{}", follower.read);
@@ -33,9 +33,9 @@ impl Follower {
         follower
     }
 
-    /// Reads until `text` has come; `false` when the stream ended first.
+    /// Reads until `text` arrives; `false` if the stream ends first.
     async fn until(&mut self, text: &str) -> bool {
-        in_time(&format!("{text:?} comes"), async {
+        in_time(&format!("{text:?} arrives"), async {
             while !self.read.contains(text) {
                 let mut bytes = [0; 4096];
                 match self.socket.read(&mut bytes).await {
@@ -48,14 +48,14 @@ impl Follower {
         .await
     }
 
-    /// What has come so far, in order.
+    /// The events received so far, in order.
     fn events(&self) -> Vec<Value> {
         let lines = self.read.lines().filter_map(|line| line.strip_prefix("data: "));
         lines.filter(|line| *line != "{}").map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 }
 
-/// `kind action repository` of events.
+/// `KIND ACTION REPOSITORY` of each event.
 fn lines(events: &[Value]) -> Vec<String> {
     let text = |event: &Value, key: &str| event[key].as_str().unwrap_or_default().to_owned();
     events.iter().map(|e| format!("{} {} {}", text(e, "kind"), text(e, "action"), text(e, "repository"))).collect()
@@ -73,7 +73,7 @@ async fn page(farrier: &TestDaemon, query: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_tells_what_happens_and_goes_on_where_it_was() {
+async fn a_stream_delivers_events_and_can_be_resumed() {
     let world = World::new().await;
     let token = world.farrier.token("admin", &["all"]).await;
     world.farrier.repository("before").await;
@@ -97,7 +97,7 @@ async fn a_stream_tells_what_happens_and_goes_on_where_it_was() {
     assert_eq!(lines(&late.events()), ["repository edited admin/one", "repository created admin/two"]);
     world.farrier.repository("three").await;
     assert!(late.until("admin/three").await);
-    assert_eq!(late.events().len(), 3, "and goes on");
+    assert_eq!(late.events().len(), 3, "and continues live");
     let mut all = Follower::begin(&world.farrier, &token, "?last=99&repository=admin/one", "").await;
     assert!(all.until("edited").await);
     assert_eq!(all.events().len(), 2);
@@ -109,7 +109,7 @@ async fn a_stream_tells_what_happens_and_goes_on_where_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_misses_nothing_and_repeats_nothing_while_many_write() {
+async fn a_resumed_stream_misses_and_repeats_no_event_during_concurrent_writes() {
     let world = World::new().await;
     let token = world.farrier.token("admin", &["all"]).await;
     for n in 0..8 {
@@ -142,7 +142,7 @@ async fn a_stream_misses_nothing_and_repeats_nothing_while_many_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everybody_sees_what_they_may_see() {
+async fn callers_see_only_events_of_readable_repositories() {
     let world = World::new().await;
     world.user("octo").await;
     world.user("eve").await;
@@ -168,7 +168,7 @@ async fn everybody_sees_what_they_may_see() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_go_on_and_nonsense_is_refused() {
+async fn event_pages_continue_and_invalid_parameters_are_refused() {
     let world = World::new().await;
     for n in 0..5 {
         world.farrier.repository(&format!("r{n}")).await;
@@ -188,24 +188,24 @@ async fn pages_go_on_and_nonsense_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_daemon_that_stops_ends_its_streams_and_there_are_so_many_seats() {
+async fn the_number_of_streams_is_limited_and_a_stop_ends_them() {
     let mut world = World::new().await;
     let token = world.farrier.token("admin", &["all"]).await;
-    let mut seats = Vec::new();
+    let mut streams = Vec::new();
     for _ in 0..64 {
-        seats.push(Follower::begin(&world.farrier, &token, "", "").await);
+        streams.push(Follower::begin(&world.farrier, &token, "", "").await);
     }
     let headers = [("authorization", &*format!("token {token}"))];
     let refused = send(&world.farrier.tcp(), Method::GET, "/api/farrier/v1/events", &headers, "").await;
     assert_eq!(refused.status, 503);
     world.farrier.stop().await;
-    for mut seat in seats {
-        assert!(!seat.until("never").await, "the stream ends");
+    for mut stream in streams {
+        assert!(!stream.until("never").await, "the stream ends");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_old_is_forgotten_and_a_reader_that_was_away_hears_so() {
+async fn old_events_are_deleted_and_the_gap_is_reported() {
     use farrierd::clock::Clock;
     let clock = Clock::manual(1_767_323_045_000);
     let world = World::with_clock(clock.clone()).await;
@@ -214,13 +214,13 @@ async fn what_is_old_is_forgotten_and_a_reader_that_was_away_hears_so() {
     world.farrier.repository("new").await;
     clock.advance_ms(11 * 86_400_000);
     let listed = async || page(&world.farrier, "").await;
-    crate::support::eventually("the old event is forgotten", async || listed().await["gap"] == true).await;
+    crate::support::eventually("the old event is deleted", async || listed().await["gap"] == true).await;
     let page = listed().await;
     assert_eq!(lines(page["events"].as_array().expect("a list")), ["repository created admin/new"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_branch_filter_is_tried_on_the_branches_that_were_pushed_last() {
+async fn a_branch_filter_is_tested_on_the_most_recently_pushed_branches() {
     let world = World::new().await;
     world.user("octo").await;
     let branches: Vec<String> = (0..6).map(|n| format!("release/{n}")).chain(["feat/x".to_owned()]).collect();
@@ -244,7 +244,7 @@ async fn a_branch_filter_is_tried_on_the_branches_that_were_pushed_last() {
         let refused = check(body).await;
         assert_eq!((refused.status, &refused.json()["field"]), (422, &json!(field)), "{refused:?}");
     }
-    // Who may not read the repository learns nothing of its branches.
+    // A caller without read access to the repository learns nothing about its branches.
     let token = format!("token {}", world.farrier.token("octo", &["all"]).await);
     let headers = [("authorization", token.as_str())];
     let others = send(&world.farrier.unix(), Method::POST, address, &headers, "{}").await;
@@ -252,12 +252,12 @@ async fn a_branch_filter_is_tried_on_the_branches_that_were_pushed_last() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_on_which_nothing_happens_says_that_it_is_there() {
+async fn an_idle_stream_sends_keep_alives() {
     let world = World::new().await;
     world.user("octo").await;
     let token = world.token("octo", &["all"]).await;
     let mut quiet = Follower::begin(&world.farrier, &token, "?kind=push", "").await;
-    // What it must not see, or did not ask for, is no sign of life on it.
+    // Events that the caller may not see or filtered out must not appear as keep-alives.
     world.admin("post", "/user/repos", json!({ "name": "hidden", "private": true }), 201).await;
     world.admin("post", "/admin/users/octo/repos", json!({ "name": "own" }), 201).await;
     assert!(quiet.until(": quiet\n\n").await);
@@ -265,16 +265,16 @@ async fn a_stream_on_which_nothing_happens_says_that_it_is_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_ends_before_events_that_are_not_settled_however_many_there_are() {
+async fn a_page_ends_before_events_with_an_uncommitted_predecessor() {
     let engine = farrierd::store::engine::MemoryEngine::new();
     let store = farrierd::store::Store::open(std::sync::Arc::new(engine)).await.expect("a store");
     let farrier = TestDaemon::over_store(store.clone()).await;
     farrier.repository("demo").await;
     let taken = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "demo" })).await;
-    assert_eq!(taken.status, 409, "its event's number stays unused");
+    assert_eq!(taken.status, 409, "its event id stays unused");
     let settled = page(&farrier, "").await;
     let first = settled["events"][0].clone();
-    // As if transactions with later numbers were committed while an earlier one still runs.
+    // As if transactions with later event ids were committed while an earlier one is still running.
     store
         .write(async |tx: farrierd::store::Tx| {
             for n in 0..600 {
@@ -285,7 +285,7 @@ async fn a_page_ends_before_events_that_are_not_settled_however_many_there_are()
             Ok::<_, farrierd::store::StoreError>(())
         })
         .await
-        .expect("written");
+        .expect("a write");
     let token = farrier.token("admin", &["all"]).await;
     let mut live = Follower::begin(&farrier, &token, "?after=0", "").await;
     assert!(live.until("admin/demo").await);
@@ -297,7 +297,7 @@ async fn a_page_ends_before_events_that_are_not_settled_however_many_there_are()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newest_events_come_last_and_unknown_kinds_are_refused() {
+async fn the_newest_events_are_returned_oldest_first_and_unknown_kinds_are_refused() {
     let world = World::new().await;
     for n in 0..5 {
         world.farrier.repository(&format!("r{n}")).await;
@@ -306,7 +306,7 @@ async fn the_newest_events_come_last_and_unknown_kinds_are_refused() {
     let events = newest["events"].as_array().expect("a list").clone();
     assert_eq!(lines(&events), ["repository created admin/r3", "repository created admin/r4"]);
     let next = page(&world.farrier, &format!("?after={}", newest["next"])).await;
-    assert_eq!(next["events"], json!([]), "it goes on behind the newest one");
+    assert_eq!(next["events"], json!([]), "the next page starts after the newest event");
     let refused = send(&world.farrier.unix(), Method::GET, "/api/farrier/v1/events?kind=psuh", &[], "").await;
     let message = refused.json()["message"].as_str().expect("text").to_owned();
     assert!(refused.status == 422 && message.contains("\"psuh\" is not one of create, delete,"), "{refused:?}");

@@ -1,14 +1,14 @@
-//! Request bodies: half of one, too much of one, and clients that go away.
+//! Request bodies that are truncated or too large, and clients that disconnect.
 
 use std::time::Duration;
 
 use http::Method;
 use serde_json::json;
 
-use super::{files, healthy};
+use super::{artifact_file_sizes, assert_healthy};
 use crate::support::{Raw, TestDaemon, eventually, send};
 
-/// A block's request up to its body.
+/// The head of a request that puts a block.
 fn head(address: &str, id: &str, headers: &str) -> String {
     format!("PUT {address}&comp=block&blockid={id} HTTP/1.1\r\nhost: x\r\n{headers}\r\n")
 }
@@ -19,7 +19,7 @@ async fn commit(farrier: &TestDaemon, address: &str, id: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn a_body_that_stands_still_gives_its_slot_back_and_leaves_nothing() {
+async fn a_stalled_upload_is_aborted_and_frees_its_slot() {
     let farrier = TestDaemon::with(|config| {
         config.server.idle_timeout = Duration::from_secs(1);
         config.artifacts.max_uploads = 1;
@@ -31,7 +31,7 @@ async fn a_body_that_stands_still_gives_its_slot_back_and_leaves_nothing() {
     let mut stalled =
         Raw::sending(&farrier.tcp(), head(&address, "YQ", "content-length: 900000\r\nexpect: 100-continue\r\n")).await;
     assert_eq!(stalled.answer().await.expect("the daemon reads").0, 100);
-    stalled.send(vec![b'x'; 600_000]).await.expect("taken");
+    stalled.send(vec![b'x'; 600_000]).await.expect("the daemon reads");
 
     let path = format!("{address}&comp=block&blockid=Yg");
     let busy = send(&farrier.tcp(), Method::PUT, &path, &[], "other").await;
@@ -42,45 +42,45 @@ async fn a_body_that_stands_still_gives_its_slot_back_and_leaves_nothing() {
     .await;
     let answers = stalled.answers().await;
     assert!(answers.is_empty() || answers[0].0 == 400, "{answers:?}");
-    assert_eq!(commit(&farrier, &address, "YQ").await, 400, "half a block does not count");
-    eventually("only the whole block is stored", || async { files(&farrier) == [5] }).await;
+    assert_eq!(commit(&farrier, &address, "YQ").await, 400, "an incomplete block is not stored");
+    eventually("only the complete block is stored", || async { artifact_file_sizes(&farrier) == [5] }).await;
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_leaves_nothing() {
+async fn an_upload_of_a_disconnected_client_stores_nothing() {
     let farrier = TestDaemon::start().await;
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
     let address = farrier.create(&job, "gone").await;
     for (sent, politely) in [(0, false), (1, false), (600_000, false), (2_000_000, true), (2_999_999, true)] {
         let mut raw = Raw::sending(&farrier.tcp(), head(&address, "YQ", "content-length: 3000000\r\n")).await;
-        raw.send(vec![b'x'; sent]).await.expect("taken");
+        raw.send(vec![b'x'; sent]).await.expect("the daemon reads");
         if politely {
             raw.finish().await;
             let answers = raw.answers().await;
             assert!(answers.is_empty() || answers[0].0 == 400, "{answers:?}");
         }
         drop(raw);
-        eventually("no file is left", || async { files(&farrier).is_empty() }).await;
-        assert_eq!(commit(&farrier, &address, "YQ").await, 400, "half a block does not count");
+        eventually("no file is left", || async { artifact_file_sizes(&farrier).is_empty() }).await;
+        assert_eq!(commit(&farrier, &address, "YQ").await, 400, "an incomplete block is not stored");
     }
-    healthy(&farrier).await;
+    assert_healthy(&farrier).await;
 }
 
 #[tokio::test]
-async fn a_body_counts_as_long_as_its_header_says() {
+async fn the_content_length_determines_the_size_of_a_body() {
     let farrier = TestDaemon::start().await;
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
     let address = farrier.create(&job, "long").await;
-    // What is too much is the next request, and none.
+    // Bytes beyond the content length are parsed as a next request, which is invalid.
     let mut raw = Raw::sending(&farrier.tcp(), format!("{}abcde", head(&address, "YQ", "content-length: 3\r\n"))).await;
     raw.finish().await;
     let statuses: Vec<u16> = raw.answers().await.into_iter().map(|(status, _)| status).collect();
     assert!(statuses == [201, 400] || statuses == [201], "{statuses:?}");
     assert_eq!(commit(&farrier, &address, "YQ").await, 201);
-    let done = farrier.call(&job, "FinalizeArtifact", json!({ "name": "long", "size": "3" })).await;
-    assert_eq!(done.status, 200, "{done:?}");
+    let finalized = farrier.call(&job, "FinalizeArtifact", json!({ "name": "long", "size": "3" })).await;
+    assert_eq!(finalized.status, 200, "{finalized:?}");
 
     let address = farrier.create(&job, "chunked").await;
     for (headers, body, status) in [
@@ -93,11 +93,11 @@ async fn a_body_counts_as_long_as_its_header_says() {
         let (answered, body) = raw.answer().await.expect("an answer");
         assert!(answered == status && body.contains("<Error><Code>"), "{headers:?}: {answered} {body}");
     }
-    assert_eq!(commit(&farrier, &address, "YQ").await, 400, "no block came");
+    assert_eq!(commit(&farrier, &address, "YQ").await, 400, "no block was stored");
 }
 
 #[tokio::test]
-async fn too_large_messages_are_refused_in_the_words_of_their_protocol() {
+async fn too_large_bodies_are_refused_in_the_format_of_each_protocol() {
     let farrier = TestDaemon::start().await;
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
@@ -112,11 +112,11 @@ async fn too_large_messages_are_refused_in_the_words_of_their_protocol() {
     }
     let list = send(&farrier.tcp(), Method::PUT, &format!("{address}&comp=blocklist"), &[], vec![b' '; 9 << 20]).await;
     assert_eq!((list.status, list.header("x-ms-error-code")), (413, "RequestBodyTooLarge"), "{list:?}");
-    healthy(&farrier).await;
+    assert_healthy(&farrier).await;
 }
 
 #[tokio::test]
-async fn who_may_not_upload_is_told_before_the_body() {
+async fn an_unauthorized_upload_is_refused_before_its_body_is_sent() {
     let farrier = TestDaemon::start().await;
     let address = "/_blob/1/1/archive.zip?op=w&exp=99999999999&sig=00";
     let mut raw =

@@ -1,25 +1,25 @@
-//! A store that fails: the client hears that it may come again, and coming again is safe.
+//! Faults of the store: clients get 503 and can safely repeat the request.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{files, healthy};
+use super::{artifact_file_sizes, assert_healthy};
 use crate::support::{Answer, Job, TestDaemon, eventually, send};
 use farrierd::store::engine::{Faults, Lost, MemoryEngine};
 
 const XML: &str = "<BlockList><Latest>YQ</Latest></BlockList>";
 
-/// One name on its way from nothing to deleted.
-struct Way<'a> {
+/// The requests of one artifact from its creation to its deletion.
+struct ArtifactSteps<'a> {
     farrier: &'a TestDaemon,
     job: &'a Job,
     name: String,
     address: String,
 }
 
-impl Way<'_> {
-    /// The request of step `step`, which may be sent again.
-    async fn go(&mut self, step: usize) -> Answer {
+impl ArtifactSteps<'_> {
+    /// Sends the request of step number `step`. It can be sent again.
+    async fn send(&mut self, step: usize) -> Answer {
         let message: Value = json!({ "name": self.name, "size": "5" });
         match step {
             0 => {
@@ -40,7 +40,7 @@ impl Way<'_> {
         send(&self.farrier.tcp(), Method::PUT, &format!("{}&{what}", self.address), &[], body).await
     }
 
-    /// The only artifact of the name in the list.
+    /// The only artifact with this name in the list.
     async fn listed(&self) -> Value {
         let list = self.farrier.call(self.job, "ListArtifacts", json!({ "name_filter": self.name })).await.json();
         assert!(list["artifacts"].as_array().expect("a list").len() <= 1, "{list}");
@@ -48,18 +48,24 @@ impl Way<'_> {
     }
 }
 
-/// Goes the way up to `step`, whose answer is lost; again with other names until the fault meets
-/// the request and not something in the background.
-async fn meet<'a>(farrier: &'a TestDaemon, job: &'a Job, faults: &Faults, (lost, step): (Lost, usize)) -> Way<'a> {
+/// Runs the steps up to `step`, whose transaction result is lost. Repeats this with other names until the fault hits
+/// the request and not a background transaction.
+async fn fail_at_step<'a>(
+    farrier: &'a TestDaemon,
+    job: &'a Job,
+    faults: &Faults,
+    (lost, step): (Lost, usize),
+) -> ArtifactSteps<'a> {
     for attempt in 0..50 {
-        let mut way = Way { farrier, job, name: format!("{lost:?}-{step}-{attempt}"), address: String::new() };
+        let mut steps =
+            ArtifactSteps { farrier, job, name: format!("{lost:?}-{step}-{attempt}"), address: String::new() };
         for before in 0..step {
-            let answer = way.go(before).await;
-            // What an earlier attempt armed may still be about.
+            let answer = steps.send(before).await;
+            // A fault of an earlier attempt may still be armed.
             assert!([200, 201].contains(&answer.status), "{answer:?}");
         }
         faults.lose_answers(lost, 1);
-        let answer = way.go(step).await;
+        let answer = steps.send(step).await;
         faults.lose_answers(lost, 0);
         if answer.status == 503 {
             let code = if step == 1 || step == 2 {
@@ -68,15 +74,15 @@ async fn meet<'a>(farrier: &'a TestDaemon, job: &'a Job, faults: &Faults, (lost,
                 answer.json()["code"].to_string()
             };
             assert!(["ServerBusy", "\"unavailable\""].contains(&code.as_str()), "{answer:?}");
-            return way;
+            return steps;
         }
         assert!([200, 201].contains(&answer.status), "{answer:?}");
     }
-    panic!("the fault never meets step {step}")
+    panic!("the fault never hits step {step}")
 }
 
 #[tokio::test]
-async fn a_lost_answer_of_the_store_is_503_and_the_same_request_again_is_safe() {
+async fn a_lost_result_of_the_store_is_503_and_repeating_the_request_is_safe() {
     let engine = MemoryEngine::new();
     let faults = engine.faults();
     let farrier = TestDaemon::over(engine).await;
@@ -84,27 +90,27 @@ async fn a_lost_answer_of_the_store_is_503_and_the_same_request_again_is_safe() 
     let job = farrier.begin("tool", None).await;
     for lost in [Lost::Applied, Lost::Dropped] {
         for step in 0..5 {
-            let mut way = meet(&farrier, &job, &faults, (lost, step)).await;
-            let before = way.listed().await;
+            let mut steps = fail_at_step(&farrier, &job, &faults, (lost, step)).await;
+            let before = steps.listed().await;
             for next in step..5 {
-                let answer = way.go(next).await;
+                let answer = steps.send(next).await;
                 let gone = lost == Lost::Applied && step == 4;
                 let expected = if next == 1 || next == 2 { 201 } else { 200 };
                 assert_eq!(answer.status, if gone { 404 } else { expected }, "{lost:?} {step} {next}: {answer:?}");
                 if next == 3 {
-                    let again = way.go(3).await;
+                    let again = steps.send(3).await;
                     assert_eq!(answer.json()["artifact_id"], again.json()["artifact_id"]);
-                    assert_eq!(way.listed().await["database_id"], answer.json()["artifact_id"]);
+                    assert_eq!(steps.listed().await["database_id"], answer.json()["artifact_id"]);
                     assert!(before.is_null() || before["database_id"] == answer.json()["artifact_id"], "{before}");
                 }
             }
-            assert!(way.listed().await.is_null());
+            assert!(steps.listed().await.is_null());
         }
     }
 }
 
 #[tokio::test]
-async fn while_the_store_is_away_every_protocol_says_so_and_health_too() {
+async fn every_protocol_and_the_health_check_report_an_unavailable_store() {
     let engine = MemoryEngine::new();
     let faults = engine.faults();
     let farrier = TestDaemon::over(engine).await;
@@ -121,12 +127,12 @@ async fn while_the_store_is_away_every_protocol_says_so_and_health_too() {
     assert!(rest.json()["message"].is_string());
     assert_eq!(send(&farrier.tcp(), Method::GET, "/api/healthz", &[], "").await.status, 503);
     faults.unavailable(false);
-    healthy(&farrier).await;
+    assert_healthy(&farrier).await;
     farrier.upload(&job, "x", b"bytes").await;
 }
 
 #[tokio::test]
-async fn transactions_that_run_twice_do_nothing_twice() {
+async fn transactions_that_run_twice_have_one_effect() {
     let engine = MemoryEngine::new();
     engine.faults().rerun(true);
     let farrier = TestDaemon::over(engine).await;
@@ -140,7 +146,7 @@ async fn transactions_that_run_twice_do_nothing_twice() {
     assert_eq!(farrier.call(&job, "DeleteArtifact", json!({ "name": "a" })).await.status, 200);
     let purge = format!("/api/farrier/v1/deleted/artifacts/{first}");
     assert_eq!(farrier.admin(Method::DELETE, &purge, Value::Null).await.status, 204);
-    eventually("its bytes are gone", || async { files(&farrier) == [11] }).await;
+    eventually("the bytes are removed", || async { artifact_file_sizes(&farrier) == [11] }).await;
     farrier.end(&job).await;
     assert_eq!(farrier.call(&job, "ListArtifacts", json!({})).await.status, 401);
 }

@@ -1,8 +1,8 @@
-//! Request heads: half of one, too much of one, and what is none.
+//! Request heads that are incomplete, too large or malformed.
 
 use std::time::Duration;
 
-use super::healthy;
+use super::assert_healthy;
 use crate::support::{Raw, TestDaemon};
 
 async fn daemon() -> TestDaemon {
@@ -10,36 +10,36 @@ async fn daemon() -> TestDaemon {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_end_ends_the_connection() {
+async fn an_incomplete_head_ends_the_connection() {
     let farrier = daemon().await;
-    let whole = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
-    for begun in ["", "G", "GET /api/v1/version HTTP/1.1\r\n", "GET /api/v1/version HTTP/1.1\r\nhost: x\r\na"] {
-        let mut raw = Raw::sending(&farrier.tcp(), begun).await;
+    let complete = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
+    for partial in ["", "G", "GET /api/v1/version HTTP/1.1\r\n", "GET /api/v1/version HTTP/1.1\r\nhost: x\r\na"] {
+        let mut raw = Raw::sending(&farrier.tcp(), partial).await;
         let answers = raw.answers().await;
-        assert!(answers.is_empty() || answers[0].0 == 408, "{begun:?}: {answers:?}");
-        // The same on a connection that was useful before.
-        let mut raw = Raw::sending(&farrier.tcp(), format!("{whole}{begun}")).await;
+        assert!(answers.is_empty() || answers[0].0 == 408, "{partial:?}: {answers:?}");
+        // The same after a complete request on the connection.
+        let mut raw = Raw::sending(&farrier.tcp(), format!("{complete}{partial}")).await;
         let answers = raw.answers().await;
-        assert_eq!(answers[0].0, 200, "{begun:?}");
-        assert!(answers.len() == 1 || answers[1].0 == 408, "{begun:?}: {answers:?}");
+        assert_eq!(answers[0].0, 200, "{partial:?}");
+        assert!(answers.len() == 1 || answers[1].0 == 408, "{partial:?}: {answers:?}");
     }
-    healthy(&farrier).await;
+    assert_healthy(&farrier).await;
 }
 
 #[tokio::test]
-async fn a_head_that_comes_in_drops_gets_no_more_time() {
+async fn a_slow_head_does_not_extend_the_timeout() {
     let farrier = daemon().await;
     let mut raw = Raw::sending(&farrier.tcp(), "GET /api/v1/version HTTP/1.1\r\n").await;
     let mut drops = 0;
     while raw.send("x-drop: 1\r\n").await.is_ok() {
         drops += 1;
-        assert!(drops < 3_000, "a head may take for ever");
+        assert!(drops < 3_000, "the daemon keeps waiting for the head");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_refused_and_the_connection_closed() {
+async fn malformed_requests_are_refused_and_the_connection_is_closed() {
     let farrier = daemon().await;
     let long = "x".repeat(70_000);
     let huge = format!("GET / HTTP/1.1\r\nhost: x\r\nx-huge: {}\r\n\r\n", "x".repeat(2_000_000));
@@ -71,17 +71,17 @@ async fn what_is_no_request_is_refused_and_the_connection_closed() {
         ("chunks in HTTP/1.0", b"POST / HTTP/1.0\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     ] {
         let mut raw = Raw::connect(&farrier.tcp()).await.expect("the daemon listens");
-        // It may be closed before everything is sent.
+        // The daemon may close the connection before everything is sent.
         let _ = raw.send(bytes).await;
         let answers = raw.answers().await;
         let statuses: Vec<u16> = answers.iter().map(|(status, _)| *status).collect();
         assert!(statuses.is_empty() || statuses == [status], "{name}: {answers:?}");
     }
-    healthy(&farrier).await;
+    assert_healthy(&farrier).await;
 }
 
 #[tokio::test]
-async fn two_ways_to_say_where_a_body_ends_never_make_two_requests_of_one() {
+async fn ambiguous_body_lengths_cannot_smuggle_a_second_request() {
     let farrier = daemon().await;
     let hidden = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
     let te = "transfer-encoding: chunked\r\n";
@@ -100,16 +100,16 @@ async fn two_ways_to_say_where_a_body_ends_never_make_two_requests_of_one() {
         assert!(answers.len() <= 1, "{headers:?}: {answers:?}");
         assert!(answers.iter().all(|(status, _)| (400..500).contains(status)), "{headers:?}: {answers:?}");
     }
-    healthy(&farrier).await;
+    assert_healthy(&farrier).await;
 }
 
 #[tokio::test]
-async fn unusual_requests_that_are_none_the_less_right_are_answered() {
+async fn unusual_but_valid_requests_are_answered() {
     let farrier = daemon().await;
     let version = "GET /api/v1/version HTTP/1.1\r\nhost: x\r\n\r\n";
     let mut raw = Raw::sending(&farrier.tcp(), version.repeat(20)).await;
     let answers = raw.answers().await;
-    assert_eq!(answers.len(), 20, "requests one after the other, all sent at once");
+    assert_eq!(answers.len(), 20, "pipelined requests are all answered");
     assert!(answers.iter().all(|answer| *answer == answers[0] && answer.0 == 200), "{answers:?}");
 
     for (request, status) in [
@@ -128,5 +128,5 @@ async fn unusual_requests_that_are_none_the_less_right_are_answered() {
         let (answered, body) = raw.answer().await.expect("an answer");
         assert_eq!(answered, status, "{request:?}: {body}");
     }
-    healthy(&farrier).await;
+    assert_healthy(&farrier).await;
 }

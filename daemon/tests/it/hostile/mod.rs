@@ -1,5 +1,5 @@
-//! Clients that mean harm or do not know better: each of them gets a clear answer or none, changes
-//! nothing, and is in nobody's way.
+//! Hostile and broken clients: each gets a clear error or a closed connection, changes nothing, and does not affect
+//! other clients.
 
 mod bodies;
 mod crowd;
@@ -11,14 +11,14 @@ use http::Method;
 
 use crate::support::{TestDaemon, send, stored};
 
-/// The daemon still answers.
-async fn healthy(farrier: &TestDaemon) {
+/// Checks that the daemon still answers.
+async fn assert_healthy(farrier: &TestDaemon) {
     for over in [farrier.tcp(), farrier.unix()] {
         assert_eq!(send(&over, Method::GET, "/api/healthz", &[], "").await.status, 200);
     }
 }
 
-/// Sizes of all files of artifacts.
-fn files(farrier: &TestDaemon) -> Vec<u64> {
+/// Sizes of all stored files of artifacts.
+fn artifact_file_sizes(farrier: &TestDaemon) -> Vec<u64> {
     stored(&farrier.data_dir().join("artifacts")).into_values().flatten().collect()
 }

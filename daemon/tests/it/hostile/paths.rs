@@ -1,4 +1,4 @@
-//! Paths and names that try to mean something else.
+//! Hostile paths and names.
 
 use std::{
     collections::BTreeSet,
@@ -8,11 +8,11 @@ use std::{
 use http::Method;
 use serde_json::json;
 
-use super::healthy;
+use super::assert_healthy;
 use crate::support::{Answer, TestDaemon, send};
 
-/// What stands where a route has a parameter.
-const TRICKS: [&str; 18] = [
+/// Values that are put in the place of a route's parameters.
+const HOSTILE_VALUES: [&str; 18] = [
     "%2e%2e",
     "..",
     "%2e%2e%2f%2e%2e%2fetc%2fpasswd",
@@ -33,7 +33,7 @@ const TRICKS: [&str; 18] = [
     "%0d%0aset-cookie:%20a=b",
 ];
 
-/// Every route with a parameter.
+/// Routes with parameters.
 const ROUTES: [&str; 19] = [
     "/_blob/{}/{}/{}?op=w&exp=99999999999&sig=00&comp=block&blockid={}",
     "/api/v1/repos/{}/{}",
@@ -56,7 +56,7 @@ const ROUTES: [&str; 19] = [
     "/twirp/github.actions.results.api.v1.ArtifactService/{}",
 ];
 
-/// Everything below `dir`.
+/// All paths below `dir`.
 fn tree(dir: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
@@ -67,7 +67,7 @@ fn tree(dir: &Path) -> BTreeSet<PathBuf> {
 }
 
 #[tokio::test]
-async fn no_path_reaches_what_it_should_not() {
+async fn hostile_paths_change_nothing() {
     let farrier = TestDaemon::start().await;
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
@@ -75,27 +75,27 @@ async fn no_path_reaches_what_it_should_not() {
     let home = farrier.scratch().parent().expect("a directory").to_owned();
     let before = tree(&home);
     for route in ROUTES {
-        for trick in TRICKS {
-            let path = route.replace("{}", trick);
+        for value in HOSTILE_VALUES {
+            let path = route.replace("{}", value);
             for method in [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::PATCH] {
                 let headers = [("content-type", "application/json")];
                 let answer = send(&farrier.unix(), method.clone(), &path, &headers, "{}").await;
-                // The list of a run that is not there is an empty one.
+                // The list of a run that does not exist is empty.
                 if answer.status == 200 && answer.json()["total_count"] == 0 {
                     continue;
                 }
                 assert!((400..500).contains(&answer.status), "{method} {path}: {answer:?}");
                 assert!(!answer.headers.contains_key("set-cookie"), "{method} {path}: {answer:?}");
-                in_its_own_form(&path, &answer);
+                assert_error_format(&path, &answer);
             }
         }
     }
-    assert_eq!(tree(&home), before, "nothing was made and nothing is gone");
-    healthy(&farrier).await;
+    assert_eq!(tree(&home), before, "no file was created or removed");
+    assert_healthy(&farrier).await;
 }
 
-/// The error is one that clients of the protocol can read.
-fn in_its_own_form(path: &str, answer: &Answer) {
+/// Checks that the error has the format of its protocol.
+fn assert_error_format(path: &str, answer: &Answer) {
     if path.starts_with("/_blob/") && answer.status != 405 && answer.status != 404 {
         assert!(answer.text().contains("<Error><Code>") && !answer.header("x-ms-error-code").is_empty(), "{answer:?}");
         return;
@@ -106,7 +106,7 @@ fn in_its_own_form(path: &str, answer: &Answer) {
 }
 
 #[tokio::test]
-async fn no_name_reaches_the_file_system() {
+async fn names_are_never_used_as_paths() {
     let farrier = TestDaemon::start().await;
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
@@ -131,8 +131,8 @@ async fn no_name_reaches_the_file_system() {
     let made = tree(&home);
     let artifacts = farrier.data_dir().join("artifacts");
     for path in made.difference(&before) {
-        let below = path.strip_prefix(&artifacts).expect("nothing is made elsewhere");
+        let below = path.strip_prefix(&artifacts).expect("files are created below artifacts only");
         let plain = below.iter().all(|part| part.to_str().is_some_and(|part| part.parse::<u64>().is_ok()));
-        assert!(plain, "only numbers name files: {}", path.display());
+        assert!(plain, "all files and directories have numbers as names: {}", path.display());
     }
 }

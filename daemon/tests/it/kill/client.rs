@@ -1,4 +1,4 @@
-//! A client that uploads, gives up, deletes and replaces, and never loses patience.
+//! A client that uploads, aborts, deletes and replaces artifacts, and retries until it gets a response.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -9,12 +9,12 @@ use serde_json::json;
 use super::world::{Content, Name, Upload, World, block_list, path_of};
 use crate::support::{Answer, Random};
 
-/// Sizes of blocks, bytes: none, one, below and above what is written at once.
+/// Block sizes in bytes, including zero, and sizes below and above one write of the daemon.
 const SIZES: [usize; 9] = [0, 1, 100, 4_096, 5_000, 70_000, 300_000, 600_000, 1_300_000];
-/// Blocks of one upload in flight.
+/// Concurrent block uploads of one artifact.
 const IN_FLIGHT: usize = 3;
 
-/// Works under names of its own until the world stops.
+/// Works with its own artifact names until the test stops it.
 pub(super) async fn work(world: &World, worker: usize, mut random: Random) {
     for number in 0_u64.. {
         if world.stop.load(Ordering::SeqCst) {
@@ -26,20 +26,20 @@ pub(super) async fn work(world: &World, worker: usize, mut random: Random) {
         }
         match random.below(4) {
             0 => delete(world, &name).await,
-            // The old content stays until the new one is finalized, if it ever is.
+            // The old content stays visible until the new one is finalized, which may never happen.
             1 if upload(world, &name, &mut random).await && random.one_in(3) => delete(world, &name).await,
             _ => {}
         }
     }
 }
 
-/// One upload, perhaps given up on the way; whether it was finalized.
+/// Uploads once, and sometimes stops before the end. Returns whether the artifact was finalized.
 async fn upload(world: &World, name: &Name, random: &mut Random) -> bool {
     let mut address = create(world, name).await;
     if random.one_in(6) {
         put_block(world, name, &address, "b2xk", &random.bytes(2_000)).await;
         let old = std::mem::replace(&mut address, create(world, name).await);
-        dead(world, &old).await;
+        assert_closed(world, &old).await;
     }
     if random.one_in(8) {
         let content = Content(vec![Arc::new(random.bytes(5_000))]);
@@ -59,18 +59,18 @@ async fn upload(world: &World, name: &Name, random: &mut Random) -> bool {
     }
     if random.one_in(4) {
         let late = random_block(random);
-        tokio::join!(finalize(world, name, content), straggle(world, &address, &late));
+        tokio::join!(finalize(world, name, content), put_late_block(world, &address, &late));
     } else {
         finalize(world, name, content).await;
     }
     if random.one_in(5) {
-        dead(world, &address).await;
+        assert_closed(world, &address).await;
     }
     true
 }
 
 async fn create(world: &World, name: &Name) -> String {
-    // From here on the address before this one may be dead.
+    // Creating the artifact again may already have invalidated the previous URL.
     world.with(name, |entry| entry.upload = None);
     let (answer, _) = world
         .call(name, "CreateArtifact", json!({ "version": 4 }), |answer| {
@@ -83,7 +83,8 @@ async fn create(world: &World, name: &Name) -> String {
     path_of(answer.json()["signed_upload_url"].as_str().expect("an address"))
 }
 
-/// Uploads blocks in any order, some of them twice, one of them for nothing; gives the list.
+/// Uploads blocks in random order, some of them twice, and sometimes one that the list does not name. Returns the
+/// ids for the list, and the content.
 async fn put_blocks(world: &World, name: &Name, address: &str, random: &mut Random) -> (Vec<String>, Content) {
     let count = random.below(6);
     let ids: Vec<String> = (0..count).map(|index| format!("YmxvY2s{index:05}")).collect();
@@ -118,7 +119,7 @@ fn random_block(random: &mut Random) -> Vec<u8> {
 
 async fn put_block(world: &World, name: &Name, address: &str, id: &str, block: &[u8]) {
     let path = format!("{address}&comp=block&blockid={id}");
-    let told = |answer: &Answer| {
+    let on_answer = |answer: &Answer| {
         assert_eq!(answer.status, 201, "{name:?} {id}: {answer:?}");
         world.with(name, |entry| {
             let upload = entry.upload.as_mut().expect("created");
@@ -127,25 +128,25 @@ async fn put_block(world: &World, name: &Name, address: &str, id: &str, block: &
             }
         });
     };
-    world.insist((Method::PUT, &path), &[], block, told).await;
+    world.send_until_answered((Method::PUT, &path), &[], block, on_answer).await;
     world.counts.blocks.fetch_add(1, Ordering::SeqCst);
 }
 
 async fn put_blob(world: &World, name: &Name, address: &str, block: &[u8]) {
     let headers = [("x-ms-blob-type", "BlockBlob")];
-    let told = |answer: &Answer| assert_eq!(answer.status, 201, "{name:?}: {answer:?}");
-    world.insist((Method::PUT, address), &headers, block, told).await;
+    let on_answer = |answer: &Answer| assert_eq!(answer.status, 201, "{name:?}: {answer:?}");
+    world.send_until_answered((Method::PUT, address), &headers, block, on_answer).await;
     world.counts.blocks.fetch_add(1, Ordering::SeqCst);
     world.counts.commits.fetch_add(1, Ordering::SeqCst);
 }
 
 async fn commit(world: &World, name: &Name, address: &str, ids: &[String]) {
     let path = format!("{address}&comp=blocklist");
-    let told = |answer: &Answer| {
+    let on_answer = |answer: &Answer| {
         assert_eq!(answer.status, 201, "{name:?} {ids:?}: {answer:?}");
         world.with(name, |entry| entry.upload.as_mut().expect("created").committed = Some(ids.to_vec()));
     };
-    world.insist((Method::PUT, &path), &[], block_list(ids).as_bytes(), told).await;
+    world.send_until_answered((Method::PUT, &path), &[], block_list(ids).as_bytes(), on_answer).await;
     world.counts.commits.fetch_add(1, Ordering::SeqCst);
 }
 
@@ -172,20 +173,22 @@ async fn delete(world: &World, name: &Name) {
             world.with(name, |entry| (entry.shown, entry.upload) = (vec![None], None));
         })
         .await;
-    // The first try may have reached the daemon before it was killed.
+    // An earlier try may have succeeded before the kill.
     assert!(answer.status == 200 || again && answer.status == 404, "{name:?}: {answer:?}");
     world.counts.deletes.fetch_add(1, Ordering::SeqCst);
 }
 
-/// A block that nobody waits for may be in time or not; its bytes must not stay.
-async fn straggle(world: &World, address: &str, block: &[u8]) {
+/// Sends a block at the same time as the finalization. It may be accepted or not, but must not stay on disk.
+async fn put_late_block(world: &World, address: &str, block: &[u8]) {
     let path = format!("{address}&comp=block&blockid=bGF0ZQ");
-    let told = |answer: &Answer| assert!([201, 404].contains(&answer.status), "{answer:?}");
-    world.insist((Method::PUT, &path), &[], block, told).await;
+    let on_answer = |answer: &Answer| assert!([201, 404].contains(&answer.status), "{answer:?}");
+    world.send_until_answered((Method::PUT, &path), &[], block, on_answer).await;
 }
 
-/// The address of an upload that is over takes nothing.
-async fn dead(world: &World, address: &str) {
+/// Checks that the URL of a finished upload accepts nothing.
+async fn assert_closed(world: &World, address: &str) {
     let path = format!("{address}&comp=block&blockid=bGF0ZQ");
-    world.insist((Method::PUT, &path), &[], b"late", |answer| assert_eq!(answer.status, 404, "{answer:?}")).await;
+    world
+        .send_until_answered((Method::PUT, &path), &[], b"late", |answer| assert_eq!(answer.status, 404, "{answer:?}"))
+        .await;
 }

@@ -1,7 +1,7 @@
-//! The real program, killed at random moments: nothing that was acknowledged is lost, nothing that
-//! was not becomes visible, and no byte is left behind.
+//! Kills `farrierd` at random moments. Acknowledged data must survive, other data must not become visible, and no file
+//! may be left behind.
 //!
-//! `FARRIER_KILLS` says how often (15), `FARRIER_SEED` repeats the choices of a run.
+//! `FARRIER_KILLS` sets the number of kills (default 15). `FARRIER_SEED` repeats the random choices of a run.
 
 mod client;
 mod repositories;
@@ -25,19 +25,19 @@ use self::world::{Content, Counts, Entry, Name, World, begin, block_list, call, 
 use crate::support::{Binary, Job, Over, PATIENCE, Random, Raw, eventually, send, stored};
 
 const WORKERS: usize = 6;
-/// Acknowledgements between two kills, at most.
+/// Maximum number of acknowledgements between two kills.
 const ACKS_MAX: usize = 120;
-/// Longest pause before a kill, beside which requests run.
+/// Maximum delay before a kill, during which requests are sent.
 const JITTER_MAX_MICROS: usize = 6_000;
-/// Artifacts that are downloaded after a kill, beside all that are new.
+/// Number of artifacts that are downloaded after a kill, in addition to the new ones.
 const SAMPLE: usize = 5;
 
-/// Deleted artifacts are removed at once, so that the files on disk are exactly those that are visible.
+/// Deleted artifacts are removed at once, so that the files on disk are exactly those of visible artifacts.
 const CONFIG: &str =
     "[storage]\nset_aside_days = 0\n[artifacts]\non_duplicate = \"replace\"\nreserve_bytes = 0\nabandoned_secs = ";
 
 #[tokio::test]
-async fn nothing_acknowledged_is_lost_however_often_the_daemon_is_killed() {
+async fn acknowledged_artifacts_survive_repeated_kills() {
     let kills: u64 = std::env::var("FARRIER_KILLS").map_or(15, |text| text.parse().expect("a number"));
     let seed = Random::seed("FARRIER_SEED");
     println!("FARRIER_SEED={seed} FARRIER_KILLS={kills}");
@@ -49,17 +49,17 @@ async fn nothing_acknowledged_is_lost_however_often_the_daemon_is_killed() {
     let workers = join_all((0..WORKERS).map(|worker| client::work(&world, worker, random.fork())));
     let mut checker = Checker::new(&world, ended, random.fork());
 
-    let killing = async {
+    let kill_loop = async {
         for _ in 0..kills {
             world.open(if random.one_in(2) { farrier.tcp() } else { farrier.unix() });
             let enough = world.counts.acked() + random.below(ACKS_MAX) as u64;
-            eventually("clients got on", || async { world.counts.acked() >= enough }).await;
+            eventually("clients made progress", || async { world.counts.acked() >= enough }).await;
             tokio::time::sleep(Duration::from_micros(random.below(JITTER_MAX_MICROS) as u64)).await;
             world.close();
             farrier.kill().await;
-            let quiet = world.quiet().await;
+            let quiet = world.wait_until_idle().await;
             if random.one_in(4) {
-                // Also while it starts.
+                // Kill it during its start as well.
                 let _output = farrier.spawn();
                 tokio::time::sleep(Duration::from_micros(random.below(20 * JITTER_MAX_MICROS) as u64)).await;
                 farrier.kill().await;
@@ -71,7 +71,7 @@ async fn nothing_acknowledged_is_lost_however_often_the_daemon_is_killed() {
         world.stop.store(true, Ordering::SeqCst);
         world.open(farrier.tcp());
     };
-    tokio::join!(workers, killing);
+    tokio::join!(workers, kill_loop);
 
     farrier.kill().await;
     farrier.configure(&format!("{CONFIG}1\n"));
@@ -82,21 +82,25 @@ async fn nothing_acknowledged_is_lost_however_often_the_daemon_is_killed() {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let mut found = stored(&root);
-        // An artifact without a block needs no directory, and may have one.
+        // For an artifact without blocks, the directory is optional.
         for (id, _) in expected.iter().filter(|(_, sizes)| sizes.is_empty()) {
             found.entry(*id).or_default();
         }
         if found == expected {
             break;
         }
-        assert!(Instant::now() < deadline, "not exactly what is visible is stored:\n{}", difference(&found, &expected));
+        assert!(
+            Instant::now() < deadline,
+            "the stored files differ from those of visible artifacts:\n{}",
+            difference(&found, &expected)
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     checker.check(&farrier.tcp(), true).await;
     let memory_mib = farrier.rss_bytes() >> 20;
     farrier.terminate();
     assert_eq!(farrier.ended().await.code(), Some(0));
-    quiet_log(&farrier.log());
+    assert_no_errors(&farrier.log());
     let count = |count: &std::sync::atomic::AtomicU64| count.load(Ordering::SeqCst);
     let Counts { creates, blocks, commits, finalizes, deletes, cut } = &world.counts;
     println!(
@@ -113,7 +117,7 @@ async fn nothing_acknowledged_is_lost_however_often_the_daemon_is_killed() {
 }
 
 #[tokio::test]
-async fn told_to_end_the_daemon_finishes_what_has_begun_and_loses_nothing() {
+async fn after_sigterm_the_daemon_completes_running_requests() {
     let mut farrier = Binary::new(&format!("{CONFIG}3600\n"));
     farrier.start().await;
     let (jobs, ended) = prepare(&farrier.unix()).await;
@@ -123,30 +127,30 @@ async fn told_to_end_the_daemon_finishes_what_has_begun_and_loses_nothing() {
     let workers = join_all((0..WORKERS).map(|worker| client::work(&world, worker, random.fork())));
     let ending = async {
         world.open(farrier.tcp());
-        eventually("clients got on", || async { world.counts.acked() >= 40 }).await;
+        eventually("clients made progress", || async { world.counts.acked() >= 40 }).await;
 
-        // An upload of which half has arrived when the daemon is told to end.
+        // An upload whose body has arrived by half when SIGTERM is sent.
         let created = call(&farrier.tcp(), &world.jobs[0], "CreateArtifact", json!({ "name": "half" })).await;
         let address = path_of(created.json()["signed_upload_url"].as_str().expect("an address"));
-        let Over::Tcp(tcp) = farrier.tcp() else { unreachable!("asked for TCP") };
+        let Over::Tcp(tcp) = farrier.tcp() else { unreachable!("the listener is TCP") };
         let mut half = TcpStream::connect(&tcp).await.expect("the daemon listens");
         let head = format!("PUT {address}&comp=block&blockid=YQ HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n");
-        half.write_all(format!("{head}expect: 100-continue\r\n\r\n").as_bytes()).await.expect("taken");
+        half.write_all(format!("{head}expect: 100-continue\r\n\r\n").as_bytes()).await.expect("the daemon reads");
         let mut go_on = [0; 25];
         half.read_exact(&mut go_on).await.expect("the daemon reads the body");
         assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
-        half.write_all(b"01234").await.expect("taken");
+        half.write_all(b"01234").await.expect("the daemon reads");
 
         world.close();
         farrier.terminate();
-        eventually("nobody listens", || async { TcpStream::connect(&tcp).await.is_err() }).await;
-        half.write_all(b"56789").await.expect("taken");
+        eventually("the listener is closed", || async { TcpStream::connect(&tcp).await.is_err() }).await;
+        half.write_all(b"56789").await.expect("the daemon reads");
         let mut answer = String::new();
         half.read_to_string(&mut answer).await.expect("an answer and an end");
         assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
         assert_eq!(farrier.ended().await.code(), Some(0), "{}", farrier.log());
 
-        let quiet = world.quiet().await;
+        let quiet = world.wait_until_idle().await;
         farrier.start().await;
         let list =
             send(&farrier.tcp(), Method::PUT, &format!("{address}&comp=blocklist"), &[], block_list(&["YQ".into()]))
@@ -158,11 +162,11 @@ async fn told_to_end_the_daemon_finishes_what_has_begun_and_loses_nothing() {
         world.open(farrier.tcp());
     };
     tokio::join!(workers, ending);
-    quiet_log(&farrier.log());
+    assert_no_errors(&farrier.log());
 }
 
 #[tokio::test]
-async fn a_block_that_comes_too_late_leaves_nothing_even_when_the_daemon_is_killed() {
+async fn a_late_block_is_removed_also_after_a_kill() {
     for replaced in [false, true] {
         let mut farrier = Binary::new(&format!("{CONFIG}3600\n"));
         farrier.start().await;
@@ -182,7 +186,7 @@ async fn a_block_that_comes_too_late_leaves_nothing_even_when_the_daemon_is_kill
         let mut late = Raw::sending(&tcp, head).await;
         assert_eq!(late.answer().await.expect("the daemon reads").0, 100);
 
-        // The upload ends, and the sweep comes: it takes the block that is in no list.
+        // The upload is finished or replaced. Then the sweep removes the block that is in no list.
         put("comp=block&blockid=YQ", "named").await;
         put("comp=block&blockid=Yg", "of no use").await;
         let kept = if replaced {
@@ -195,17 +199,17 @@ async fn a_block_that_comes_too_late_leaves_nothing_even_when_the_daemon_is_kill
             vec![5]
         };
         let sizes = || stored(&root).into_values().flatten().collect::<Vec<u64>>();
-        eventually("the sweep was there", || async { sizes() == kept }).await;
-        late.send(vec![b'x'; 1_500_000]).await.expect("taken");
+        eventually("the sweep has run", || async { sizes() == kept }).await;
+        late.send(vec![b'x'; 1_500_000]).await.expect("the daemon reads");
         eventually("the late block has a file", || async { sizes() != kept }).await;
         farrier.kill().await;
         farrier.start().await;
         eventually("the late block is gone", || async { sizes() == kept }).await;
-        quiet_log(&farrier.log());
+        assert_no_errors(&farrier.log());
     }
 }
 
-/// Jobs of three runs, and one that has ended.
+/// Creates two jobs in each of three runs, and one job that has ended.
 async fn prepare(over: &Over) -> (Vec<Job>, Job) {
     let made = send(over, Method::POST, "/api/v1/user/repos", &[], json!({ "name": "tool" }).to_string()).await;
     assert_eq!(made.status, 201, "{made:?}");
@@ -222,8 +226,8 @@ async fn prepare(over: &Over) -> (Vec<Job>, Job) {
     (jobs, ended)
 }
 
-/// No failure and no panic was logged.
-fn quiet_log(log: &str) {
+/// Checks that no error and no panic was logged.
+fn assert_no_errors(log: &str) {
     let bad: Vec<&str> = log.lines().filter(|line| line.contains("ERROR") || line.contains("panicked")).collect();
     assert!(bad.is_empty(), "{bad:#?}");
 }
@@ -235,15 +239,15 @@ fn difference(found: &BTreeMap<u64, Vec<u64>>, expected: &BTreeMap<u64, Vec<u64>
     lines.collect::<Vec<_>>().concat()
 }
 
-/// Compares a daemon that just started with what clients were told.
+/// Compares a daemon after its start with what the clients know.
 struct Checker<'a> {
     world: &'a World,
-    /// A job whose token must stay refused.
+    /// A job that has ended: its token must be refused.
     ended: Job,
     random: Random,
-    /// What was downloaded already.
+    /// Content that was already downloaded once.
     seen: BTreeMap<Name, Content>,
-    /// The numbers of visible artifacts.
+    /// Ids of the visible artifacts.
     ids: BTreeMap<Name, u64>,
 }
 
@@ -252,12 +256,12 @@ impl<'a> Checker<'a> {
         Self { world, ended, random, seen: BTreeMap::new(), ids: BTreeMap::new() }
     }
 
-    /// No request is in flight. With `all`, everything is downloaded.
+    /// Runs all checks. No request may be in flight. If `all`, downloads every artifact.
     async fn check(&mut self, over: &Over, all: bool) {
         let refused = call(over, &self.ended, "ListArtifacts", json!({})).await;
         assert_eq!(refused.status, 401, "{refused:?}");
         let shown = self.shown(over).await;
-        self.settle(&shown);
+        self.check_states(&shown);
         self.ids = shown.iter().map(|(name, (id, _, _))| (name.clone(), *id)).collect();
         let entries = self.world.entries().clone();
         for (name, entry) in &entries {
@@ -274,7 +278,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// All that the lists show: number, size and digest of each name.
+    /// Id, size and digest of each listed artifact.
     async fn shown(&self, over: &Over) -> BTreeMap<Name, (u64, u64, String)> {
         let mut shown = BTreeMap::new();
         for job in self.world.jobs.iter().step_by(2) {
@@ -287,29 +291,31 @@ impl<'a> Checker<'a> {
                 let owner = self.world.jobs.iter().position(|job| job.job_id.to_string() == owner).expect("a job");
                 let before =
                     shown.insert((owner, text("name")), (number("database_id"), number("size"), text("digest")));
-                assert!(before.is_none(), "one name, one artifact: {artifact}");
+                assert!(before.is_none(), "two artifacts have one name: {artifact}");
             }
         }
         shown
     }
 
-    /// Every name shows what was acknowledged, or what an answer that was lost may have said.
-    fn settle(&self, shown: &BTreeMap<Name, (u64, u64, String)>) {
+    /// Checks that each artifact is in the acknowledged state or in one that an unanswered request may have caused.
+    fn check_states(&self, shown: &BTreeMap<Name, (u64, u64, String)>) {
         let mut entries = self.world.entries();
         for name in shown.keys() {
-            assert!(entries.contains_key(name), "nobody made {name:?}");
+            assert!(entries.contains_key(name), "no client created {name:?}");
         }
-        for (name, Entry { shown: may, .. }) in entries.iter_mut() {
-            let is = shown.get(name);
-            let fits = may.iter().find(|content| match (content, is) {
+        for (name, Entry { shown: possible, .. }) in entries.iter_mut() {
+            let actual = shown.get(name);
+            let matching = possible.iter().find(|content| match (content, actual) {
                 (None, None) => true,
                 (Some(content), Some((_, size, digest))) => {
                     content.size() as u64 == *size && content.digest() == *digest
                 }
                 _ => false,
             });
-            let fits = fits.unwrap_or_else(|| panic!("{name:?} is {is:?} and may only be one of {}", may.len()));
-            *may = vec![fits.clone()];
+            let matching = matching.unwrap_or_else(|| {
+                panic!("{name:?} is {actual:?}, which is none of {} possible states", possible.len())
+            });
+            *possible = vec![matching.clone()];
         }
     }
 
@@ -322,7 +328,7 @@ impl<'a> Checker<'a> {
         assert!(answer.status == 200 && answer.body == content.bytes(), "{name} has other bytes");
     }
 
-    /// Blocks that were acknowledged may be listed, and a list that was is known.
+    /// Checks that acknowledged blocks can be committed, and that an acknowledged list can be repeated.
     async fn resume(&mut self, over: &Over, name: &Name, entry: &Entry) {
         let Some(upload) = &entry.upload else { return };
         let ids = match &upload.committed {
@@ -335,7 +341,7 @@ impl<'a> Checker<'a> {
         assert_eq!(answer.status, 201, "{name:?} {ids:?}: {answer:?}");
     }
 
-    /// The files that visible artifacts name.
+    /// Sizes of the files that the visible artifacts should have.
     fn files(&self) -> BTreeMap<u64, Vec<u64>> {
         let entries = self.world.entries();
         let sizes = |name: &Name| {

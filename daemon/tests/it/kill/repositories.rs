@@ -1,7 +1,7 @@
-//! Repositories, organisations and tokens under kills: what was answered is there afterwards, what
-//! was not is there as a whole or not at all, and asking again leads to the same end.
+//! Kills `farrierd` while clients change repositories, organisations and tokens. Acknowledged changes must survive,
+//! other changes must be complete or absent, and repeating the request must lead to the same result.
 //!
-//! `FARRIER_KILLS` says how often (6), `FARRIER_SEED` repeats the choices of a run.
+//! `FARRIER_KILLS` sets the number of kills (default 6). `FARRIER_SEED` repeats the random choices of a run.
 
 use std::{
     collections::BTreeMap,
@@ -15,48 +15,48 @@ use std::{
 use http::Method;
 use serde_json::{Value, json};
 
-use super::quiet_log;
+use super::assert_no_errors;
 use crate::support::{Binary, Over, Random, Source, eventually, git::Client, send, try_send};
 
-/// Answers between two kills, at most.
+/// Maximum number of responses between two kills.
 const ACKS_MAX: usize = 12;
-/// Longest pause before a kill, beside which requests run.
+/// Maximum delay before a kill, during which requests are sent.
 const JITTER_MAX_MICROS: usize = 40_000;
 
-/// What clients may believe of one thing, by its path in the API.
+/// What the clients know about one object.
 #[derive(Clone, Debug, PartialEq)]
 enum Known {
-    /// The daemon said that it is there.
-    There,
-    /// The daemon said that it is gone.
-    Gone,
-    /// A request that makes it was not answered.
-    Making(Request),
-    /// A request that removes it was not answered.
-    Removing,
-    /// A migration of it was accepted, from a source that never answers.
-    Begun,
+    /// The daemon acknowledged its creation.
+    Exists,
+    /// The daemon acknowledged its deletion.
+    Deleted,
+    /// The request that creates it got no response.
+    Creating(Request),
+    /// The request that deletes it got no response.
+    Deleting,
+    /// The daemon accepted its migration, from a source that never answers.
+    MigrationStarted,
 }
 
-/// A request to be made again: path and body.
+/// A request that can be repeated: path and body.
 type Request = (&'static str, Value);
 
-/// What clients know, over all lives of the daemon.
+/// What the clients know, across all restarts of the daemon.
 #[derive(Default)]
-struct Ledger {
-    things: Mutex<BTreeMap<String, Known>>,
-    /// Clear forms of tokens that were handed out.
+struct Knowledge {
+    objects: Mutex<BTreeMap<String, Known>>,
+    /// Tokens that the daemon returned.
     tokens: Mutex<Vec<String>>,
     acked: AtomicU64,
     names: AtomicU64,
 }
 
-impl Ledger {
+impl Knowledge {
     fn set(&self, path: &str, known: Known) {
-        if matches!(known, Known::There | Known::Gone | Known::Begun) {
+        if matches!(known, Known::Exists | Known::Deleted | Known::MigrationStarted) {
             self.acked.fetch_add(1, Ordering::SeqCst);
         }
-        self.things.lock().expect("no panic").insert(path.to_owned(), known);
+        self.objects.lock().expect("no panic").insert(path.to_owned(), known);
     }
 
     fn name(&self, kind: &str) -> String {
@@ -64,14 +64,14 @@ impl Ledger {
     }
 }
 
-/// Where migrations come from.
+/// Sources of migrations.
 struct Sources {
     fast: String,
     stuck: String,
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_answered_is_there_and_nothing_is_half_made() {
+async fn acknowledged_changes_survive_kills_and_none_is_half_done() {
     let kills: u64 = std::env::var("FARRIER_KILLS").map_or(6, |text| text.parse().expect("a number"));
     let seed = Random::seed("FARRIER_SEED");
     println!("FARRIER_SEED={seed} FARRIER_KILLS={kills}");
@@ -81,7 +81,7 @@ async fn what_was_answered_is_there_and_nothing_is_half_made() {
     let original = original(&farrier).await;
     let (fast, stuck) = (Source::of(original.clone(), false).await, Source::of(original, true).await);
     let sources = Sources { fast: fast.url(""), stuck: stuck.url("") };
-    let ledger = Ledger::default();
+    let knowledge = Knowledge::default();
     let pusher = Pusher::new(&farrier).await;
 
     for _ in 0..kills {
@@ -91,25 +91,25 @@ async fn what_was_answered_is_there_and_nothing_is_half_made() {
         let clients = async {
             let [creates, organises, migrates] = choices;
             tokio::join!(
-                creator(&ledger, &over, creates),
-                organiser(&ledger, &over, organises),
-                minter(&ledger, &over),
-                migrator(&ledger, &over, &sources, migrates),
-                pusher.push(&ledger, remote),
+                creator(&knowledge, &over, creates),
+                organiser(&knowledge, &over, organises),
+                minter(&knowledge, &over),
+                migrator(&knowledge, &over, &sources, migrates),
+                pusher.push(&knowledge, remote),
             )
         };
-        let enough = ledger.acked.load(Ordering::SeqCst) + 1 + random.below(ACKS_MAX) as u64;
+        let enough = knowledge.acked.load(Ordering::SeqCst) + 1 + random.below(ACKS_MAX) as u64;
         let jitter = Duration::from_micros(random.below(JITTER_MAX_MICROS) as u64);
-        let killing = async {
-            eventually("clients got on", || async { ledger.acked.load(Ordering::SeqCst) >= enough }).await;
+        let kill = async {
+            eventually("clients made progress", || async { knowledge.acked.load(Ordering::SeqCst) >= enough }).await;
             tokio::time::sleep(jitter).await;
             farrier.kill().await;
         };
-        tokio::join!(clients, killing);
-        undamaged(&farrier).await;
+        tokio::join!(clients, kill);
+        assert_no_damage(&farrier).await;
         farrier.start().await;
-        settle(&ledger, &farrier, &sources).await;
-        pusher.settle(&farrier).await;
+        check_and_repeat(&knowledge, &farrier, &sources).await;
+        pusher.check_and_repeat(&farrier).await;
     }
 
     farrier.terminate();
@@ -117,17 +117,17 @@ async fn what_was_answered_is_there_and_nothing_is_half_made() {
     let checked = farrier.check_data(&["--git", "--json"]).await;
     let report: Value = serde_json::from_slice(&checked.stdout).expect("JSON");
     assert_eq!((checked.status.code(), &report["findings"]), (Some(0), &json!([])), "{checked:?}");
-    quiet_log(&farrier.log());
-    println!("kills {kills}, answered {}, lost 0", ledger.acked.load(Ordering::SeqCst));
+    assert_no_errors(&farrier.log());
+    println!("kills {kills}, answered {}, lost 0", knowledge.acked.load(Ordering::SeqCst));
 }
 
-/// What a killed daemon leaves is unfinished or waste, and never damage.
-async fn undamaged(farrier: &Binary) {
+/// Checks that a killed daemon leaves no damage. Unfinished work and waste are fine.
+async fn assert_no_damage(farrier: &Binary) {
     let checked = farrier.check_data(&[]).await;
     assert_eq!(checked.status.code(), Some(0), "{}", String::from_utf8_lossy(&checked.stdout));
 }
 
-/// A repository with a commit, ready for plain file servers.
+/// Creates a repository with a commit that a static file server can serve.
 async fn original(farrier: &Binary) -> std::path::PathBuf {
     let body = json!({ "name": "original", "auto_init": true }).to_string();
     let made = send(&farrier.unix(), Method::POST, "/api/v1/user/repos", &[], body).await;
@@ -136,139 +136,140 @@ async fn original(farrier: &Binary) -> std::path::PathBuf {
     directory
 }
 
-/// Asks for something to be made; `None`: the daemon is gone, and nobody knows.
-async fn make(ledger: &Ledger, over: &Over, thing: &str, (path, body): Request) -> Option<Value> {
-    ledger.set(thing, Known::Making((path, body.clone())));
+/// Creates an object. Returns `None` if the daemon is gone and the outcome is unknown.
+async fn make(knowledge: &Knowledge, over: &Over, object: &str, (path, body): Request) -> Option<Value> {
+    knowledge.set(object, Known::Creating((path, body.clone())));
     let answer = try_send(over, Method::POST, path, &[], body.to_string()).await.ok()?;
-    assert_eq!(answer.status, 201, "{thing}: {answer:?}");
-    ledger.set(thing, Known::There);
+    assert_eq!(answer.status, 201, "{object}: {answer:?}");
+    knowledge.set(object, Known::Exists);
     Some(answer.json())
 }
 
-async fn remove(ledger: &Ledger, over: &Over, thing: &str) -> Option<()> {
-    ledger.set(thing, Known::Removing);
-    let answer = try_send(over, Method::DELETE, thing, &[], "").await.ok()?;
-    assert_eq!(answer.status, 204, "{thing}: {answer:?}");
-    ledger.set(thing, Known::Gone);
+async fn remove(knowledge: &Knowledge, over: &Over, object: &str) -> Option<()> {
+    knowledge.set(object, Known::Deleting);
+    let answer = try_send(over, Method::DELETE, object, &[], "").await.ok()?;
+    assert_eq!(answer.status, 204, "{object}: {answer:?}");
+    knowledge.set(object, Known::Deleted);
     Some(())
 }
 
-/// Makes repositories with a first commit, and deletes some of them.
-async fn creator(ledger: &Ledger, over: &Over, mut random: Random) -> Option<()> {
+/// Creates repositories with an initial commit, and deletes some of them.
+async fn creator(knowledge: &Knowledge, over: &Over, mut random: Random) -> Option<()> {
     loop {
-        let name = ledger.name("repo");
-        let thing = format!("/api/v1/repos/admin/{name}");
-        make(ledger, over, &thing, ("/api/v1/user/repos", json!({ "name": name, "auto_init": true }))).await?;
+        let name = knowledge.name("repo");
+        let object = format!("/api/v1/repos/admin/{name}");
+        make(knowledge, over, &object, ("/api/v1/user/repos", json!({ "name": name, "auto_init": true }))).await?;
         if random.one_in(2) {
-            remove(ledger, over, &thing).await?;
+            remove(knowledge, over, &object).await?;
         }
     }
 }
 
-/// Makes organisations, and deletes some of them.
-async fn organiser(ledger: &Ledger, over: &Over, mut random: Random) -> Option<()> {
+/// Creates organisations, and deletes some of them.
+async fn organiser(knowledge: &Knowledge, over: &Over, mut random: Random) -> Option<()> {
     loop {
-        let name = ledger.name("org");
-        let thing = format!("/api/v1/orgs/{name}");
-        make(ledger, over, &thing, ("/api/v1/orgs", json!({ "username": name }))).await?;
+        let name = knowledge.name("org");
+        let object = format!("/api/v1/orgs/{name}");
+        make(knowledge, over, &object, ("/api/v1/orgs", json!({ "username": name }))).await?;
         if random.one_in(3) {
-            remove(ledger, over, &thing).await?;
+            remove(knowledge, over, &object).await?;
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
-/// Makes tokens.
-async fn minter(ledger: &Ledger, over: &Over) -> Option<()> {
+/// Creates tokens.
+async fn minter(knowledge: &Knowledge, over: &Over) -> Option<()> {
     loop {
-        let name = ledger.name("token");
+        let name = knowledge.name("token");
         let body = json!({ "name": name, "scopes": ["read:user"] });
         let made = try_send(over, Method::POST, "/api/v1/users/admin/tokens", &[], body.to_string()).await.ok()?;
         assert_eq!(made.status, 201, "{made:?}");
-        ledger.tokens.lock().expect("no panic").push(made.json()["sha1"].as_str().expect("text").to_owned());
-        ledger.acked.fetch_add(1, Ordering::SeqCst);
+        knowledge.tokens.lock().expect("no panic").push(made.json()["sha1"].as_str().expect("text").to_owned());
+        knowledge.acked.fetch_add(1, Ordering::SeqCst);
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
-/// Fetches repositories, some of them from a source that never answers.
-async fn migrator(ledger: &Ledger, over: &Over, sources: &Sources, mut random: Random) -> Option<()> {
+/// Migrates repositories, some of them from a source that never answers.
+async fn migrator(knowledge: &Knowledge, over: &Over, sources: &Sources, mut random: Random) -> Option<()> {
     const PATH: &str = "/api/v1/repos/migrate";
     loop {
-        let name = ledger.name("copy");
-        let thing = format!("/api/v1/repos/admin/{name}");
+        let name = knowledge.name("copy");
+        let object = format!("/api/v1/repos/admin/{name}");
         if random.one_in(2) {
-            make(ledger, over, &thing, (PATH, json!({ "repo_name": name, "clone_addr": sources.fast }))).await?;
+            make(knowledge, over, &object, (PATH, json!({ "repo_name": name, "clone_addr": sources.fast }))).await?;
             continue;
         }
         let again = json!({ "repo_name": name, "clone_addr": sources.fast });
-        ledger.set(&thing, Known::Making((PATH, again)));
+        knowledge.set(&object, Known::Creating((PATH, again)));
         let body = json!({ "repo_name": name, "clone_addr": sources.stuck }).to_string();
         let begun = try_send(over, Method::POST, PATH, &[("prefer", "respond-async")], body).await.ok()?;
         assert_eq!(begun.status, 202, "{begun:?}");
-        ledger.set(&thing, Known::Begun);
+        knowledge.set(&object, Known::MigrationStarted);
         if random.one_in(3) {
-            remove(ledger, over, &thing).await?;
+            remove(knowledge, over, &object).await?;
         }
     }
 }
 
-/// Compares a daemon that just started with what clients know, and asks again for what was cut off.
-async fn settle(ledger: &Ledger, farrier: &Binary, sources: &Sources) {
+/// Compares a daemon after its start with what the clients know, and repeats the unanswered requests.
+async fn check_and_repeat(knowledge: &Knowledge, farrier: &Binary, sources: &Sources) {
     let over = farrier.unix();
-    let known = ledger.things.lock().expect("no panic").clone();
-    for (thing, known) in known {
-        let shown = send(&over, Method::GET, &thing, &[], "").await;
+    let known = knowledge.objects.lock().expect("no panic").clone();
+    for (object, known) in known {
+        let shown = send(&over, Method::GET, &object, &[], "").await;
         match known {
-            Known::There => assert_eq!(shown.status, 200, "{thing} was answered: {shown:?}"),
-            Known::Gone => assert_eq!(shown.status, 404, "{thing} was removed: {shown:?}"),
-            Known::Making((path, body)) => {
+            Known::Exists => assert_eq!(shown.status, 200, "{object} was answered: {shown:?}"),
+            Known::Deleted => assert_eq!(shown.status, 404, "{object} was removed: {shown:?}"),
+            Known::Creating((path, body)) => {
                 let failed = shown.status == 200 && shown.json()["farrier_migration"]["state"] == "failed";
                 let again = send(&over, Method::POST, path, &[], body.to_string()).await;
                 let expected: &[u16] = match shown.status {
                     404 => &[201],
                     200 if failed => &[201],
-                    // A name that an organisation has is input that cannot be used.
+                    // The name of an existing organisation is reported as invalid input.
                     200 => &[409, 422],
                     _ => &[],
                 };
-                assert!(expected.contains(&again.status), "{thing}: {shown:?}, then {again:?}");
-                ledger.set(&thing, Known::There);
+                assert!(expected.contains(&again.status), "{object}: {shown:?}, then {again:?}");
+                knowledge.set(&object, Known::Exists);
             }
-            Known::Removing => {
-                let again = send(&over, Method::DELETE, &thing, &[], "").await;
+            Known::Deleting => {
+                let again = send(&over, Method::DELETE, &object, &[], "").await;
                 let expected = if shown.status == 200 { 204 } else { 404 };
-                assert_eq!(again.status, expected, "{thing}: {shown:?}, then {again:?}");
-                ledger.set(&thing, Known::Gone);
+                assert_eq!(again.status, expected, "{object}: {shown:?}, then {again:?}");
+                knowledge.set(&object, Known::Deleted);
             }
-            Known::Begun => {
+            Known::MigrationStarted => {
                 let state = shown.json()["farrier_migration"]["state"].clone();
-                assert_eq!((shown.status, &state), (200, &json!("failed")), "{thing}: {shown:?}");
-                let name = thing.rsplit('/').next().expect("a name");
+                assert_eq!((shown.status, &state), (200, &json!("failed")), "{object}: {shown:?}");
+                let name = object.rsplit('/').next().expect("a name");
                 let body = json!({ "repo_name": name, "clone_addr": sources.fast }).to_string();
                 let again = send(&over, Method::POST, "/api/v1/repos/migrate", &[], body).await;
-                assert_eq!(again.status, 201, "{thing}: {again:?}");
-                ledger.set(&thing, Known::There);
+                assert_eq!(again.status, 201, "{object}: {again:?}");
+                knowledge.set(&object, Known::Exists);
             }
         }
-        if thing.starts_with("/api/v1/repos/") && ledger.things.lock().expect("no panic")[&thing] == Known::There {
-            let whole = send(&over, Method::GET, &format!("{thing}/contents/README.md"), &[], "").await;
-            assert_eq!(whole.status, 200, "{thing} is whole: {whole:?}");
+        if object.starts_with("/api/v1/repos/") && knowledge.objects.lock().expect("no panic")[&object] == Known::Exists
+        {
+            let whole = send(&over, Method::GET, &format!("{object}/contents/README.md"), &[], "").await;
+            assert_eq!(whole.status, 200, "{object} is incomplete: {whole:?}");
         }
     }
-    let tokens = std::mem::take(&mut *ledger.tokens.lock().expect("no panic"));
+    let tokens = std::mem::take(&mut *knowledge.tokens.lock().expect("no panic"));
     for token in tokens {
         let authorization = format!("token {token}");
         let user = send(&farrier.tcp(), Method::GET, "/api/v1/user", &[("authorization", &authorization)], "").await;
-        assert_eq!(user.status, 200, "a token was handed out: {user:?}");
+        assert_eq!(user.status, 200, "a returned token must work: {user:?}");
     }
 }
 
-/// A git that pushes one commit after the other.
+/// Pushes one commit after the other with git.
 struct Pusher {
     token: String,
     work: Client,
-    /// The tip that a push said is there, and those that it may have become since.
+    /// The last acknowledged tip, and the tips that unanswered pushes may have set since.
     tips: Mutex<Vec<String>>,
 }
 
@@ -286,7 +287,7 @@ impl Pusher {
                 return Self { token: token.to_owned(), work, tips: Mutex::new(vec![String::new()]) };
             }
         }
-        unreachable!("a token has a clear form")
+        unreachable!("the response contains the token")
     }
 
     fn remote(&self, over: &Over) -> String {
@@ -295,9 +296,9 @@ impl Pusher {
     }
 
     /// Pushes until a push fails.
-    async fn push(&self, ledger: &Ledger, remote: String) -> Option<()> {
+    async fn push(&self, knowledge: &Knowledge, remote: String) -> Option<()> {
         loop {
-            let tip = self.work.commit("file", ledger.name("content"));
+            let tip = self.work.commit("file", knowledge.name("content"));
             self.tips.lock().expect("no panic").push(tip.clone());
             let (directory, remote) = (self.work.dir().to_owned(), remote.clone());
             #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
@@ -307,18 +308,18 @@ impl Pusher {
                 return None;
             }
             *self.tips.lock().expect("no panic") = vec![tip];
-            ledger.acked.fetch_add(1, Ordering::SeqCst);
+            knowledge.acked.fetch_add(1, Ordering::SeqCst);
         }
     }
 
-    /// The branch is where a push said, or where one that was cut off would have moved it; the next
-    /// push goes through.
-    async fn settle(&self, farrier: &Binary) {
+    /// Checks that the branch is at the last acknowledged tip or at that of an unanswered push, and that the next push
+    /// succeeds.
+    async fn check_and_repeat(&self, farrier: &Binary) {
         let remote = self.remote(&farrier.tcp());
         let listed = self.work.done(&["ls-remote", &remote, "refs/heads/main"]);
         let tip = listed.split_whitespace().next().unwrap_or_default().to_owned();
         assert!(self.tips.lock().expect("no panic").contains(&tip), "{tip} was never pushed");
-        // A git that outlived its daemon may still hold a lock for a moment.
+        // A git process that outlived its daemon may still hold a lock for a moment.
         eventually("a push succeeds", async || self.work.run(&["push", "-q", &remote, "main"]).ok).await;
         let tip = self.work.done(&["rev-parse", "main"]);
         *self.tips.lock().expect("no panic") = vec![tip];

@@ -1,4 +1,4 @@
-//! What clients were told, and so what the daemon must still know after it was killed.
+//! What the clients know about artifacts, which the daemon must still know after a kill.
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +15,7 @@ use tokio::sync::{RwLock, RwLockWriteGuard, watch};
 
 use crate::support::{Answer, Job, Over, PATIENCE, try_send};
 
-/// The content of an artifact: its blocks in the order of its list.
+/// The content of an artifact: its blocks in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Content(pub(super) Vec<Arc<Vec<u8>>>);
 
@@ -35,20 +35,20 @@ impl Content {
     }
 }
 
-/// An upload that may go on.
+/// An upload that can be continued.
 #[derive(Clone, Debug)]
 pub(super) struct Upload {
     pub(super) address: String,
-    /// Ids of blocks that were acknowledged.
+    /// Ids of acknowledged blocks.
     pub(super) acked: Vec<String>,
-    /// The list that was acknowledged last.
+    /// The last acknowledged block list.
     pub(super) committed: Option<Vec<String>>,
 }
 
-/// One name of one job.
+/// An artifact name of one job.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
-    /// What readers may see: one state, or two while an answer is outstanding.
+    /// States that readers may see: one, or several while a request is unanswered.
     pub(super) shown: Vec<Option<Content>>,
     pub(super) upload: Option<Upload>,
 }
@@ -59,7 +59,7 @@ impl Default for Entry {
     }
 }
 
-/// A name of a job, by the job's place among the jobs.
+/// Index of a job, and the name of an artifact.
 pub(super) type Name = (usize, String);
 
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ pub(super) struct Counts {
     pub(super) commits: AtomicU64,
     pub(super) finalizes: AtomicU64,
     pub(super) deletes: AtomicU64,
-    /// Requests whose answer a kill took away.
+    /// Requests whose response was lost by a kill.
     pub(super) cut: AtomicU64,
 }
 
@@ -80,7 +80,8 @@ impl Counts {
     }
 }
 
-/// All of it. The gate is open while the daemon runs; closing it waits for requests in flight.
+/// The state shared by all clients. Clients send requests only while it is open; [`World::wait_until_idle`] waits for
+/// requests in flight.
 pub(super) struct World {
     pub(super) jobs: Vec<Job>,
     pub(super) counts: Counts,
@@ -110,7 +111,7 @@ impl World {
         change(self.entries().entry(name.clone()).or_default())
     }
 
-    /// The daemon answers here from now on.
+    /// Lets clients send requests to the daemon at `over`.
     pub(super) fn open(&self, over: Over) {
         self.running.send_modify(|(epoch, running)| {
             *epoch += 1;
@@ -118,43 +119,43 @@ impl World {
         });
     }
 
-    /// The daemon is about to end.
+    /// Stops new requests, because the daemon is about to be killed.
     pub(super) fn close(&self) {
         self.running.send_modify(|(_, running)| *running = None);
     }
 
-    /// Returns when no request is in flight; none begins before the guard is dropped.
-    pub(super) async fn quiet(&self) -> RwLockWriteGuard<'_, ()> {
-        tokio::time::timeout(PATIENCE, self.gate.write()).await.expect("requests end when the daemon has")
+    /// Waits until no request is in flight. None starts until the guard is dropped.
+    pub(super) async fn wait_until_idle(&self) -> RwLockWriteGuard<'_, ()> {
+        tokio::time::timeout(PATIENCE, self.gate.write()).await.expect("requests end with the daemon")
     }
 
     async fn running(&self, after: u64) -> (u64, Over) {
         let mut running = self.running.subscribe();
         let found = running.wait_for(|(epoch, over)| *epoch > after && over.is_some());
-        let found = tokio::time::timeout(PATIENCE, found).await.expect("only a kill takes an answer away");
-        let (epoch, over) = found.expect("the world lasts").clone();
+        let found = tokio::time::timeout(PATIENCE, found).await.expect("the daemon is started again");
+        let (epoch, over) = found.expect("the sender exists").clone();
         (epoch, over.expect("checked"))
     }
 
-    /// Sends a request until it is answered, over as many lives of the daemon as that takes. With
-    /// the answer comes whether an earlier one was lost; `told` hears it before anything is checked.
-    pub(super) async fn insist(
+    /// Sends a request until it gets a response, across restarts of the daemon. Also returns whether an earlier response
+    /// was lost. `on_answer` is called before the request counts as finished.
+    pub(super) async fn send_until_answered(
         &self,
         (method, path): (Method, &str),
         headers: &[(&str, &str)],
         body: &[u8],
-        told: impl Fn(&Answer),
+        on_answer: impl Fn(&Answer),
     ) -> (Answer, bool) {
         let (mut after, mut again) = (0, false);
         loop {
             let (epoch, over) = self.running(after).await;
-            let _going = self.gate.read().await;
+            let _in_flight = self.gate.read().await;
             let sent = try_send(&over, method.clone(), path, headers, body.to_vec());
-            match tokio::time::timeout(PATIENCE, sent).await.expect("an answer or an end") {
-                // Too many uploads at once: the client's part is to come again.
+            match tokio::time::timeout(PATIENCE, sent).await.expect("a response or a closed connection") {
+                // Too many concurrent uploads: the client has to retry.
                 Ok(answer) if answer.status == 503 => tokio::task::yield_now().await,
                 Ok(answer) => {
-                    told(&answer);
+                    on_answer(&answer);
                     return (answer, again);
                 }
                 Err(_) => {
@@ -165,22 +166,22 @@ impl World {
         }
     }
 
-    /// A Twirp call of a job about one name.
+    /// Sends a Twirp request of a job for one name.
     pub(super) async fn call(
         &self,
         (job, name): &Name,
         method: &str,
         mut message: Value,
-        told: impl Fn(&Answer),
+        on_answer: impl Fn(&Answer),
     ) -> (Answer, bool) {
         message["name"] = name.as_str().into();
         let (path, headers, body) = twirp(&self.jobs[*job], method, message);
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        self.insist((Method::POST, &path), &headers, body.as_bytes(), told).await
+        self.send_until_answered((Method::POST, &path), &headers, body.as_bytes(), on_answer).await
     }
 }
 
-/// Path, headers and body of a call.
+/// Path, headers and body of a Twirp request.
 pub(super) fn twirp(job: &Job, method: &str, mut message: Value) -> (String, [(&'static str, String); 2], String) {
     message["workflow_run_backend_id"] = job.run_id.to_string().into();
     message["workflow_job_run_backend_id"] = job.job_id.to_string().into();
@@ -189,31 +190,31 @@ pub(super) fn twirp(job: &Job, method: &str, mut message: Value) -> (String, [(&
     (path, headers, message.to_string())
 }
 
-/// A call whose answer must come.
+/// Sends a Twirp request that must get a response.
 pub(super) async fn call(over: &Over, job: &Job, method: &str, message: Value) -> Answer {
     let (path, headers, body) = twirp(job, method, message);
     let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     try_send(over, Method::POST, &path, &headers, body).await.expect("an answer")
 }
 
-/// The body of a block list.
+/// The XML body of a block list.
 pub(super) fn block_list(ids: &[String]) -> String {
     let blocks: Vec<String> = ids.iter().map(|id| format!("<Latest>{id}</Latest>")).collect();
     format!("<BlockList>{}</BlockList>", blocks.concat())
 }
 
-/// Path and query of an absolute address.
+/// Path and query of an absolute URL.
 pub(super) fn path_of(address: &str) -> String {
     let rest = address.split_once("://").expect("a scheme").1;
     rest[rest.find('/').expect("a path")..].to_owned()
 }
 
-/// Begins a job in a new run of `admin/tool`, or in the live run `run`.
+/// Starts a job in a new run of `admin/tool`, or in the existing run `run`.
 pub(super) async fn begin(over: &Over, run: Option<i64>) -> Job {
     let body = json!({ "repo": "admin/tool", "run_id": run }).to_string();
-    let begun = try_send(over, Method::POST, "/api/farrier/v1/jobs", &[], body).await.expect("an answer");
-    assert_eq!(begun.status, 201, "{begun:?}");
-    let json = begun.json();
+    let started = try_send(over, Method::POST, "/api/farrier/v1/jobs", &[], body).await.expect("an answer");
+    assert_eq!(started.status, 201, "{started:?}");
+    let json = started.json();
     Job {
         run_id: json["run_id"].as_i64().expect("an integer"),
         job_id: json["job_id"].as_i64().expect("an integer"),
