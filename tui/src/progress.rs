@@ -2,24 +2,34 @@
 
 use farrier_common::api::BackgroundTask;
 
-/// Before that nothing can be said about the rest.
+/// Before a phase has lasted this long, its speed is not known.
 const SURE_AFTER_MILLIS: i64 = 2_000;
+/// The phases of a fetch that transfer or process all of its data, in git's words. In the phases before them the
+/// source only prepares: how long those take says nothing about the fetch.
+const MEASURED: [&str; 3] = ["Receiving objects", "Unpacking objects", "Resolving deltas"];
+
+/// Whether the speed of the present phase is known.
+fn is_measured(task: &BackgroundTask) -> bool {
+    task.phase_millis >= SURE_AFTER_MILLIS && MEASURED.contains(&task.phase.as_str()) && task.total > 0
+}
 
 /// Whole percents of the present phase, where git counts.
 pub(crate) fn percent(task: &BackgroundTask) -> Option<i64> {
     (task.total > 0).then(|| task.done.clamp(0, task.total).saturating_mul(100) / task.total)
 }
 
-/// Bytes a second while objects come.
+/// Bytes a second while objects are received.
 pub(crate) fn rate(task: &BackgroundTask) -> Option<i64> {
-    let sure = task.phase_millis >= SURE_AFTER_MILLIS && task.phase.ends_with("objects") && task.total > 0;
-    (sure && task.bytes > 0).then(|| task.bytes.saturating_mul(1_000) / task.phase_millis)
+    (is_measured(task) && task.phase.ends_with("objects") && task.bytes > 0)
+        .then(|| task.bytes.saturating_mul(1_000) / task.phase_millis)
 }
 
-/// Seconds until the present phase is over, if it goes on as it went.
+/// Seconds until the present phase ends at the speed that it had so far. Nothing where the speed is not known or less
+/// than a second is left.
 pub(crate) fn seconds_left(task: &BackgroundTask) -> Option<i64> {
-    let sure = task.phase_millis >= SURE_AFTER_MILLIS && task.done > 0 && task.total > task.done;
-    sure.then(|| task.phase_millis.saturating_mul(task.total - task.done) / task.done / 1_000)
+    let is_known = is_measured(task) && task.done > 0 && task.total > task.done;
+    let left = is_known.then(|| task.phase_millis.saturating_mul(task.total - task.done) / task.done / 1_000);
+    left.filter(|seconds| *seconds > 0)
 }
 
 /// `ETA 01:10`
@@ -52,6 +62,12 @@ mod tests {
         assert_eq!((percent(&task), rate(&task), seconds_left(&task)), (Some(25), None, None));
         task.phase_millis = 3_000;
         assert_eq!((rate(&task), seconds_left(&task)), (Some(2 << 20), Some(9)));
+        task.done = 99;
+        assert_eq!(seconds_left(&task), None, "less than a second is no estimate");
+        for phase in ["Counting objects", "Compressing objects"] {
+            (task.phase, task.done) = (phase.into(), 25);
+            assert_eq!((percent(&task), rate(&task), seconds_left(&task)), (Some(25), None, None), "{phase}");
+        }
         (task.phase, task.done, task.total) = ("connecting".into(), 0, 0);
         assert_eq!((percent(&task), rate(&task), seconds_left(&task)), (None, None, None));
         assert_eq!((eta(70), took(420), took(65_000)), ("ETA 01:10".into(), "0.4 s".into(), "1 min 5 s".into()));

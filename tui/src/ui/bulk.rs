@@ -37,6 +37,10 @@ pub(crate) struct Bulk {
     /// What happens to them.
     pub(crate) effect: &'static str,
     pub(crate) destroys: bool,
+    /// Whether it deletes objects that could be restored until now: the number is always typed then.
+    pub(crate) permanent: bool,
+    /// Until when it can be undone; empty: nothing is said about that.
+    pub(crate) restorable: String,
     /// What is left out, and why.
     pub(crate) skipped: Vec<String>,
 }
@@ -50,7 +54,9 @@ impl Bulk {
     /// Whether the number must be typed.
     fn is_typed(&self, world: &World) -> bool {
         let count = self.names.len();
-        i64::try_from(count).is_ok_and(|count| count > TYPED_ABOVE) || (self.destroys && count > world.bulk_over.max(1))
+        self.permanent
+            || i64::try_from(count).is_ok_and(|count| count > TYPED_ABOVE)
+            || (self.destroys && count > world.bulk_over.max(1))
     }
 
     /// The question before `ask` is carried out.
@@ -62,6 +68,7 @@ impl Bulk {
         }
         lines.extend(self.skipped);
         lines.push(self.effect.to_owned());
+        lines.extend(Some(self.restorable).filter(|line| !line.is_empty()));
         if is_typed {
             Confirm::typed(title, lines, self.verb, count.to_string(), ask, world)
         } else {

@@ -226,6 +226,7 @@ fn threads(global: &Global, sender: &Sender<Msg>, bed: term::Bed) -> io::Result<
             let msg = match told {
                 net::Told::Answer(ticket, result) => Msg::Answer(ticket, result),
                 net::Told::Place(place, token) => Msg::Place(place, token),
+                net::Told::ExposedToken(place) => Msg::ExposedToken(place),
                 net::Told::Signal(number) => Msg::Signal(number),
                 net::Told::Continued => Msg::Continued,
                 net::Told::Resized => Msg::Resized(term::size().unwrap_or_default()),

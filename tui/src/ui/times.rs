@@ -123,6 +123,19 @@ impl Clock {
         }
     }
 
+    /// `2026-11-20 14:02`: date and minute; in ISO style in full. A dash for no time.
+    pub(crate) fn minute(&self, text: &str) -> String {
+        match self.style {
+            Times::Iso => self.age(text),
+            Times::Relative | Times::Local => self.written(seconds(text), "%Y-%m-%d %H:%M"),
+        }
+    }
+
+    /// The date after a number of days: `2026-12-21`.
+    pub(crate) fn date_in(&self, days: i64) -> String {
+        self.written(self.now.as_second().saturating_add(days.saturating_mul(86_400)), "%Y-%m-%d")
+    }
+
     /// `14:02:07`
     pub(crate) fn time(&self, text: &str) -> String {
         self.written(seconds(text), "%H:%M:%S")

@@ -13,6 +13,7 @@ use super::{
     keymap::Keymap,
     layer::Layer,
     net::{Ask, Kind, Problem, Turn},
+    screens::ScreenId,
     starter::Starter,
     times::Clock,
     transfers::Transfers,
@@ -132,6 +133,15 @@ impl World {
         self.read_only || self.other_level().is_some()
     }
 
+    /// Until when an administrator can restore what is deleted now, or that nobody can. A daemon that does not
+    /// send the number of days deletes permanently.
+    pub(crate) fn after_deletion(&self) -> String {
+        match self.status.as_ref().map_or(0, |status| status.restore_days) {
+            days @ 1.. => format!("Can be restored until {}.", self.clock.date_in(days)),
+            _ => "The deletion is permanent: nothing can be restored.".to_owned(),
+        }
+    }
+
     /// Why nothing can be changed now.
     pub(crate) fn no_changes(&self) -> Option<String> {
         if self.read_only {
@@ -164,6 +174,8 @@ pub(crate) enum Cmd {
     Tell(Tone, String),
     /// Put something over the screen.
     Open(Box<Layer>),
+    /// Show a screen.
+    Screen(ScreenId),
     /// Show the artifacts of a repository, with the cursor on one of them.
     Artifacts(farrier_common::client::RepositoryPath, Option<i64>),
     /// Show the hooks of a repository, with the cursor on one of them.

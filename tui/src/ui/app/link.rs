@@ -32,6 +32,8 @@ fn is_part(answer: &Answer) -> bool {
         Answer::Branches(page) => open(page),
         Answer::Runs(part) => !part.last,
         Answer::ArtifactsOf(page) => open(page),
+        Answer::DeletedRepositories(page) => open(page),
+        Answer::DeletedArtifacts(page) => open(page),
         Answer::Progress { .. } | Answer::Event(_) => true,
         _ => false,
     }

@@ -26,6 +26,8 @@ pub(crate) enum Msg {
     Answer(Ticket, Result<Answer, Problem>),
     /// Where the daemon is, and which token it is shown.
     Place(String, Option<String>),
+    /// The token is sent unencrypted to this address of another machine.
+    ExposedToken(String),
     /// A signal that ends the program.
     Signal(u8),
     /// The program goes on after it was stopped.

@@ -67,6 +67,8 @@ pub(crate) struct App {
     was_silent: bool,
     /// Changes that were refused since the daemon went away.
     refused: usize,
+    /// The address that was named in a warning about an unencrypted token.
+    warned_of: Option<String>,
     /// Until when a second wish to quit needs no reason.
     sure_until: Duration,
     /// Whether the visible screen waits for the cursor to stand still.
@@ -127,6 +129,7 @@ impl App {
             heard: Duration::ZERO,
             was_silent: false,
             refused: 0,
+            warned_of: None,
             sure_until: Duration::ZERO,
             awaits_rest: false,
             rests: false,
@@ -175,6 +178,7 @@ impl App {
                 self.typing.by_answer = false;
             }
             Msg::Place(place, token) => (self.world.place, self.world.token) = (place, token),
+            Msg::ExposedToken(place) => self.warn_of_exposed_token(place),
             Msg::Signal(number) => self.effects.push(Effect::Quit(128 + number)),
             Msg::Continued => {
                 self.effects.push(Effect::Repaint);

@@ -14,6 +14,14 @@ impl App {
         self.notice = Some((tone, text, self.world.now));
     }
 
+    /// Warns once for each address: the program connects to the same one again and again.
+    pub(super) fn warn_of_exposed_token(&mut self, place: String) {
+        if self.warned_of.as_ref() != Some(&place) {
+            self.say(Tone::Error, format!("warning: token sent unencrypted to {place}; use https"));
+            self.warned_of = Some(place);
+        }
+    }
+
     /// What was said last, while it is to be seen.
     pub(crate) fn notice(&self) -> Option<(Tone, &str)> {
         self.notice.as_ref().map(|(tone, text, _)| (*tone, text.as_str()))

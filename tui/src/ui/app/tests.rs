@@ -7,6 +7,7 @@ mod budgets;
 mod comfort;
 mod commands;
 mod dashboard;
+mod deleted;
 mod deliveries;
 mod failed;
 mod forms;

@@ -16,8 +16,8 @@ use crate::{
     ui::{
         layer::Layer,
         net::{Ask, Existing, NewHook, Turn},
-        screens::{ScreenId, made_up_secret},
-        world::Cmd,
+        screens::{ScreenId, Screens, made_up_secret},
+        world::{Cmd, Env},
     },
 };
 
@@ -81,10 +81,7 @@ impl App {
     }
 
     /// A question before something is done.
-    fn question(
-        &mut self,
-        build: impl FnOnce(&crate::ui::screens::Screens, &mut crate::ui::world::Env) -> Layer,
-    ) -> Result<Cmd, String> {
+    fn question(&mut self, build: impl FnOnce(&Screens, &mut Env) -> Layer) -> Result<Cmd, String> {
         self.may_change()?;
         let layer = self.with_all(|screens, env| build(screens, env));
         Ok(Cmd::Open(Box::new(layer)))
@@ -97,9 +94,18 @@ impl App {
 
     fn repo_line(&mut self, command: args::Repo) -> Option<Wants> {
         Some(match command {
-            args::Repo::List { deleted: true, .. } => {
-                Err("deleted repositories are listed by `farrier repo list --deleted` in a shell".to_owned())
+            args::Repo::List { deleted: true, owner, .. } => {
+                self.go(ScreenId::DeletedRepositories);
+                if let Some(owner) = owner {
+                    self.filter(&format!("^{owner}/"));
+                }
+                Ok(Vec::new())
             }
+            args::Repo::Restore { repo, target } => self.restore_repository(&repo, target),
+            args::Repo::Purge { repo, .. } => self.screens.deleted_repositories.find(&repo).and_then(|(id, _)| {
+                let ask = |screens: &Screens, env: &mut Env| screens.deleted_repositories.purge_question(id, env.world);
+                self.question(ask).map(|question| vec![question])
+            }),
             args::Repo::List { owner, .. } => {
                 self.go(ScreenId::Repositories);
                 if let Some(owner) = owner {
@@ -139,6 +145,16 @@ impl App {
             }
             _ => return None,
         })
+    }
+
+    /// Restores the deleted repository that `word` means: an ID, or the name that exactly one had.
+    fn restore_repository(&self, word: &str, target: Option<RepositoryPath>) -> Wants {
+        let (id, name) = self.screens.deleted_repositories.find(word)?;
+        let target = target.map_or_else(api::RestoreRepository::default, |path| api::RestoreRepository {
+            owner: Some(path.owner),
+            name: Some(path.name),
+        });
+        self.change(Ask::RestoreRepository { id, name, target: Box::new(target) })
     }
 
     fn show_repository(&mut self, path: &RepositoryPath) -> Wants {
@@ -251,6 +267,22 @@ impl App {
             words.iter().map(|word| word.parse().map_err(|_| format!("{word} is not an ID; type the number"))).collect()
         };
         Some(match command {
+            args::Artifact::List(list) if list.deleted => {
+                self.go(ScreenId::DeletedArtifacts);
+                if let Some(repo) = list.place.repo {
+                    self.filter(&format!("repo:{repo}"));
+                }
+                Ok(Vec::new())
+            }
+            args::Artifact::Restore { id } => self
+                .screens
+                .deleted_artifacts
+                .find(&id.to_string())
+                .and_then(|(id, name)| self.change(Ask::RestoreArtifact { id, name })),
+            args::Artifact::Purge { id, .. } => {
+                let ask = |screens: &Screens, env: &mut Env| screens.deleted_artifacts.purge_question(id, env.world);
+                self.question(ask).map(|question| vec![question])
+            }
             args::Artifact::List(list) if list.name.is_none() => {
                 self.show_artifacts(list.place.repo, None);
                 if let Some(run) = list.place.run {

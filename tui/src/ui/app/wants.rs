@@ -25,6 +25,7 @@ impl App {
                 Cmd::WhenRested => self.awaits_rest = true,
                 Cmd::Tell(tone, text) => self.say(tone, text),
                 Cmd::Open(layer) => self.open(*layer),
+                Cmd::Screen(id) => self.go(id),
                 Cmd::Artifacts(path, at) => self.show_artifacts(Some(path), at),
                 Cmd::Repository(id) => {
                     self.screens.repositories.show(id);

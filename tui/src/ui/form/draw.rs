@@ -75,8 +75,10 @@ impl Form {
                 rows.extend(lines.into_iter().map(|line| Row::Note(Role::Error, line)));
             } else if let Some((role, note)) = self.note(field.name) {
                 rows.extend(wrapped(&note, room).into_iter().map(|line| Row::Note(role, line)));
-            } else if at == self.focus && !field.help.is_empty() {
-                rows.extend(wrapped(field.help, room).into_iter().map(|line| Row::Note(Role::Muted, line)));
+            } else if at == self.focus {
+                let help = Some(field.help.to_owned()).filter(|help| !help.is_empty());
+                let lines = help.into_iter().chain(field.offers_note());
+                rows.extend(lines.flat_map(|line| wrapped(&line, room)).map(|line| Row::Note(Role::Muted, line)));
             }
         }
         if let Some((role, note)) = self.note("") {

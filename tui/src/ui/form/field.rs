@@ -1,6 +1,6 @@
 //! A field of a form.
 
-use super::many::Many;
+use super::{many::Many, offers::NEXT};
 use crate::ui::{key::Key, line::Line};
 
 /// What is in a field.
@@ -38,6 +38,8 @@ pub(crate) struct Field {
     /// Below the field while it has the focus.
     pub(crate) help: &'static str,
     pub(crate) error: Option<String>,
+    /// Known values, one of which can be chosen with a key.
+    pub(super) offers: Vec<String>,
     /// What the object had in it when the form was filled.
     pub(super) initial: String,
     /// What somebody else put there while it was changed here too.
@@ -56,6 +58,7 @@ impl Field {
             check: None,
             help: "",
             error: None,
+            offers: Vec::new(),
             initial: String::new(),
             theirs: None,
             hidden: false,
@@ -144,6 +147,9 @@ impl Field {
 
     /// Takes a key; false if it means nothing here.
     pub(super) fn key(&mut self, key: Key) -> bool {
+        if key == Key::Ctrl(NEXT) && self.next_offer() {
+            return true;
+        }
         match &mut self.kind {
             Kind::Text(line) | Kind::Secret(line, _) => line.key(key),
             Kind::Many(many) => many.key(key),

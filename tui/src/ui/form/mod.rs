@@ -8,6 +8,7 @@ mod field;
 mod many;
 mod merge;
 mod notes;
+mod offers;
 
 use std::time::Duration;
 

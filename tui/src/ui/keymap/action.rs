@@ -48,6 +48,10 @@ pub(crate) enum Action {
     Edit,
     Delete,
     DeleteBranch,
+    /// Restores a deleted object.
+    Restore,
+    /// Deletes a deleted object permanently.
+    Purge,
     Artifacts,
     Download,
     Hooks,
@@ -101,6 +105,8 @@ pub(crate) enum Object {
     Delivery,
     Run,
     Artifact,
+    DeletedRepository,
+    DeletedArtifact,
 }
 
 impl Object {
@@ -109,7 +115,8 @@ impl Object {
         match self {
             Self::Repository => "OWNER/NAME",
             Self::Branch => "BRANCH",
-            Self::Hook | Self::Run | Self::Artifact => "ID",
+            Self::Hook | Self::Run | Self::Artifact | Self::DeletedArtifact => "ID",
+            Self::DeletedRepository => "OWNER/NAME|ID",
             Self::Delivery => "DELIVERY",
         }
     }
@@ -122,6 +129,8 @@ impl Object {
             Self::Delivery => "delivery",
             Self::Run => "run",
             Self::Artifact => "artifact",
+            Self::DeletedRepository => "deleted repository",
+            Self::DeletedArtifact => "deleted artifact",
         }
     }
 }

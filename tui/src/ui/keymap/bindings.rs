@@ -80,6 +80,20 @@ pub(crate) static BINDINGS: &[Binding] = &[
         .also("remove destroy")
         .of(O::Repository)
         .changes(),
+    bind(S::Repositories, &[C('u')], A::Screen(ScreenId::DeletedRepositories), "Show deleted repositories", "deleted")
+        .words("repo list --deleted")
+        .also("restore undelete trash"),
+    bind(S::DeletedRepositories, &[C('R'), Key::Enter], A::Restore, "Restore the repository", "restore")
+        .words("repo restore")
+        .also("undelete recover")
+        .of(O::DeletedRepository)
+        .changes(),
+    bind(S::DeletedRepositories, &[C('D')], A::Purge, "Delete the repository permanently", "delete permanently")
+        .words("repo purge")
+        .also("remove destroy")
+        .of(O::DeletedRepository)
+        .changes(),
+    bind(S::DeletedRepositories, &[C('u')], A::Screen(ScreenId::Repositories), "Show repositories", "repositories"),
     bind(S::Repository, &[C(']')], A::NextPart, "Next tab", "tab"),
     bind(S::Repository, &[C('[')], A::PreviousPart, "Previous tab", ""),
     bind(S::Repository, &[C('y')], A::Copy, "Copy URL, name or JSON", "copy").also("clone address").of(O::Repository),
@@ -123,6 +137,20 @@ pub(crate) static BINDINGS: &[Binding] = &[
         .of(O::Artifact),
     bind(S::Artifacts, &[C('y')], A::Copy, "Copy ID, name, SHA-256 or a signed URL", "copy").of(O::Artifact),
     bind(S::Artifacts, &[C('X')], A::CancelRun, "Cancel the run", "").words("run cancel").also("stop abort").changes(),
+    bind(S::Artifacts, &[C('u')], A::Screen(ScreenId::DeletedArtifacts), "Show deleted artifacts", "deleted")
+        .words("artifact list --deleted")
+        .also("restore undelete trash"),
+    bind(S::DeletedArtifacts, &[C('R'), Key::Enter], A::Restore, "Restore artifacts", "restore")
+        .words("artifact restore")
+        .also("undelete recover")
+        .of(O::DeletedArtifact)
+        .changes(),
+    bind(S::DeletedArtifacts, &[C('D')], A::Purge, "Delete artifacts permanently", "delete permanently")
+        .words("artifact purge")
+        .also("remove destroy")
+        .of(O::DeletedArtifact)
+        .changes(),
+    bind(S::DeletedArtifacts, &[C('u')], A::Screen(ScreenId::Artifacts), "Show artifacts", "artifacts"),
     bind(S::Artifacts, &[C('l'), Key::Right], A::Unfold, "Expand", ""),
     bind(S::Artifacts, &[C('h'), Key::Left], A::Fold, "Collapse, or go to the parent", ""),
     bind(S::Hooks, &[Key::Enter, C('l'), Key::Right], A::Open, "Show deliveries of the hook", "deliveries").of(O::Hook),

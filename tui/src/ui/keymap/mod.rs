@@ -44,6 +44,8 @@ pub(crate) enum Scope {
     Hooks,
     Deliveries,
     Inspector,
+    DeletedRepositories,
+    DeletedArtifacts,
 }
 
 /// Keys and what they mean.
@@ -134,8 +136,9 @@ mod tests {
 
     #[test]
     fn only_upper_case_letters_destroy() {
-        let destroys =
-            |action| matches!(action, A::Delete | A::DeleteBranch | A::Redeliver | A::Recover | A::Migrate | A::Apply);
+        let destroys = |action| {
+            matches!(action, A::Delete | A::DeleteBranch | A::Purge | A::Redeliver | A::Recover | A::Migrate | A::Apply)
+        };
         for binding in BINDINGS.iter().filter(|binding| destroys(binding.action)) {
             assert!(binding.keys.iter().all(|key| matches!(key, C(c) if c.is_uppercase())), "{}", binding.title);
             assert!(binding.changes, "{}", binding.title);

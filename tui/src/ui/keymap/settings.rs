@@ -29,7 +29,7 @@ fn snake(name: &str) -> String {
 /// The name of an action in a file.
 fn action_name(action: Action) -> String {
     match action {
-        Action::Screen(id) => id.name().to_lowercase(),
+        Action::Screen(id) => id.name().to_lowercase().replace(' ', "_"),
         other => snake(&format!("{other:?}")),
     }
 }

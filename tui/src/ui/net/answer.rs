@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use farrier_common::api::{
     Artifact, BackgroundTask, Branch, Delivery, DeliveryDetail, Event, Health, Hook, HookEvent, MetricsSeries,
-    Repository, Status,
+    Repository, RestorableArtifact, RestorableRepository, Status,
 };
 
 use farrier_common::client::Tagged;
@@ -34,6 +34,10 @@ pub(crate) enum Answer {
     Branches(Page<Branch>),
     Facts(Box<Facts>),
     ArtifactsOf(Page<Artifact>),
+    /// Names of the organisations that the caller belongs to.
+    Organizations(Vec<String>),
+    DeletedRepositories(Page<RestorableRepository>),
+    DeletedArtifacts(Page<RestorableArtifact>),
     /// The youngest first.
     Tasks(Vec<BackgroundTask>),
     Hooks(Vec<Hook>),

@@ -4,7 +4,7 @@
 use farrier_common::{
     api::{
         CheckBranchFilter, CreateBranch, CreateHook, CreateRepository, EditArtifact, EditHook, EditRepository,
-        MigrateRepository,
+        MigrateRepository, RestoreRepository,
     },
     client::{EntityTag, HookPlace, RepositoryPath},
 };
@@ -166,6 +166,31 @@ pub(crate) enum Ask {
         name: String,
         existing: Existing,
     },
+    /// The organisations that the caller belongs to.
+    OwnOrganizations,
+    /// Deleted repositories that can be restored.
+    DeletedRepositories,
+    /// Deleted artifacts that can be restored.
+    DeletedArtifacts,
+    /// Restores a deleted repository. `name` is for messages only, here and in the next three.
+    RestoreRepository {
+        id: i64,
+        name: String,
+        target: Box<RestoreRepository>,
+    },
+    RestoreArtifact {
+        id: i64,
+        name: String,
+    },
+    /// Deletes a deleted repository permanently.
+    PurgeRepository {
+        id: i64,
+        name: String,
+    },
+    PurgeArtifact {
+        id: i64,
+        name: String,
+    },
     /// What a branch, a tag or a commit holds, or the whole repository, as one file.
     Archive {
         repo: RepositoryPath,
@@ -230,6 +255,9 @@ impl Ask {
                 | Self::Facts(_)
                 | Self::ArtifactsOf(_)
                 | Self::Tasks
+                | Self::OwnOrganizations
+                | Self::DeletedRepositories
+                | Self::DeletedArtifacts
                 | Self::Runs(_)
                 | Self::Download { .. }
                 | Self::Archive { .. }
@@ -281,6 +309,13 @@ impl Ask {
             Self::Delivery(id) => format!("asking for delivery {id}"),
             Self::Redeliver(ids) => format!("delivering {} again", ids.len()),
             Self::Events { .. } => "following events".to_owned(),
+            Self::OwnOrganizations => "listing your organisations".to_owned(),
+            Self::DeletedRepositories => "listing deleted repositories".to_owned(),
+            Self::DeletedArtifacts => "listing deleted artifacts".to_owned(),
+            Self::RestoreRepository { name, .. } | Self::RestoreArtifact { name, .. } => format!("restoring {name}"),
+            Self::PurgeRepository { name, .. } | Self::PurgeArtifact { name, .. } => {
+                format!("deleting {name} permanently")
+            }
             Self::Runs(Some(path)) => format!("listing runs of {path}"),
             Self::Runs(None) => "listing runs".to_owned(),
             Self::CancelRun(id) => format!("cancelling run {id}"),

@@ -1,7 +1,7 @@
 //! Carrying out questions that forms have.
 
 use farrier_common::{
-    api::{CheckBranchFilter, CheckedMigration, MigrateRepository},
+    api::{CheckBranchFilter, CheckedMigration, MigrateRepository, Organization},
     client::{Client, ClientError, RepositoryPath},
 };
 
@@ -14,8 +14,15 @@ pub(super) async fn answer(client: &Client, ask: Ask) -> Result<Answer, ClientEr
         Ask::CheckName(path) => name(client, &path).await,
         Ask::CheckBranchFilter(wanted) => branch_filter(client, &wanted).await,
         Ask::CheckMigration(wanted) => migration(client, &wanted).await,
+        Ask::OwnOrganizations => organizations(client).await,
         _ => Ok(Answer::Done),
     }
+}
+
+/// The first organisations of the caller: a form offers no more.
+async fn organizations(client: &Client) -> Result<Answer, ClientError> {
+    let own: Vec<Organization> = client.get("/api/v1/user/orgs?limit=50").await?;
+    Ok(Answer::Organizations(own.into_iter().map(|org| org.username).collect()))
 }
 
 async fn name(client: &Client, path: &RepositoryPath) -> Result<Answer, ClientError> {

@@ -8,7 +8,7 @@ use farrier_common::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{Answer, Ask, Batch, Page, Problem, archive, artifacts, checks, deliveries, facts, hooks, tasks};
+use super::{Answer, Ask, Batch, Page, Problem, archive, artifacts, checks, deleted, deliveries, facts, hooks, tasks};
 use crate::{
     exit::Failure,
     ui::repo::{Repo, Slimmer},
@@ -40,17 +40,12 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         }
         Ask::FindRepositories(text) => some(client.find_repositories(&text), FOUND_MAX).await.map_err(failed())?,
         Ask::ChangedRepositories => some(client.changed_repositories(), 1).await.map_err(failed())?,
-        Ask::Repository(path) => Answer::Repository(Box::new(client.repository(&path).await.map_err(failed())?)),
-        Ask::CreateRepository { owner, wanted } => {
-            Answer::Repository(Box::new(client.create_repository(&owner, &wanted).await.map_err(failed())?))
-        }
-        ask @ (Ask::SaveRepository(_) | Ask::LoadRepository(_)) => versioned(client, ask).await.map_err(failed())?,
-        Ask::EditRepository(path, wanted) => {
-            Answer::Repository(Box::new(client.edit_repository(&path, &wanted).await.map_err(failed())?))
-        }
-        Ask::MigrateRepository(wanted) => {
-            Answer::Repository(Box::new(client.migrate_repository(&wanted).await.map_err(failed())?))
-        }
+        ask @ (Ask::Repository(_)
+        | Ask::CreateRepository { .. }
+        | Ask::EditRepository(..)
+        | Ask::MigrateRepository(_)
+        | Ask::SaveRepository(_)
+        | Ask::LoadRepository(_)) => repository(client, ask).await.map_err(failed())?,
         Ask::DeleteRepository(path) => done(client.delete_repository(&path).await.map_err(failed())?),
         Ask::Branches(path) => {
             let open = |found: Vec<Branch>| found;
@@ -87,7 +82,7 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::LastDeliveries(_)
         | Ask::Delivery(_)
         | Ask::Redeliver(_)) => deliveries::answer(client, ask).await.map_err(failed())?,
-        ask @ (Ask::CheckName(_) | Ask::CheckBranchFilter(_) | Ask::CheckMigration(_)) => {
+        ask @ (Ask::CheckName(_) | Ask::CheckBranchFilter(_) | Ask::CheckMigration(_) | Ask::OwnOrganizations) => {
             checks::answer(client, ask).await.map_err(failed())?
         }
         Ask::Events { after } => follow(client, after, part).await.map_err(failed())?,
@@ -97,13 +92,27 @@ pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) ->
         | Ask::SignedAddress(..)
         | Ask::ZipContent { .. }
         | Ask::Download { .. }) => artifacts::answer(client, ask, part).await?,
+        ask @ (Ask::DeletedRepositories
+        | Ask::DeletedArtifacts
+        | Ask::RestoreRepository { .. }
+        | Ask::RestoreArtifact { .. }
+        | Ask::PurgeRepository { .. }
+        | Ask::PurgeArtifact { .. }) => deleted::answer(client, ask, part).await.map_err(failed())?,
         Ask::Archive { repo, content, existing } => archive::fetch(client, &repo, &content, existing, part).await?,
     })
 }
 
-/// A repository with its version, or a change of that version.
-async fn versioned(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
+/// Loads, creates, imports or changes one repository and answers with it.
+async fn repository(client: &Client, ask: Ask) -> Result<Answer, ClientError> {
     Ok(match ask {
+        Ask::Repository(path) => Answer::Repository(Box::new(client.repository(&path).await?)),
+        Ask::CreateRepository { owner, wanted } => {
+            Answer::Repository(Box::new(client.create_repository(&owner, &wanted).await?))
+        }
+        Ask::EditRepository(path, wanted) => {
+            Answer::Repository(Box::new(client.edit_repository(&path, &wanted).await?))
+        }
+        Ask::MigrateRepository(wanted) => Answer::Repository(Box::new(client.migrate_repository(&wanted).await?)),
         Ask::SaveRepository(save) => {
             let saved = client.edit_repository_if_match(&save.path, &save.wanted, save.tag.as_ref()).await?;
             Answer::Repository(Box::new(saved.value))
@@ -135,7 +144,7 @@ fn done((): ()) -> Answer {
 }
 
 /// Every page as soon as it is there; the answer is the last one.
-async fn pages<B: DeserializeOwned, T, K: Hash>(
+pub(super) async fn pages<B: DeserializeOwned, T, K: Hash>(
     mut pages: Pages<'_>,
     mut open: impl FnMut(B) -> Vec<T>,
     id: impl Fn(&T) -> K,

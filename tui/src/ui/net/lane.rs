@@ -143,6 +143,9 @@ impl Route {
                 Shown::Nothing => (usual.with_token(None), None),
             };
             tell(Told::Place(client.endpoint().to_string(), words));
+            if client.exposes_token() {
+                tell(Told::ExposedToken(client.endpoint().to_string()));
+            }
             Ok(client)
         };
         self.client.get_or_try_init(|| connected).await.cloned()
@@ -183,6 +186,22 @@ mod tests {
         let other = lane.route();
         let connected = other.client(&tell, std::future::ready(Ok(client()))).now_or_never();
         assert!(connected.is_some_and(|result| result.is_ok()));
+    }
+
+    #[tokio::test]
+    async fn a_token_that_is_sent_unencrypted_to_another_machine_is_reported() {
+        let token = Token::new(&"f".repeat(40)).unwrap();
+        for (url, is_reported) in [("http://forge.example.net:3000", true), ("http://127.0.0.1:3000", false)] {
+            let lane = Lane::new(&Global::default());
+            let client = Client::new(Endpoint::parse_url(url).unwrap(), Some(token.clone())).unwrap();
+            let told = std::cell::RefCell::new(Vec::new());
+            let tell = |one: Told| {
+                told.borrow_mut().push(matches!(one, Told::ExposedToken(place) if place.contains("forge.example.net")));
+                true
+            };
+            lane.route().client(&tell, std::future::ready(Ok(client))).await.unwrap();
+            assert_eq!(told.borrow().contains(&true), is_reported, "{url}");
+        }
     }
 
     #[tokio::test]

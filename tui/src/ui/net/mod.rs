@@ -9,6 +9,7 @@ mod archive;
 mod artifacts;
 mod ask;
 mod checks;
+mod deleted;
 mod deliveries;
 mod facts;
 mod fetch;
@@ -73,6 +74,8 @@ pub(crate) enum Told {
     Answer(Ticket, Result<Answer, Problem>),
     /// Where the daemon is, and which token it is shown, in words.
     Place(String, Option<String>),
+    /// The token is sent unencrypted to this address of another machine.
+    ExposedToken(String),
     /// A signal, by its number.
     Signal(u8),
     /// The program goes on after it was stopped.

@@ -171,7 +171,9 @@ impl Artifacts {
                 .sum(),
             effect: "Their content is deleted.",
             destroys: true,
+            restorable: env.world.after_deletion(),
             skipped: skipped.into_iter().chain(self.rows.list.hidden_note()).collect(),
+            ..Bulk::default()
         };
         Layer::Confirm(bulk.question(Ask::DeleteArtifacts(ids), env.world))
     }

@@ -47,36 +47,85 @@ pub(crate) struct Dashboard {
     unknown: BTreeMap<&'static str, String>,
 }
 
-/// Something that is wrong, and the hook that it is about.
+/// What Enter opens on a problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Opens {
+    /// Nothing: it is about the whole daemon.
+    Nothing,
+    /// The deliveries of a hook.
+    Deliveries(u64),
+    Hooks,
+}
+
+/// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Trouble {
     pub(super) text: String,
-    hook: Option<u64>,
+    opens: Opens,
+}
+
+/// IDs that are named in a problem of several hooks.
+const NAMED_MAX: usize = 5;
+
+/// Why a hook is a problem.
+fn reason(hook: &Hook, is_one: bool) -> String {
+    match (hook.disabled_reason.as_str(), is_one) {
+        ("", true) => {
+            let times = if hook.failures == 1 { "time" } else { "times in a row" };
+            format!("failed {} {times}", words::count(hook.failures))
+        }
+        ("", false) => "fail".to_owned(),
+        (reason, true) => format!("is off: {reason}"),
+        (reason, false) => format!("are off: {reason}"),
+    }
+}
+
+/// One problem for all hooks with the same address and the same reason.
+fn trouble_of(hooks: &[&Hook]) -> Option<Trouble> {
+    let first = *hooks.first()?;
+    if let [one] = hooks {
+        let of = match hook_rows::owner(one) {
+            "-" => String::new(),
+            owner => format!(" of {owner}"),
+        };
+        let text = format!("hook {}{of} {}   {}", one.id, reason(one, true), one.url);
+        let opens = u64::try_from(one.id).map_or(Opens::Hooks, Opens::Deliveries);
+        return Some(Trouble { text, opens });
+    }
+    let mut ids: Vec<String> = hooks.iter().take(NAMED_MAX).map(|hook| hook.id.to_string()).collect();
+    if hooks.len() > NAMED_MAX {
+        ids.push(format!("{} more", hooks.len() - NAMED_MAX));
+    }
+    let (count, ids) = (hooks.len(), ids.join(", "));
+    let text = format!("{count} hooks ({ids}) {}   {}", reason(first, false), first.url);
+    Some(Trouble { text, opens: Opens::Hooks })
 }
 
 impl Dashboard {
     pub(super) fn troubles(&self) -> Vec<Trouble> {
         let Some((status, health)) = &self.now else { return Vec::new() };
-        let plain = |text: String| Trouble { text, hook: None };
-        let mut troubles: Vec<Trouble> = health.problems.iter().cloned().map(plain).collect();
+        let plain = |text: String| Trouble { text, opens: Opens::Nothing };
+        // Both answers come from the same checks, but not at the same time.
+        let mut problems: Vec<&String> = status.problems.iter().collect();
+        problems.extend(health.problems.iter().filter(|problem| !status.problems.contains(problem)));
+        let mut troubles: Vec<Trouble> = problems.into_iter().cloned().map(plain).collect();
         let used = words::percent(status.disk.total_bytes - status.disk.free_bytes, status.disk.total_bytes);
-        if used >= parts::DISK_FULL_PERCENT {
+        let is_said = troubles.iter().any(|trouble| trouble.text.contains("disk"));
+        if used >= parts::DISK_FULL_PERCENT && !is_said {
             troubles
                 .push(plain(format!("the disk is {used} % full, {} are free", human_bytes(status.disk.free_bytes))));
         }
-        troubles.extend(self.failing.iter().map(|hook| {
-            let why = if hook.disabled_reason.is_empty() {
-                let times = if hook.failures == 1 { "time" } else { "times in a row" };
-                format!("failed {} {times}", words::count(hook.failures))
-            } else {
-                format!("is off: {}", hook.disabled_reason)
+        let mut groups: Vec<Vec<&Hook>> = Vec::new();
+        for hook in &self.failing {
+            let same = |group: &&mut Vec<&Hook>| {
+                group.first().is_some_and(|one| one.url == hook.url && one.disabled_reason == hook.disabled_reason)
             };
-            let of = match hook_rows::owner(hook) {
-                "-" => String::new(),
-                owner => format!(" of {owner}"),
-            };
-            Trouble { text: format!("hook {}{of} {why}   {}", hook.id, hook.url), hook: u64::try_from(hook.id).ok() }
-        }));
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(hook),
+                None => groups.push(vec![hook]),
+            }
+        }
+        troubles.extend(groups.iter().filter_map(|group| trouble_of(group)));
         troubles
     }
 
@@ -86,9 +135,16 @@ impl Dashboard {
         self.tasks.iter().map(task_lines::going).chain(mine).collect()
     }
 
-    /// What could not be checked, one line each: `hooks: forbidden (403)`.
-    pub(super) fn unchecked(&self) -> impl ExactSizeIterator<Item = String> {
-        self.unknown.iter().map(|(what, why)| format!("{what} not checked: {why}"))
+    /// What could not be checked, a line for each reason: `figures, hooks not checked: forbidden (403)`.
+    pub(super) fn unchecked(&self) -> Vec<String> {
+        let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (what, why) in &self.unknown {
+            match by_reason.iter_mut().find(|(known, _)| known == why) {
+                Some((_, all)) => all.push(what),
+                None => by_reason.push((why, vec![what])),
+            }
+        }
+        by_reason.into_iter().map(|(why, all)| format!("{} not checked: {why}", all.join(", "))).collect()
     }
 
     fn note_unknown(&mut self, ask: &Ask, result: &Result<Answer, Problem>) {
@@ -100,7 +156,12 @@ impl Dashboard {
         };
         match result {
             // The banner says that the daemon is away.
-            Err(problem) if !problem.is_away() => drop(self.unknown.insert(what, problem.line().to_owned())),
+            Err(problem) if !problem.is_away() => {
+                // Only the reason: what was requested is said already.
+                let doing = format!("{}: ", ask.doing());
+                let why = problem.line().strip_prefix(&doing).unwrap_or(problem.line()).to_owned();
+                self.unknown.insert(what, why);
+            }
             Err(_) => {}
             Ok(_) => drop(self.unknown.remove(what)),
         }
@@ -118,8 +179,9 @@ impl Dashboard {
     fn open(&self, env: &mut Env) {
         let troubles = self.troubles();
         match troubles.get(self.at) {
-            Some(Trouble { hook: Some(hook), .. }) => env.want(Cmd::Deliveries(Some(*hook))),
-            Some(_) => env.tell("this is about the whole daemon"),
+            Some(Trouble { opens: Opens::Deliveries(hook), .. }) => env.want(Cmd::Deliveries(Some(*hook))),
+            Some(Trouble { opens: Opens::Hooks, .. }) => env.want(Cmd::Screen(ScreenId::Hooks)),
+            Some(Trouble { opens: Opens::Nothing, .. }) => env.tell("this is about the whole daemon"),
             None => {
                 if let Some(event) = self.events.get(self.at - troubles.len()) {
                     env.want(Cmd::Repository(event.repository_id));

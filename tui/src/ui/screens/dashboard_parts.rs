@@ -189,7 +189,7 @@ fn problems(buf: &mut Buffer, area: Rect, y: u16, dashboard: &Dashboard, trouble
     rule(buf, Rect { y, height: 1, ..area }, &format!("Problems ({})", troubles.len()));
     let mut y = y + 1;
     let unchecked = dashboard.unchecked();
-    if troubles.is_empty() && unchecked.len() == 0 && y < area.bottom() {
+    if troubles.is_empty() && unchecked.is_empty() && y < area.bottom() {
         text(buf, Rect { y, height: 1, ..area }, "   none", Role::Ok);
         return y + 1;
     }
@@ -204,7 +204,7 @@ fn problems(buf: &mut Buffer, area: Rect, y: u16, dashboard: &Dashboard, trouble
             y += 1;
         }
     }
-    for line in unchecked.flat_map(|line| wrapped(&line, area.width.saturating_sub(4))) {
+    for line in unchecked.iter().flat_map(|line| wrapped(line, area.width.saturating_sub(4))) {
         if y >= area.bottom() {
             return y;
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use farrier_common::{
     api::{CheckBranchFilter, CreateHook, EditHook, Hook, HookEvent},
     client::HookPlace,
+    defaults,
 };
 
 use super::Purpose;
@@ -17,8 +18,23 @@ use crate::ui::{
 const GENERATED: &str = "generated";
 /// Shorter secrets can be guessed.
 const SECRET_SHORT: usize = 16;
-/// Types whose settings fit into a form; `farrier hook create` knows more.
-const TYPES: [&str; 7] = ["farrier", "gitea", "forgejo", "gogs", "slack", "discord", "msteams"];
+/// The types that the daemon delivers to.
+const TYPES: [&str; 9] = ["farrier", "gitea", "forgejo", "gogs", "slack", "discord", "msteams", "telegram", "matrix"];
+
+/// The keys of `config` that a chat has in this form.
+fn chat_keys(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "slack" => &["channel"],
+        "telegram" => &["bot_token", "chat_id", "thread_id"],
+        "matrix" => &["homeserver_url", "room_id", "access_token"],
+        _ => &[],
+    }
+}
+
+/// Whether the daemon derives the URL of a hook from the other settings of its type.
+fn has_own_url(kind: &str) -> bool {
+    matches!(kind, "telegram" | "matrix")
+}
 
 /// A comma outside of braces separates nothing.
 fn branch_filter(text: &str) -> Option<String> {
@@ -68,11 +84,10 @@ fn fields(place: &HookPlace, from: &Hook, secrets: &[&'static str], known: &[Hoo
         fields.push(kind.help("system: events of all repositories; default: copied into each new repository"));
     }
     if from.id == 0 {
-        let kind = Field::choice("type", "Type", &TYPES, at(&TYPES, &from.r#type));
-        fields.push(kind.help("telegram and matrix: farrier hook create --type"));
+        fields.push(Field::choice("type", "Type", &TYPES, at(&TYPES, &from.r#type)));
+        fields.extend(chat_fields());
     }
     fields.extend([
-        Field::line("channel", "Channel", "").required().help("of Slack, such as #dev"),
         Field::line("url", "URL", &from.url).required().checked(url),
         Field::choice("content_type", "Content", &["json", "form"], at(&["json", "form"], &from.content_type)),
         Field::choice("secret_mode", "Secret", secrets, 0).help("signs deliveries; a generated one is shown once"),
@@ -90,6 +105,19 @@ fn fields(place: &HookPlace, from: &Hook, secrets: &[&'static str], known: &[Hoo
     fields
 }
 
+/// The settings of chats; those of other types are hidden.
+fn chat_fields() -> [Field; 7] {
+    [
+        Field::line("channel", "Channel", "").required().help("of Slack, such as #dev"),
+        Field::secret("bot_token", "Bot token").required().help("of the Telegram bot"),
+        Field::line("chat_id", "Chat ID", "").required().help("the chat that messages go to"),
+        Field::line("thread_id", "Thread ID", "").help("a thread of the chat; empty: none"),
+        Field::line("homeserver_url", "Homeserver", "").required().checked(url).help("https://matrix.example.net"),
+        Field::line("room_id", "Room ID", "").required().help("such as !abc:example.net"),
+        Field::secret("access_token", "Access token").required().help("of the Matrix account that writes"),
+    ]
+}
+
 /// The button that also sends a test.
 pub(super) const AND_TEST: &str = "Create + test";
 
@@ -97,8 +125,8 @@ pub(super) const AND_TEST: &str = "Create + test";
 pub(super) fn create(place: HookPlace, above: i64, from: Option<&Hook>, known: &[HookEvent]) -> Form {
     let plain = Hook {
         active: true,
-        r#type: TYPES[0].to_owned(),
-        content_type: "json".to_owned(),
+        r#type: defaults::HOOK_TYPE.to_owned(),
+        content_type: defaults::HOOK_CONTENT_TYPE.to_owned(),
         events_exact: vec!["push".to_owned()],
         ..Hook::default()
     };
@@ -134,7 +162,10 @@ pub(super) fn hides(form: &Form, name: &str) -> bool {
     match name {
         "secret" | "show" => !matches!(form.text("secret_mode"), "typed" | GENERATED),
         "events_exact" => form.text("events") == "all",
-        "channel" => form.text("type") != "slack",
+        "url" => has_own_url(form.text("type")),
+        "channel" | "bot_token" | "chat_id" | "thread_id" | "homeserver_url" | "room_id" | "access_token" => {
+            !chat_keys(form.text("type")).contains(&name)
+        }
         _ => false,
     }
 }
@@ -215,15 +246,15 @@ fn events(form: &Form) -> Result<Vec<String>, Refusal> {
 /// Keys of the configuration: all that the form has for a new hook, else those that were changed.
 fn config(form: &Form, is_new: bool) -> Result<BTreeMap<String, String>, Refusal> {
     let mut config = BTreeMap::new();
-    let wanted = |name: &str| is_new || form.is_changed(name);
+    let wanted = |name: &str| (is_new || form.is_changed(name)) && !hides(form, name);
     for name in ["url", "content_type"].into_iter().filter(|name| wanted(name)) {
         config.insert(name.to_owned(), form.text(name).to_owned());
     }
     if form.field("kind").is_some() && wanted("kind") {
         config.insert("is_system_webhook".to_owned(), (!form.is_on("kind")).to_string());
     }
-    if form.text("type") == "slack" {
-        config.insert("channel".to_owned(), form.text("channel").to_owned());
+    for name in chat_keys(form.text("type")).iter().filter(|name| !form.text(name).is_empty()) {
+        config.insert((*name).to_owned(), form.text(name).to_owned());
     }
     if let Some(secret) = secret(form)? {
         config.insert("secret".to_owned(), secret);

@@ -17,6 +17,8 @@ mod branch_rows;
 mod chart;
 mod dashboard;
 mod dashboard_parts;
+mod deleted;
+mod deleted_rows;
 mod deliveries;
 mod delivery_actions;
 mod delivery_rows;
@@ -38,6 +40,7 @@ mod repo_form;
 mod repo_pane;
 mod repo_rows;
 mod repositories;
+mod restore_form;
 mod set;
 mod stored_rows;
 mod task_lines;
@@ -70,20 +73,33 @@ pub(crate) enum ScreenId {
     Hooks,
     Deliveries,
     Artifacts,
+    DeletedRepositories,
+    DeletedArtifacts,
 }
 
 impl ScreenId {
-    /// The screens that there are, in the order of their digits.
-    pub(crate) const ALL: &[Self] =
+    /// The screens with a tab, in the order of their digits.
+    pub(crate) const TABS: &[Self] =
         &[Self::Dashboard, Self::Repositories, Self::Hooks, Self::Deliveries, Self::Artifacts];
+
+    /// All screens. Those of deleted objects share the digit and the tab of the objects that exist.
+    pub(crate) const ALL: &[Self] = &[
+        Self::Dashboard,
+        Self::Repositories,
+        Self::Hooks,
+        Self::Deliveries,
+        Self::Artifacts,
+        Self::DeletedRepositories,
+        Self::DeletedArtifacts,
+    ];
 
     pub(crate) fn digit(self) -> char {
         match self {
             Self::Dashboard => '1',
-            Self::Repositories => '2',
+            Self::Repositories | Self::DeletedRepositories => '2',
             Self::Hooks => '3',
             Self::Deliveries => '4',
-            Self::Artifacts => '5',
+            Self::Artifacts | Self::DeletedArtifacts => '5',
         }
     }
 
@@ -91,10 +107,10 @@ impl ScreenId {
     pub(crate) fn tab(self) -> &'static str {
         match self {
             Self::Dashboard => "Dash",
-            Self::Repositories => "Repos",
+            Self::Repositories | Self::DeletedRepositories => "Repos",
             Self::Hooks => "Hooks",
             Self::Deliveries => "Deliv",
-            Self::Artifacts => "Artif",
+            Self::Artifacts | Self::DeletedArtifacts => "Artif",
         }
     }
 
@@ -106,6 +122,8 @@ impl ScreenId {
             Self::Deliveries => "Deliveries",
             Self::Hooks => "Hooks",
             Self::Artifacts => "Artifacts",
+            Self::DeletedRepositories => "Deleted repositories",
+            Self::DeletedArtifacts => "Deleted artifacts",
         }
     }
 
@@ -127,6 +145,8 @@ impl ScreenId {
             Scope::Hooks => Some(Self::Hooks),
             Scope::Deliveries | Scope::Inspector => Some(Self::Deliveries),
             Scope::Artifacts => Some(Self::Artifacts),
+            Scope::DeletedRepositories => Some(Self::DeletedRepositories),
+            Scope::DeletedArtifacts => Some(Self::DeletedArtifacts),
         }
     }
 }
@@ -135,9 +155,9 @@ impl std::str::FromStr for ScreenId {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.iter().find(|id| id.name().eq_ignore_ascii_case(text));
+        let known = Self::TABS.iter().find(|id| id.name().eq_ignore_ascii_case(text));
         known.copied().ok_or_else(|| {
-            let names: Vec<String> = Self::ALL.iter().map(|id| id.name().to_lowercase()).collect();
+            let names: Vec<String> = Self::TABS.iter().map(|id| id.name().to_lowercase()).collect();
             format!("must be one of {}", names.join(", "))
         })
     }

@@ -23,6 +23,8 @@ impl Screens {
             Object::Hook => self.hooks.feed.load != Load::Never,
             Object::Delivery => self.deliveries.rows.load != Load::Never,
             Object::Run | Object::Artifact => self.artifacts.rows.load != Load::Never,
+            Object::DeletedRepository => self.deleted_repositories.rows.load != Load::Never,
+            Object::DeletedArtifact => self.deleted_artifacts.rows.load != Load::Never,
             // Repositories are listed from the start.
             Object::Repository | Object::Branch => true,
         }
@@ -34,6 +36,8 @@ impl Screens {
             Object::Hook => self.hooks.refresh(env),
             Object::Delivery => self.deliveries.refresh(env),
             Object::Run | Object::Artifact => self.artifacts.refresh(env),
+            Object::DeletedRepository => self.deleted_repositories.refresh(env),
+            Object::DeletedArtifact => self.deleted_artifacts.refresh(env),
             Object::Repository | Object::Branch => {}
         }
     }
@@ -70,6 +74,14 @@ impl Screens {
             Object::Artifact => Box::new(self.artifacts.tree.entries().flat_map(move |entry| {
                 let about = |name: &str| format!("{name}  run {}  {}", entry.run.id, entry.run.repo);
                 entry.artifacts.iter().map(move |one| offer(one.id.to_string(), about(one.name())))
+            })),
+            Object::DeletedRepository => Box::new(self.deleted_repositories.rows.list.rows().iter().map(move |one| {
+                let about = format!("{}  deleted {} by {}", one.repository, one.deleted_at, one.deleted_by);
+                offer(one.id.to_string(), about)
+            })),
+            Object::DeletedArtifact => Box::new(self.deleted_artifacts.rows.list.rows().iter().map(move |one| {
+                let about = format!("{}  of {}  deleted {}", one.name, one.repository, one.deleted_at);
+                offer(one.id.to_string(), about)
             })),
             Object::Branch => Box::new(std::iter::empty()),
         };

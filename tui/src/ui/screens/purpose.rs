@@ -2,7 +2,7 @@
 
 use farrier_common::client::{HookPlace, RepositoryPath, Token};
 
-use super::{artifact_form, branch_form, hook_form, repo_form};
+use super::{artifact_form, branch_form, hook_form, repo_form, restore_form};
 use crate::ui::{
     form::Form,
     net::{Answer, Ask, Turn},
@@ -29,6 +29,8 @@ pub(crate) enum Purpose {
     EditHook(HookPlace, i64),
     /// When artifacts expire.
     EditArtifacts(Vec<i64>),
+    /// The ID of a deleted repository, and the name that it had.
+    RestoreRepository(i64, String),
     /// A token to show the daemon; it is asked for nothing.
     Token,
 }
@@ -49,6 +51,7 @@ impl Purpose {
             Self::CreateBranch(path) => branch_form::ask(path, form),
             Self::CreateHook(place, above) => hook_form::create_ask(place, *above, form)?,
             Self::EditHook(place, id) => hook_form::edit_ask(place, *id, form)?,
+            Self::RestoreRepository(id, repository) => restore_form::ask(*id, repository, form),
             Self::EditArtifacts(ids) => artifact_form::form_ask(ids, form)?,
             Self::Token => {
                 let token = Token::new(form.text("token")).map_err(|error| ("token", error.to_string()))?;
@@ -89,9 +92,25 @@ impl Purpose {
         }
     }
 
+    /// The field that names the owner of a repository to be made.
+    fn owner_field(&self) -> Option<&'static str> {
+        match self {
+            Self::CreateRepository | Self::RestoreRepository(..) => Some("owner"),
+            Self::Migrate => Some("repo_owner"),
+            _ => None,
+        }
+    }
+
     /// Fills a form with the object as it is now, if the answer is about it.
     pub(crate) fn loaded(&self, form: &mut Form, ask: &Ask, answer: &Answer) {
         match answer {
+            Answer::Organizations(names) => {
+                if let Some(name) = self.owner_field()
+                    && let Some(field) = form.field_mut(name)
+                {
+                    field.offer(names);
+                }
+            }
             _ if self.load().as_ref() != Some(ask) => {}
             Answer::LoadedHook(hook) => form.merge(&hook_form::values(&hook.value), hook.tag.clone()),
             Answer::LoadedRepository(repo) => form.merge(&repo_form::values(&repo.value), repo.tag.clone()),
@@ -110,7 +129,7 @@ impl Purpose {
     /// What is to be found out about a field that was left.
     pub(crate) fn wonder(&self, form: &Form, name: &str) -> Option<Ask> {
         match self {
-            Self::CreateRepository => repo_form::wonder(form, name, "owner", "name"),
+            Self::CreateRepository | Self::RestoreRepository(..) => repo_form::wonder(form, name, "owner", "name"),
             Self::Migrate => repo_form::wonder(form, name, "repo_owner", "repo_name"),
             Self::CreateHook(place, _) | Self::EditHook(place, _) => hook_form::wonder(place, form, name),
             _ => None,

@@ -40,10 +40,12 @@ impl Repositories {
 
     pub(super) fn new_repository(env: &mut Env) {
         env.open(Layer::Form(Box::new(repo_form::create(&login(env.world)))));
+        env.ask(Ask::OwnOrganizations);
     }
 
     pub(super) fn migrate(env: &mut Env) {
         env.open(Layer::Form(Box::new(repo_form::migrate(&login(env.world)))));
+        env.ask(Ask::OwnOrganizations);
     }
 
     pub(super) fn edit(&self, env: &mut Env) {
@@ -128,7 +130,9 @@ impl Repositories {
             bytes: paths.iter().map(size).sum(),
             effect: "Everything in them is deleted: branches, tags, hooks and artifacts.",
             destroys: true,
+            restorable: env.world.after_deletion(),
             skipped: self.repos.list.hidden_note().into_iter().collect(),
+            ..Bulk::default()
         };
         Layer::Confirm(bulk.question(Ask::Many(Box::new(batch)), env.world))
     }
@@ -146,6 +150,7 @@ impl Repositories {
             ));
         }
         lines.push("Everything in it is deleted: branches, tags, hooks and artifacts.".to_owned());
+        lines.push(env.world.after_deletion());
         let ask = Ask::DeleteRepository(path.clone());
         let title = format!("Delete repository {path}");
         let counts = Ask::Facts(path.clone());

@@ -84,6 +84,9 @@ impl Repositories {
             Ask::Many(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::DeleteRepository(_))) => {
                 self.deleted_many(batch, answer, env);
             }
+            // The list of deleted repositories tells the result.
+            Ask::RestoreRepository { .. } => {}
+            Ask::Many(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::RestoreRepository { .. })) => {}
             Ask::CancelTask(_) => env.tell("Import cancelled"),
             Ask::CreateBranch(_, wanted) => {
                 env.tell(format!("Branch {} created", wanted.new_branch_name));

@@ -3,7 +3,7 @@
 use farrier_common::{
     api::{CreateRepository, EditRepository, MigrateRepository, Repository},
     client::RepositoryPath,
-    names,
+    defaults, names,
 };
 
 use super::Purpose;
@@ -14,10 +14,12 @@ use crate::ui::{
 };
 
 const DESCRIPTION_MAX: usize = 2_048;
+/// The choices of visibility; the second one is private.
+const VISIBILITY: [&str; 2] = ["public", "private"];
 /// The button that only asks.
 pub(super) const CHECK: &str = "Check";
 
-fn name(text: &str) -> Option<String> {
+pub(super) fn name(text: &str) -> Option<String> {
     names::check_repository(text).err().map(|error| error.to_string())
 }
 
@@ -40,7 +42,7 @@ pub(super) fn create(login: &str) -> Form {
         Field::line("owner", "Owner", login).required().help("a user or an organisation"),
         Field::line("name", "Name", "").required().checked(name).help("letters, digits, - _ and ."),
         Field::line("description", "Description", "").checked(description),
-        Field::choice("private", "Visibility", &["public", "private"], 1),
+        Field::choice("private", "Visibility", &VISIBILITY, usize::from(defaults::REPOSITORY_PRIVATE)),
         Field::toggle("auto_init", "First commit", false).help("adds a readme; otherwise the repository is empty"),
         Field::line("default_branch", "Default branch", "").help("empty: main"),
         Field::choice("object_format_name", "Object format", &["sha1", "sha256"], 0),
@@ -68,7 +70,7 @@ pub(super) fn edit(repo: &Repo, path: RepositoryPath) -> Form {
         Field::line("name", "Name", repo.name()).required().checked(name).help("the old name redirects to the new one"),
         Field::line("description", "Description", repo.description()).checked(description),
         Field::line("website", "Website", repo.website()),
-        Field::choice("private", "Visibility", &["public", "private"], repo.is_private().into()),
+        Field::choice("private", "Visibility", &VISIBILITY, repo.is_private().into()),
         Field::toggle("archived", "Archived", repo.is_archived()).help("an archived repository accepts no pushes"),
         Field::line("default_branch", "Default branch", repo.default_branch()),
     ];
@@ -111,7 +113,7 @@ pub(super) fn migrate(login: &str) -> Form {
         Field::line("clone_addr", "Clone from", "").required().checked(source).help("http, https or git"),
         Field::line("repo_owner", "Owner", login).required(),
         Field::line("repo_name", "Name", "").required().checked(name),
-        Field::choice("private", "Visibility", &["public", "private"], 1),
+        Field::choice("private", "Visibility", &VISIBILITY, usize::from(defaults::REPOSITORY_PRIVATE)),
         Field::line("description", "Description", "").checked(description),
         Field::choice("auth", "Sign in with", &["nothing", "token", "user and password"], 0),
         Field::line("auth_username", "User", "").required().help("at the source"),

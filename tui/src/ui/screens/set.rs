@@ -1,8 +1,10 @@
 //! All screens: each is kept while another one is looked at.
 
+use farrier_common::api::{RestorableArtifact, RestorableRepository};
+
 use super::{
-    Screen, ScreenId, artifacts::Artifacts, dashboard::Dashboard, deliveries::Deliveries, hooks::Hooks,
-    repositories::Repositories,
+    Screen, ScreenId, artifacts::Artifacts, dashboard::Dashboard, deleted::Deleted, deliveries::Deliveries,
+    hooks::Hooks, repositories::Repositories,
 };
 
 #[derive(Debug, Default)]
@@ -12,6 +14,8 @@ pub(crate) struct Screens {
     pub(crate) hooks: Hooks,
     pub(crate) deliveries: Deliveries,
     pub(crate) artifacts: Artifacts,
+    pub(crate) deleted_repositories: Deleted<RestorableRepository>,
+    pub(crate) deleted_artifacts: Deleted<RestorableArtifact>,
 }
 
 impl Screens {
@@ -22,6 +26,8 @@ impl Screens {
             ScreenId::Hooks => &self.hooks,
             ScreenId::Deliveries => &self.deliveries,
             ScreenId::Artifacts => &self.artifacts,
+            ScreenId::DeletedRepositories => &self.deleted_repositories,
+            ScreenId::DeletedArtifacts => &self.deleted_artifacts,
         }
     }
 
@@ -32,11 +38,21 @@ impl Screens {
             ScreenId::Hooks => &mut self.hooks,
             ScreenId::Deliveries => &mut self.deliveries,
             ScreenId::Artifacts => &mut self.artifacts,
+            ScreenId::DeletedRepositories => &mut self.deleted_repositories,
+            ScreenId::DeletedArtifacts => &mut self.deleted_artifacts,
         }
     }
 
-    /// Each of them, in the order of their digits.
+    /// Each of them, in the order of [`ScreenId::ALL`].
     pub(crate) fn each_mut(&mut self) -> [&mut dyn Screen; ScreenId::ALL.len()] {
-        [&mut self.dashboard, &mut self.repositories, &mut self.hooks, &mut self.deliveries, &mut self.artifacts]
+        [
+            &mut self.dashboard,
+            &mut self.repositories,
+            &mut self.hooks,
+            &mut self.deliveries,
+            &mut self.artifacts,
+            &mut self.deleted_repositories,
+            &mut self.deleted_artifacts,
+        ]
     }
 }

@@ -68,11 +68,16 @@ fn bar(one: &Going, room: u16) -> String {
     format!(" {:<KIND$}{name}{:gap$}{rest}", one.what, "")
 }
 
+/// `733 120 objects`. An older daemon sends no unit.
+fn counted(number: i64, unit: &str) -> String {
+    format!("{} {unit}", words::count(number)).trim_end().to_owned()
+}
+
 /// The phases of a task, and how far the present one is.
 pub(super) fn phases(task: &BackgroundTask) -> Vec<(Role, String)> {
     let mut lines: Vec<(Role, String)> = Vec::new();
     for phase in &task.phases {
-        let many = if phase.total > 0 { words::count(phase.total) } else { String::new() };
+        let many = if phase.total > 0 { counted(phase.total, &phase.unit) } else { String::new() };
         let took = progress::took(phase.took_millis);
         lines.push((Role::Muted, format!("  {:<PHASE$}  done  {took:>9}  {many}", phase.name).trim_end().to_owned()));
     }
@@ -84,10 +89,10 @@ pub(super) fn phases(task: &BackgroundTask) -> Vec<(Role, String)> {
     lines.push((Role::Text, format!("> {:<PHASE$}  {far}", task.phase)));
     let mut parts = Vec::new();
     if percent.is_some() {
-        parts.push(format!("{} of {}", words::count(task.done), words::count(task.total)));
+        parts.push(format!("{} of {}", words::count(task.done), counted(task.total, &task.unit)));
     }
     if task.bytes > 0 {
-        parts.push(human_bytes(task.bytes));
+        parts.push(format!("{} received", human_bytes(task.bytes)));
     }
     parts.extend(progress::rate(task).map(|rate| format!("{}/s", human_bytes(rate))));
     parts.extend(progress::seconds_left(task).map(progress::eta));
@@ -100,6 +105,26 @@ pub(super) fn phases(task: &BackgroundTask) -> Vec<(Role, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_phase_is_counted_in_its_own_unit() {
+        let task = BackgroundTask {
+            phase: "Resolving deltas".into(),
+            unit: "deltas".into(),
+            done: 87,
+            total: 89,
+            phases: vec![farrier_common::api::TaskPhase {
+                name: "Receiving objects".into(),
+                total: 412,
+                unit: "objects".into(),
+                took_millis: 1_500,
+            }],
+            ..BackgroundTask::default()
+        };
+        let lines: Vec<String> = phases(&task).into_iter().map(|(_, line)| line).collect();
+        assert!(lines[0].ends_with("1.5 s  412 objects"), "{lines:?}");
+        assert_eq!(lines[2], "  87 of 89 deltas", "{lines:?}");
+    }
 
     #[test]
     fn a_bar_keeps_its_share_and_cuts_the_name() {

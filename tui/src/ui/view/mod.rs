@@ -99,15 +99,15 @@ fn tabs(app: &App, area: Rect, buf: &mut Buffer) {
     let room = fit_left(buf, area, &name, role);
     let mut left = Rect { width: area.width.saturating_sub(room + 1), ..area };
     for (id, label) in labels(app, area.width) {
-        let used = text(buf, left, &label, if id == app.current { Role::Selected } else { Role::Text });
+        let used = text(buf, left, &label, if id.digit() == app.current.digit() { Role::Selected } else { Role::Text });
         left = Rect { x: left.x + used, width: left.width - used, ..left };
     }
 }
 
 /// The tabs as they are written.
 fn labels(app: &App, room: u16) -> impl Iterator<Item = (ScreenId, String)> {
-    ScreenId::ALL.iter().map(move |id| {
-        let label = match (*id == app.current, room < 80) {
+    ScreenId::TABS.iter().map(move |id| {
+        let label = match (id.digit() == app.current.digit(), room < 80) {
             (true, _) => format!("[{} {}]", id.digit(), id.tab()),
             (false, true) => format!(" {} ", id.digit()),
             (false, false) => format!(" {} {} ", id.digit(), id.tab()),

@@ -344,3 +344,61 @@ fn a_running_run_is_cancelled_after_a_question_and_an_ended_one_is_not() {
         story.text()
     );
 }
+
+/// Ten runs with an artifact of 1 MiB each.
+fn ten_runs() -> Answer {
+    let mut slimmer = Slimmer::default();
+    let run = |id: i64| farrier_common::api::FoundRun {
+        id,
+        repository: "infra/gateway".into(),
+        status: "completed".into(),
+        conclusion: "success".into(),
+        ..Default::default()
+    };
+    let artifact = |id: i64| farrier_common::api::FoundArtifact {
+        id: 100 + id,
+        name: format!("dist-{id}.zip"),
+        size_in_bytes: 1 << 20,
+        workflow_run: farrier_common::api::ArtifactRun { id, ..Default::default() },
+        repository: "infra/gateway".into(),
+        state: "ready".into(),
+        expires_at: "2027-02-19T11:59:00Z".into(),
+        ..Default::default()
+    };
+    let ids = (1..=10).rev();
+    Answer::Runs(Box::new(Part {
+        runs: ids.clone().map(|id| slimmer.run(run(id))).collect(),
+        artifacts: ids.map(|id| slimmer.artifact(&artifact(id))).collect(),
+        last: true,
+        cut: false,
+    }))
+}
+
+#[test]
+fn ten_marked_runs_stand_for_their_artifacts_in_a_confirmation_with_count_and_bytes() {
+    let mut story = Story::settled(120, 40);
+    story.keys("5");
+    story.answer(is_list, Ok(ten_runs()));
+    // All runs are collapsed, so that each row is a run.
+    story.keys("g");
+    for _ in 0..10 {
+        story.keys("hj");
+    }
+    story.keys("g          ");
+    assert!(story.text().contains("marked 10 (10 artifacts, 10.0 MiB)"), "{}", story.text());
+    story.keys("D");
+    assert!(story.text().contains("Delete 10 artifacts (10.0 MiB)"), "{}", story.text());
+    assert!(story.text().contains("Type 10 to confirm"), "{}", story.text());
+    story.pass(Duration::from_millis(300));
+    story.asked();
+    story.keys("y\t\n");
+    assert_eq!(story.asked(), [], "the number was not typed");
+    story.press(Key::Tab);
+    story.press(Key::Ctrl('u'));
+    story.keys("10\t\n");
+    let ids: Vec<i64> = (101..=110).rev().collect();
+    assert_eq!(story.asked(), [Ask::DeleteArtifacts(ids.clone())]);
+    let each = ids.into_iter().map(|id| (id, None)).collect();
+    story.answer_last(Ok(Answer::Each(each)));
+    assert!(story.text().contains("10 artifacts deleted"), "{}", story.text());
+}

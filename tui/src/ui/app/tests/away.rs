@@ -54,6 +54,20 @@ fn where_no_daemon_is_one_is_started_after_a_question() {
 }
 
 #[test]
+fn an_unencrypted_token_is_warned_of_once_for_each_address() {
+    let mut story = Story::settled(120, 40);
+    story.tell(Msg::ExposedToken("http://forge01.lan:3000".into()));
+    let warning = "warning: token sent unencrypted to http://forge01.lan:3000; use https";
+    assert!(story.text().contains(warning), "{}", story.text());
+    story.keys("j");
+    assert!(!story.text().contains("unencrypted"), "{}", story.text());
+    story.tell(Msg::ExposedToken("http://forge01.lan:3000".into()));
+    assert!(!story.text().contains("unencrypted"), "the program connects again and again: {}", story.text());
+    story.tell(Msg::ExposedToken("http://forge02.lan:3000".into()));
+    assert!(story.text().contains("http://forge02.lan:3000"), "{}", story.text());
+}
+
+#[test]
 fn a_daemon_that_cannot_be_started_is_not_offered() {
     let mut story = alone(stage(80, 24));
     story.app.world.starter = None;

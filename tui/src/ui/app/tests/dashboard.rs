@@ -68,3 +68,59 @@ fn events_are_followed_and_taken_up_where_they_ended() {
     story.pass(Duration::from_secs(9));
     assert!(story.asked().contains(&Ask::Events { after: Some(7) }));
 }
+
+/// What the daemon says of itself, with problems.
+fn status_with(problems: &[&str]) -> Answer {
+    let Answer::Status(mut now) = status() else { unreachable!() };
+    now.0.problems = problems.iter().map(ToString::to_string).collect();
+    Answer::Status(now)
+}
+
+#[test]
+fn problems_of_the_status_are_shown_and_each_only_once() {
+    let mut story = Story::settled(120, 40);
+    story.keys("1");
+    let problems = ["the store is read-only", "1.2 GiB free on the disk, less than 5 %"];
+    story.answer(|ask| *ask == Ask::Status, Ok(status_with(&problems)));
+    let text = story.text();
+    for problem in problems {
+        assert_eq!(text.matches(problem).count(), 1, "{problem}: {text}");
+    }
+    assert!(text.contains("live  2 problems"), "{text}");
+}
+
+#[test]
+fn the_same_error_is_shown_once_with_a_count() {
+    let mut story = Story::settled(100, 40);
+    story.keys("1");
+    story.answer(|ask| *ask == Ask::Status, Ok(status_with(&[])));
+    let Answer::Hooks(all) = hooks() else { unreachable!() };
+    let off = |id: i64| farrier_common::api::Hook {
+        id,
+        state: "disabled".into(),
+        url: "https://ci.example.net/hook".into(),
+        disabled_reason: "failed for 3 days".into(),
+        ..all[1].clone()
+    };
+    story.answer(|ask| *ask == Ask::FailingHooks, Ok(Answer::Hooks((31..38).map(off).collect())));
+    let text = story.text();
+    let line = "7 hooks (31, 32, 33, 34, 35, 2 more) are off: failed for 3 days";
+    assert!(text.contains(line), "{text}");
+    assert_eq!(text.matches("failed for 3 days").count(), 1, "{text}");
+    story.keys("G\n");
+    assert_eq!(story.app.current, ScreenId::Hooks);
+}
+
+#[test]
+fn one_reason_for_what_was_not_checked_is_shown_once() {
+    let mut story = Story::settled(100, 40);
+    story.keys("1");
+    story.answer(|ask| *ask == Ask::Status, Ok(status()));
+    for ask in [Ask::Series, Ask::Tasks, Ask::FailingHooks] {
+        let text = format!("{}: token needs the scope read:admin (403)", ask.doing());
+        story.answer(|one| *one == ask, Err(Problem::new(Kind::Forbidden, text)));
+    }
+    let text = story.text();
+    assert!(text.contains("? figures, hooks, tasks not checked: token needs the scope read:admin (403)"), "{text}");
+    assert_eq!(text.matches("read:admin").count(), 1, "{text}");
+}

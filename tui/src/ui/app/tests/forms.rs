@@ -178,7 +178,10 @@ fn a_form_keeps_what_was_typed_when_the_daemon_refuses() {
     story.press(Key::Ctrl('s'));
     let asked = story.asked();
     let [Ask::CreateRepository { owner, wanted }] = asked.as_slice() else { panic!("{asked:?}") };
-    assert_eq!((owner.as_str(), wanted.name.as_str(), wanted.private), ("admin", "tool", true));
+    assert_eq!(
+        (owner.as_str(), wanted.name.as_str(), wanted.private),
+        ("admin", "tool", farrier_common::defaults::REPOSITORY_PRIVATE)
+    );
     story.press(Key::Ctrl('s'));
     assert_eq!(story.asked(), [], "once is enough");
     let ticket = story.app.layers[0].ticket().unwrap();
@@ -207,4 +210,60 @@ fn secrets_of_a_migration_are_never_drawn() {
     let text = story.text();
     assert!(!text.contains("s3cret") && text.contains("********"), "{text}");
     assert!(!format!("{:?}", story.effects).contains("s3cret"));
+}
+
+#[test]
+fn the_owner_is_chosen_among_the_organisations_of_the_caller() {
+    for (open, owner) in [("n", "Owner"), ("M\t", "Owner")] {
+        let mut story = Story::settled(80, 24);
+        story.keys(open);
+        let own = Answer::Organizations(vec!["data".into(), "infra".into()]);
+        story.answer(|ask| *ask == Ask::OwnOrganizations, Ok(own));
+        assert!(story.text().contains("C-n chooses: admin, data, infra"), "{open}: {}", story.text());
+        story.press(Key::Ctrl('n'));
+        story.press(Key::Ctrl('n'));
+        let text = story.text();
+        let line = text.lines().find(|line| line.contains(&format!("> {owner}"))).unwrap();
+        assert!(line.contains("[infra "), "{open}: {line}");
+        story.press(Key::Ctrl('n'));
+        story.keys("x");
+        assert!(story.text().contains("[adminx "), "others can be typed: {}", story.text());
+    }
+}
+
+#[test]
+fn a_new_repository_is_as_visible_as_on_the_command_line() {
+    for open in ["n", "M"] {
+        let mut story = Story::settled(80, 24);
+        story.keys(open);
+        let text = story.text();
+        let line = text.lines().find(|line| line.contains("Visibility")).unwrap();
+        let is_private = line.contains("(o) private");
+        assert_eq!(is_private, farrier_common::defaults::REPOSITORY_PRIVATE, "{open}: {line}");
+    }
+}
+
+#[test]
+fn chats_of_all_types_are_offered_with_their_own_settings() {
+    let mut story = Story::settled(120, 40);
+    on_hooks(&mut story);
+    story.keys("n\t");
+    for _ in 0..7 {
+        story.press(Key::Right);
+    }
+    let text = story.text();
+    assert!(text.contains("telegram") && text.contains("Chat ID") && !text.contains("URL *"), "{text}");
+    story.press(Key::Right);
+    let text = story.text();
+    assert!(text.contains("Homeserver") && !text.contains("Chat ID"), "{text}");
+    story.keys("\thttps://matrix.example.net\t!ops:example.net\tsecret-token");
+    assert!(!story.text().contains("secret-token"), "{}", story.text());
+    story.asked();
+    story.press(Key::Ctrl('s'));
+    let asked = story.asked();
+    let [Ask::CreateHook(new)] = asked.as_slice() else { panic!("{asked:?} {}", story.text()) };
+    let config = new.wanted.config.clone().unwrap();
+    assert_eq!(new.wanted.r#type, "matrix");
+    assert_eq!((config["room_id"].as_str(), config["access_token"].as_str()), ("!ops:example.net", "secret-token"));
+    assert!(!config.contains_key("url") && !config.contains_key("chat_id"), "{config:?}");
 }

@@ -36,7 +36,7 @@ fn a_migration_is_followed_closely_until_it_ends() {
     for line in [
         "connecting            done      0.4 s",
         "[█████·····] 56 %",
-        "412 204 of 733 120   38.2 MiB   18.2 MiB/s   ETA 00:01",
+        "412 204 of 733 120 objects   38.2 MiB received   18.2 MiB/s   ETA 00:01",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }

@@ -101,4 +101,5 @@ fn a_paste_never_answers_chooses_or_leaves() {
 /// Whether a request only looks.
 fn is_question(ask: &Ask) -> bool {
     matches!(ask, Ask::Status | Ask::Repositories | Ask::Hooks(_) | Ask::Deliveries { .. } | Ask::Runs(_))
+        || matches!(ask, Ask::DeletedRepositories | Ask::DeletedArtifacts)
 }

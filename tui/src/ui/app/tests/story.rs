@@ -145,11 +145,13 @@ impl Story {
         self.tell(Msg::Answer(found.expect("it was asked"), result));
     }
 
-    /// What was asked since the last call, but for what is only looked at beside a list.
+    /// What was asked since the last call, except for what is shown beside a list or offered in a form.
     pub(super) fn asked(&mut self) -> Vec<Ask> {
         let effects = std::mem::take(&mut self.effects);
         let asked = effects.into_iter().filter_map(|e| if let Effect::Ask(_, ask) = e { Some(ask) } else { None });
-        asked.filter(|ask| !matches!(ask, Ask::LastDeliveries(_) | Ask::Facts(_) | Ask::Tasks)).collect()
+        let is_aside =
+            |ask: &Ask| matches!(ask, Ask::LastDeliveries(_) | Ask::Facts(_) | Ask::Tasks | Ask::OwnOrganizations);
+        asked.filter(|ask| !is_aside(ask)).collect()
     }
 
     /// Answers a question that waits, whether or not it was looked at.
@@ -238,6 +240,25 @@ pub(super) fn on_hooks(story: &mut Story) {
 pub(super) fn on_artifacts(story: &mut Story) {
     story.keys("5");
     story.answer(|ask| matches!(ask, Ask::Runs(_)), Ok(tree()));
+}
+
+/// On the list of deleted repositories.
+pub(super) fn on_deleted_repositories(width: u16, height: u16) -> Story {
+    let mut story = Story::settled(width, height);
+    story.keys("u");
+    story.answer(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+    story.asked();
+    story
+}
+
+/// On the list of deleted artifacts.
+pub(super) fn on_deleted_artifacts(width: u16, height: u16) -> Story {
+    let mut story = Story::settled(width, height);
+    on_artifacts(&mut story);
+    story.keys("u");
+    story.answer(|ask| *ask == Ask::DeletedArtifacts, Ok(deleted_artifacts()));
+    story.asked();
+    story
 }
 
 pub(super) fn on_deliveries(story: &mut Story) {

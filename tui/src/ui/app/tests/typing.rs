@@ -181,7 +181,11 @@ fn objects_of(ask: &Ask) -> Vec<String> {
         Ask::Archive { repo, .. } => vec![repo.to_string()],
         Ask::DeleteArtifacts(ids) => ids.iter().map(ToString::to_string).collect(),
         Ask::EditArtifacts(each) => each.iter().map(|(id, _)| id.to_string()).collect(),
-        Ask::Download { name, .. } => vec![name.clone()],
+        Ask::Download { name, .. }
+        | Ask::RestoreRepository { name, .. }
+        | Ask::RestoreArtifact { name, .. }
+        | Ask::PurgeRepository { name, .. }
+        | Ask::PurgeArtifact { name, .. } => vec![name.clone()],
         Ask::Redeliver(ids) => ids.iter().map(|id| id.get(..8).unwrap_or(id).to_owned()).collect(),
         Ask::Many(batch) => batch.items.iter().flat_map(|(_, ask)| objects_of(ask)).collect(),
         _ => Vec::new(),
@@ -208,6 +212,12 @@ fn on_every_screen() -> Vec<(&'static str, Story)> {
         ("filtered hooks", on("j /audit\n", |story| story.keys("3"))),
         ("deliveries", on("j", |story| story.keys("4"))),
         ("artifacts", on("jj", |story| story.keys("5"))),
+        ("deleted repositories", {
+            let mut story = on_deleted_repositories(120, 40);
+            story.keys("j");
+            story
+        }),
+        ("deleted artifacts", on_deleted_artifacts(120, 40)),
     ]
 }
 

@@ -2,6 +2,7 @@
 //! what goes wrong.
 
 mod artifacts;
+mod deleted;
 mod hooks;
 
 use farrier_common::api::{
@@ -9,7 +10,7 @@ use farrier_common::api::{
     Repository, Status, StoreStatus, TaskPhase,
 };
 
-pub(super) use self::{artifacts::*, hooks::*};
+pub(super) use self::{artifacts::*, deleted::*, hooks::*};
 use super::prelude::*;
 use crate::ui::{
     net::{Facts, Kind, Page},
@@ -58,6 +59,7 @@ pub(super) fn status() -> Answer {
         resident_bytes: 14 << 20,
         disk: farrier_common::api::DiskStatus { free_bytes: 9 << 30, total_bytes: 100 << 30 },
         connections: 3,
+        restore_days: 30,
         identity: "admin".into(),
         store: StoreStatus { engine: "redb".into(), size_bytes: 212 << 20 },
         kept: Some(Kept {
@@ -110,6 +112,7 @@ pub(super) fn tasks() -> Answer {
         phase_millis: 2_100,
         done: 412_204,
         total: 733_120,
+        unit: "objects".into(),
         bytes: 40_100_000,
         phases: vec![phase("waiting", 0, 0), phase("connecting", 0, 420), phase("Counting objects", 733_120, 1_310)],
         millis: 4_000,

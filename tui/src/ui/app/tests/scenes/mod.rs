@@ -9,7 +9,7 @@ mod states;
 pub(super) use self::screens::REPOSITORIES;
 use self::{
     layers::LAYERS,
-    screens::{ARTIFACTS, DASHBOARD, DELIVERIES, HOOKS},
+    screens::{ARTIFACTS, DASHBOARD, DELETED, DELIVERIES, HOOKS},
     states::STATES,
 };
 use super::prelude::*;
@@ -46,7 +46,7 @@ const fn on(name: &'static str, play: fn(&mut Story)) -> Scene {
 }
 
 pub(super) fn all() -> impl Iterator<Item = &'static Scene> {
-    [REPOSITORIES, HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, LAYERS, STATES].into_iter().flatten()
+    [REPOSITORIES, DELETED, HOOKS, DELIVERIES, DASHBOARD, ARTIFACTS, LAYERS, STATES].into_iter().flatten()
 }
 
 /// What belongs to the repository under the cursor: one is asked about after the other.

@@ -3,6 +3,7 @@
 use farrier_common::api::{Event, MigrationProgress};
 
 use super::{super::prelude::*, Scene, counted, on};
+use crate::ui::net::Page;
 
 pub(in super::super) const REPOSITORIES: &[Scene] = &[
     on("repositories", |story| story.keys("jj ")),
@@ -51,6 +52,35 @@ pub(in super::super) const REPOSITORIES: &[Scene] = &[
         story.keys("jj\n]");
         story.answer(|ask| matches!(ask, Ask::Branches(_)), Ok(branches()));
         story.keys("n");
+    }),
+];
+
+pub(super) const DELETED: &[Scene] = &[
+    on("deleted-repositories", |story| {
+        story.keys("u");
+        story.answer(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+        story.keys("GR\x1b");
+    }),
+    on("restore-repository", |story| {
+        story.keys("u");
+        story.answer(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+        story.keys("R");
+    }),
+    on("purge-repository", |story| {
+        story.keys("u");
+        story.answer(|ask| *ask == Ask::DeletedRepositories, Ok(deleted_repositories()));
+        story.keys("D");
+    }),
+    on("deleted-artifacts", |story| {
+        on_artifacts(story);
+        story.keys("u");
+        story.answer(|ask| *ask == Ask::DeletedArtifacts, Ok(deleted_artifacts()));
+    }),
+    on("no-deleted-artifacts", |story| {
+        on_artifacts(story);
+        story.keys("u");
+        let none = Page { items: Vec::new(), total: Some(0), last: true };
+        story.answer(|ask| *ask == Ask::DeletedArtifacts, Ok(Answer::DeletedArtifacts(none)));
     }),
 ];
 

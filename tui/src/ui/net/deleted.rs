@@ -1,0 +1,40 @@
+//! Deleted repositories and artifacts: lists, restores and purges them.
+
+use farrier_common::{
+    api::{RestorableArtifact, RestorableRepository},
+    client::{Client, ClientError},
+};
+
+use super::{Answer, Ask, fetch::pages};
+
+/// Answers `ask`, which is about deleted objects; `part` gets the pages before the last one.
+pub(super) async fn answer(client: &Client, ask: Ask, part: &impl Fn(Answer)) -> Result<Answer, ClientError> {
+    Ok(match ask {
+        Ask::DeletedRepositories => {
+            let open = |list: Vec<RestorableRepository>| list;
+            pages(client.deleted_repositories(None), open, |repo| repo.id, part, Answer::DeletedRepositories).await?
+        }
+        Ask::DeletedArtifacts => {
+            let open = |list: Vec<RestorableArtifact>| list;
+            pages(client.deleted_artifacts(None), open, |artifact| artifact.id, part, Answer::DeletedArtifacts).await?
+        }
+        Ask::RestoreRepository { id, target, .. } => {
+            Answer::Repository(Box::new(client.restore_repository(id, &target).await?))
+        }
+        Ask::RestoreArtifact { id, .. } => {
+            client.restore_artifact(id).await?;
+            Answer::Done
+        }
+        // The user typed the name or the number of the object: the daemon removes exactly this one, and only if it
+        // is still deleted.
+        Ask::PurgeRepository { id, .. } => {
+            client.purge_repository(id).await?;
+            Answer::Done
+        }
+        Ask::PurgeArtifact { id, .. } => {
+            client.purge_artifact(id).await?;
+            Answer::Done
+        }
+        _ => Answer::Done,
+    })
+}
