@@ -1,7 +1,7 @@
 //! What was delivered, and asking for it again.
 
 use bytes::Bytes;
-use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger};
+use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Hook};
 use uuid::Uuid;
 
 use super::known::{Known, known};
@@ -107,9 +107,10 @@ pub async fn redeliver(app: &App, scope: DeliveryScope, text: &str) -> Result<Kn
         .store
         .write(async |tx: Tx| {
             let row = find(&tx, scope, text).await?;
-            if crate::store::hooks::get(&tx, row.hook_id).await?.is_none() {
+            let Some(hook) = crate::store::hooks::get(&tx, row.hook_id).await? else {
                 return Err(Error::Conflict { reason: "the hook of this delivery is gone".into() });
-            }
+            };
+            require_active(&hook)?;
             if deliveries::payload(&tx, row.event_id).await?.is_none() {
                 return Err(Error::Conflict { reason: "what this delivery said is forgotten".into() });
             }
@@ -125,6 +126,7 @@ pub async fn redeliver(app: &App, scope: DeliveryScope, text: &str) -> Result<Kn
 /// Puts what a hook has missed since `since_ms` into its line once more; how many deliveries.
 pub async fn recover(app: &App, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
     let DeliveryScope::Hook(hook) = scope else { return Err(Error::NotFound { what: "the hook" }) };
+    require_active_hook(&app.store.read().await?, hook).await?;
     let (mut before, mut count) = (0, 0);
     loop {
         let step = async |tx: Tx| recover_some(&tx, hook, before, since_ms).await;
@@ -143,6 +145,7 @@ pub async fn recover(app: &App, scope: DeliveryScope, since_ms: Millis) -> Resul
 /// Counts what [`recover`] would put into line, and changes nothing.
 pub async fn recoverable(read: &impl Read, scope: DeliveryScope, since_ms: Millis) -> Result<u64, Error> {
     let DeliveryScope::Hook(hook) = scope else { return Err(Error::NotFound { what: "the hook" }) };
+    require_active_hook(read, hook).await?;
     let (mut before, mut count) = (0, 0);
     loop {
         // Each step reads index entries behind those of the step before.
@@ -154,6 +157,24 @@ pub async fn recoverable(read: &impl Read, scope: DeliveryScope, since_ms: Milli
             None => return Ok(u64::try_from(count).unwrap_or(u64::MAX)),
         }
     }
+}
+
+async fn require_active_hook(read: &impl Read, id: u64) -> Result<(), Error> {
+    let hook = crate::store::hooks::get(read, id).await?.ok_or(Error::NotFound { what: "the hook" })?;
+    require_active(&hook)
+}
+
+/// Refuses to send old deliveries to a hook that somebody or the daemon has switched off.
+fn require_active(hook: &Hook) -> Result<(), Error> {
+    if hook.active {
+        return Ok(());
+    }
+    let id = hook.id;
+    Err(Error::Unusable {
+        reason: format!(
+            "hook {id} is switched off; switch it on (farrier hook on {id}, or PATCH with active: true), then redeliver"
+        ),
+    })
 }
 
 /// Whether a recovery sends a failed delivery again.

@@ -18,13 +18,17 @@ pub async fn sweep(app: &App) -> Result<Option<Millis>, Error> {
     let keep_ms = i64::try_from(limits.keep.as_millis()).unwrap_or(i64::MAX);
     let before_ms = app.now_ms().saturating_sub(keep_ms);
     for hook in app.history.grown() {
+        // Pending deliveries stay, so each step begins behind the last one that was read.
+        let mut behind = None;
         loop {
-            let surplus = deliveries::surplus(&app.store.read().await?, hook, limits.keep_per_hook, BATCH).await?;
-            let gone = app.store.write(async |tx: Tx| deliveries::prune(&tx, &surplus).await).await?;
-            // What waits stays, so a whole batch of it is no reason to go on.
-            if surplus.len() < BATCH || gone == 0 {
+            let read = app.store.read().await?;
+            let surplus = deliveries::surplus(&read, hook, limits.keep_per_hook, behind, BATCH).await?;
+            drop(read);
+            app.store.write(async |tx: Tx| deliveries::prune(&tx, &surplus).await).await?;
+            if surplus.len() < BATCH {
                 break;
             }
+            behind = surplus.last().copied();
         }
     }
     let mut behind = None;

@@ -54,14 +54,22 @@ pub async fn prune_oldest(
     Ok(last.filter(|_| pairs.len() == limit))
 }
 
-/// The oldest deliveries of a hook that has more than `keep`, at most `limit`. Read outside of the
-/// transaction that forgets them: it would meet every event that the hook gets.
-pub async fn surplus(read: &impl Read, hook: u64, keep: u64, limit: usize) -> Result<Vec<u64>, StoreError> {
-    let all = Range::prefix(keys::hook_deliveries(hook));
+/// The oldest deliveries of a hook that are not among its newest `keep`, at most `limit`, oldest first.
+/// `behind`: only deliveries that are newer than this one. Read outside of the transaction that forgets
+/// them, which would otherwise conflict with every event of the hook.
+pub async fn surplus(
+    read: &impl Read,
+    hook: u64,
+    keep: u64,
+    behind: Option<u64>,
+    limit: usize,
+) -> Result<Vec<u64>, StoreError> {
+    let mut range = Range::prefix(keys::hook_deliveries(hook));
+    range.high = behind.map(|id| keys::hook_delivery(hook, id)).or(range.high);
     let most = keep.saturating_add(limit as u64);
-    let surplus = read.count(&all, most).await?.saturating_sub(keep);
+    let surplus = read.count(&range, most).await?.saturating_sub(keep);
     let surplus = usize::try_from(surplus).unwrap_or(limit);
-    let pairs = read.scan_bytes(&Scan { reverse: true, ..Scan::of(all, surplus) }).await?;
+    let pairs = read.scan_bytes(&Scan { reverse: true, ..Scan::of(range, surplus) }).await?;
     Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_newest(key)).collect())
 }
 

@@ -201,7 +201,7 @@ async fn what_is_forgotten_leaves_nothing_and_what_waits_stays() {
     };
     assert_eq!((count(&read, b"d").await, count(&read, b"da").await, count(&read, b"ep").await), (8, 6, 8));
     // By number: one is kept beside the one that waits.
-    let beyond = surplus(&read, HOOK, 2, 50).await.expect("a list");
+    let beyond = surplus(&read, HOOK, 2, None, 50).await.expect("a list");
     assert_eq!(store.write(async |tx: Tx| super::prune(&tx, &beyond).await).await.expect("pruned"), 5);
     let read = store.read().await.expect("a snapshot");
     assert_eq!((count(&read, b"d").await, count(&read, b"dh").await, count(&read, b"ep").await), (3, 3, 3));
@@ -211,6 +211,34 @@ async fn what_is_forgotten_leaves_nothing_and_what_waits_stays() {
     let read = store.read().await.expect("a snapshot");
     assert_eq!((count(&read, b"d").await, count(&read, b"da").await, count(&read, b"ep").await), (2, 0, 2));
     assert_eq!(remembered_bytes(&read).await.expect("a sum"), 0);
+}
+
+#[tokio::test]
+async fn surplus_deliveries_behind_pending_ones_are_found() {
+    let store = store().await;
+    enqueue_all(&store, 1..=12).await;
+    // The oldest six are pending.
+    let done: Vec<_> = (7..=12).map(|event| outcome(event, 1, "", Then::Done)).collect();
+    recorded(&store, &done).await;
+    let (mut behind, mut removed, mut steps) = (None, 0, 0);
+    loop {
+        let read = store.read().await.expect("a snapshot");
+        let step = surplus(&read, HOOK, 2, behind, 3).await.expect("a list");
+        drop(read);
+        removed += store.write(async |tx: Tx| prune(&tx, &step).await).await.expect("pruned");
+        steps += 1;
+        if step.len() < 3 {
+            break;
+        }
+        behind = step.last().copied();
+    }
+    assert_eq!((removed, steps), (4, 4));
+    let read = store.read().await.expect("a snapshot");
+    let (left, _) = page(&read, &DeliverySelection { hook: Some(HOOK), limit: 50, ..DeliverySelection::default() })
+        .await
+        .expect("a page");
+    let left: Vec<u64> = left.iter().map(|row| row.event_id).collect();
+    assert_eq!(left, [12, 11, 6, 5, 4, 3, 2, 1]);
 }
 
 #[tokio::test]

@@ -158,6 +158,42 @@ async fn a_recovery_sends_each_failed_delivery_once_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_sends_nothing_and_a_hook_that_is_switched_off_gets_no_redelivery() {
+    let farrier = farrier_with(|config| config.webhook.retry_schedule_secs = vec![]).await;
+    let receiver = Receiver::start().await;
+    receiver.say([500, 500].map(Say::Status));
+    let id = hook(&farrier, &receiver.url, &["repository"], json!({})).await;
+    farrier.repository("demo").await;
+    touch(&farrier, "demo", "again").await;
+    eventually("both have failed", async || sent(&farrier, id, "?status=failure").await.len() == 2).await;
+    let guid = sent(&farrier, id, "?status=failure").await[0]["guid"].as_str().expect("text").to_owned();
+    let recover = async |body: Value| at_hook(&farrier, Method::POST, id, "/recover", body).await;
+
+    let counted = recover(json!({ "dry_run": true })).await;
+    assert_eq!((counted.status, &counted.json()["count"]), (202, &json!(2)));
+    let counted = recover(json!({ "dry_run": true, "since": "2999-01-01T00:00:00Z" })).await;
+    assert_eq!((counted.status, &counted.json()["count"]), (202, &json!(0)));
+    assert_eq!(sent(&farrier, id, "?status=failure").await.len(), 2, "nothing is queued");
+
+    assert_eq!(at_hook(&farrier, Method::PATCH, id, "", json!({ "active": false })).await.status, 200);
+    let any = format!("/api/farrier/v1/deliveries/{guid}/attempts");
+    for refused in [
+        recover(json!({})).await,
+        recover(json!({ "dry_run": true })).await,
+        at_hook(&farrier, Method::POST, id, &format!("/deliveries/{guid}/attempts"), Value::Null).await,
+        farrier.admin(Method::POST, &any, Value::Null).await,
+    ] {
+        let says = format!("hook {id} is switched off; switch it on (farrier hook on {id}");
+        assert_eq!((refused.status, refused.text().contains(&says)), (422, true), "{refused:?}");
+    }
+    assert_eq!((sent(&farrier, id, "?status=failure").await.len(), receiver.got().len()), (2, 2));
+
+    assert_eq!(at_hook(&farrier, Method::PATCH, id, "", json!({ "active": true })).await.status, 200);
+    assert_eq!(recover(json!({})).await.json()["count"], 2);
+    receiver.wait(4).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_deleted_hook_gets_no_deliveries_and_keeps_its_history() {
     let farrier = farrier().await;
     let receiver = Receiver::start().await;

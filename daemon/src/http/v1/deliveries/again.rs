@@ -24,7 +24,11 @@ use crate::{
 #[utoipa::path(
     post, path = "/admin/hooks/{id}/deliveries/{delivery}/attempts",
     operation_id = "adminRedeliverHook", tag = "admin",
-    responses((status = 202, body = api::Delivery), (status = 409, description = "The hook of the delivery, or what it said, is gone.")),
+    responses(
+        (status = 202, body = api::Delivery),
+        (status = 409, description = "The hook or the payload of the delivery was deleted."),
+        (status = 422, description = "The hook is switched off."),
+    ),
 )]
 pub(in crate::http) async fn redeliver<A: At>(
     State(app): State<App>,
@@ -62,7 +66,11 @@ pub(in crate::http) async fn recover<A: At>(
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/attempts",
     operation_id = "farrierRedeliver", tag = "farrier",
-    responses((status = 202, body = api::Delivery), (status = 409, description = "The hook of the delivery, or what it said, is gone.")),
+    responses(
+        (status = 202, body = api::Delivery),
+        (status = 409, description = "The hook or the payload of the delivery was deleted."),
+        (status = 422, description = "The hook is switched off."),
+    ),
 )]
 pub(in crate::http) async fn redeliver_any(
     State(app): State<App>,
