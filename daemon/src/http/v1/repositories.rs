@@ -173,7 +173,8 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Deletes all repositories of an organisation: 202 when there were some, which are gone already then.
+/// Deletes all repositories of an organisation, or none of them if the request fails. 202 when there were
+/// some, which are deleted when the answer is sent; 204 when there were none.
 #[utoipa::path(
     delete, path = "/orgs/{name}/repos",
     operation_id = "orgDeleteRepos", tag = "organization",

@@ -32,37 +32,75 @@ pub async fn delete(app: &App, identity: &Identity, owner: &str, name: &str, exp
     remove(app, identity, &found, expected).await
 }
 
-/// Deletes all repositories of an owner and returns how many it deleted.
+/// Deletes all repositories of an owner, or none if one of them cannot be deleted. Returns how many it
+/// deleted.
+///
+/// A repository that is deleted or moved to another owner meanwhile is left out.
 pub async fn delete_all(app: &App, identity: &Identity, owner: &Owner) -> Result<usize, Error> {
     let all = super::list::owned(&app.store.read().await?, identity, owner).await?;
-    for found in &all {
-        remove(app, identity, found, &Expected::Any).await?;
+    let mut recorders = Vec::with_capacity(all.len());
+    for _ in &all {
+        recorders.push(EventRecorder::reserve(app, 1).await?);
     }
-    Ok(all.len())
+    let now = app.now_ms();
+    let deleted = app.store.write(async |tx: Tx| {
+        let mut deleted = Vec::new();
+        for (found, recorder) in all.iter().zip(&recorders) {
+            let row = repositories::get(&tx, found.repository.id).await?;
+            if let Some(row) = row.filter(|row| !row.deleted && row.owner_id == owner.id()) {
+                mark_deleted(&tx, identity, found, &row, recorder, now).await?;
+                deleted.push(found);
+            }
+        }
+        Ok::<_, Error>(deleted)
+    });
+    let deleted = deleted.await?;
+    for found in &deleted {
+        after_deletion(app, identity, found);
+    }
+    Ok(deleted.len())
 }
 
 async fn remove(app: &App, identity: &Identity, found: &Found, expected: &Expected) -> Result<(), Error> {
     let (id, now) = (found.repository.id, app.now_ms());
-    let (recorder, actor) = (&EventRecorder::reserve(app, 1).await?, &Actor::of(identity));
+    let recorder = &EventRecorder::reserve(app, 1).await?;
     app.store
         .write(async |tx: Tx| {
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             super::require(expected, &row)?;
-            let subject = Subject { repository: &row, owner: &found.owner, actor };
-            recorder.record(&tx, subject, &[EventKind::Repository { action: "deleted", before: Vec::new() }]).await?;
-            if is_complete(&row) {
-                repositories::set_deleted(&tx, &row, found.path(), identity.user_id(), now);
-            } else {
-                // A migration that did not finish: nobody has pushed to it or fetched from it.
-                repositories::discard(&tx, &row).await?;
-            }
-            Ok::<_, Error>(())
+            mark_deleted(&tx, identity, found, &row, recorder, now).await
         })
         .await?;
-    security_log::repository_deleted(identity, found.owner.name(), &found.repository.name, id);
-    app.migrations.cancel(id);
-    app.sweep.now();
+    after_deletion(app, identity, found);
     Ok(())
+}
+
+/// Marks a repository as deleted and records the event.
+async fn mark_deleted(
+    tx: &Tx,
+    identity: &Identity,
+    found: &Found,
+    row: &Repository,
+    recorder: &EventRecorder<'_>,
+    now: Millis,
+) -> Result<(), Error> {
+    let actor = &Actor::of(identity);
+    let subject = Subject { repository: row, owner: &found.owner, actor };
+    recorder.record(tx, subject, &[EventKind::Repository { action: "deleted", before: Vec::new() }]).await?;
+    if is_complete(row) {
+        repositories::set_deleted(tx, row, found.path(), identity.user_id(), now);
+    } else {
+        // A migration that did not finish: nobody has pushed to it or fetched from it.
+        repositories::discard(tx, row).await?;
+    }
+    Ok(())
+}
+
+/// What follows the commit of a deletion.
+fn after_deletion(app: &App, identity: &Identity, found: &Found) {
+    security_log::repository_deleted(identity, found.owner.name(), &found.repository.name, found.repository.id);
+    app.migrations.cancel(found.repository.id);
+    app.sweep.now();
 }
 
 /// Whether the repository was ever usable: it was not migrated, or its migration finished.

@@ -52,6 +52,41 @@ async fn runs_jobs_and_artifacts_go_with_their_repository() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn all_repositories_of_an_organisation_are_deleted_in_one_step() {
+    const COUNT: usize = 20;
+    let farrier = TestDaemon::start().await;
+    let made = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": "acme" })).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    for n in 0..COUNT {
+        let made = farrier.admin(Method::POST, "/api/v1/orgs/acme/repos", json!({ "name": format!("r{n}") })).await;
+        assert_eq!(made.status, 201, "{made:?}");
+    }
+    let left = async || {
+        let list = farrier.admin(Method::GET, "/api/v1/orgs/acme/repos?limit=50", Value::Null).await;
+        list.json().as_array().expect("a list").len()
+    };
+    let looking = async {
+        loop {
+            match left().await {
+                0 => break,
+                count => assert_eq!(count, COUNT, "some are deleted and some are not"),
+            }
+        }
+    };
+    let deleting = farrier.admin(Method::DELETE, "/api/v1/orgs/acme/repos", Value::Null);
+    let (deleted, ()) = tokio::join!(deleting, looking);
+    assert_eq!(deleted.status, 202, "{deleted:?}");
+    let events = "/api/farrier/v1/events?kind=repository&limit=200";
+    let events = send(&farrier.unix(), Method::GET, events, &[("accept", "application/json")], "").await.json();
+    let is_deletion = |event: &&Value| event["action"] == "deleted";
+    assert_eq!(events["events"].as_array().expect("a list").iter().filter(is_deletion).count(), COUNT, "{events}");
+    let restorable = farrier.admin(Method::GET, "/api/farrier/v1/deleted/repositories", Value::Null).await.json();
+    assert_eq!(restorable.as_array().map(Vec::len), Some(COUNT));
+    let again = farrier.admin(Method::DELETE, "/api/v1/orgs/acme/repos", Value::Null).await;
+    assert_eq!(again.status, 204, "{again:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_made_for_an_owner_that_goes() {
     let mut farrier = start().await;
     for round in 0..12 {
