@@ -63,6 +63,8 @@ pub struct Shared {
     pub receiving: Receiving,
     /// When artifacts and jobs have something to end.
     pub sweep: Wake,
+    /// Wakes the task that prunes repositories.
+    pub pruning: Wake,
     /// Numbers of events that are being recorded.
     pub events: SequenceTracker,
     /// Seats for clients that listen to events.

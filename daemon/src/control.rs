@@ -83,6 +83,7 @@ impl Control {
             app.config.replace(next);
             // What is overdue now may not have been before.
             app.sweep.now();
+            app.pruning.now();
         }
         Reloaded { changed, waiting }
     }

@@ -9,7 +9,7 @@ use farrierd::{
     check::{self, CheckError, Decision, Options},
     clock::Clock,
     config::{Config, DefaultPaths},
-    data_dir, manager,
+    data_dir, git, manager,
     reload::{self, ReloadError},
     serve::{self, Listener},
     store::engine::hide_guarded_panics,
@@ -76,6 +76,7 @@ fn main() -> ExitCode {
 fn exit_code(error: &RunError) -> u8 {
     match error {
         RunError::Mismatch(_) | RunError::Damaged { .. } => BAD_DATA,
+        RunError::Git(_) => BAD_CONFIG,
         _ => FAILED,
     }
 }
@@ -83,6 +84,10 @@ fn exit_code(error: &RunError) -> u8 {
 fn check_config(args: &Args, file_only: bool) -> ExitCode {
     match args::check(args, paths(), file_only) {
         Ok(()) => {
+            if !file_only && let Err(error) = alone(git::check_installed()) {
+                complain(&error);
+                return ExitCode::from(BAD_CONFIG);
+            }
             println!("the configuration is valid");
             ExitCode::SUCCESS
         }

@@ -22,7 +22,7 @@ use crate::{
     config::{Config, Live},
     control::Control,
     data_dir::{self, Mismatch, PairError, STORE_FILE},
-    git::Git,
+    git::{self, Git},
     http::{self, HttpService, PeerRules},
     metrics_listener,
     model::secret::{self, SigningKey},
@@ -143,6 +143,9 @@ pub enum RunError {
         /// The name.
         name: String,
     },
+    /// The installed git cannot be used.
+    #[error(transparent)]
+    Git(#[from] git::VersionError),
     /// What the last daemon left cannot be put in order.
     #[error("putting in order what the last daemon left failed")]
     Recover(#[source] service::Error),
@@ -174,6 +177,9 @@ pub async fn run(
     stop: CancellationToken,
     started: oneshot::Sender<Started>,
 ) -> Result<(), RunError> {
+    // Before anything is written.
+    let git_version = git::check_installed().await?;
+    tracing::debug!(%git_version, "git is new enough");
     let store = open_store(&config).await?;
     let locked = data_dir::lock(&config.data_dir);
     let locked = locked.map_err(|source| data_failed(&config, source))?;
@@ -215,6 +221,7 @@ pub async fn run_with_store(
     });
     tasks.keep("serve", serving);
     tasks.keep("sweep", background::run_sweep(app.clone()));
+    tasks.keep("prune", background::run_prune(app.clone()));
     tasks.keep("deliver", background::run_deliver(app.clone()));
     tasks.short(pushes::recover(app.clone(), interrupted));
 
@@ -373,6 +380,7 @@ async fn build(
         receiving: Receiving::default(),
         sign_in: SignIn::default(),
         sweep: background::Wake::default(),
+        pruning: background::Wake::default(),
         events,
         event_streams: Arc::new(Semaphore::new(EVENT_STREAMS)),
         outbox: background::Outbox::default(),

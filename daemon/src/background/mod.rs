@@ -6,10 +6,12 @@
 mod deliver;
 mod history;
 mod outbox;
+mod prune;
 mod results;
 mod sweep;
 mod wake;
 
 pub use self::{
-    deliver::run as run_deliver, history::Growth, outbox::Outbox, results::Results, sweep::run as run_sweep, wake::Wake,
+    deliver::run as run_deliver, history::Growth, outbox::Outbox, prune::run as run_prune, results::Results,
+    sweep::run as run_sweep, wake::Wake,
 };

@@ -90,6 +90,7 @@ fn read_all(r: &mut Reader<'_>, c: &mut Config) {
     r.at_least("git", "max_archives", &1, &mut c.git.max_archives);
     r.seconds("git", "timeout_secs", 1, &mut c.git.timeout);
     r.at_least("git", "max_push_bytes", &1, &mut c.git.max_push_bytes);
+    r.value("git", "prune_after_days", &mut c.git.prune_after_days);
 
     r.seconds("ci", "job_timeout_secs", 1, &mut c.ci.job_timeout);
     r.seconds("events", "keep_secs", EVENTS_KEEP_MIN_SECS, &mut c.events.keep);

@@ -189,6 +189,9 @@ pub struct Git {
     pub timeout: Duration,
     /// `max_push_bytes`: largest pack that one push may send.
     pub max_push_bytes: u64,
+    /// `prune_after_days`: how long commits stay after no branch, tag or other ref reaches them;
+    /// 0: for ever.
+    pub prune_after_days: u32,
 }
 
 /// `[ci]`
@@ -332,6 +335,7 @@ impl Config {
                 max_archives: 8,
                 timeout: Duration::from_secs(360),
                 max_push_bytes: 4_096 * MIB,
+                prune_after_days: 30,
             },
             ci: Ci { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
             webhook: Webhook {

@@ -14,6 +14,7 @@ mod inspect;
 mod locks;
 pub mod pkt;
 mod process;
+mod prune;
 pub mod read;
 pub mod ref_list;
 pub mod ref_name;
@@ -23,6 +24,7 @@ mod repository;
 mod source;
 mod survey;
 mod upkeep;
+mod version;
 
 use std::{
     env, io,
@@ -44,6 +46,7 @@ pub use self::{
     process::GitProcess,
     source::{Source, SourceError},
     survey::Survey,
+    version::{Version, VersionError, check_installed},
 };
 use crate::config;
 

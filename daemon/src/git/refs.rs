@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Git, GitError,
+    Git, GitError, RepositoryLock,
     ref_name::{is_object_id, is_valid},
 };
 use crate::tasks;
@@ -40,11 +40,26 @@ impl Git {
         Ok(pairs.map(|(id, name)| (name.to_owned(), id.to_owned())).collect())
     }
 
-    /// Removes locks and unfinished objects of processes that died with a daemon. Only for a
-    /// repository that no process works on.
-    pub async fn clean(&self, repository: u64) -> Result<(), GitError> {
+    /// The directories in which pushes that are not complete keep their objects.
+    pub async fn quarantines(&self, repository: u64) -> Result<Vec<PathBuf>, GitError> {
+        let objects = self.directory(repository).join("objects");
+        tasks::blocking(move || find_quarantines(&objects)).await.map_err(GitError::io("looking for unfinished pushes"))
+    }
+
+    /// Removes what processes left that died with an earlier daemon: lock files, and `quarantines`, which
+    /// [`Git::quarantines`] listed before this daemon served its first push. A push of this daemon may
+    /// have added others since.
+    ///
+    /// For a caller that has the repository's lock: nothing else moves refs or packs them.
+    pub async fn clean(
+        &self,
+        repository: u64,
+        quarantines: Vec<PathBuf>,
+        _lock: &RepositoryLock,
+    ) -> Result<(), GitError> {
         let directory = self.directory(repository);
-        tasks::blocking(move || remove_leftovers(&directory)).await.map_err(GitError::io("removing leftovers"))
+        let remove = move || remove_leftovers(&directory, &quarantines);
+        tasks::blocking(remove).await.map_err(GitError::io("removing leftovers"))
     }
 }
 
@@ -90,14 +105,22 @@ fn read_packed(directory: &Path) -> io::Result<HashMap<String, String>> {
     Ok(pairs.map(|(id, name)| (name.to_owned(), id.to_owned())).collect())
 }
 
-fn remove_leftovers(directory: &Path) -> io::Result<()> {
+fn find_quarantines(objects: &Path) -> io::Result<Vec<PathBuf>> {
+    let all = match entries(objects) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        all => all?,
+    };
+    let is_quarantine =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tmp_objdir-"));
+    Ok(all.into_iter().filter(is_quarantine).collect())
+}
+
+fn remove_leftovers(directory: &Path, quarantines: &[PathBuf]) -> io::Result<()> {
     for lock in ["HEAD.lock", "packed-refs.lock", "packed-refs.new", "config.lock"] {
         absent(fs::remove_file(directory.join(lock)))?;
     }
-    for entry in entries(&directory.join("objects"))? {
-        if entry.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tmp_objdir-")) {
-            absent(fs::remove_dir_all(&entry))?;
-        }
+    for quarantine in quarantines {
+        absent(fs::remove_dir_all(quarantine))?;
     }
     let mut left = vec![directory.join("refs")];
     while let Some(place) = left.pop() {
@@ -151,8 +174,25 @@ mod tests {
         file("refs/heads/a/b.lock", "");
         file("objects/tmp_objdir-incoming-x/pack/tmp", "");
         file("HEAD.lock", "");
-        remove_leftovers(dir.path()).expect("removed");
+        let found = find_quarantines(&dir.path().join("objects")).expect("readable");
+        remove_leftovers(dir.path(), &found).expect("removed");
         assert!(!dir.path().join("refs/heads/a/b.lock").exists() && !dir.path().join("HEAD.lock").exists());
         assert!(entries(&dir.path().join("objects")).expect("a directory").is_empty());
+    }
+
+    #[test]
+    fn objects_of_a_push_that_began_after_the_start_stay() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let objects = dir.path().join("objects");
+        assert_eq!(find_quarantines(&objects).expect("no directory"), [] as [PathBuf; 0]);
+        fs::create_dir_all(objects.join("tmp_objdir-incoming-old/pack")).expect("a directory");
+        fs::create_dir_all(objects.join("pack")).expect("a directory");
+        fs::create_dir_all(dir.path().join("refs")).expect("a directory");
+        let at_start = find_quarantines(&objects).expect("readable");
+        let live = objects.join("tmp_objdir-incoming-live");
+        fs::create_dir_all(live.join("pack")).expect("a directory");
+        remove_leftovers(dir.path(), &at_start).expect("removed");
+        assert_eq!((at_start.len(), find_quarantines(&objects).expect("readable")), (1, vec![live]));
+        assert!(objects.join("pack").exists());
     }
 }

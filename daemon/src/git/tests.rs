@@ -3,8 +3,13 @@ use std::os::unix::fs::PermissionsExt;
 use super::*;
 
 fn git(dir: &Path) -> Git {
-    let config =
-        config::Git { max_processes: 4, max_archives: 2, timeout: Duration::from_secs(20), max_push_bytes: 1 << 20 };
+    let config = config::Git {
+        max_processes: 4,
+        max_archives: 2,
+        timeout: Duration::from_secs(20),
+        max_push_bytes: 1 << 20,
+        prune_after_days: 0,
+    };
     Git::open(dir, &config).expect("directories")
 }
 

@@ -105,7 +105,7 @@ impl Packs {
 
 /// Removes what packing left that died with a daemon. Pushes unpack elsewhere, and packing happens
 /// under the repository's lock: none of it is in use.
-fn remove_unfinished(place: &Path) -> io::Result<()> {
+pub(super) fn remove_unfinished(place: &Path) -> io::Result<()> {
     for entry in files(place)? {
         let name = entry.file_name();
         if [".tmp-", "tmp_"].iter().any(|begin| name.to_string_lossy().starts_with(begin)) {
@@ -115,7 +115,7 @@ fn remove_unfinished(place: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn files(place: &Path) -> io::Result<Vec<fs::DirEntry>> {
+pub(super) fn files(place: &Path) -> io::Result<Vec<fs::DirEntry>> {
     match fs::read_dir(place) {
         Ok(entries) => Ok(entries.flatten().collect()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),

@@ -11,6 +11,7 @@ mod forced;
 use std::{
     collections::{BTreeMap, BTreeSet},
     error::Error as _,
+    path::PathBuf,
 };
 
 use farrier_proto::store::{PushMark, RefChange, Repository};
@@ -19,7 +20,7 @@ use self::changes::{Change, RequestedUpdate, Size};
 use super::{
     Error,
     events::{Actor, EventKind, EventRecorder, Subject},
-    repositories::head,
+    repositories::{head, prune},
 };
 use crate::{
     app::App,
@@ -46,6 +47,14 @@ pub struct Push {
     mark: u64,
     actor: u64,
     requested: BTreeMap<String, RequestedUpdate>,
+}
+
+/// A push that an earlier daemon has not recorded.
+#[derive(Clone, Debug)]
+pub struct Interrupted {
+    push: Push,
+    /// Directories with objects of pushes that were not complete.
+    quarantines: Vec<PathBuf>,
 }
 
 /// Which updates of a push are refused before git sees them. The whole push is refused with them.
@@ -105,22 +114,22 @@ pub async fn record(app: &App, push: &Push, received_bytes: u64, lock: &Reposito
     Ok(())
 }
 
-/// Pushes that an earlier daemon has not recorded. To be asked before new ones begin.
-pub async fn interrupted(app: &App) -> Result<Vec<Push>, Error> {
+/// Pushes that an earlier daemon has not recorded. Called before the first push of this daemon begins.
+pub async fn interrupted(app: &App) -> Result<Vec<Interrupted>, Error> {
     let marks = refs::marks(&app.store.read().await?).await?;
-    let push = |(repository, mark, row): (u64, u64, PushMark)| Push {
-        repository,
-        mark,
-        actor: row.actor_id,
-        requested: BTreeMap::new(),
-    };
-    Ok(marks.into_iter().map(push).collect())
+    let mut interrupted = Vec::with_capacity(marks.len());
+    for (repository, mark, row) in marks {
+        let quarantines = app.git.quarantines(repository).await.map_err(Error::git("looking for leftovers"))?;
+        let push = Push { repository, mark, actor: row.actor_id, requested: BTreeMap::new() };
+        interrupted.push(Interrupted { push, quarantines });
+    }
+    Ok(interrupted)
 }
 
 /// Records what pushes have changed that an earlier daemon did not live to record.
-pub async fn recover(app: App, interrupted: Vec<Push>) {
-    for push in interrupted {
-        match recover_one(&app, &push).await {
+pub async fn recover(app: App, interrupted: Vec<Interrupted>) {
+    for Interrupted { push, quarantines } in interrupted {
+        match recover_one(&app, &push, quarantines).await {
             Ok(()) => tracing::info!(repository = push.repository, "an interrupted push was recorded"),
             Err(error) => tracing::error!(
                 repository = push.repository,
@@ -134,7 +143,7 @@ pub async fn recover(app: App, interrupted: Vec<Push>) {
     }
 }
 
-async fn recover_one(app: &App, push: &Push) -> Result<(), Error> {
+async fn recover_one(app: &App, push: &Push, quarantines: Vec<PathBuf>) -> Result<(), Error> {
     let lock = app.git.lock(push.repository).await;
     let snapshot = app.store.read().await?;
     let repository = repositories::get(&snapshot, push.repository).await?;
@@ -142,7 +151,7 @@ async fn recover_one(app: &App, push: &Push) -> Result<(), Error> {
     drop(snapshot);
     let mut found = BTreeMap::new();
     if repository.is_some() {
-        app.git.clean(push.repository).await.map_err(Error::git("removing leftovers"))?;
+        app.git.clean(push.repository, quarantines, &lock).await.map_err(Error::git("removing leftovers"))?;
         found.extend(app.git.all_tips(push.repository).await.map_err(Error::git("reading refs"))?);
     }
     let names = known.keys().chain(found.keys()).collect::<BTreeSet<_>>();
@@ -237,8 +246,9 @@ async fn write(
                     refs::set(&tx, repository, &change.name, change.after.as_deref());
                 }
                 let mut row = Repository { size_bytes: size.after(before.size_bytes), ..before.clone() };
+                row.prune_due_ms = prune::due_after_push(app, &before, batch.iter().any(Change::loses_objects));
                 if batch.is_empty() {
-                    // Notes, or a push that git refused: only the size may be another.
+                    // Notes, or a push that git refused: only the size and the time of pruning may change.
                     if row != before {
                         repositories::put(&tx, Some(&before), &row);
                     }

@@ -191,7 +191,10 @@ async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves:
     let push = pushes::begin(app, repository, actor, commands).await?;
     let lock = app.git.lock(repository).await;
     let input = moves.iter().map(Move::line).collect::<String>();
-    let moved = app.git.run(repository, ["update-ref", "--stdin", "-z"], input).await;
+    let moved = match check_targets(app, repository, moves).await {
+        Ok(()) => app.git.run(repository, ["update-ref", "--stdin", "-z"], input).await,
+        Err(error) => Err(error),
+    };
     pushes::record(app, &push, 0, &lock).await?;
     match moved {
         Ok(_) => Ok(()),
@@ -200,6 +203,15 @@ async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves:
         }
         Err(error) => Err(Error::git("moving refs")(error)),
     }
+}
+
+/// Checks under the repository's lock that the commits of new tags exist. `update-ref` checks only the
+/// tag object, and an unreachable commit may have been pruned since that object was written.
+async fn check_targets(app: &App, repository: u64, moves: &[Move]) -> Result<(), GitError> {
+    for new in moves.iter().filter(|made| made.name.starts_with(TAGS)).filter_map(|made| made.new.as_ref()) {
+        app.git.run(repository, ["cat-file".to_owned(), "-e".to_owned(), format!("{new}^{{}}")], "").await?;
+    }
+    Ok(())
 }
 
 /// Makes `branch` the default of the repository.

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// What such code calls.
-const CALLS: [&str; 9] = [
+const CALLS: [&str; 10] = [
     "remove_file(",
     "remove_dir(",
     "remove_dir_all(",
@@ -17,6 +17,7 @@ const CALLS: [&str; 9] = [
     ".set_len(",
     "tx.delete(",
     "max_log_files(",
+    "--cruft-expiration",
 ];
 
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {

@@ -333,8 +333,8 @@ queries! {
         /// Events of a page; more than 1000 are 1000.
         #[param(minimum = 0, default = 100)]
         limit: u64,
-        /// Without `after`: the newest so many of the last 4,096 events, oldest first. A stream begins with them; a page
-        /// holds at most 1000 of them.
+        /// Without `after`: how many of the last 4,096 events to send, the newest ones, oldest first. A
+        /// stream begins with them; a page holds at most 1000 of them.
         #[param(minimum = 0)]
         last: u64,
     }

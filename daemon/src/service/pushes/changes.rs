@@ -65,6 +65,13 @@ impl Change {
         }
     }
 
+    /// Whether commits may have become unreachable. A branch that moved is not counted: only its history
+    /// shows whether the push was forced.
+    pub(super) fn loses_objects(&self) -> bool {
+        let is_tag = matches!(ref_name::kind(&self.name), RefKind::Tag(_));
+        self.before.is_some() && (self.after.is_none() || is_tag)
+    }
+
     /// As events have it: zeros where there was or is nothing.
     pub(super) fn told(&self) -> RefChange {
         let (before, after) = (self.before.as_deref(), self.after.as_deref());

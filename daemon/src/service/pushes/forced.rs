@@ -2,7 +2,11 @@
 //! request.
 
 use super::changes::Change;
-use crate::{app::App, git::ref_name::HEADS, service::security_log};
+use crate::{
+    app::App,
+    git::ref_name::HEADS,
+    service::{repositories::prune, security_log},
+};
 
 /// Branches of one push that are looked at.
 const BRANCHES_MAX: usize = 64;
@@ -21,7 +25,10 @@ pub(super) fn log(app: &App, repository: u64, actor: u64, changes: Vec<Change>) 
     app.tasks.short(async move {
         for (branch, before, after) in moved {
             match lost_commit(&app_of_task, repository, &before, &after).await {
-                Ok(true) => security_log::forced_push(actor, repository, &branch, &before, &after),
+                Ok(true) => {
+                    security_log::forced_push(actor, repository, &branch, &before, &after);
+                    prune::plan_after_loss(&app_of_task, repository).await;
+                }
                 Ok(false) => {}
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;

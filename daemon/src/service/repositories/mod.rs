@@ -7,6 +7,7 @@ mod edit;
 pub(super) mod head;
 mod judged;
 mod list;
+pub mod prune;
 pub(super) mod rules;
 
 use std::collections::HashMap;

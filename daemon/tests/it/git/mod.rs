@@ -4,6 +4,7 @@ mod access;
 mod events;
 mod fetch;
 mod limits;
+mod prune;
 mod push;
 mod refs;
 mod wire;

@@ -43,3 +43,26 @@ async fn every_exit_code_is_in_the_manual_and_comes_about() {
     let codes = table.expect("a chapter").lines().filter_map(|line| line.split('|').nth(1)?.trim().parse().ok());
     assert_eq!(seen, codes.collect());
 }
+
+#[tokio::test]
+async fn a_git_that_is_missing_or_too_old_is_refused_with_the_version_that_is_needed() {
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let program = Binary::new("");
+    for (path, problem) in [
+        ("no-git", "there is no git in PATH; install git 2.37 or newer"),
+        ("old-git", "/old-git/git is git 2.36, which is too old; install git 2.37 or newer"),
+        ("odd-git", "/odd-git/git version gave no answer that can be read; install git 2.37 or newer"),
+    ] {
+        for args in [&["check-config"][..], &["--listen", "127.0.0.1:0"]] {
+            let mut command = program.program(args);
+            command.env("PATH", data.join(path));
+            let done = output(command).await.expect("the program");
+            let text = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert_eq!((done.status.code(), text.contains(problem)), (Some(78), true), "{path} {args:?}: {text}");
+        }
+    }
+    assert!(!program.data_dir().join("farrier.redb").exists(), "nothing is made before the check");
+    let mut command = program.program(&["check-config", "--file-only"]);
+    command.env("PATH", data.join("old-git"));
+    assert_eq!(output(command).await.expect("the program").status.code(), Some(0));
+}

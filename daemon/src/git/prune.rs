@@ -1,0 +1,120 @@
+//! Removes objects that have not been reachable for a while.
+//!
+//! Git keeps unreachable objects in a cruft pack, with a time for each object. Git takes that time from the
+//! file in which it finds the object, which may be much older than the moment at which the object became
+//! unreachable. So every pack and every loose object gets the present time first: the time of an object in
+//! the cruft pack is then the time at which it was first found unreachable.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use super::{Git, GitError, RepositoryLock, upkeep};
+use crate::tasks;
+
+/// Signature, version and hash function of a `.mtimes` file, bytes.
+const MTIMES_HEADER: usize = 12;
+/// A `.mtimes` file ends with two checksums, each as long as an object's id.
+const CHECKSUMS: usize = 2;
+
+impl Git {
+    /// Moves unreachable objects into a cruft pack, and removes those that were found unreachable before
+    /// `expiry_secs`, unless a younger unreachable object needs them. Both times are seconds since the Unix
+    /// epoch.
+    ///
+    /// Returns the time of the oldest unreachable object that is left; `None` if there is none.
+    ///
+    /// The lock keeps refs from moving meanwhile. Git checks the objects that a push needs after the last
+    /// piece of the push, which waits for the same lock.
+    pub async fn prune(
+        &self,
+        repository: u64,
+        now_secs: u64,
+        expiry_secs: u64,
+        _lock: &RepositoryLock,
+    ) -> Result<Option<u64>, GitError> {
+        let objects = self.directory(repository).join("objects");
+        let own = objects.clone();
+        let stamp = move || {
+            upkeep::remove_unfinished(&own.join("pack"))?;
+            stamp_objects(&own, SystemTime::UNIX_EPOCH + Duration::from_secs(now_secs))
+        };
+        tasks::blocking(stamp).await.map_err(GitError::io("setting the times of objects"))?;
+        self.run(repository, ["pack-refs", "--all"], "").await?;
+        // Before objects go: a graph that names a removed commit makes git believe that it exists.
+        let graph = ["commit-graph", "write", "--reachable", "--split=replace", "--no-progress"];
+        self.run(repository, graph, "").await?;
+        let repack = ["repack", "-d", "-l", "-q", "--cruft", "--write-midx", "--write-bitmap-index"];
+        let expiry = format!("--cruft-expiration=@{expiry_secs} +0000");
+        self.run(repository, repack.map(str::to_owned).into_iter().chain([expiry]), "").await?;
+        let oldest = tasks::blocking(move || oldest_unreachable(&objects.join("pack"))).await;
+        oldest.map_err(GitError::io("reading the times of unreachable objects"))
+    }
+}
+
+/// Sets the time of all packs but cruft packs, and of all loose objects.
+fn stamp_objects(objects: &Path, now: SystemTime) -> io::Result<()> {
+    for entry in upkeep::files(&objects.join("pack"))? {
+        let path = entry.path();
+        let is_pack = path.extension().is_some_and(|end| end == "pack");
+        if is_pack && !path.with_extension("mtimes").try_exists()? {
+            File::open(&path)?.set_modified(now)?;
+        }
+    }
+    for directory in upkeep::files(objects)? {
+        let name = directory.file_name();
+        let is_fan_out = name.len() == 2 && name.to_str().is_some_and(|name| u8::from_str_radix(name, 16).is_ok());
+        if !is_fan_out {
+            continue;
+        }
+        for entry in upkeep::files(&directory.path())? {
+            File::open(entry.path())?.set_modified(now)?;
+        }
+    }
+    Ok(())
+}
+
+/// The smallest time in the cruft packs of a directory.
+fn oldest_unreachable(packs: &Path) -> io::Result<Option<u64>> {
+    let mut oldest = None;
+    for entry in upkeep::files(packs)? {
+        if entry.path().extension().is_some_and(|end| end == "mtimes") {
+            let times = times(&fs::read(entry.path())?);
+            oldest = oldest.into_iter().chain(times).min();
+        }
+    }
+    Ok(oldest)
+}
+
+/// The times in a `.mtimes` file, whose form gitformat-pack(5) describes.
+fn times(file: &[u8]) -> Vec<u64> {
+    let id_bytes = if file.get(8..MTIMES_HEADER) == Some(&[0, 0, 0, 2]) { 32 } else { 20 };
+    let end = file.len().saturating_sub(CHECKSUMS * id_bytes);
+    let (times, _) = file.get(MTIMES_HEADER..end).unwrap_or_default().as_chunks::<4>();
+    times.iter().map(|time| u32::from_be_bytes(*time).into()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_from_between_header_and_checksums() {
+        for (hash, id_bytes) in [(1, 20), (2, 32)] {
+            let header = [b'M', b'T', b'M', b'E', 0, 0, 0, 1, 0, 0, 0, hash];
+            let file = |times: &[u32]| {
+                let mut file = header.to_vec();
+                file.extend(times.iter().flat_map(|time| time.to_be_bytes()));
+                file.extend(vec![255; 2 * id_bytes]);
+                file
+            };
+            assert_eq!(times(&file(&[7, 9, u32::MAX])), [7, 9, u64::from(u32::MAX)]);
+            assert_eq!(times(&file(&[])), [] as [u64; 0]);
+            assert_eq!(times(&header), [] as [u64; 0]);
+        }
+        assert_eq!(times(b""), [] as [u64; 0]);
+    }
+}

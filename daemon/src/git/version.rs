@@ -1,0 +1,105 @@
+//! The version of the installed git: older versions lack what the daemon relies on.
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Cruft packs, which `git/prune.rs` needs, came with this version.
+const OLDEST: Version = Version(2, 37);
+/// How long `git version` may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A version of git: its first two numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(u32, u32);
+
+/// Why the installed git cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum VersionError {
+    /// No directory in `PATH` has a git.
+    #[error("there is no git in PATH; install git {OLDEST} or newer")]
+    Missing,
+    /// It does not start.
+    #[error("{path} cannot be started; install git {OLDEST} or newer")]
+    Start {
+        /// The program.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It does not say its version.
+    #[error("{path} version gave no answer that can be read; install git {OLDEST} or newer")]
+    Unreadable {
+        /// The program.
+        path: PathBuf,
+    },
+    /// It is too old.
+    #[error("{path} is git {found}, which is too old; install git {OLDEST} or newer")]
+    Old {
+        /// The program.
+        path: PathBuf,
+        /// Its version.
+        found: Version,
+    },
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+/// Checks that the git in `PATH` is new enough. Returns its version.
+pub async fn check_installed() -> Result<Version, VersionError> {
+    let program = super::find_program(std::env::var_os("PATH").as_deref());
+    check(&program.ok_or(VersionError::Missing)?).await
+}
+
+async fn check(program: &Path) -> Result<Version, VersionError> {
+    let path = program.to_owned();
+    #[expect(clippy::disallowed_methods, reason = "the one door")]
+    let mut command = tokio::process::Command::new(program);
+    command.arg("version").env_clear().env("PATH", super::environment::search_path(program)).kill_on_drop(true);
+    let output = match tokio::time::timeout(TIMEOUT, command.output()).await {
+        Err(_) => return Err(VersionError::Unreadable { path }),
+        Ok(Err(source)) => return Err(VersionError::Start { path, source }),
+        Ok(Ok(output)) => output,
+    };
+    match parse(&String::from_utf8_lossy(&output.stdout)) {
+        None => Err(VersionError::Unreadable { path }),
+        Some(found) if found < OLDEST => Err(VersionError::Old { path, found }),
+        Some(found) => Ok(found),
+    }
+}
+
+/// The version in the answer of `git version`.
+fn parse(text: &str) -> Option<Version> {
+    let mut numbers = text.strip_prefix("git version ")?.split(['.', ' ', '\n', '-']);
+    let mut next = || numbers.next()?.parse().ok();
+    Some(Version(next()?, next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_and_compared() {
+        for (text, expected) in [
+            ("git version 2.39.5\n", Some(Version(2, 39))),
+            ("git version 2.39.5 (Apple Git-154)\n", Some(Version(2, 39))),
+            ("git version 2.45.GIT\n", Some(Version(2, 45))),
+            ("git version 2.47-rc1\n", Some(Version(2, 47))),
+            ("git version 3.0\n", Some(Version(3, 0))),
+            ("git version unknown\n", None),
+            ("git version 2\n", None),
+            ("", None),
+        ] {
+            assert_eq!(parse(text), expected, "{text}");
+        }
+        assert!(Version(2, 9) < OLDEST && Version(2, 36) < OLDEST && Version(3, 0) > OLDEST);
+    }
+}

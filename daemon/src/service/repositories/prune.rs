@@ -1,0 +1,149 @@
+//! Removes commits that no ref has reached for `git.prune_after_days`.
+//!
+//! The row of a repository says when it is pruned next. Pushes set that time, so it also arrives for a
+//! repository that gets no more pushes. The first run finds the unreachable objects and notes the time; a later
+//! run removes them.
+//!
+//! What it could hit: commits that a client pushed. It removes only objects that git finds unreachable from all
+//! refs while the repository's lock keeps refs from moving, and that an earlier run found unreachable at least
+//! `git.prune_after_days` ago. Deleted repositories are skipped, because they can be restored. So are
+//! repositories whose refs on disk differ from the recorded ones.
+
+use std::{collections::BTreeMap, error::Error as StdError};
+
+use farrier_proto::store::Repository;
+
+use crate::{
+    app::App,
+    clock::Millis,
+    git::RepositoryLock,
+    service::{Error, migrations},
+    store::{Tx, refs, repositories},
+};
+
+const DAY_MS: Millis = 86_400_000;
+/// Repositories that are looked at in one step.
+const PIECE: usize = 256;
+/// Nothing can be unreachable before the next push.
+const NEVER: Millis = Millis::MAX;
+
+/// The new time of the next run after a push. `loses_objects`: the push deleted a branch or a tag, or moved a tag.
+pub(in crate::service) fn due_after_push(app: &App, before: &Repository, loses_objects: bool) -> Millis {
+    // Most pushes make nothing unreachable, and a run packs the whole repository.
+    let pause_ms = if loses_objects { DAY_MS } else { keep_ms(app).max(DAY_MS) };
+    due_ms(app, before).min(app.now_ms().saturating_add(pause_ms))
+}
+
+/// Moves the next run forward after a forced push. A failure is logged: the push has set a later time already.
+pub(in crate::service) async fn plan_after_loss(app: &App, id: u64) {
+    let planned = app.store.write(async |tx: Tx| {
+        if let Some(before) = repositories::get(&tx, id).await? {
+            let row = Repository { prune_due_ms: due_after_push(app, &before, true), ..before.clone() };
+            repositories::put(&tx, Some(&before), &row);
+        }
+        Ok::<_, Error>(())
+    });
+    if let Err(error) = planned.await {
+        tracing::warn!(
+            repository = id,
+            error = &error as &dyn StdError,
+            "a repository will be pruned later than usual"
+        );
+    }
+}
+
+/// Prunes every repository that is due, one after the other. Returns when to look again; `None`: pruning is
+/// switched off.
+pub async fn prune_due(app: &App) -> Result<Option<Millis>, Error> {
+    let (started, mut after) = (app.now_ms(), 0);
+    loop {
+        if app.config.git.prune_after_days == 0 {
+            return Ok(None);
+        }
+        let rows = repositories::behind(&app.store.read().await?, after, PIECE).await?;
+        let Some(last) = rows.last() else { break };
+        after = last.id;
+        for row in rows {
+            if due_ms(app, &row) <= app.now_ms() && migrations::pending(&row).is_none() {
+                prune(app, row.id).await?;
+            }
+        }
+    }
+    // Every push sets a time that is at least a day away, so a look once a day misses none.
+    Ok(Some(started.saturating_add(DAY_MS)))
+}
+
+/// Prunes one repository and writes the time of its next run. A failure of git is logged, and the next run is a
+/// day later.
+async fn prune(app: &App, id: u64) -> Result<(), Error> {
+    let lock = app.git.lock(id).await;
+    let row = repositories::get(&app.store.read().await?, id).await?;
+    let row = row.filter(|row| !row.deleted && due_ms(app, row) <= app.now_ms());
+    let Some(row) = row else { return Ok(()) };
+    // Read once: a reload may change it meanwhile, and 0 would remove everything that is unreachable.
+    let keep_ms = keep_ms(app);
+    if keep_ms == 0 {
+        return Ok(());
+    }
+    let now = app.now_ms();
+    let next = match run_git(app, id, now, keep_ms, &lock).await {
+        Ok(None) => NEVER,
+        Ok(Some(oldest)) => {
+            let oldest_ms = Millis::try_from(oldest).unwrap_or(NEVER).saturating_mul(1_000);
+            // An object that a younger one needs stays beyond its time.
+            oldest_ms.saturating_add(keep_ms).max(now.saturating_add(DAY_MS))
+        }
+        Err(error) => {
+            let error = &error as &dyn StdError;
+            tracing::warn!(repository = id, error, "a repository was not pruned; the next try is tomorrow");
+            now.saturating_add(DAY_MS)
+        }
+    };
+    let bytes = app.git.size_bytes(id).await.unwrap_or(row.size_bytes);
+    let known = row.prune_due_ms;
+    app.store
+        .write(async |tx: Tx| {
+            let Some(before) = repositories::get(&tx, id).await? else { return Ok(()) };
+            // A forced push was found meanwhile: its earlier time stays.
+            let planned = if before.prune_due_ms == known { NEVER } else { before.prune_due_ms };
+            let row = Repository { size_bytes: bytes, prune_due_ms: next.min(planned), ..before.clone() };
+            repositories::put(&tx, Some(&before), &row);
+            Ok(())
+        })
+        .await
+}
+
+/// Prunes the directory. Returns the time of the oldest unreachable object that is left, in seconds.
+///
+/// Refs that differ from the recorded tips are an error: if a ref was lost or is older than what a client was told,
+/// git takes acknowledged commits for unreachable.
+async fn run_git(
+    app: &App,
+    id: u64,
+    now: Millis,
+    keep_ms: Millis,
+    lock: &RepositoryLock,
+) -> Result<Option<u64>, Error> {
+    let failed = Error::git("pruning a repository");
+    let found: BTreeMap<String, String> = match app.git.all_tips(id).await {
+        Ok(tips) => tips.into_iter().collect(),
+        Err(error) => return Err(failed(error)),
+    };
+    if refs::all(&app.store.read().await?, id).await? != found {
+        return Err(Error::Conflict { reason: "its refs differ from the recorded ones; run check-data".into() });
+    }
+    let secs = |ms: Millis| u64::try_from(ms.div_euclid(1_000)).unwrap_or(0);
+    app.git.prune(id, secs(now), secs(now.saturating_sub(keep_ms)), lock).await.map_err(failed)
+}
+
+/// When a repository is pruned next.
+fn due_ms(app: &App, row: &Repository) -> Millis {
+    match row.prune_due_ms {
+        0 => row.created_ms.saturating_add(keep_ms(app)),
+        due => due,
+    }
+}
+
+fn keep_ms(app: &App) -> Millis {
+    Millis::from(app.config.git.prune_after_days).saturating_mul(DAY_MS)
+}

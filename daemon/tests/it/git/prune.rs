@@ -1,0 +1,167 @@
+//! Unreachable commits stay for `git.prune_after_days` and are removed then.
+
+use std::{
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use farrierd::{clock::Clock, tasks};
+use http::Method;
+use serde_json::Value;
+
+use crate::support::{TestDaemon, eventually, git::Client};
+
+const NOW: i64 = 1_764_000_000_000;
+const DAY_MS: i64 = 86_400_000;
+
+/// A daemon that keeps unreachable commits for 30 days and deleted repositories for longer.
+async fn thirty_days() -> (TestDaemon, String) {
+    let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| {
+        config.git.prune_after_days = 30;
+        config.storage.set_aside_days = 1_000;
+    })
+    .await;
+    let token = farrier.token("admin", &["all"]).await;
+    (farrier, token)
+}
+
+impl TestDaemon {
+    /// Git in the directory of a repository.
+    fn bare(&self, repository: u64) -> Client {
+        Client::at(self.data_dir().join(format!("repositories/{repository}.git")))
+    }
+
+    async fn commit_status(&self, name: &str, id: &str) -> u16 {
+        let path = format!("/api/v1/repos/admin/{name}/git/commits/{id}");
+        self.admin(Method::GET, &path, Value::Null).await.status
+    }
+
+    fn has_cruft_pack(&self, repository: u64) -> bool {
+        let packs = fs::read_dir(self.bare(repository).dir().join("objects/pack")).expect("a directory");
+        packs.flatten().any(|entry| entry.path().extension().is_some_and(|end| end == "mtimes"))
+    }
+
+    fn has_object(&self, repository: u64, id: &str) -> bool {
+        self.bare(repository).run(&["cat-file", "-e", id]).ok
+    }
+}
+
+/// Pushes two commits to the repository `name`, then replaces the second one. Returns the commit that stays, the one
+/// that was replaced and the one that replaced it.
+async fn force_pushed(farrier: &TestDaemon, token: &str, name: &str) -> [String; 3] {
+    farrier.repository(name).await;
+    let remote = farrier.remote(&format!("admin/{name}"), token);
+    let work = Client::init(farrier.scratch().join(format!("work-{name}")));
+    let first = work.commit("a", "a");
+    let lost = work.commit("secret", format!("of {name}"));
+    work.done(&["push", "-q", &remote, "main", "main:gone"]);
+    work.done(&["push", "-q", &remote, ":gone"]);
+    work.done(&["reset", "-q", "--hard", &first]);
+    let second = work.commit("b", "b");
+    work.done(&["push", "-q", "--force", &remote, "main"]);
+    [first, lost, second]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_was_pushed_over_is_readable_until_its_days_are_over() {
+    let (farrier, token) = thirty_days().await;
+    let [first, lost, second] = force_pushed(&farrier, &token, "demo").await;
+    assert_eq!(farrier.commit_status("demo", &lost).await, 200);
+    farrier.clock.advance_ms(DAY_MS);
+    eventually("the daemon has noted what is unreachable", async || farrier.has_cruft_pack(1)).await;
+    assert_eq!(farrier.commit_status("demo", &lost).await, 200);
+    // A push meanwhile, with enough packs to be tidied, leaves the noted times alone.
+    farrier.clock.advance_ms(29 * DAY_MS);
+    farrier.bare(1).done(&["repack", "-d", "-q", "--geometric=2", "--write-midx"]);
+    assert_eq!(farrier.commit_status("demo", &lost).await, 200);
+    farrier.clock.advance_ms(DAY_MS + 1_000);
+    eventually("the commit is removed", async || !farrier.has_object(1, &lost)).await;
+    eventually("the API does not find it", async || farrier.commit_status("demo", &lost).await == 404).await;
+    for id in [&first, &second] {
+        assert_eq!(farrier.commit_status("demo", id).await, 200);
+    }
+    farrier.bare(1).done(&["fsck", "--strict"]);
+    let copy = Client::at(farrier.scratch());
+    copy.done(&["clone", "-q", &farrier.remote("admin/demo", &token), "copy"]);
+    assert_eq!(copy.below("copy").done(&["rev-parse", "HEAD"]), second);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_that_a_branch_reaches_again_stays() {
+    let (farrier, token) = thirty_days().await;
+    let [_, lost, _] = force_pushed(&farrier, &token, "demo").await;
+    force_pushed(&farrier, &token, "other").await;
+    farrier.clock.advance_ms(DAY_MS);
+    eventually("both are looked at", async || farrier.has_cruft_pack(1) && farrier.has_cruft_pack(2)).await;
+    let body = serde_json::json!({ "new_branch_name": "back", "old_ref_name": lost });
+    let made = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/branches", body).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    farrier.clock.advance_ms(31 * DAY_MS);
+    eventually("both are pruned", async || !farrier.has_cruft_pack(1) && !farrier.has_cruft_pack(2)).await;
+    assert_eq!(farrier.commit_status("demo", &lost).await, 200);
+    farrier.bare(1).done(&["fsck", "--strict"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deleted_repositories_and_those_that_lost_a_ref_are_not_pruned() {
+    let (farrier, token) = thirty_days().await;
+    let [_, deleted, _] = force_pushed(&farrier, &token, "deleted").await;
+    let [_, _, damaged] = force_pushed(&farrier, &token, "damaged").await;
+    let [_, last, _] = force_pushed(&farrier, &token, "last").await;
+    let gone = farrier.admin(Method::DELETE, "/api/v1/repos/admin/deleted", Value::Null).await;
+    assert_eq!(gone.status, 204);
+    farrier.bare(2).done(&["update-ref", "-d", "refs/heads/main"]);
+    farrier.clock.advance_ms(DAY_MS);
+    eventually("the last one is looked at", async || farrier.has_cruft_pack(3)).await;
+    farrier.clock.advance_ms(31 * DAY_MS);
+    // Repositories are pruned in the order of their numbers.
+    eventually("the last one is pruned", async || !farrier.has_object(3, &last)).await;
+    assert!(farrier.has_object(1, &deleted), "the deleted repository was pruned");
+    assert!(farrier.has_object(2, &damaged), "the repository without its ref was pruned");
+    let restored =
+        farrier.admin(Method::POST, "/api/farrier/v1/deleted/repositories/1/restore", serde_json::json!({})).await;
+    assert_eq!(restored.status, 200, "{restored:?}");
+    farrier.bare(1).done(&["fsck", "--strict"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pushes_lose_nothing_while_the_repository_is_pruned() {
+    let (farrier, token) = thirty_days().await;
+    force_pushed(&farrier, &token, "demo").await;
+    let remote = farrier.remote("admin/demo", &token);
+    let work = Client::init(farrier.scratch().join("pusher"));
+    let push_all = move || {
+        let mut tips = Vec::new();
+        for n in 0..12 {
+            // The same files again and again: git finds some of the objects unreachable or in a cruft pack.
+            work.done(&["checkout", "-q", "--orphan", &format!("local-{n}")]);
+            let id = work.commit("file", format!("{}", n % 3));
+            work.done(&["push", "-q", &remote, "HEAD:refs/heads/moved", &format!("HEAD:refs/heads/kept-{n}")]);
+            work.done(&["push", "-q", &remote, ":moved"]);
+            if n % 4 == 0 {
+                tips.push(id);
+            } else {
+                work.done(&["push", "-q", &remote, &format!(":kept-{n}")]);
+            }
+        }
+        tips
+    };
+    let done = AtomicBool::new(false);
+    let pushing = async {
+        let tips = tasks::blocking(push_all).await;
+        done.store(true, Ordering::SeqCst);
+        tips
+    };
+    let pruning = async {
+        while !done.load(Ordering::SeqCst) {
+            farrier.clock.advance_ms(16 * DAY_MS);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let (tips, ()) = tokio::join!(pushing, pruning);
+    for id in &tips {
+        assert_eq!(farrier.commit_status("demo", id).await, 200, "{id}");
+    }
+    farrier.bare(1).done(&["fsck", "--strict"]);
+}
