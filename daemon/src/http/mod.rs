@@ -17,6 +17,7 @@ mod metrics;
 mod openapi;
 mod origin;
 mod page;
+mod pages;
 mod query;
 mod requests;
 mod router;

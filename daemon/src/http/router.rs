@@ -14,6 +14,7 @@ use super::{
     error::ApiError,
     farrier, git, metrics,
     openapi::{self, Described},
+    pages,
     v1::{
         admin, artifacts, browse, collaborators,
         deliveries::{self, Admin, Any, Org, Own, Repo},
@@ -334,7 +335,7 @@ pub fn router(app: App) -> Router {
         .merge(not_built())
         .merge(artifact_service())
         .merge(git_over_http())
-        .fallback(async || ApiError::no_route())
+        .fallback(pages::answer)
         .method_not_allowed_fallback(async || ApiError::no_method())
         .with_state(app)
 }

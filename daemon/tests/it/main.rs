@@ -17,6 +17,7 @@ mod hostile;
 mod kill;
 mod model;
 mod openapi;
+mod pages;
 mod parsers;
 mod recorded;
 mod reliability;
