@@ -47,7 +47,7 @@ fn a_daemon_that_is_nowhere_is_named() {
     let world = World::new();
     let mut session = super::Start { words: &["--socket", "/nonexistent/s"], ..world.start() }.session();
     session.wait_for("cannot reach the socket /nonexistent/s");
-    session.wait_for("start one with");
+    session.wait_for("start it with");
     session.type_("q");
     assert_eq!(session.ended().code(), Some(0));
 }
