@@ -5,21 +5,19 @@ use std::sync::{Arc, Weak, atomic::AtomicI64};
 use tokio::sync::{Semaphore, watch};
 
 use crate::{
-    background::{Growth, Outbox, Results, Wake},
     blob::{BlobStore, digest::Digests},
     clock::{Clock, Millis},
     config::Live,
+    delivery::{DeliveryMetrics, HistoryGrowth, Outbox, Results},
     git::Git,
     http::{PeerRules, Requests},
     model::secret::SigningKey,
     serve::FdReserve,
-    service::{
-        artifacts::Receiving, deliveries::metrics::DeliveryMetrics, events::SequenceTracker, migrations::Migrations,
-        sign_in::SignIn,
-    },
+    service::{artifacts::Receiving, events::SequenceTracker, migrations::Migrations, sign_in::SignIn},
     set_aside::SetAside,
     store::Store,
     tasks::Tasks,
+    wake::Wake,
     webhook,
 };
 
@@ -76,7 +74,7 @@ pub struct Shared {
     /// When the next attempt of a delivery is due.
     pub retries: Wake,
     /// Hooks whose history has grown.
-    pub history: Growth,
+    pub history: HistoryGrowth,
     /// What has become of deliveries.
     pub delivery_metrics: DeliveryMetrics,
     /// What is logged, in the words of `log.filter`; whoever owns the log listens.

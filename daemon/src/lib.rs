@@ -12,6 +12,7 @@ pub mod clock;
 pub mod config;
 pub mod control;
 pub mod data_dir;
+pub mod delivery;
 pub mod fuzzing;
 pub mod git;
 pub mod http;
@@ -28,6 +29,7 @@ mod start;
 pub mod store;
 pub mod tasks;
 pub mod telemetry;
+pub mod wake;
 pub mod webhook;
 
 pub use self::start::{RunError, Started, run, run_with_store};

@@ -22,6 +22,7 @@ use crate::{
     config::{Config, Live},
     control::Control,
     data_dir::{self, Mismatch, PairError, STORE_FILE},
+    delivery::{self, DeliveryMetrics},
     git::{self, Git},
     http::{self, HttpService, PeerRules},
     metrics_listener,
@@ -31,7 +32,6 @@ use crate::{
     service::{
         self, accounts,
         artifacts::Receiving,
-        deliveries::metrics::DeliveryMetrics,
         events::SequenceTracker,
         migrations::{self, Migrations},
         pushes,
@@ -44,6 +44,7 @@ use crate::{
         secrets,
     },
     tasks::{self, Tasks, TasksError},
+    wake::Wake,
     webhook,
 };
 
@@ -222,7 +223,7 @@ pub async fn run_with_store(
     tasks.keep("serve", serving);
     tasks.keep("sweep", background::run_sweep(app.clone()));
     tasks.keep("prune", background::run_prune(app.clone()));
-    tasks.keep("deliver", background::run_deliver(app.clone()));
+    tasks.keep("deliver", delivery::run(app.clone()));
     tasks.short(pushes::recover(app.clone(), interrupted));
 
     let mut known = app.serving.listeners.clone();
@@ -379,14 +380,14 @@ async fn build(
         tasks,
         receiving: Receiving::default(),
         sign_in: SignIn::default(),
-        sweep: background::Wake::default(),
-        pruning: background::Wake::default(),
+        sweep: Wake::default(),
+        pruning: Wake::default(),
         events,
         event_streams: Arc::new(Semaphore::new(EVENT_STREAMS)),
-        outbox: background::Outbox::default(),
-        results: background::Results::default(),
-        retries: background::Wake::default(),
-        history: background::Growth::default(),
+        outbox: delivery::Outbox::default(),
+        results: delivery::Results::default(),
+        retries: Wake::default(),
+        history: delivery::HistoryGrowth::default(),
         delivery_metrics: DeliveryMetrics::default(),
         log_filter,
         serving,

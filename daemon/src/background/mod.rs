@@ -1,17 +1,9 @@
-//! Reconcilers: background work that looks at the state, not at a message.
+//! Background work that is driven by the state of the store, not by messages.
 //!
-//! Each takes no input. Woken by a signal or by the time at which something is due, it does a
-//! bounded batch of what the store says is missing. With nothing due it does not wake at all.
+//! The sweep is woken by a signal or at the time at which something is due, and does a bounded batch of the work that
+//! the store shows. If nothing is due, it does not wake.
 
-mod deliver;
-mod history;
-mod outbox;
 mod prune;
-mod results;
 mod sweep;
-mod wake;
 
-pub use self::{
-    deliver::run as run_deliver, history::Growth, outbox::Outbox, prune::run as run_prune, results::Results,
-    sweep::run as run_sweep, wake::Wake,
-};
+pub use self::{prune::run as run_prune, sweep::run as run_sweep};

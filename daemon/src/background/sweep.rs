@@ -6,7 +6,8 @@ use std::{error::Error as StdError, time::Duration};
 use crate::{
     app::App,
     clock::Millis,
-    service::{Error, artifacts, ci, deliveries, events, hooks, repositories, set_aside},
+    delivery::retention,
+    service::{Error, artifacts, ci, events, hooks, repositories, set_aside},
 };
 
 /// Pause after a failure, so that a broken disk does not keep a core busy.
@@ -51,7 +52,7 @@ async fn pass(app: &App) -> Result<Option<Millis>, Error> {
         hooks::next_due_ms(app).await?,
         events::next_due_ms(app).await?,
         repositories::sweep_heads(app).await?,
-        deliveries::sweep::sweep(app).await?,
+        retention::sweep(app).await?,
     ];
     Ok(due.into_iter().flatten().min())
 }

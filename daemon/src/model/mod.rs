@@ -2,12 +2,13 @@
 
 pub mod address_policy;
 pub mod branch_filter;
+pub mod delivery_failure;
 pub mod expiry;
 pub mod hook_config;
 pub mod hook_event;
+pub mod hook_health;
 pub mod identity;
 pub mod mime;
-pub mod retry;
 pub mod revision;
 pub mod runtime_token;
 pub mod scope;

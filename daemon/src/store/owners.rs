@@ -1,5 +1,7 @@
 //! Users and organisations: rows, the one name space they share, e-mail addresses.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use farrier_proto::store::{Membership, Org, OwnerKind, OwnerName, Reference, User, Visibility};
 
 use super::{Read, StoreError, Tx, keys};
@@ -16,6 +18,18 @@ pub enum UserConflict {
 /// The user with number `id`.
 pub async fn user(read: &impl Read, id: u64) -> Result<Option<User>, StoreError> {
     read.get(&keys::user(id)).await
+}
+
+/// The accounts with these e-mail addresses, by address in lower case. Reads each address once.
+pub async fn users_by_email(read: &impl Read, addresses: &[&str]) -> Result<BTreeMap<String, User>, StoreError> {
+    let addresses: BTreeSet<String> = addresses.iter().map(|address| address.to_lowercase()).collect();
+    let mut users = BTreeMap::new();
+    for address in addresses.into_iter().filter(|address| !address.is_empty()) {
+        if let Some(user) = user_by_email(read, &address).await? {
+            users.insert(address, user);
+        }
+    }
+    Ok(users)
 }
 
 /// Who holds `name`, in any case.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use url::{Host, Url};
 
 use super::client::Failure;
-use crate::model::address_policy::AddressPolicy;
+use crate::model::{address_policy::AddressPolicy, delivery_failure::FailureClass};
 
 /// Why an address is not connected to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,9 +22,10 @@ pub(super) fn target(url: &Url) -> Result<(String, u16), Failure> {
         Some(Host::Ipv4(address)) => address.to_string(),
         Some(Host::Ipv6(address)) => address.to_string(),
         Some(Host::Domain(name)) => name.to_owned(),
-        None => return Err(Failure::new("settings", "the address has no host")),
+        None => return Err(Failure::new(FailureClass::Settings, "the address has no host")),
     };
-    let port = url.port_or_known_default().ok_or_else(|| Failure::new("settings", "the address has no port"))?;
+    let port =
+        url.port_or_known_default().ok_or_else(|| Failure::new(FailureClass::Settings, "the address has no port"))?;
     Ok((host, port))
 }
 
@@ -47,10 +48,10 @@ impl Names {
             #[cfg(test)]
             Self::Script(answers) => Ok(answers.lock().expect("a lock").pop_front().expect("an answer")),
         };
-        let found: Vec<SocketAddr> =
-            found.map_err(|error| Failure::new("dns", format!("the host {host} cannot be resolved: {error}")))?;
+        let found: Vec<SocketAddr> = found
+            .map_err(|error| Failure::new(FailureClass::Dns, format!("the host {host} cannot be resolved: {error}")))?;
         if found.is_empty() {
-            return Err(Failure::new("dns", format!("the host {host} has no address")));
+            return Err(Failure::new(FailureClass::Dns, format!("the host {host} has no address")));
         }
         Ok(found)
     }

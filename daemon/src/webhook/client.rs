@@ -21,7 +21,10 @@ use super::{
     tls::{SystemTrust, Trust},
     wire::Wire,
 };
-use crate::{config, model::address_policy::AddressPolicy};
+use crate::{
+    config,
+    model::{address_policy::AddressPolicy, delivery_failure::FailureClass},
+};
 
 /// Redirects that are followed where a hook wants that.
 const REDIRECTS_MAX: usize = 5;
@@ -41,24 +44,24 @@ pub struct Answer {
     pub cut: bool,
 }
 
-/// Why no answer came.
+/// Why there is no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// One of the words of [`crate::model::retry::Ended::class`].
-    pub class: &'static str,
+    /// The class.
+    pub class: FailureClass,
     /// A sentence.
     pub reason: String,
 }
 
 impl Failure {
-    pub(super) fn new(class: &'static str, reason: impl Into<String>) -> Self {
+    pub(super) fn new(class: FailureClass, reason: impl Into<String>) -> Self {
         Self { class, reason: reason.into() }
     }
 }
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self::new("blocked", refusal.reason)
+        Self::new(FailureClass::Blocked, refusal.reason)
     }
 }
 
@@ -155,7 +158,7 @@ impl Client {
         answered.unwrap_or_else(|_| {
             *link = None; // the answer may still come on it
             let secs = limits.timeout.as_secs();
-            Err(Failure::new("timeout", format!("no complete answer within {secs} s")))
+            Err(Failure::new(FailureClass::Timeout, format!("no complete answer within {secs} s")))
         })
     }
 
@@ -180,7 +183,7 @@ impl Client {
             }
             hop.url = next;
         }
-        Err(Failure::new("redirect", format!("more than {REDIRECTS_MAX} redirects")))
+        Err(Failure::new(FailureClass::Redirect, format!("more than {REDIRECTS_MAX} redirects")))
     }
 
     /// One request and its answer. A kept connection may have been closed by the receiver in this very
@@ -233,7 +236,7 @@ impl Client {
         if !secure {
             return Ok(Wire::plain(stream));
         }
-        let config = self.system.config(trust).map_err(|reason| Failure::new("tls", reason))?;
+        let config = self.system.config(trust).map_err(|reason| Failure::new(FailureClass::Tls, reason))?;
         link::secure(stream, host, config).await
     }
 
@@ -256,7 +259,8 @@ impl Client {
     }
 
     fn request(&self, outgoing: &Outgoing, url: &Url, host: &str) -> Result<Request<Full<Bytes>>, Failure> {
-        let bad = |error: http::Error| Failure::new("settings", format!("the request cannot be built: {error}"));
+        let bad =
+            |error: http::Error| Failure::new(FailureClass::Settings, format!("the request cannot be built: {error}"));
         let proxied = if url.scheme() == "http" { self.proxy_for(host) } else { None };
         let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
         let target = if proxied.is_some() { &url[..url::Position::AfterQuery] } else { path };
@@ -321,7 +325,7 @@ async fn collect(link: &mut Link, response: Response<Incoming>, most: usize) -> 
 
 fn broken(error: &hyper::Error) -> Failure {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    Failure::new("http", format!("the receiver gave no proper answer: {error}{cause}"))
+    Failure::new(FailureClass::Http, format!("the receiver gave no proper answer: {error}{cause}"))
 }
 
 #[cfg(test)]

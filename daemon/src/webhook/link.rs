@@ -19,6 +19,7 @@ use tokio::{
 use tokio_rustls::TlsConnector;
 
 use super::{client::Failure, wire::Wire};
+use crate::model::delivery_failure::FailureClass;
 
 /// How long an address has before the next one is tried beside it.
 const STAGGER: Duration = Duration::from_millis(250);
@@ -50,7 +51,7 @@ impl Link {
             .max_buf_size(HEAD_MAX)
             .handshake(TokioIo::new(wire))
             .await
-            .map_err(|error| Failure::new("connect", format!("the connection failed: {error}")))?;
+            .map_err(|error| Failure::new(FailureClass::Connect, format!("the connection failed: {error}")))?;
         Ok(Self { key, sender, connection: Some(Box::pin(connection)), used: false })
     }
 
@@ -109,7 +110,7 @@ pub(super) async fn connect(addresses: &[SocketAddr]) -> Result<TcpStream, Failu
         match waiting.next() {
             Some(address) => dialing.push(dial(address)),
             None if dialing.is_empty() => {
-                return Err(Failure::new("connect", format!("the connection failed: {failed}")));
+                return Err(Failure::new(FailureClass::Connect, format!("the connection failed: {failed}")));
             }
             None => {}
         }
@@ -152,7 +153,7 @@ pub(super) async fn tunnel(
     port: u16,
     authorization: Option<&str>,
 ) -> Result<TcpStream, Failure> {
-    let failed = |text: String| Failure::new("connect", format!("the proxy gave no tunnel: {text}"));
+    let failed = |text: String| Failure::new(FailureClass::Connect, format!("the proxy gave no tunnel: {text}"));
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
     let credentials = authorization.map(|value| format!("Proxy-Authorization: {value}\r\n")).unwrap_or_default();
     let head = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{credentials}\r\n");
@@ -171,7 +172,7 @@ pub(super) async fn tunnel(
 
 /// Secures a connection to `host`.
 pub(super) async fn secure(stream: TcpStream, host: &str, config: Arc<ClientConfig>) -> Result<Wire, Failure> {
-    let failed = |text: String| Failure::new("tls", format!("the secure connection failed: {text}"));
+    let failed = |text: String| Failure::new(FailureClass::Tls, format!("the secure connection failed: {text}"));
     let name = ServerName::try_from(host.to_owned()).map_err(|error| failed(error.to_string()))?;
     let secured = TlsConnector::from(config).connect(name, stream).await;
     secured.map(Wire::secure).map_err(|error| failed(error.to_string()))

@@ -9,7 +9,7 @@ pub mod contents;
 pub mod objects;
 pub mod tags;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use farrier_proto::store::User;
 
@@ -66,19 +66,9 @@ fn page_of<T>(items: Vec<T>, skip: u64, limit: usize) -> PageOf<T> {
     (items.into_iter().skip(skip).take(limit).collect(), total)
 }
 
-/// The accounts with the addresses that stand in `commits`, by address in lower case.
-pub async fn people(read: &impl Read, commits: &[&Commit]) -> Result<HashMap<String, User>, Error> {
-    let mut people = HashMap::new();
-    let mut unknown = std::collections::HashSet::new();
-    for person in commits.iter().flat_map(|commit| [&commit.author, &commit.committer]) {
-        let email = person.email.to_lowercase();
-        if email.is_empty() || people.contains_key(&email) || unknown.contains(&email) {
-            continue;
-        }
-        match owners::user_by_email(read, &email).await? {
-            Some(user) => people.insert(email, user).is_some(),
-            None => unknown.insert(email),
-        };
-    }
-    Ok(people)
+/// Returns the accounts of the authors and committers of `commits`, by e-mail address in lower case.
+pub async fn people(read: &impl Read, commits: &[&Commit]) -> Result<BTreeMap<String, User>, Error> {
+    let people = commits.iter().flat_map(|commit| [&commit.author, &commit.committer]);
+    let addresses: Vec<&str> = people.map(|person| person.email.as_str()).collect();
+    Ok(owners::users_by_email(read, &addresses).await?)
 }

@@ -7,7 +7,7 @@ use farrier_proto::store::{Delivery, DeliveryState, DeliveryTrigger};
 
 use crate::{
     clock::Millis,
-    model::retry,
+    model::hook_health,
     service::Error,
     store::{Read, events, hooks},
 };
@@ -51,6 +51,6 @@ async fn resting(read: &impl Read, rows: &[Delivery]) -> Result<BTreeMap<u64, Mi
     let waited_for: BTreeSet<u64> = rows.iter().filter(|row| waits_for_its_hook(row)).map(|row| row.hook_id).collect();
     let waited_for: Vec<u64> = waited_for.into_iter().collect();
     let states = hooks::states_of(read, &waited_for).await?;
-    let held = |(hook, state)| Some((hook, retry::probed_at(&state)?));
+    let held = |(hook, state)| Some((hook, hook_health::probed_at(&state)?));
     Ok(waited_for.into_iter().zip(states).filter_map(held).collect())
 }

@@ -1,10 +1,8 @@
-//! Deliveries of webhooks: making attempts, looking at them, asking for them again.
+//! Queries of deliveries, and the actions of operators: redeliver, recover, test, ping.
+//!
+//! Attempts are made by `delivery`.
 
-pub mod attempt;
-mod complete;
 pub mod history;
 pub mod known;
-pub mod metrics;
-pub mod sweep;
 pub mod test;
 pub mod watch;

@@ -115,7 +115,7 @@ pub async fn wait(app: &App, scope: DeliveryScope, row: &Delivery) -> Result<sup
     let ended = async {
         loop {
             // Registered before the look, so that a result that is recorded after it is noticed.
-            let recorded = app.results.of(row.id);
+            let recorded = app.results.subscribe(row.id);
             let detail = super::history::get(&app.store.read().await?, scope, &text).await?;
             if detail.known.row.state() != DeliveryState::Pending {
                 return Ok::<_, Error>(detail);

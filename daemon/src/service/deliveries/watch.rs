@@ -5,7 +5,7 @@ use farrier_proto::store::{Delivery, HookState};
 use crate::{
     app::App,
     clock::Millis,
-    model::retry,
+    model::hook_health,
     service::Error,
     store::{deliveries, hooks},
 };
@@ -36,7 +36,7 @@ pub async fn waiting(app: &App) -> Result<Waiting, Error> {
     let pending = deliveries::waiting_in_all(&snapshot, COUNT_MAX).await?;
     let failing = hooks::states(&snapshot, HOOKS_MAX).await?.into_iter();
     let failing: Vec<u64> =
-        failing.filter(|(_, state)| retry::probed_at(state).is_some()).map(|(hook, _)| hook).collect();
+        failing.filter(|(_, state)| hook_health::probed_at(state).is_some()).map(|(hook, _)| hook).collect();
     let probed = hooks::many(&snapshot, &failing).await?.iter().filter(|hook| hook.active).count();
     drop(snapshot);
     let due = due(app, HOOKS_MAX).await?;
@@ -83,7 +83,7 @@ async fn due(app: &App, hooks_max: usize) -> Result<Vec<Due>, Error> {
 /// not remembered: then nothing is said.
 fn due_since(row: &Delivery, state: &HookState) -> Option<Millis> {
     let asked_again = row.attempts > 0 && row.next_attempt_ms == 0;
-    let since = row.created_ms.max(row.next_attempt_ms).max(retry::probed_at(state).unwrap_or(0));
+    let since = row.created_ms.max(row.next_attempt_ms).max(hook_health::probed_at(state).unwrap_or(0));
     (!asked_again).then_some(since)
 }
 
@@ -98,8 +98,8 @@ mod tests {
         assert_eq!(due_since(&fresh, &well), Some(1_000));
         let retried = Delivery { attempts: 1, next_attempt_ms: 6_000, ..fresh.clone() };
         assert_eq!(due_since(&retried, &well), Some(6_000));
-        let failing = HookState { failures: retry::DEGRADED_AFTER, last_delivery_ms: 5_000, ..well };
-        assert_eq!(due_since(&fresh, &failing), Some(5_000 + retry::PROBE_MS));
+        let failing = HookState { failures: hook_health::DEGRADED_AFTER, last_delivery_ms: 5_000, ..well };
+        assert_eq!(due_since(&fresh, &failing), Some(5_000 + hook_health::PROBE_MS));
         let asked_again = Delivery { attempts: 8, next_attempt_ms: 0, ..fresh };
         assert_eq!(due_since(&asked_again, &failing), None);
     }

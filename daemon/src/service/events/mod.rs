@@ -4,9 +4,6 @@
 //! same transaction. This module sends nothing, and it reads nothing that the delivery code writes: recording an event
 //! never conflicts with sending another one.
 
-mod fanout;
-mod kind;
-mod payload;
 mod read;
 mod sequence_tracker;
 
@@ -14,29 +11,18 @@ use farrier_proto::store::{
     Delivery, DeliveryState, DeliveryTrigger, Event, Hook, HookScope, Payload, RefChange, Repository,
 };
 
-use self::fanout::Subscriber;
 pub use self::{
-    kind::{Actor, EventKind, KINDS},
     read::{Filter, Page, newest, next_due_ms, page, present, sweep},
     sequence_tracker::SequenceTracker,
 };
+pub use crate::delivery::{Actor, EventKind, KINDS, Subject};
 use crate::{
     app::App,
     clock::Millis,
+    delivery::{Subscriber, payload},
     model::secret,
-    store::{StoreError, Tx, deliveries, events, hooks, owners::Owner},
+    store::{StoreError, Tx, deliveries, events, hooks},
 };
-
-/// The repository that an event is about, and who caused the event.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
-    /// The repository as it is after the change.
-    pub repository: &'a Repository,
-    /// Its owner.
-    pub owner: &'a Owner,
-    /// Who changed it.
-    pub actor: &'a Actor,
-}
 
 /// Records the events of one transaction under ids that were reserved before it.
 ///
@@ -68,11 +54,11 @@ impl<'a> EventRecorder<'a> {
         for (id, kind) in self.numbers.iter().zip(kinds) {
             let event = self.event(*id, subject, kind);
             events::insert(tx, &event);
-            let wanting: Vec<&Hook> = hooks.iter().filter(|hook| hook.wants(kind)).map(|hook| &hook.hook).collect();
+            let wanting: Vec<&Hook> = hooks.iter().filter(|hook| hook.gets(kind)).map(|hook| &hook.hook).collect();
             if wanting.is_empty() {
                 continue;
             }
-            deliveries::put_first(tx, *id, &payload::of(self.app, subject, kind));
+            deliveries::put_first(tx, *id, &payload::build(self.app, subject, kind));
             for (index, hook) in wanting.into_iter().take(deliveries::PER_EVENT_MAX).enumerate() {
                 deliveries::enqueue(tx, &self.delivery(&event, hook, index));
                 announced.push(hook.id);
@@ -103,7 +89,7 @@ impl<'a> EventRecorder<'a> {
             return Ok(Vec::new());
         }
         let rows = hooks::many(tx, &ids).await?;
-        Ok(rows.into_iter().filter_map(|row| Subscriber::of(row, kinds)).collect())
+        Ok(rows.into_iter().filter_map(|row| Subscriber::new(row, kinds)).collect())
     }
 
     fn event(&self, id: u64, subject: Subject<'_>, kind: &EventKind<'_>) -> Event {
@@ -155,5 +141,5 @@ impl Drop for EventRecorder<'_> {
 
 /// The payload of the push that a test of a hook sends. The commits are added before the first attempt.
 pub fn test_payload(app: &App, subject: Subject<'_>, change: &RefChange) -> Payload {
-    payload::of(app, subject, &EventKind::Ref { kind: "push", change, known: &[] })
+    payload::build(app, subject, &EventKind::Ref { kind: "push", change, known: &[] })
 }

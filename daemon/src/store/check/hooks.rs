@@ -11,6 +11,7 @@ use super::{
     },
     tables::{Entry, entry},
 };
+use crate::model::delivery_failure::CancelReason;
 
 /// Rows that are read at a time.
 const PAGE: usize = 1_000;
@@ -44,7 +45,7 @@ pub(super) fn delivery(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreErr
     let mut all = vec![entry(keys::hook_delivery(row.hook_id, row.id), &Reference::default())];
     let missed = match row.state() {
         DeliveryState::Failed => true,
-        DeliveryState::Cancelled => row.error_class != deliveries::UNWANTED,
+        DeliveryState::Cancelled => row.error_class != CancelReason::Unwanted.as_str(),
         _ => false,
     };
     if missed {

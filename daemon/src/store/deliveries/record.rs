@@ -6,7 +6,7 @@ use farrier_proto::store::{Attempt, Delivery, DeliveryState, DeliveryTrigger, Hi
 
 use crate::{
     clock::Millis,
-    model::{retry, revision::Revision},
+    model::{delivery_failure::CancelReason, hook_health, revision::Revision},
     store::{Read as _, StoreError, Tx, engine::Key, keys},
 };
 
@@ -46,8 +46,8 @@ pub enum Then {
     GiveUp,
     /// No further attempt, and the hook is switched off: its receiver wants no more.
     Gone,
-    /// It is not to be sent at all, for this reason.
-    Close(&'static str),
+    /// The delivery is cancelled, for this reason.
+    Cancel(CancelReason),
 }
 
 /// Records outcomes, in order, and gives the hooks that are switched off now with the reasons.
@@ -152,7 +152,7 @@ fn reason_to_disable(
     if outcome.then == Then::Gone {
         return Some("the receiver answered 410: it wants no more deliveries".to_owned());
     }
-    let hopeless = retry::is_hopeless(state, now_ms, after_ms);
+    let hopeless = hook_health::is_hopeless(state, now_ms, after_ms);
     hopeless.then(|| format!("{} attempts failed in {} days without a success", state.failures, after_ms / 86_400_000))
 }
 
@@ -177,9 +177,9 @@ fn move_on(tx: &Tx, row: &mut Delivery, outcome: &Outcome) {
             tx.put(failed, &Reference::default());
             DeliveryState::Failed
         }
-        Then::Close(reason) => {
-            reason.clone_into(&mut row.error_class);
-            if reason != UNWANTED {
+        Then::Cancel(reason) => {
+            reason.as_str().clone_into(&mut row.error_class);
+            if reason != CancelReason::Unwanted {
                 tx.put(failed, &Reference::default());
             }
             DeliveryState::Cancelled
@@ -187,9 +187,6 @@ fn move_on(tx: &Tx, row: &mut Delivery, outcome: &Outcome) {
     };
     row.state = state.into();
 }
-
-/// Why a delivery is closed that nobody misses.
-pub const UNWANTED: &str = "unwanted";
 
 fn leave_lines(tx: &Tx, outcome: &Outcome, retry_ms: Millis) {
     tx.delete(keys::in_line(outcome.hook, outcome.delivery));

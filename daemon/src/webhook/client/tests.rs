@@ -94,7 +94,7 @@ async fn only_the_checked_address_is_connected_to() {
     let (answer, length) = tokio::join!(client.send(&mut first, &outgoing, &trust, limits), serve);
     assert_eq!((answer.map(|answer| answer.status), length > 0), (Ok(200), true));
     let rebound = client.send(&mut second, &outgoing, &trust, limits).await.map(|answer| answer.status);
-    assert_eq!(rebound.map_err(|failure| failure.class), Err("blocked"));
+    assert_eq!(rebound.map_err(|failure| failure.class), Err(FailureClass::Blocked));
     let connected = tokio::time::timeout(Duration::from_millis(50), other.accept()).await;
     assert!(connected.is_err(), "nobody came");
 }

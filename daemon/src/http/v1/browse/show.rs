@@ -1,6 +1,6 @@
 //! What git holds as the REST API shows it.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use farrier_common::api;
 use farrier_proto::store::User;
@@ -122,7 +122,7 @@ impl Scene {
 pub(super) struct Gallery<'a> {
     pub(super) scene: &'a Scene,
     /// By address in lower case.
-    pub(super) people: HashMap<String, User>,
+    pub(super) people: BTreeMap<String, User>,
 }
 
 impl Gallery<'_> {

@@ -1,4 +1,4 @@
-//! What has become of deliveries since the daemon's start.
+//! Counters of attempts and deliveries since the start of the daemon.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +16,7 @@ pub struct DeliveryMetrics {
 }
 
 impl DeliveryMetrics {
-    /// An outcome is recorded.
+    /// Counts a recorded outcome.
     pub fn count(&self, outcome: &Outcome) {
         if let Some(attempt) = &outcome.attempt {
             add(if attempt.error_class.is_empty() { &self.arrived } else { &self.missed }, 1);
@@ -24,12 +24,12 @@ impl DeliveryMetrics {
         match outcome.then {
             Then::Done => add(&self.success, 1),
             Then::GiveUp | Then::Gone => add(&self.failed, 1),
-            Then::Close(_) => add(&self.cancelled, 1),
+            Then::Cancel(_) => add(&self.cancelled, 1),
             Then::Again { .. } => {}
         }
     }
 
-    /// So many hooks were switched off for failing.
+    /// Counts hooks that were switched off because they failed.
     pub fn hooks_off(&self, hooks: usize) {
         add(&self.switched_off, hooks as u64);
     }

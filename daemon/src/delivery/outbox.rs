@@ -1,7 +1,7 @@
-//! Which hooks have deliveries that nobody has looked at yet.
+//! Announces hooks with new deliveries to the dispatcher.
 //!
-//! Only a hint that saves the sender from looking through all lines: what is to be sent is what the
-//! store says, and a start looks at all of it.
+//! This is only a hint that saves the dispatcher from scanning all queues. The queues in the store decide what is
+//! sent, and the dispatcher scans all of them at the start.
 
 use std::{
     collections::BTreeMap,
@@ -10,21 +10,21 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// Hooks whose lines have grown, and a signal for when the first of them comes.
+/// Hooks with new deliveries, and a signal for the dispatcher.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// With each whether somebody waits for it.
+    /// For each hook, whether the announcement is urgent.
     hooks: Mutex<BTreeMap<u64, bool>>,
     signal: Notify,
 }
 
 impl Outbox {
-    /// Deliveries for these hooks are committed.
+    /// Announces that deliveries for `hooks` are committed.
     pub fn announce(&self, hooks: &[u64]) {
         self.add(hooks, false);
     }
 
-    /// A delivery that somebody asked for is committed: it goes out also to a hook that is only probed.
+    /// Announces a delivery that an operator requested. It is sent at once, even if the hook is failing.
     pub fn urge(&self, hook: u64) {
         self.add(&[hook], true);
     }
@@ -41,8 +41,7 @@ impl Outbox {
         self.signal.notify_one();
     }
 
-    /// The hooks that were announced since the last call, and whether each is urgent; waits for the
-    /// first. For one listener.
+    /// Waits for announcements and takes them: each hook with whether it is urgent. For one listener.
     pub async fn announced(&self) -> BTreeMap<u64, bool> {
         loop {
             let waiting = std::mem::take(&mut *self.hooks.lock().unwrap_or_else(PoisonError::into_inner));
@@ -59,7 +58,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_announced_is_heard_once_and_together() {
+    async fn announcements_are_taken_once_and_together() {
         let outbox = Outbox::default();
         outbox.announce(&[]);
         outbox.announce(&[3, 1]);

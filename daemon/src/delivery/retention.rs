@@ -1,19 +1,18 @@
-//! Forgets deliveries that are too old, too many or too large.
+//! Removes old deliveries: by age, by number per hook, and by total size.
 
 use crate::{
     app::App,
     clock::Millis,
-    service::Error,
-    store::{Tx, deliveries},
+    store::{StoreError, Tx, deliveries},
 };
 
 /// Deliveries of one transaction.
 const BATCH: usize = 250;
-/// What cannot be forgotten yet is not looked at again before.
+/// Shortest pause before the next check, for deliveries that cannot be removed yet because they are pending.
 const PAUSE_MS: Millis = 3_600_000;
 
-/// Forgets what is to be forgotten and says when the next delivery will be too old.
-pub async fn sweep(app: &App) -> Result<Option<Millis>, Error> {
+/// Removes deliveries beyond the limits of the configuration. Returns when the next one will be too old.
+pub async fn sweep(app: &App) -> Result<Option<Millis>, StoreError> {
     let limits = &app.config.webhook;
     let keep_ms = i64::try_from(limits.keep.as_millis()).unwrap_or(i64::MAX);
     let before_ms = app.now_ms().saturating_sub(keep_ms);

@@ -1,4 +1,4 @@
-//! One attempt of a delivery: from rows to a request, from an answer to a row.
+//! One attempt of a delivery: builds the request from the rows, sends it, and turns the response into a result.
 
 use std::time::Duration;
 
@@ -6,103 +6,103 @@ use bytes::Bytes;
 use farrier_proto::store::{Attempt, Delivery, DeliveryTrigger, Header, Hook, RequestBody};
 use tokio::time::Instant;
 
-use super::complete;
+use super::{
+    DeliveryError, completion,
+    retry::{self, AttemptResult, Next},
+};
 use crate::{
     app::App,
     clock::Millis,
     model::{
+        delivery_failure::{CancelReason, FailureClass},
         hook_config,
-        retry::{self, Ended, Next},
         revision::Revision,
         secret,
     },
-    service::Error,
     store::{
-        deliveries::{self, Outcome, Then, UNWANTED},
+        deliveries::{self, Outcome, Then},
         hooks,
     },
     webhook::{Answer, Failure, Limits, Link, Mask, Outgoing, Sending, Unsendable, request, tls::Trust},
 };
 
-/// What can be done about a delivery.
+/// A delivery after its payload was read.
 pub enum Prepared {
     /// It can be sent.
-    Ready(Box<Ready>),
-    /// It is not to be sent, for this reason.
-    Closed(&'static str),
+    Ready(Box<PreparedDelivery>),
+    /// It is cancelled, for this reason.
+    Cancelled(CancelReason),
 }
 
 /// A delivery whose payload is complete.
-pub struct Ready {
+pub struct PreparedDelivery {
     row: Delivery,
     json: Bytes,
 }
 
-/// What came of sending.
-pub enum Sent {
+/// The result of sending.
+pub enum SendResult {
     /// An attempt was made.
     Attempt(Box<Outcome>),
-    /// None was made, for this reason: the hook wants nothing any more.
-    Closed(&'static str),
+    /// No attempt was made; the delivery is cancelled for this reason.
+    Cancelled(CancelReason),
 }
 
-/// Reads the payload of a delivery and completes it where git must add to it.
-pub async fn prepare(app: &App, row: Delivery) -> Result<Prepared, Error> {
+/// Reads the payload of a delivery, and adds the commits of a push if they are missing.
+pub async fn prepare(app: &App, row: Delivery) -> Result<Prepared, DeliveryError> {
     let snapshot = app.store.read().await?;
     let Some(said) = deliveries::payload(&snapshot, row.event_id).await? else {
-        return Ok(Prepared::Closed("what it said is forgotten"));
+        return Ok(Prepared::Cancelled(CancelReason::PayloadForgotten));
     };
     drop(snapshot);
-    let json: Bytes = if said.incomplete { complete::complete(app, &row, said).await? } else { said.json };
-    Ok(Prepared::Ready(Box::new(Ready { row, json })))
+    let json: Bytes = if said.incomplete { completion::complete(app, &row, said).await? } else { said.json };
+    Ok(Prepared::Ready(Box::new(PreparedDelivery { row, json })))
 }
 
-/// Why `hook` does not get `row`; `None`: it does. An inactive hook gets only what somebody asked for.
-pub fn refusal(app: &App, hook: Option<&Hook>, row: &Delivery) -> Option<&'static str> {
+/// Returns why `row` must not be sent to `hook`; `None`: it is sent. An inactive hook gets only deliveries that an
+/// operator requested.
+pub fn refusal(app: &App, hook: Option<&Hook>, row: &Delivery) -> Option<CancelReason> {
     match hook {
-        None => Some(GONE),
-        Some(_) if !app.config.webhook.enabled => Some(GONE),
+        None => Some(CancelReason::HookGone),
+        Some(_) if !app.config.webhook.enabled => Some(CancelReason::HookGone),
         Some(hook) if !hook.active && row.next_trigger() == DeliveryTrigger::Unspecified => {
-            Some("the hook is not active")
+            Some(CancelReason::HookInactive)
         }
         Some(_) => None,
     }
 }
 
-/// Why deliveries of a hook that does not exist any more are closed.
-pub const GONE: &str = "the hook gets nothing any more";
-
 /// An attempt that is being made.
 struct Attempting<'a> {
-    ready: Ready,
+    ready: PreparedDelivery,
     hook: &'a Hook,
     started_ms: Millis,
     outgoing: Result<Outgoing, String>,
 }
 
-impl Ready {
-    /// Reads the hook as it is now, sends the delivery to it and decides what comes next. The hook is read for every
-    /// attempt: one that was edited, deleted or switched off a moment ago must not get anything at its old address.
-    pub async fn send(self, app: &App, link: &mut Option<Link>) -> Result<Sent, Error> {
+impl PreparedDelivery {
+    /// Reads the hook, sends the delivery and decides what follows. The hook is read again for every attempt, so that
+    /// nothing is sent to the old URL of a hook that was just edited, deleted or switched off.
+    pub async fn send(self, app: &App, link: &mut Option<Link>) -> Result<SendResult, DeliveryError> {
         let hook = hooks::get(&app.store.read().await?, self.row.hook_id).await?;
         if let Some(reason) = refusal(app, hook.as_ref(), &self.row) {
-            return Ok(Sent::Closed(reason));
+            return Ok(SendResult::Cancelled(reason));
         }
-        let Some(hook) = &hook else { return Ok(Sent::Closed(GONE)) };
+        let Some(hook) = &hook else { return Ok(SendResult::Cancelled(CancelReason::HookGone)) };
         let started_ms = app.now_ms();
         let sending = Sending { delivery: &self.row, attempt: self.row.attempts + 1, now_ms: started_ms };
         let outgoing = match request::build(hook, &sending, &self.json) {
             Ok(outgoing) => Ok(outgoing),
-            Err(Unsendable::Unwanted) => return Ok(Sent::Closed(UNWANTED)),
+            Err(Unsendable::Unwanted) => return Ok(SendResult::Cancelled(CancelReason::Unwanted)),
             Err(Unsendable::Invalid(reason)) => Err(reason),
         };
         let began = Instant::now();
         let answered = match &outgoing {
             Ok(outgoing) => app.client.send(link, outgoing, &trust(hook), limits(app, hook)).await,
-            Err(reason) => Err(Failure { class: "settings", reason: reason.clone() }),
+            Err(reason) => Err(Failure { class: FailureClass::Settings, reason: reason.clone() }),
         };
         let attempting = Attempting { ready: self, hook, started_ms, outgoing };
-        Ok(Sent::Attempt(Box::new(attempting.outcome(app, answered, began.elapsed()))))
+        Ok(SendResult::Attempt(Box::new(attempting.outcome(app, answered, began.elapsed()))))
     }
 }
 
@@ -119,7 +119,7 @@ impl Attempting<'_> {
             started_ms: self.started_ms,
             duration_ms: u32::try_from(took.as_millis()).unwrap_or(u32::MAX),
             status_code: ended.status.into(),
-            error_class: ended.class.to_owned(),
+            error_class: ended.class.map(FailureClass::as_str).unwrap_or_default().to_owned(),
             error: mask.text(&reason),
             ..Attempt::default()
         };
@@ -130,7 +130,7 @@ impl Attempting<'_> {
         match &self.outgoing {
             Ok(outgoing) => {
                 attempt.url = mask.text(outgoing.url.as_str());
-                // Under the first of its names: the others say the same.
+                // Recorded under the first of its names: the other names have the same value.
                 let named = outgoing.headers.iter().map(|header| (header.names[0].as_str(), &header.value));
                 attempt.request_headers = named.map(|(name, value)| shown(name, value.as_bytes())).collect();
                 attempt.set_request_body(outgoing.kind);
@@ -155,20 +155,20 @@ impl Attempting<'_> {
         Outcome { delivery: row.id, hook: hook.id, revision, said_bytes, asked, attempt: Some(attempt), then }
     }
 
-    fn then(&self, app: &App, ended: &Ended, number: u32) -> Then {
+    fn then(&self, app: &App, ended: &AttemptResult, number: u32) -> Then {
         let chance = f64::from(u32::from_le_bytes(secret::random_bytes())) / f64::from(u32::MAX);
         match retry::next(ended, number, &app.config.webhook.retry_schedule_secs, chance) {
             Next::Done => Then::Done,
             Next::Gone => Then::Gone,
             Next::GiveUp => Then::GiveUp,
-            // Who tests wants to know, not to be told tomorrow.
+            // A test is not retried: its caller waits for the result.
             Next::Again { .. } if self.ready.row.trigger() == DeliveryTrigger::Test => Then::GiveUp,
             Next::Again { after_ms } => Then::Again { at_ms: app.now_ms().saturating_add(after_ms) },
         }
     }
 }
 
-/// How this attempt came to be.
+/// Returns why this attempt is made.
 fn trigger(row: &Delivery) -> DeliveryTrigger {
     match row.next_trigger() {
         DeliveryTrigger::Unspecified if row.attempts > 0 => DeliveryTrigger::Retry,
@@ -197,22 +197,27 @@ fn limits(app: &App, hook: &Hook) -> Limits {
     }
 }
 
-/// How the attempt ended, and a sentence when it failed.
-fn ended(answered: &Result<Answer, Failure>, now_ms: Millis) -> (Ended, String) {
+/// Returns the result of the attempt, and a sentence for a failed one.
+fn ended(answered: &Result<Answer, Failure>, now_ms: Millis) -> (AttemptResult, String) {
     let answer = match answered {
         Ok(answer) => answer,
-        Err(failure) => return (Ended { class: failure.class, ..Ended::default() }, failure.reason.clone()),
+        Err(failure) => {
+            return (AttemptResult { class: Some(failure.class), ..AttemptResult::default() }, failure.reason.clone());
+        }
     };
     let status = answer.status;
     let header = |name| answer.headers.get(name).and_then(|value| value.to_str().ok());
     let retry_after_ms = header(http::header::RETRY_AFTER).and_then(|value| retry::retry_after_ms(value, now_ms));
     let (class, reason) = match status {
-        200..=299 => ("", String::new()),
+        200..=299 => (None, String::new()),
         300..=399 => {
             let to = header(http::header::LOCATION).unwrap_or("nowhere");
-            ("redirect", format!("the receiver answered {status} and leads to {to}, which is not followed"))
+            (
+                Some(FailureClass::Redirect),
+                format!("the receiver answered {status} and leads to {to}, which is not followed"),
+            )
         }
-        _ => ("http", format!("the receiver answered {status}")),
+        _ => (Some(FailureClass::Http), format!("the receiver answered {status}")),
     };
-    (Ended { status, class, retry_after_ms }, reason)
+    (AttemptResult { status, class, retry_after_ms }, reason)
 }

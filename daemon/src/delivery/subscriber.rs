@@ -6,14 +6,15 @@ use super::EventKind;
 use crate::model::branch_filter::BranchFilter;
 
 /// A hook that subscribes to at least one event of a change, with its branch filter compiled once.
-pub(super) struct Subscriber {
-    pub(super) hook: Hook,
+pub struct Subscriber {
+    /// The hook.
+    pub hook: Hook,
     filter: BranchFilter,
 }
 
 impl Subscriber {
     /// `None` if the hook is not active or subscribes to none of `kinds`.
-    pub(super) fn of(hook: Hook, kinds: &[EventKind<'_>]) -> Option<Self> {
+    pub fn new(hook: Hook, kinds: &[EventKind<'_>]) -> Option<Self> {
         if !hook.active || !kinds.iter().any(|kind| subscribes(&hook, kind)) {
             return None;
         }
@@ -25,7 +26,7 @@ impl Subscriber {
     }
 
     /// Returns whether the hook gets an event of this kind. The branch filter applies only to changes of refs.
-    pub(super) fn wants(&self, kind: &EventKind<'_>) -> bool {
+    pub fn gets(&self, kind: &EventKind<'_>) -> bool {
         subscribes(&self.hook, kind) && kind.ref_change().is_none_or(|change| self.filter.passes(&change.r#ref))
     }
 }
@@ -49,8 +50,8 @@ mod tests {
         let gets = |active, events: &[&str], filter: &str| {
             let events = events.iter().map(|event| (*event).to_owned()).collect();
             let hook = Hook { active, events, branch_filter: filter.into(), ..Hook::default() };
-            let ready = Subscriber::of(hook, &[push.clone(), edited.clone()]);
-            ready.map(|ready| (ready.wants(&push), ready.wants(&edited)))
+            let subscriber = Subscriber::new(hook, &[push.clone(), edited.clone()]);
+            subscriber.map(|hook| (hook.gets(&push), hook.gets(&edited)))
         };
         assert_eq!(gets(true, &["push", "repository"], ""), Some((true, true)));
         assert_eq!(gets(true, &["push", "repository"], "other"), Some((false, true)));

@@ -7,7 +7,10 @@ use farrier_common::api;
 use farrier_proto::store::{Job, Payload, RefChange, Run};
 use serde::Serialize;
 
-use super::{Actor, EventKind, Subject, kind::ref_type};
+use super::{
+    EventKind, Subject,
+    event_kind::{Actor, ref_type},
+};
 use crate::{
     app::App, git::ref_name, model::identity::Identity, service::access::AccessLevel, show, store::owners::Owner,
 };
@@ -117,7 +120,7 @@ struct JobBody {
 }
 
 /// Returns the payload of `kind`.
-pub(super) fn of(app: &App, subject: Subject<'_>, kind: &EventKind<'_>) -> Payload {
+pub fn build(app: &App, subject: Subject<'_>, kind: &EventKind<'_>) -> Payload {
     match kind {
         EventKind::Repository { action, before } => about_repository(app, subject, action, before),
         EventKind::Collaborator { action } => about_repository(app, subject, action, &[]),

@@ -1,15 +1,15 @@
-//! How many requests are on their way at once, so that slow receivers do not keep others waiting.
+//! Limits how many requests are sent at the same time, so that slow receivers do not delay others.
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A request without an answer for so long waits for a slow receiver.
+/// A request without a response after this time counts as slow.
 const SLOW_AFTER: Duration = Duration::from_millis(300);
-/// Slow requests for each quick one: they cost a connection and no work.
+/// Permits for slow requests per permit for quick ones: a slow request uses a connection but no CPU.
 const SLOW_SHARE: usize = 16;
 
-/// Places for requests. Those to receivers that fail or are slow have their own.
+/// Permits for requests. Requests to receivers that fail or are slow have their own permits.
 #[derive(Debug)]
 pub(super) struct ConcurrencyLimits {
     quick: Arc<Semaphore>,
@@ -22,13 +22,13 @@ impl ConcurrencyLimits {
         Self { quick: Arc::new(Semaphore::new(quick)), slow: Arc::new(Semaphore::new(quick * SLOW_SHARE)) }
     }
 
-    /// Waits for a place; one for receivers that have failed before, where `doubtful`.
+    /// Waits for a permit; `doubtful`: one for receivers that have failed recently.
     pub(super) async fn take(&self, doubtful: bool) -> OwnedSemaphorePermit {
         let kind = if doubtful { &self.slow } else { &self.quick };
-        Arc::clone(kind).acquire_owned().await.expect("places are never closed")
+        Arc::clone(kind).acquire_owned().await.expect("the semaphores are never closed")
     }
 
-    /// Runs `work` in `permit`; gives the place to others while `work` only waits.
+    /// Runs `work` with `permit`. When `work` turns out to be slow, exchanges the permit for a slow one.
     pub(super) async fn run<T>(&self, permit: OwnedSemaphorePermit, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         tokio::select! {

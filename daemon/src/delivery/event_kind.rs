@@ -1,11 +1,14 @@
 //! The kinds of events with their data, and the accounts that cause them.
 
-use farrier_proto::store::{Conclusion, Job, RefChange, Run, User};
+use farrier_proto::store::{Conclusion, Job, RefChange, Repository, Run, User};
 
 use crate::{
     git::ref_name::{self, RefKind},
     model::identity::Identity,
-    store::{Read, StoreError, owners},
+    store::{
+        Read, StoreError,
+        owners::{self, Owner},
+    },
 };
 
 /// The kinds of events, in the words of the API family.
@@ -89,7 +92,7 @@ impl EventKind<'_> {
     }
 
     /// Returns run id, job id and conclusion; zeros for kinds without a run.
-    pub(super) fn run(&self) -> (u64, u64, Conclusion) {
+    pub fn run(&self) -> (u64, u64, Conclusion) {
         match self {
             Self::Run { run, .. } => (run.id, 0, run.conclusion()),
             Self::Job { job, .. } => (job.run_id, job.id, job.conclusion()),
@@ -104,6 +107,17 @@ pub(super) fn ref_type(name: &str) -> &'static str {
         RefKind::Tag(_) => "tag",
         RefKind::Branch(_) | RefKind::Other => "branch",
     }
+}
+
+/// The repository that an event is about, and who caused the event.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The repository as it is after the change.
+    pub repository: &'a Repository,
+    /// Its owner.
+    pub owner: &'a Owner,
+    /// Who changed it.
+    pub actor: &'a Actor,
 }
 
 /// Who caused an event.

@@ -1,10 +1,10 @@
-//! Makes results durable, those of all workers together.
+//! The recorder: writes the results of all workers, many in one transaction.
 
 use std::{error::Error as StdError, sync::Arc, time::Duration};
 
 use tokio::sync::mpsc;
 
-use super::handle::WorkerHandle;
+use super::worker_handle::WorkerHandle;
 use crate::{
     app::App,
     store::{
@@ -13,18 +13,18 @@ use crate::{
     },
 };
 
-/// Results of one transaction.
+/// Maximum number of results in one transaction.
 const BATCH_MAX: usize = 512;
-/// Pause after the store failed.
+/// Pause after an error of the store.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(500);
 
-/// What came of a delivery, and whose hands it is in.
+/// The result of a delivery, with the handle of the worker that has claimed it.
 pub(super) struct Report {
     pub(super) outcome: Outcome,
     pub(super) handle: Arc<WorkerHandle>,
 }
 
-/// Records until the last worker is gone.
+/// Records results until the last worker has ended.
 pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
     while inbox.recv_many(&mut batch, BATCH_MAX).await > 0 {
@@ -42,14 +42,14 @@ pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
                 app.sweep.now();
             }
             app.delivery_metrics.count(outcome);
-            handle.recorded(outcome.delivery);
+            handle.release(outcome.delivery);
             app.results.recorded(outcome.delivery);
         }
     }
 }
 
-/// Writes a batch. A failed commit may have been one: results are recorded again then, which changes
-/// nothing but counts a failure of a hook twice.
+/// Writes a batch, and repeats it after an error. If the failed commit was durable after all, this only counts failures
+/// of a hook twice.
 async fn write(app: &App, outcomes: &[Outcome]) {
     let disable_after_ms = i64::try_from(app.config.webhook.disable_after.as_millis()).unwrap_or(i64::MAX);
     loop {

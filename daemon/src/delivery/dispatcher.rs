@@ -1,13 +1,7 @@
-//! The sender: brings deliveries to their receivers.
+//! The dispatcher: starts one worker for each hook with queued deliveries, and moves due retries into the queues.
 //!
-//! One worker for each hook that has something to send, one request of a hook at a time, results of
-//! all workers recorded together. What is in whose hands is only known here: the store belongs to one
-//! process, so that what a crash leaves unrecorded is simply still in line.
-
-mod handle;
-mod limits;
-mod recorder;
-mod worker;
+//! A worker sends one request at a time. Which worker has claimed which delivery is known only in memory: one process
+//! owns the store, so a delivery whose result was not recorded before a crash is still in its queue.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,11 +12,11 @@ use std::{
 
 use tokio::sync::mpsc;
 
-use self::{
-    handle::WorkerHandle,
+use super::{
     limits::ConcurrencyLimits,
-    recorder::Report,
-    worker::{Left, Worker},
+    recorder::{self, Report},
+    worker::{EndedWorker, Worker},
+    worker_handle::WorkerHandle,
 };
 use crate::{
     app::App,
@@ -30,58 +24,58 @@ use crate::{
     store::{StoreError, Tx, deliveries},
 };
 
-/// Results that wait to be recorded before workers wait.
+/// Results that wait for the recorder before workers have to wait.
 const REPORTS_MAX: usize = 512;
-/// Due attempts that are put into line at a time.
+/// Due retries that one transaction moves into the queues.
 const DUE_AT_ONCE: usize = 200;
-/// Pause after the store failed.
+/// Pause after an error of the store.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 
-/// Runs until the daemon stops. What is on its way then is finished by tasks that are waited for.
+/// Runs the dispatcher until the daemon stops. Workers and recorder are short tasks, so the shutdown waits for them.
 pub async fn run(app: App) {
     let (reports, inbox) = mpsc::channel(REPORTS_MAX);
     app.tasks.short(recorder::run(app.clone(), inbox));
-    let (left, mut leaving) = mpsc::unbounded_channel();
+    let (ended, mut ended_workers) = mpsc::unbounded_channel();
     let limits = Arc::new(ConcurrencyLimits::new(app.config.webhook.max_concurrent));
     let mut dispatcher =
-        Dispatcher { app: app.clone(), reports, left, limits, handles: HashMap::new(), parked: BTreeMap::new() };
+        Dispatcher { app: app.clone(), reports, ended, limits, handles: HashMap::new(), parked: BTreeMap::new() };
     let stop = app.tasks.stop().clone();
-    let mut next = dispatcher.begin().await;
+    let mut next = dispatcher.start().await;
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             hooks = app.outbox.announced() => {
                 for (hook, urgent) in hooks {
-                    dispatcher.call(hook, urgent);
+                    dispatcher.wake(hook, urgent);
                 }
             }
-            Some(worker) = leaving.recv() => dispatcher.leave(&worker),
-            () = app.retries.wait(&app.clock, next.into_iter().chain(dispatcher.next_visit()).min()) => {
+            Some(worker) = ended_workers.recv() => dispatcher.worker_ended(&worker),
+            () = app.retries.wait(&app.clock, next.into_iter().chain(dispatcher.next_probe_ms()).min()) => {
                 next = dispatcher.due().await;
             }
         }
     }
 }
 
-/// Who works at the moment, and who is to be visited later.
+/// The running workers, and the failing hooks that wait for their next probe.
 struct Dispatcher {
     app: App,
     reports: mpsc::Sender<Report>,
-    left: mpsc::UnboundedSender<Left>,
+    ended: mpsc::UnboundedSender<EndedWorker>,
     limits: Arc<ConcurrencyLimits>,
     handles: HashMap<u64, Arc<WorkerHandle>>,
-    /// Failing hooks by the time of their next probe.
+    /// Failing hooks with the time of their next probe.
     parked: BTreeMap<u64, Millis>,
 }
 
 impl Dispatcher {
-    /// Calls a worker for every hook that has something in line.
-    async fn begin(&mut self) -> Option<Millis> {
+    /// Starts a worker for every hook with queued deliveries. Returns when the next retry is due.
+    async fn start(&mut self) -> Option<Millis> {
         loop {
-            match self.lines().await {
+            match self.hooks_with_queues().await {
                 Ok(hooks) => {
                     for hook in hooks {
-                        self.call(hook, false);
+                        self.wake(hook, false);
                     }
                     return self.due().await;
                 }
@@ -90,15 +84,14 @@ impl Dispatcher {
         }
     }
 
-    async fn lines(&self) -> Result<Vec<u64>, StoreError> {
+    async fn hooks_with_queues(&self) -> Result<Vec<u64>, StoreError> {
         deliveries::hooks_with_lines(&self.app.store.read().await?).await
     }
 
-    /// Has a worker look at the lines of `hook`. A failing hook waits for its next probe unless
-    /// somebody waits for it.
-    fn call(&mut self, hook: u64, urgent: bool) {
+    /// Wakes the worker of `hook`, or starts one. A failing hook waits for its next probe, unless the call is urgent.
+    fn wake(&mut self, hook: u64, urgent: bool) {
         if let Some(handle) = self.handles.get(&hook) {
-            handle.call(urgent);
+            handle.wake(urgent);
             return;
         }
         if self.parked.contains_key(&hook) && !urgent {
@@ -108,38 +101,38 @@ impl Dispatcher {
         let handle = Arc::new(WorkerHandle::default());
         self.handles.insert(hook, Arc::clone(&handle));
         let worker = Worker::new(self.app.clone(), hook, handle, self.reports.clone(), Arc::clone(&self.limits));
-        let left = self.left.clone();
+        let ended = self.ended.clone();
         self.app.tasks.short(async move {
-            let again_ms = worker.run().await;
-            let _ = left.send(Left { hook, again_ms }); // nobody listens any more when the daemon stops
+            let probe_at_ms = worker.run().await;
+            let _ = ended.send(EndedWorker { hook, probe_at_ms }); // fails only when the daemon stops
         });
     }
 
-    /// A worker has left. Who was called while it was leaving is called again.
-    fn leave(&mut self, worker: &Left) {
+    /// Removes a worker that has ended. If it was woken while it ended, starts another one.
+    fn worker_ended(&mut self, worker: &EndedWorker) {
         let Some(handle) = self.handles.remove(&worker.hook) else { return };
-        if let Some(at_ms) = worker.again_ms {
+        if let Some(at_ms) = worker.probe_at_ms {
             self.parked.insert(worker.hook, at_ms);
         }
-        if let Some(urgent) = handle.called() {
-            self.call(worker.hook, urgent);
+        if let Some(urgent) = handle.take_wake() {
+            self.wake(worker.hook, urgent);
         }
     }
 
-    fn next_visit(&self) -> Option<Millis> {
+    fn next_probe_ms(&self) -> Option<Millis> {
         self.parked.values().min().copied()
     }
 
-    /// Puts due attempts into line and visits the parked hooks whose time has come; when the next
-    /// attempt is due.
+    /// Moves due retries into the queues and probes the failing hooks whose time has come. Returns when the next retry
+    /// is due.
     async fn due(&mut self) -> Option<Millis> {
         let now = self.app.now_ms();
-        let visits: Vec<u64> = self.parked.iter().filter(|(_, at)| **at <= now).map(|(hook, _)| *hook).collect();
-        for hook in visits {
+        let due_hooks: Vec<u64> = self.parked.iter().filter(|(_, at)| **at <= now).map(|(hook, _)| *hook).collect();
+        for hook in due_hooks {
             self.parked.remove(&hook);
-            self.call(hook, false);
+            self.wake(hook, false);
         }
-        match self.line_up(now).await {
+        match self.enqueue_due_retries(now).await {
             Ok(next) => next,
             Err(error) => {
                 self.pause(&error).await;
@@ -148,7 +141,7 @@ impl Dispatcher {
         }
     }
 
-    async fn line_up(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
+    async fn enqueue_due_retries(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
         loop {
             let due = deliveries::due(&self.app.store.read().await?, now, DUE_AT_ONCE).await?;
             if due.is_empty() {
@@ -156,7 +149,7 @@ impl Dispatcher {
             }
             self.app.store.write(async |tx: Tx| deliveries::line_up(&tx, &due).await).await?;
             for (_, hook, _) in &due {
-                self.call(*hook, false);
+                self.wake(*hook, false);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Who waits for the result of which delivery.
+//! Lets callers wait for the result of a delivery, for example of a test.
 
 use std::{
     collections::HashMap,
@@ -7,26 +7,26 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// Callers that wait for results. The recorder wakes them after a result is durable.
+/// The waiting callers. The recorder wakes them after a result is durable.
 #[derive(Debug, Default)]
 pub struct Results(Mutex<HashMap<u64, Arc<Notify>>>);
 
 /// A caller that waits for the next result of one delivery.
 #[derive(Debug)]
-pub struct Waiting<'a> {
+pub struct ResultWaiter<'a> {
     results: &'a Results,
     delivery: u64,
     signal: Arc<Notify>,
 }
 
 impl Results {
-    /// Begins to wait for the next result of `delivery`.
-    pub fn of(&self, delivery: u64) -> Waiting<'_> {
+    /// Registers for the next result of `delivery`.
+    pub fn subscribe(&self, delivery: u64) -> ResultWaiter<'_> {
         let signal = Arc::clone(self.lock().entry(delivery).or_default());
-        Waiting { results: self, delivery, signal }
+        ResultWaiter { results: self, delivery, signal }
     }
 
-    /// A result of `delivery` is durable.
+    /// Wakes the callers that wait for `delivery`, whose result is durable.
     pub fn recorded(&self, delivery: u64) {
         if let Some(signal) = self.lock().remove(&delivery) {
             // Stays for a caller that has begun to wait and not yet asked; callers that wait share the signal.
@@ -40,7 +40,7 @@ impl Results {
     }
 }
 
-impl Waiting<'_> {
+impl ResultWaiter<'_> {
     /// Waits for the result.
     pub async fn wait(self) {
         self.signal.notified().await;
@@ -49,7 +49,7 @@ impl Waiting<'_> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for ResultWaiter<'_> {
     fn drop(&mut self) {
         let mut waiting = self.results.lock();
         // The map and this one: nobody else waits. After a result another caller may have put a new signal there.
@@ -70,7 +70,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn everybody_who_waits_for_a_delivery_is_woken_and_nobody_is_forgotten() {
         let results = Results::default();
-        let (one, two, other) = (results.of(7), results.of(7), results.of(8));
+        let (one, two, other) = (results.subscribe(7), results.subscribe(7), results.subscribe(8));
         results.recorded(7);
         results.recorded(9);
         tokio::join!(one.wait(), two.wait());
@@ -78,7 +78,7 @@ mod tests {
             tokio::time::timeout(Duration::from_secs(1), other.wait()).await.is_err(),
             "nothing was recorded of it"
         );
-        drop(results.of(5));
+        drop(results.subscribe(5));
         assert!(results.lock().is_empty());
     }
 }

@@ -1,23 +1,25 @@
-//! The worker of one hook: takes deliveries from its lines, sends them one after the other on one
-//! connection, and leaves when there is nothing to do.
+//! The worker of one hook: takes deliveries from the queue, sends them one after the other on one connection, and ends
+//! when the queue is empty.
 //!
-//! A result is handed over, not waited for: the next request goes out while earlier results become
-//! durable. What is in hands stays in line until then.
+//! A worker does not wait until a result is recorded: the next request is sent while the recorder writes. Until a
+//! result is recorded, the delivery stays in the queue and the worker keeps its claim on it.
 
 use std::{collections::BTreeSet, error::Error as StdError, sync::Arc, time::Duration};
 
 use farrier_proto::store::{Delivery, DeliveryTrigger, Hook, HookState};
 use tokio::sync::mpsc;
 
-use super::{handle::WorkerHandle, limits::ConcurrencyLimits, recorder::Report};
+use super::{
+    DeliveryError,
+    attempt::{self, Prepared, SendResult},
+    limits::ConcurrencyLimits,
+    recorder::Report,
+    worker_handle::WorkerHandle,
+};
 use crate::{
     app::App,
     clock::Millis,
-    model::{retry, revision::Revision},
-    service::{
-        Error,
-        deliveries::attempt::{self, Prepared, Sent},
-    },
+    model::{delivery_failure::CancelReason, hook_health, revision::Revision},
     store::{
         deliveries::{self, Outcome, Then},
         hooks,
@@ -25,46 +27,46 @@ use crate::{
     webhook::Link,
 };
 
-/// Deliveries that are taken from the line at a time.
+/// Deliveries that are read from the queue at a time.
 const BATCH: usize = 50;
-/// Results that may be on their way to the disk before the worker waits for them.
+/// Maximum number of claims: the worker waits for the recorder beyond it.
 const CLAIMS_MAX: usize = 256;
-/// How long an idle worker keeps its connection: shorter than receivers do.
+/// How long an idle worker keeps its connection: shorter than the keep-alive of common receivers.
 const LINGER: Duration = Duration::from_secs(4);
-/// Pause after the store failed.
+/// Pause after an error of the store.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 
-/// A worker that has left.
-pub(super) struct Left {
+/// A worker that has ended.
+pub(super) struct EndedWorker {
     pub(super) hook: u64,
-    /// When it wants to be called again; `None`: when there is something in line.
-    pub(super) again_ms: Option<Millis>,
+    /// When to start a worker for the next probe; `None`: when something is queued.
+    pub(super) probe_at_ms: Option<Millis>,
 }
 
-/// What there is to do.
-enum Work {
-    /// To send these.
+/// The next step of a worker.
+enum Step {
+    /// Send these deliveries.
     Send(Vec<Delivery>),
-    /// To close these, which are not to be sent: the delivery, its wish, the reason.
-    Close(Vec<(u64, DeliveryTrigger, &'static str)>),
-    /// To wait until the result that ends the hook is recorded.
+    /// Cancel these deliveries: id, trigger, reason.
+    Cancel(Vec<(u64, DeliveryTrigger, CancelReason)>),
+    /// Wait until the result that switches the hook off is recorded.
     Wait,
-    /// Nothing before this time.
+    /// Nothing to do before this time.
     Later(Millis),
-    /// Nothing.
+    /// Nothing to do.
     Nothing,
 }
 
-/// The worker of one hook.
+/// Sends the deliveries of one hook.
 pub(super) struct Worker {
     app: App,
     hook: u64,
     handle: Arc<WorkerHandle>,
     reports: mpsc::Sender<Report>,
     limits: Arc<ConcurrencyLimits>,
-    /// As the store will have it once all results are recorded.
+    /// The state of the hook as it will be when all results are recorded.
     state: HookState,
-    /// The delivery whose result switches the hook off. Nothing is sent until that is recorded.
+    /// The delivery whose result switches the hook off. Nothing is sent until it is recorded.
     ending: Option<u64>,
 }
 
@@ -79,35 +81,35 @@ impl Worker {
         Self { app, hook, handle, reports, limits, state: HookState::default(), ending: None }
     }
 
-    /// Works until there is nothing to do, or the daemon stops.
+    /// Runs until there is nothing to do or the daemon stops. Returns the time of the next probe, if the hook fails.
     pub(super) async fn run(mut self) -> Option<Millis> {
         let mut link = None;
         while !self.app.tasks.stop().is_cancelled() {
-            self.handle.called();
+            self.handle.take_wake();
             let claims = self.handle.claims();
-            match self.work(&claims).await {
-                Ok(Work::Send(rows)) => {
+            match self.next_step(&claims).await {
+                Ok(Step::Send(rows)) => {
                     for row in rows {
                         if !self.deliver(row, &mut link).await {
                             return None;
                         }
-                        // What was read before may be wrong now, or something else is more urgent.
-                        if self.must_look_again() {
+                        // The rest of the batch may be outdated, or something else is more urgent.
+                        if self.batch_is_outdated() {
                             break;
                         }
                     }
                 }
-                Ok(Work::Close(closed)) => {
-                    for (delivery, asked, reason) in closed {
-                        self.close(delivery, asked, reason).await;
+                Ok(Step::Cancel(cancelled)) => {
+                    for (delivery, trigger, reason) in cancelled {
+                        self.cancel(delivery, trigger, reason).await;
                     }
                 }
-                // Until it is recorded that the receiver wants no more, the hook still looks active.
-                Ok(Work::Wait) => self.changed().await,
-                // Results that are not recorded yet must not fall into another worker's hands.
-                Ok(Work::Later(_) | Work::Nothing) if !claims.is_empty() => self.changed().await,
-                Ok(Work::Later(at_ms)) => return Some(at_ms),
-                Ok(Work::Nothing) => {
+                // Until the result is recorded, the row of the hook is still active.
+                Ok(Step::Wait) => self.changed().await,
+                // The claims must be released before another worker can start for this hook.
+                Ok(Step::Later(_) | Step::Nothing) if !claims.is_empty() => self.changed().await,
+                Ok(Step::Later(at_ms)) => return Some(at_ms),
+                Ok(Step::Nothing) => {
                     if !self.linger(&mut link).await {
                         return None;
                     }
@@ -121,10 +123,10 @@ impl Worker {
         None
     }
 
-    /// Whether the rest of a batch must not be sent as it was read: other hooks' turn has come, a probe has failed, the
-    /// receiver wants no more, or somebody waits for an urgent delivery.
-    fn must_look_again(&self) -> bool {
-        let probed = retry::probed_at(&self.state).is_some_and(|at| at > self.app.now_ms());
+    /// Returns whether the rest of a batch must be read again: a probe has failed, the hook is being switched off, or an
+    /// urgent delivery was queued.
+    fn batch_is_outdated(&self) -> bool {
+        let probed = hook_health::probed_at(&self.state).is_some_and(|at| at > self.app.now_ms());
         probed || self.ending.is_some() || self.handle.is_urgent()
     }
 
@@ -135,7 +137,7 @@ impl Worker {
         }
     }
 
-    /// Waits for a while with the connection open; whether there is something to do.
+    /// Waits up to [`LINGER`] with the connection open. Returns whether the worker was woken.
     async fn linger(&self, link: &mut Option<Link>) -> bool {
         let Some(open) = link else { return false };
         tokio::select! {
@@ -148,19 +150,19 @@ impl Worker {
         false
     }
 
-    /// Looks what there is to do beside what is in hands.
-    async fn work(&mut self, claims: &BTreeSet<u64>) -> Result<Work, Error> {
+    /// Decides the next step from the queue, leaving out claimed deliveries.
+    async fn next_step(&mut self, claims: &BTreeSet<u64>) -> Result<Step, DeliveryError> {
         let snapshot = self.app.store.read().await?;
         if claims.is_empty() {
             self.state = hooks::state(&snapshot, self.hook).await?;
         }
         match self.ending {
-            Some(delivery) if claims.contains(&delivery) => return Ok(Work::Wait),
+            Some(delivery) if claims.contains(&delivery) => return Ok(Step::Wait),
             _ => self.ending = None,
         }
         let hook = hooks::get(&snapshot, self.hook).await?;
-        // What waits for a hook that gets nothing is closed at once.
-        let wait_until = retry::probed_at(&self.state).filter(|_| hook.as_ref().is_some_and(|hook| hook.active));
+        // Deliveries of a hook that is gone or inactive are cancelled at once.
+        let wait_until = hook_health::probed_at(&self.state).filter(|_| hook.as_ref().is_some_and(|hook| hook.active));
         let probing = wait_until.is_some();
         let resting = wait_until.filter(|at| *at > self.app.now_ms());
         let line = match (resting, probing) {
@@ -173,13 +175,13 @@ impl Worker {
         let mut seen = claims.clone();
         ids.retain(|id| seen.insert(*id));
         if ids.is_empty() {
-            return Ok(resting.map_or(Work::Nothing, Work::Later));
+            return Ok(resting.map_or(Step::Nothing, Step::Later));
         }
         let rows = deliveries::many(&snapshot, &ids).await?;
-        Ok(sort(&self.app, hook.as_ref(), &ids, rows))
+        Ok(plan(&self.app, hook.as_ref(), &ids, rows))
     }
 
-    /// Makes one attempt; `false` when the daemon stops.
+    /// Makes one attempt. Returns `false` when the daemon stops.
     async fn deliver(&mut self, row: Delivery, link: &mut Option<Link>) -> bool {
         let stop = self.app.tasks.stop().clone();
         let last_moment = async {
@@ -196,7 +198,8 @@ impl Worker {
                     note(&mut self.state, attempt.error_class.is_empty(), self.app.now_ms());
                 }
                 let disable_after_ms = i64::try_from(self.app.config.webhook.disable_after.as_millis());
-                let hopeless = retry::is_hopeless(&self.state, self.app.now_ms(), disable_after_ms.unwrap_or(i64::MAX));
+                let hopeless =
+                    hook_health::is_hopeless(&self.state, self.app.now_ms(), disable_after_ms.unwrap_or(i64::MAX));
                 if outcome.then == Then::Gone || hopeless {
                     self.ending = Some(outcome.delivery);
                 }
@@ -212,17 +215,17 @@ impl Worker {
         }
     }
 
-    fn failed(&self, error: &Error) {
+    fn failed(&self, error: &DeliveryError) {
         let error = error as &dyn StdError;
         tracing::error!(hook = self.hook, error, "reading deliveries failed and will be tried again");
     }
 
-    /// Prepares and sends; `None` when the daemon stops before anything was sent.
-    async fn attempt(&self, row: Delivery, link: &mut Option<Link>) -> Result<Option<Outcome>, Error> {
-        let (id, asked) = (row.id, row.next_trigger());
+    /// Prepares and sends a delivery; `None` if the daemon stops before anything was sent.
+    async fn attempt(&self, row: Delivery, link: &mut Option<Link>) -> Result<Option<Outcome>, DeliveryError> {
+        let (id, trigger) = (row.id, row.next_trigger());
         let prepared = match attempt::prepare(&self.app, row).await? {
             Prepared::Ready(ready) => ready,
-            Prepared::Closed(reason) => return Ok(Some(closed(self.hook, id, asked, reason))),
+            Prepared::Cancelled(reason) => return Ok(Some(cancelled(self.hook, id, trigger, reason))),
         };
         let stop = self.app.tasks.stop();
         let permit = tokio::select! {
@@ -230,27 +233,27 @@ impl Worker {
             () = stop.cancelled() => return Ok(None),
         };
         Ok(Some(match self.limits.run(permit, prepared.send(&self.app, link)).await? {
-            Sent::Attempt(outcome) => *outcome,
-            Sent::Closed(reason) => closed(self.hook, id, asked, reason),
+            SendResult::Attempt(outcome) => *outcome,
+            SendResult::Cancelled(reason) => cancelled(self.hook, id, trigger, reason),
         }))
     }
 
-    async fn close(&self, delivery: u64, asked: DeliveryTrigger, reason: &'static str) {
-        self.hand_over(closed(self.hook, delivery, asked, reason)).await;
+    async fn cancel(&self, delivery: u64, trigger: DeliveryTrigger, reason: CancelReason) {
+        self.hand_over(cancelled(self.hook, delivery, trigger, reason)).await;
     }
 
-    /// Gives a result to the recorder, and waits when too many are on their way.
+    /// Passes a result to the recorder, and waits while there are too many claims.
     async fn hand_over(&self, outcome: Outcome) {
         self.handle.claim(outcome.delivery);
         let report = Report { outcome, handle: Arc::clone(&self.handle) };
         let _ = self.reports.send(report).await; // the recorder outlives its workers
-        while self.handle.held() >= CLAIMS_MAX && !self.app.tasks.stop().is_cancelled() {
+        while self.handle.claimed() >= CLAIMS_MAX && !self.app.tasks.stop().is_cancelled() {
             self.changed().await;
         }
     }
 }
 
-/// What a result changes of a hook's state.
+/// Applies the result of an attempt to the state of the hook, as the recorder will.
 fn note(state: &mut HookState, success: bool, now_ms: Millis) {
     if state.failures == 0 || success {
         state.failing_since_ms = if success { 0 } else { now_ms };
@@ -259,24 +262,24 @@ fn note(state: &mut HookState, success: bool, now_ms: Millis) {
     state.last_delivery_ms = now_ms;
 }
 
-fn closed(hook: u64, delivery: u64, asked: DeliveryTrigger, reason: &'static str) -> Outcome {
-    let then = Then::Close(reason);
-    Outcome { delivery, hook, revision: Revision(0), asked, said_bytes: 0, attempt: None, then }
+fn cancelled(hook: u64, delivery: u64, trigger: DeliveryTrigger, reason: CancelReason) -> Outcome {
+    let then = Then::Cancel(reason);
+    Outcome { delivery, hook, revision: Revision(0), asked: trigger, said_bytes: 0, attempt: None, then }
 }
 
-/// What is sent and what is closed. The hook is looked at again before each delivery is sent: here it only decides what
-/// can be closed together.
-fn sort(app: &App, hook: Option<&Hook>, ids: &[u64], rows: Vec<Option<Delivery>>) -> Work {
-    let (mut wanted, mut unwanted) = (Vec::new(), Vec::new());
+/// Separates deliveries to send from deliveries to cancel. The hook is read again before each attempt; here it only
+/// decides which deliveries can be cancelled together.
+fn plan(app: &App, hook: Option<&Hook>, ids: &[u64], rows: Vec<Option<Delivery>>) -> Step {
+    let (mut to_send, mut to_cancel) = (Vec::new(), Vec::new());
     for (id, row) in ids.iter().zip(rows) {
         let Some(row) = row else {
-            unwanted.push((*id, DeliveryTrigger::Manual, "the delivery is forgotten"));
+            to_cancel.push((*id, DeliveryTrigger::Manual, CancelReason::DeliveryForgotten));
             continue;
         };
         match attempt::refusal(app, hook, &row) {
-            Some(reason) => unwanted.push((*id, row.next_trigger(), reason)),
-            None => wanted.push(row),
+            Some(reason) => to_cancel.push((*id, row.next_trigger(), reason)),
+            None => to_send.push(row),
         }
     }
-    if unwanted.is_empty() { Work::Send(wanted) } else { Work::Close(unwanted) }
+    if to_cancel.is_empty() { Step::Send(to_send) } else { Step::Cancel(to_cancel) }
 }

@@ -1,0 +1,42 @@
+//! The path of a delivery, from the subscription of a hook to the recorded result.
+//!
+//! 1. `service::events` asks [`Subscriber`] which hooks get an event, builds the body with [`payload`], and enqueues one
+//!    delivery per hook in the transaction of the event. After the commit it announces the hooks in the [`Outbox`].
+//! 2. The dispatcher ([`run`]) starts or wakes a worker for each announced hook and for each retry that is due.
+//! 3. A worker claims deliveries from the queue of its hook, waits for a permit of the concurrency limits, and makes one
+//!    attempt at a time: [`attempt`] reads the hook, builds the request and sends it with `webhook::Client`; [`retry`]
+//!    decides what comes next. Before the first attempt of a push, `completion` adds the commits to the payload.
+//! 4. The recorder writes the results of all workers in common transactions and releases the claims.
+//!
+//! The queues are rows of `store::deliveries`. Claims exist only in memory: after a crash, a delivery without a
+//! recorded result is still in its queue and is sent again. `webhook` below this module is the HTTP client: requests,
+//! signatures, addresses, TLS. `service::deliveries` above it has the queries and the actions of operators.
+
+pub mod attempt;
+mod completion;
+mod dispatcher;
+mod error;
+mod event_kind;
+mod growth;
+mod limits;
+mod metrics;
+mod outbox;
+pub mod payload;
+mod recorder;
+mod results;
+pub mod retention;
+pub mod retry;
+mod subscriber;
+mod worker;
+mod worker_handle;
+
+pub use self::{
+    dispatcher::run,
+    error::DeliveryError,
+    event_kind::{Actor, EventKind, KINDS, Subject},
+    growth::HistoryGrowth,
+    metrics::DeliveryMetrics,
+    outbox::Outbox,
+    results::Results,
+    subscriber::Subscriber,
+};
