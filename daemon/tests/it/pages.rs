@@ -82,7 +82,8 @@ async fn every_address_in_an_answer_leads_somewhere() {
     for path in ["/user", "/users/search", "/orgs", "/orgs/acme/teams", "/repos/search", "/user/repos", "/licenses"] {
         begin.push(format!("/api/v1{path}"));
     }
-    for path in ["/hooks", "/deliveries", "/events", "/runs", "/artifacts", "/status"] {
+    // Not /events: its answer is a stream without an end.
+    for path in ["/hooks", "/deliveries", "/runs", "/artifacts", "/status"] {
         begin.push(format!("/api/farrier/v1{path}"));
     }
     let deliveries = farrier.admin(Method::GET, "/api/farrier/v1/deliveries", Value::Null).await.json();
