@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owner_names() {
+    fn owner_names_are_checked() {
         for good in ["a", "octo", "a-b", "A_1.z", "x".repeat(40).as_str()] {
             assert_eq!(check_owner(good), Ok(()), "{good}");
         }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn repository_names() {
+    fn repository_names_are_checked() {
         for good in ["demo", "-x", ".github", "a.b-c_d", &"r".repeat(100)] {
             assert_eq!(check_repository(good), Ok(()), "{good}");
         }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn artifact_names() {
+    fn artifact_names_are_checked() {
         for good in ["small", "CON", "a'b;c%d&e+f", "日本 語.log", "...", &"n".repeat(255)] {
             assert_eq!(check_artifact(good), Ok(()), "{good}");
         }

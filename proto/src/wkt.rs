@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_are_read_and_nonsense_is_not() {
+    fn offsets_are_parsed_and_invalid_times_are_refused() {
         let stamp: Timestamp = serde_json::from_str("\"1970-01-01T02:00:00.5+02:00\"").unwrap();
         assert_eq!(stamp.as_millis(), Some(500));
         for bad in ["\"\"", "\"yesterday\"", "\"2030-13-01T00:00:00Z\"", "7"] {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn milliseconds_survive_also_before_the_epoch() {
+    fn milliseconds_round_trip_also_before_the_epoch() {
         for ms in [-1, 0, 1, 999, 1_764_000_000_123] {
             assert_eq!(Timestamp::from_millis(ms).as_millis(), Some(ms));
         }

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_form_of_the_daemon_is_understood() {
+    fn every_error_format_of_the_daemon_is_parsed() {
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(
             told(r#"{"message":"taken","url":"u","code":"repo_exists","request_id":"r9"}"#),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_request_id_is_also_found_in_the_headers() {
+    fn the_request_id_is_also_read_from_the_headers() {
         let headers = HeaderMap::from_iter([(
             http::HeaderName::from_static("x-request-id"),
             http::HeaderValue::from_static("r7"),

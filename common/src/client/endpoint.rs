@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_keep_prefix_port_and_query() {
+    fn urls_keep_prefix_port_and_query() {
         let cases = [
             ("http://h:3000", "http://h:3000/a?b=c", "h:3000"),
             ("http://h/sub/", "http://h/sub/a?b=c", "h"),
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_http_to_another_machine_is_open() {
+    fn only_plain_http_to_another_machine_is_unencrypted() {
         for (url, is_open) in [
             ("http://127.0.0.1:3000", false),
             ("http://[::1]", false),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_path_that_no_socket_can_have_is_refused_without_a_panic() {
+    fn an_invalid_socket_path_is_refused_without_a_panic() {
         use std::os::unix::ffi::OsStringExt as _;
         let not_utf8 = std::ffi::OsString::from_vec(vec![b'/', 0xff]);
         for bad in [PathBuf::new(), PathBuf::from(not_utf8), PathBuf::from("/x".repeat(80))] {

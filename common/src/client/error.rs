@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_passes_is_tried_again() {
+    fn only_temporary_errors_are_transient() {
         for again in [500, 502, 503, 504] {
             assert!(status(again).is_transient(), "{again}");
         }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_reads_as_one_line() {
+    fn a_refusal_is_formatted_as_one_line() {
         assert_eq!(status(404).to_string(), "Not Found (404)");
         assert_eq!(refusal(StatusCode::CONFLICT, "name taken", Some("r1")), "name taken (409, request r1)");
     }

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_page_is_where_the_link_says() {
+    fn the_next_page_is_read_from_the_link_header() {
         let link =
             |text: &'static str| linked(&HeaderMap::from_iter([(header::LINK, http::HeaderValue::from_static(text))]));
         assert_eq!(
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_appended_to_any_target() {
+    fn page_numbers_are_appended_to_any_target() {
         assert_eq!(numbered("/a", 1), "/a?page=1&limit=50");
         assert_eq!(numbered("/a?name=x", 2), "/a?name=x&page=2&limit=50");
     }

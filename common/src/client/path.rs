@@ -59,13 +59,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_stay_one_segment() {
+    fn names_are_encoded_as_one_path_segment() {
         assert_eq!(segment("a-b_c.d~e").to_string(), "a-b_c.d~e");
         assert_eq!(segment("a/b?c#d e%é").to_string(), "a%2Fb%3Fc%23d%20e%25%C3%A9");
     }
 
     #[test]
-    fn repositories_are_owner_slash_name() {
+    fn a_repository_path_is_owner_slash_name() {
         let path: RepositoryPath = "octo/tool".parse().unwrap();
         assert_eq!((path.owner.as_str(), path.name.as_str()), ("octo", "tool"));
         assert_eq!(path.api(), "/api/v1/repos/octo/tool");

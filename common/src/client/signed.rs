@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn signed_addresses_are_reduced_to_what_the_daemon_reads() {
+    fn a_signed_url_is_reduced_to_its_path_and_query() {
         let url = SignedUrl::new("http://h:3000/_blob/7/1/archive.zip?op=r&exp=9&sig=abc").unwrap();
         assert_eq!(url.with("comp=blocklist"), "/_blob/7/1/archive.zip?op=r&exp=9&sig=abc&comp=blocklist");
         assert!(url.names_zip());
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn content_ranges() {
+    fn content_ranges_are_parsed() {
         let range = |start, total| Some(ContentRange { start, total });
         assert_eq!(ContentRange::parse("bytes 5-9/10"), range(Some(5), Some(10)));
         assert_eq!(ContentRange::parse("bytes 5-9/*"), range(Some(5), None));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_upload_is_an_empty_list() {
+    fn a_block_list_is_written_as_xml() {
         assert!(block_list(&[]).ends_with("?><BlockList/>"));
         assert!(
             block_list(&["a==".into(), "b".into()])

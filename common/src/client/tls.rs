@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_is_found_below_other_errors() {
+    fn the_tls_problem_is_found_in_the_source_chain() {
         let tls = rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer);
         let error = io::Error::other(io::Error::new(io::ErrorKind::InvalidData, tls));
         assert_eq!(TlsProblem::find(&error), Some(TlsProblem::UnknownAuthority));

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_header_may_hold_is_refused() {
+    fn characters_that_a_header_cannot_contain_are_refused() {
         assert_eq!(Token::new(" \n"), Err(TokenError::Empty));
         for bad in ["a b", "a\nb", "é", "a\u{7f}"] {
             assert_eq!(Token::new(bad), Err(TokenError::Characters), "{bad:?}");

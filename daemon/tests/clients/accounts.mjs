@@ -1,5 +1,5 @@
-// What somebody does with gitea-js to manage people: argv[2] is the base address, argv[3] the token of
-// an administrator. Prints "RESULT " and a JSON object of what came back.
+// Manages users, organisations and tokens with gitea-js. argv[2] is the base URL, argv[3] the token of an
+// administrator. Prints "RESULT " and a JSON object with the results.
 
 import { giteaApi } from 'gitea-js';
 

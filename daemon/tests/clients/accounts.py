@@ -1,5 +1,5 @@
-"""What somebody does with pyforgejo to manage people: the arguments are the base address and the
-token of an administrator. Prints "RESULT " and a JSON object of what came back."""
+"""Manages users, organisations and tokens with pyforgejo. The arguments are the base URL and the token of an
+administrator. Prints "RESULT " and a JSON object with the results."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ seen = {}
 
 
 def status(call, *args, **kwargs):
-    """The status of a refusal; 0 for none."""
+    """The status of the error response, or 0 if the request succeeds."""
     try:
         call(*args, **kwargs)
         return 0

@@ -1,4 +1,4 @@
-// Runs operations of an unmodified client and prints what came of each.
+// Runs operations of an unmodified client and prints their results.
 //
 // argv[2] is JSON: {"package": "artifact-6", "operations": [{"call": "uploadArtifact", …}, …]}.
 // The last line on standard output is "RESULT " and a JSON list: {"ok": …} or
@@ -11,7 +11,7 @@ async function artifactClient() {
   return module.default?.default ?? module.default;
 }
 
-// The storage client that the artifact clients upload with, on its own.
+// The storage client that the artifact clients use for uploads.
 async function blobClient(url) {
   const { BlockBlobClient } = await import('@azure/storage-blob');
   return new BlockBlobClient(url);
@@ -51,7 +51,7 @@ const calls = {
 
 const results = [];
 for (const operation of operations) {
-  // "id": {"of": 0} stands for the id that the operation 0 gave.
+  // "id": {"of": 0} refers to the id that operation 0 returned.
   if (operation.id?.of !== undefined) {
     const before = results[operation.id.of].ok;
     operation.id = before.id ?? before.artifact.id;

@@ -1,9 +1,9 @@
-// A large artifact against a running daemon: how long commit and finalize take, and what the
-// daemon uses meanwhile. Too long for every test run; by hand:
+// Uploads a large artifact to a running daemon and measures how long commit and finalize take, and what the daemon
+// uses meanwhile. Too slow for the test suite; run it by hand:
 //
 //   farrier ci exec --repo OWNER/NAME -- node daemon/tests/clients/large.mjs GIB [PID]
 //
-// GIB: size, 4 when absent. PID: of the daemon, to watch its memory and open files.
+// GIB: size in GiB (default 4). PID: process id of the daemon, to watch its memory and open files.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';

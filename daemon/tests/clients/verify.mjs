@@ -1,6 +1,6 @@
-// Lets unmodified verifiers judge one delivery.
+// Verifies one delivery with unmodified third-party libraries.
 //
-// argv[2] is JSON: {"headers", "body", "secret", "now"}; `now` is what their clock shows, in
+// argv[2] is JSON: {"headers", "body", "secret", "now"}; `now` is the current time for the libraries, in
 // milliseconds. The last line on standard output is "RESULT " and {"octokit", "standard"}.
 
 import { Webhooks } from '@octokit/webhooks';

@@ -1,4 +1,4 @@
-//! The checks of the fuzz targets without a fuzzer: seeds, and variations of them.
+//! Runs the checks of the fuzz targets without a fuzzer: on their seeds and on variations of the seeds.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use farrierd::fuzzing;
 
 use crate::support::Random;
 
-/// Variations of the seeds of one target.
+/// Number of variations per target.
 const VARIATIONS: usize = 3_000;
-/// Pieces that mean something to one of the parsers.
+/// Tokens that are meaningful to one of the parsers.
 const WORDS: [&str; 31] = [
     "<Latest>",
     "</Latest>",
@@ -44,7 +44,7 @@ const WORDS: [&str; 31] = [
 ];
 
 #[test]
-fn every_check_holds_for_the_seeds_and_variations_of_them() {
+fn the_fuzz_checks_pass_for_the_seeds_and_variations_of_them() {
     let seed = Random::seed("FARRIER_SEED");
     println!("FARRIER_SEED={seed}");
     let mut random = Random::new(seed);
@@ -64,7 +64,7 @@ fn every_check_holds_for_the_seeds_and_variations_of_them() {
     }
 }
 
-/// The files of the target, and what cannot be written to a file without the key.
+/// The seed files of the target, and inputs that need the key of the test and so cannot be stored in files.
 fn seeds(name: &str) -> Vec<Vec<u8>> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(name);
     let files = std::fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
@@ -94,7 +94,7 @@ fn vary(input: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
 }
 
 #[test]
-fn genuine_seeds_are_genuine() {
+fn the_seed_files_contain_valid_signatures() {
     for address in fuzzing::genuine_addresses() {
         let written = seeds("signed_url").iter().filter(|seed| **seed == address.as_bytes()).count();
         assert!(written >= 2, "the seeds on disk hold {address}");

@@ -1,4 +1,4 @@
-//! docs/reliability.md names every source file that removes or overwrites files or rows.
+//! docs/reliability.md lists every source file that removes or overwrites files or rows.
 
 use std::{
     collections::BTreeSet,
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What such code calls.
+/// Calls that remove or overwrite data.
 const CALLS: [&str; 10] = [
     "remove_file(",
     "remove_dir(",
@@ -25,7 +25,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
         let path = entry.expect("an entry").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
-            // Tests of the store's engines and of the screens delete only what they have made.
+            // Tests delete only what they have created.
             if !["tests", "conformance"].contains(&name.as_str()) {
                 sources(&path, found);
             }
@@ -36,7 +36,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn every_file_that_deletes_is_named_with_what_prevents_a_loss() {
+fn every_source_file_that_deletes_data_is_listed_in_the_reliability_page() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     let page = include_str!("../../../docs/reliability.md");
     let mut files = Vec::new();

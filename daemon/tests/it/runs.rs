@@ -1,4 +1,4 @@
-//! Cancelling runs, and leases of jobs.
+//! Cancellation of runs, and leases of jobs.
 
 use farrierd::clock::Clock;
 use http::Method;
@@ -17,9 +17,9 @@ async fn farrier() -> TestDaemon {
 
 async fn begin(farrier: &TestDaemon, run: Option<i64>, lease_secs: Option<i64>) -> Job {
     let body = json!({ "repo": "admin/r", "run_id": run, "lease_secs": lease_secs });
-    let begun = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
-    assert_eq!(begun.status, 201, "{begun:?}");
-    let json = begun.json();
+    let started = farrier.admin(Method::POST, "/api/farrier/v1/jobs", body).await;
+    assert_eq!(started.status, 201, "{started:?}");
+    let json = started.json();
     Job {
         run_id: json["run_id"].as_i64().expect("an integer"),
         job_id: json["job_id"].as_i64().expect("an integer"),
@@ -45,14 +45,14 @@ async fn token_works(farrier: &TestDaemon, job: &Job) -> bool {
     farrier.call(job, "ListArtifacts", json!({})).await.status == 200
 }
 
-/// Waits until the sweep has looked at everything that is due at the time of the clock.
+/// Waits until the sweep has given the job's run this conclusion.
 async fn conclusion_becomes(farrier: &TestDaemon, job: &Job, conclusion: &str) {
     let what = format!("the conclusion is {conclusion}");
     eventually(&what, async || run(farrier, job).await["conclusion"] == conclusion).await;
 }
 
 #[tokio::test]
-async fn cancelling_a_run_ends_its_live_jobs_and_their_tokens_and_is_an_event() {
+async fn cancelling_a_run_ends_its_jobs_and_tokens_and_emits_events() {
     let farrier = farrier().await;
     let first = begin(&farrier, None, None).await;
     farrier.end(&first).await;
@@ -60,7 +60,7 @@ async fn cancelling_a_run_ends_its_live_jobs_and_their_tokens_and_is_an_event() 
     let ended = begin(&farrier, Some(first.run_id), None).await;
     farrier.end(&ended).await;
     let mut others = Vec::new();
-    // More than one transaction cancels.
+    // Enough jobs that cancelling them takes more than one transaction.
     for _ in 0..20 {
         others.push(begin(&farrier, Some(first.run_id), None).await);
     }
@@ -76,21 +76,21 @@ async fn cancelling_a_run_ends_its_live_jobs_and_their_tokens_and_is_an_event() 
     }
     assert!(!token_works(&farrier, &first).await);
 
-    // Without `accept` the answer is a stream that does not end.
+    // Without this header, the response is a stream that does not end.
     let headers = [("accept", "application/json")];
     let events = send(&farrier.unix(), Method::GET, "/api/farrier/v1/events?limit=500", &headers, "").await.json();
     let events = events["events"].as_array().expect("events").clone();
-    let of = |kind: &str| {
-        let wanted = |event: &&Value| {
+    let count = |kind: &str| {
+        let matches = |event: &&Value| {
             event["kind"] == kind && event["run_id"] == first.run_id && event["conclusion"] == "cancelled"
         };
-        events.iter().filter(wanted).count()
+        events.iter().filter(matches).count()
     };
-    assert_eq!((of("workflow_job"), of("workflow_run")), (21, 1));
+    assert_eq!((count("workflow_job"), count("workflow_run")), (21, 1));
 }
 
 #[tokio::test]
-async fn a_run_that_has_completed_cannot_be_cancelled() {
+async fn a_completed_run_cannot_be_cancelled() {
     let farrier = farrier().await;
     let job = begin(&farrier, None, None).await;
     farrier.end(&job).await;
@@ -125,7 +125,7 @@ async fn a_job_whose_lease_is_not_renewed_is_cancelled() {
     let job = begin(&farrier, None, Some(60)).await;
     let without = begin(&farrier, None, None).await;
     farrier.clock.advance_ms(61 * SECOND_MS);
-    // The end of the lease moves the deadline, once.
+    // A sweep that finds the lease expired extends it once.
     eventually("the lease has lapsed", async || {
         let renewable = renew(&farrier, &without).await.status == 200;
         renewable && run(&farrier, &job).await["status"] == "in_progress"
@@ -161,7 +161,7 @@ async fn a_renewed_lease_keeps_the_job_until_its_time_limit() {
 }
 
 #[tokio::test]
-async fn a_daemon_that_was_away_for_longer_than_a_lease_gives_the_agent_time_to_renew() {
+async fn after_a_long_downtime_agents_can_still_renew_their_leases() {
     let mut farrier = farrier().await;
     let job = begin(&farrier, None, Some(60)).await;
     farrier.stop().await;

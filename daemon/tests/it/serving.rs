@@ -1,4 +1,4 @@
-//! The service itself: version, health, errors, limits.
+//! Version, health, errors and conditional requests.
 
 use http::Method;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{TestDaemon, send};
 
 #[tokio::test]
-async fn version_and_health_answer_on_both_listeners() {
+async fn version_and_health_are_served_on_both_listeners() {
     let farrier = TestDaemon::start().await;
     for over in [farrier.tcp(), farrier.unix()] {
         let version = send(&over, Method::GET, "/api/v1/version", &[], "").await;
@@ -18,7 +18,7 @@ async fn version_and_health_answer_on_both_listeners() {
 }
 
 #[tokio::test]
-async fn unknown_routes_and_methods_answer_json() {
+async fn unknown_routes_and_methods_are_refused_with_json() {
     let farrier = TestDaemon::start().await;
     let missing = send(&farrier.tcp(), Method::GET, "/api/v1/nothing", &[], "").await;
     assert_eq!((missing.status, missing.json()["message"].as_str()), (404, Some("not found")));
@@ -32,7 +32,7 @@ async fn unknown_routes_and_methods_answer_json() {
 }
 
 #[tokio::test]
-async fn what_a_client_has_already_is_not_sent_again() {
+async fn an_unchanged_resource_answers_304() {
     let farrier = TestDaemon::start().await;
     farrier.repository("demo").await;
     let path = "/api/v1/repos/admin/demo";
@@ -51,11 +51,11 @@ async fn what_a_client_has_already_is_not_sent_again() {
     let changed = farrier.admin(Method::PATCH, path, json!({ "description": "new" })).await;
     assert!(changed.status == 200 && changed.header("etag") != tag, "{changed:?}");
     let account = farrier.admin(Method::PATCH, "/api/v1/admin/users/admin", json!({ "location": "here" })).await;
-    assert_eq!((account.status, account.header("etag")), (200, ""), "not what its address shows");
+    assert_eq!((account.status, account.header("etag")), (200, ""), "the response differs from that of a GET");
     let after = get(Method::GET, path, &tag).await;
     assert!(after.status == 200 && after.header("etag") != tag, "{after:?}");
     let list = get(Method::GET, "/api/v1/repos/search", "*").await;
-    assert_eq!(list.status, 304, "search answers an object");
+    assert_eq!(list.status, 304, "search returns an object");
     let list = get(Method::GET, "/api/v1/users/admin/repos", "*").await;
     assert_eq!((list.status, list.header("etag")), (200, ""));
     assert_eq!(get(Method::GET, "/api/v1/repos/admin/none", "*").await.status, 404);

@@ -1,4 +1,4 @@
-//! Artifacts of all repositories, with the real daemon: on the command line and on the screen.
+//! Artifacts of all repositories, with a real daemon: on the command line and on the screen.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::{
     session::{Daemon, FARRIER},
 };
 
-/// A repository with a run that leaves these files as artifacts.
+/// Creates a repository with a run that uploads these files as artifacts.
 fn run(daemon: &Daemon, repo: &str, files: &[(&str, &str)]) {
     daemon.farrier(&["repo", "create", repo]).ok();
     for (name, content) in files {
@@ -33,7 +33,7 @@ fn id_of(daemon: &Daemon, name: &str) -> String {
 }
 
 #[test]
-fn artifacts_are_found_set_to_expire_and_deleted_wherever_they_are() {
+fn artifacts_of_all_repositories_are_listed_set_to_expire_and_deleted() {
     let daemon = Daemon::start();
     run(&daemon, "admin/one", &[("a.txt", "hello"), ("b.txt", "there")]);
     run(&daemon, "admin/two", &[("c.txt", "you")]);
@@ -55,7 +55,7 @@ fn artifacts_are_found_set_to_expire_and_deleted_wherever_they_are() {
 
     let (a, b, c) = (id_of(&daemon, "a.txt"), id_of(&daemon, "b.txt"), id_of(&daemon, "c.txt"));
     let set = daemon.farrier(&["artifact", "expire", &a, &c, "--at", "2098-01-02"]);
-    // Beyond what the daemon keeps anything for: each says so, and nothing changes.
+    // The date is beyond the maximum retention: every artifact is refused, and nothing changes.
     assert_eq!(set.code, 9, "{set:?}");
     assert!(set.stderr.contains("must be at most 400 days from now"), "{set:?}");
     let set = daemon.farrier(&["artifact", "expire", &a, "999", &c, "--days", "3", "--json"]);
@@ -80,7 +80,7 @@ fn artifacts_are_found_set_to_expire_and_deleted_wherever_they_are() {
 }
 
 #[test]
-fn the_screen_shows_all_repositories_and_changes_what_is_marked() {
+fn the_screen_lists_artifacts_of_all_repositories_and_edits_marked_ones() {
     let daemon = Daemon::start();
     run(&daemon, "admin/one", &[("a.txt", "hello"), ("b.txt", "there")]);
     run(&daemon, "admin/two", &[("c.txt", "you")]);
@@ -93,7 +93,7 @@ fn the_screen_shows_all_repositories_and_changes_what_is_marked() {
     });
     session.wait_for("2 runs, 3 artifacts");
 
-    // Everything that ends in .txt is kept for a week.
+    // Keep every artifact whose name ends in txt for a week.
     session.type_("/name:txt$\r");
     session.wait_for("1/3 of 7");
     session.type_("*e");
@@ -105,9 +105,9 @@ fn the_screen_shows_all_repositories_and_changes_what_is_marked() {
     let week = expiry("a.txt");
     session.type_("z");
     session.wait_for("89d 23h");
-    assert!(expiry("a.txt") > week && expiry("c.txt") > week, "taken back");
+    assert!(expiry("a.txt") > week && expiry("c.txt") > week, "the change is undone");
 
-    // A run leads to what it left.
+    // The run shows its artifacts.
     session.type_("\x1b");
     let run = listed(&daemon, &["--name", "c.txt"])[0]["workflow_run"]["id"].to_string();
     session.type_(format!(":run {run}\r"));

@@ -1,4 +1,4 @@
-//! Artifacts, up and down.
+//! Upload, download and deletion of artifacts.
 
 use std::io::Read as _;
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[test]
-fn one_file_is_uploaded_as_it_is_in_a_job_of_its_own() {
+fn a_single_file_is_uploaded_unzipped_in_a_new_job() {
     let world = World::new();
     world.write("raw.txt", "hello");
     let made = world.run("artifact upload --repo o/r raw.txt --json").json();
@@ -27,9 +27,9 @@ fn an_empty_file_is_uploaded() {
 }
 
 #[test]
-fn a_directory_becomes_a_zip_file_and_blocks_keep_their_order() {
+fn a_directory_is_uploaded_as_a_zip_file_with_its_blocks_in_order() {
     let world = World::new();
-    // Random enough for three blocks, whatever the compression does.
+    // Incompressible, so that the archive needs three blocks.
     let mut state = 1u64;
     let noise: Vec<u8> = (0..20 << 20)
         .map(|_| {
@@ -53,7 +53,7 @@ fn a_directory_becomes_a_zip_file_and_blocks_keep_their_order() {
 }
 
 #[test]
-fn what_cannot_be_uploaded_begins_nothing() {
+fn an_invalid_upload_starts_no_job() {
     let world = World::new();
     world.write("a", "a");
     assert_eq!(world.run("artifact upload a").code, 2);
@@ -66,7 +66,7 @@ fn what_cannot_be_uploaded_begins_nothing() {
 }
 
 #[test]
-fn lists_come_in_every_form_and_from_all_pages() {
+fn lists_contain_all_pages_in_every_output_format() {
     let world = World::new();
     assert_eq!(world.run("artifact list --repo o/r").ok().stdout, "");
     for n in 0..120 {
@@ -84,7 +84,7 @@ fn lists_come_in_every_form_and_from_all_pages() {
 }
 
 #[test]
-fn downloads_are_saved_under_their_name_and_replace_nothing() {
+fn downloads_are_saved_under_their_name_without_replacing_files() {
     let world = World::new();
     world.fake.store("../raw.txt", "text/plain", b"hello");
     let saved = world.run("artifact download 1 --repo o/r --json").json();
@@ -106,7 +106,7 @@ fn downloads_are_saved_under_their_name_and_replace_nothing() {
 }
 
 #[test]
-fn zip_files_are_kept_or_unpacked() {
+fn zip_files_are_saved_or_extracted() {
     let world = World::new();
     let zip = zip_of(&[("a.txt", "a"), ("sub/b.txt", "b")]);
     world.fake.store("dist", "application/zip", &zip);
@@ -123,7 +123,7 @@ fn zip_files_are_kept_or_unpacked() {
 }
 
 #[test]
-fn what_an_interrupted_download_left_is_continued() {
+fn an_interrupted_download_is_continued() {
     let world = World::new();
     let bytes = vec![7u8; 3 << 20];
     world.fake.store("big.bin", "application/octet-stream", &bytes);
@@ -136,7 +136,7 @@ fn what_an_interrupted_download_left_is_continued() {
 }
 
 #[test]
-fn a_download_survives_a_broken_connection_and_an_address_that_expired() {
+fn a_download_survives_a_broken_connection_and_an_expired_url() {
     let world = World::new();
     let bytes: Vec<u8> = (0..3u32 << 20).map(|n| n.to_be_bytes()[2]).collect();
     world.fake.store("big.bin", "application/octet-stream", &bytes);
@@ -148,7 +148,7 @@ fn a_download_survives_a_broken_connection_and_an_address_that_expired() {
 }
 
 #[test]
-fn a_range_that_was_not_asked_for_is_not_used() {
+fn a_range_that_was_not_requested_is_ignored() {
     let world = World::new();
     let bytes = [5; 1000];
     world.fake.store("a.bin", "application/octet-stream", &bytes);
@@ -157,14 +157,14 @@ fn a_range_that_was_not_asked_for_is_not_used() {
     world.fake.state().odd_range = true;
     world.run("artifact download a.bin --repo o/r").ok();
     assert_eq!(world.read("a.bin"), bytes);
-    // What is in the part file is not trusted either.
+    // The content of a part file is verified as well.
     world.write(&part, [9; 1000]);
     assert_eq!(world.run("artifact download a.bin --repo o/r --force").code, 1);
     assert_eq!(world.read("a.bin"), bytes);
 }
 
 #[test]
-fn bytes_that_are_not_the_announced_ones_are_dropped() {
+fn downloads_with_a_wrong_size_or_digest_are_discarded() {
     let world = World::new();
     world.fake.store("a.bin", "application/octet-stream", &[1; 1000]);
     world.fake.state().short_download = Some(400);
@@ -174,7 +174,7 @@ fn bytes_that_are_not_the_announced_ones_are_dropped() {
     let ran = world.run("artifact download a.bin --repo o/r");
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("not the artifact"), "{}", ran.stderr);
-    assert_eq!(std::fs::read_dir(world.work("")).unwrap().count(), 0, "nothing is left");
+    assert_eq!(std::fs::read_dir(world.work("")).unwrap().count(), 0, "no file is left");
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_deletion_without_a_terminal_requires_yes() {
 fn an_interrupted_upload_ends_its_job() {
     let world = World::new();
     world.write("raw.txt", "hello");
-    // As if the daemon were overloaded for longer than the test.
+    // The daemon refuses uploads for longer than the test takes.
     world.fake.state().refuse = usize::MAX;
     let mut command = world.command();
     command.args(["artifact", "upload", "--repo", "o/r", "raw.txt"]).stderr(std::process::Stdio::piped());

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use crate::program::{World, finish, program};
 
 #[test]
-fn without_a_noun_and_a_terminal_there_is_the_page_of_the_daemon() {
+fn without_arguments_and_a_terminal_the_status_is_printed() {
     let world = World::new();
     assert_eq!(world.run("").ok().stdout, world.run("status").ok().stdout);
     assert!(world.run("--help").ok().stdout.contains("artifact"));
@@ -13,7 +13,7 @@ fn without_a_noun_and_a_terminal_there_is_the_page_of_the_daemon() {
 }
 
 #[test]
-fn status_is_a_page_or_a_document() {
+fn the_status_is_printed_as_text_or_json() {
     let world = World::new();
     let status = world.run("status --json").json();
     assert_eq!((&status["schema"], &status["identity"]), (&1.into(), &"admin".into()));
@@ -21,7 +21,7 @@ fn status_is_a_page_or_a_document() {
 }
 
 #[test]
-fn what_is_logged_is_shown_and_changed() {
+fn the_log_filter_is_shown_and_changed() {
     let world = World::new();
     assert_eq!(world.run("log show").ok().stdout, "filter      debug\nconfigured  info\n");
     let now = world.run("log set warn,farrierd=debug --json").json();
@@ -30,7 +30,7 @@ fn what_is_logged_is_shown_and_changed() {
 }
 
 #[test]
-fn a_user_is_usable_at_once() {
+fn a_user_is_created() {
     let world = World::new();
     let ran = world.run_with("user create octo --email o@x.y --admin --password-stdin --json", [], "pass word\n");
     assert_eq!(ran.json()["login"], "octo");
@@ -42,7 +42,7 @@ fn a_user_is_usable_at_once() {
 }
 
 #[test]
-fn a_token_stands_alone_on_stdout() {
+fn a_new_token_is_the_only_output() {
     let world = World::new();
     assert_eq!(world.run("token create --user octo --name ci --scopes all").ok().stdout, "0123abcd\n");
     let token = world.run("token create --user octo --name ci --scopes read:user,write:repository --json").json();
@@ -50,7 +50,7 @@ fn a_token_stands_alone_on_stdout() {
 }
 
 #[test]
-fn repositories_are_made_and_shown() {
+fn repositories_are_created_and_shown() {
     let world = World::new();
     assert_eq!(world.run("repo create octo/tool --private --json").json()["full_name"], "octo/tool");
     assert_eq!(world.run("repo show octo/none").code, 3);
@@ -60,7 +60,7 @@ fn repositories_are_made_and_shown() {
 }
 
 #[test]
-fn repositories_are_listed_changed_deleted_and_fetched() {
+fn repositories_are_listed_edited_deleted_and_migrated() {
     let world = World::new();
     assert_eq!(world.run("repo list -q").ok().stdout, "octo/tool\n");
     assert!(world.run("repo list").ok().stdout.contains("private  octo/tool\n"));
@@ -76,7 +76,7 @@ fn repositories_are_listed_changed_deleted_and_fetched() {
 }
 
 #[test]
-fn a_daemon_that_is_nowhere_is_looked_for_everywhere() {
+fn a_missing_daemon_is_reported_with_all_places_that_were_tried() {
     let world = World::new();
     let work = world.work("");
     let nowhere = finish(program(&work).arg("status").env("XDG_RUNTIME_DIR", &work), "");
@@ -106,7 +106,7 @@ fn a_token_is_read_from_a_file_and_never_shown() {
 }
 
 #[test]
-fn a_reader_that_has_gone_is_no_failure() {
+fn a_closed_standard_output_is_not_an_error() {
     let world = World::new();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

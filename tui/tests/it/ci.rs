@@ -1,4 +1,4 @@
-//! Jobs: begun, ended, and commands run as jobs.
+//! CI jobs: beginning and ending them, and running commands as jobs.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::program::{World, finish};
 
 #[test]
-fn agents_get_the_document_that_they_parse() {
+fn begin_prints_the_json_that_agents_parse() {
     let world = World::new();
     let job = world.run("ci begin --repo o/r --run 3 --job build --sha abc --branch main --workflow w --json").json();
     let mut keys: Vec<_> = job.as_object().unwrap().keys().collect();
@@ -22,7 +22,7 @@ fn agents_get_the_document_that_they_parse() {
 }
 
 #[test]
-fn a_shell_evaluates_what_begin_prints() {
+fn begin_prints_shell_exports() {
     let world = World::new();
     let exports = world.run("ci begin --repo o/r").ok().stdout;
     assert!(exports.contains("export FARRIER_JOB_ID='9'\n") && exports.contains("export GITHUB_RUN_ID='7'\n"));
@@ -44,7 +44,7 @@ fn a_command_runs_with_the_jobs_environment() {
 }
 
 #[test]
-fn a_job_ends_as_its_command_does_and_the_exit_status_is_kept() {
+fn the_exit_status_of_the_command_decides_the_conclusion_of_the_job() {
     let world = World::new();
     let cases = [
         (vec!["sh", "-c", "exit 7"], 7, "failure"),
@@ -67,8 +67,8 @@ fn the_exit_code_is_that_of_the_command_when_the_end_of_the_job_cannot_be_report
     for (script, code, conclusion) in [("exit 0", 0, "success"), ("exit 3", 3, "failure")] {
         let ran = world.run_words(&["ci", "exec", "--repo", "o/r", "--", "sh", "-c", script]);
         assert_eq!(ran.code, code);
-        let said = format!("could not report the conclusion {conclusion} of job 9: ended already");
-        assert!(ran.stderr.contains(&said), "{}", ran.stderr);
+        let output = format!("could not report the conclusion {conclusion} of job 9: ended already");
+        assert!(ran.stderr.contains(&output), "{}", ran.stderr);
     }
     world.fake.state().refuse_end = false;
     world.fake.state().busy_end = usize::MAX;
@@ -90,16 +90,16 @@ fn the_end_of_a_job_is_reported_again_until_the_daemon_answers() {
 #[test]
 fn a_signal_reaches_the_command_and_the_job_is_still_ended() {
     let world = World::new();
-    // The command tells when it listens, and then that it heard.
+    // The command prints when it is ready, and when it receives the signal.
     let script = "trap 'echo heard; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
-    let (said, code) = signalled(&world, &[], script, Signal::TERM);
-    assert_eq!((said.as_str(), code), ("heard\n", Some(5)));
+    let (output, code) = run_and_signal(&world, &[], script, Signal::TERM);
+    assert_eq!((output.as_str(), code), ("heard\n", Some(5)));
     assert_eq!(world.fake.state().ended, ["failure"]);
 }
 
-/// Runs `script` as a job until it says `ready`, and sends `signal` to the program. Returns what the
-/// script said from then on and the exit code, once no process has the standard output any more.
-fn signalled(world: &World, options: &[&str], script: &str, signal: Signal) -> (String, Option<i32>) {
+/// Runs `script` as a job until it prints `ready`, and sends `signal` to the program. Returns the further output of
+/// the script and the exit code, once no process has the standard output open.
+fn run_and_signal(world: &World, options: &[&str], script: &str, signal: Signal) -> (String, Option<i32>) {
     let mut command = world.command();
     command.args(["ci", "exec", "--repo", "o/r"]).args(options).args(["--", "sh", "-c", script]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
@@ -117,26 +117,26 @@ fn signalled(world: &World, options: &[&str], script: &str, signal: Signal) -> (
 fn a_signal_reaches_the_processes_below_the_command() {
     let world = World::new();
     let script = "(trap 'echo below; exit 0' TERM; echo ready; while :; do sleep 0.05; done) & wait";
-    let (said, code) = signalled(&world, &[], script, Signal::TERM);
-    assert_eq!((said.as_str(), code), ("below\n", Some(143)));
+    let (output, code) = run_and_signal(&world, &[], script, Signal::TERM);
+    assert_eq!((output.as_str(), code), ("below\n", Some(143)));
     assert_eq!(world.fake.state().ended, ["cancelled"]);
 }
 
 #[test]
 fn processes_that_ignore_a_signal_are_killed_after_the_grace_time() {
     let world = World::new();
-    // One of them has left the process group and the session of the command.
+    // One of the processes has left the process group and the session of the command.
     let script = "trap '' TERM; setsid sleep 600 & echo ready; sleep 600; sleep 600";
-    let (said, code) = signalled(&world, &["--grace", "1"], script, Signal::TERM);
-    assert_eq!((said.as_str(), code), ("", Some(137)));
+    let (output, code) = run_and_signal(&world, &["--grace", "1"], script, Signal::TERM);
+    assert_eq!((output.as_str(), code), ("", Some(137)));
     assert_eq!(world.fake.state().ended, ["cancelled"]);
 }
 
 #[test]
-fn what_a_command_leaves_in_its_process_group_is_ended() {
+fn processes_left_in_the_process_group_of_the_command_are_ended() {
     let world = World::new();
     let ran = world.run_words(&["ci", "exec", "--repo", "o/r", "--", "sh", "-c", "sleep 600 & echo done"]).ok();
-    // The output ends only when no process has it any more.
+    // The output ends only when no process has it open any more.
     assert_eq!(ran.stdout, "done\n");
     assert_eq!(world.fake.state().ended, ["success"]);
 }
@@ -145,12 +145,12 @@ fn what_a_command_leaves_in_its_process_group_is_ended() {
 fn the_command_ends_when_the_program_is_killed() {
     let world = World::new();
     let script = "trap 'echo heard; exit 5' TERM; echo ready; while :; do sleep 0.05; done";
-    let (said, code) = signalled(&world, &[], script, Signal::KILL);
-    assert_eq!((said.as_str(), code), ("heard\n", None));
+    let (output, code) = run_and_signal(&world, &[], script, Signal::KILL);
+    assert_eq!((output.as_str(), code), ("heard\n", None));
 }
 
 #[test]
-fn a_job_has_a_lease_and_hands_its_run_to_what_it_starts() {
+fn a_job_has_a_lease_and_passes_its_run_to_the_command() {
     let world = World::new();
     let script = "echo $FARRIER_RUN_ID; test -z \"$FARRIER_URL\" && test -S \"$FARRIER_SOCKET\"";
     let ran = world.run_words(&["ci", "exec", "--repo", "o/r", "--", "sh", "-c", script]).ok();
@@ -163,7 +163,7 @@ fn a_job_has_a_lease_and_hands_its_run_to_what_it_starts() {
 }
 
 #[test]
-fn a_farrier_inside_of_a_job_uploads_into_it() {
+fn farrier_inside_of_a_job_uploads_to_that_job() {
     let world = World::new();
     world.write("raw.txt", "hello");
     let farrier = env!("CARGO_BIN_EXE_farrier");

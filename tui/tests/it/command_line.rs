@@ -1,4 +1,4 @@
-//! What all commands have in common: help, completion, limits, IDs for other commands, and colors.
+//! Common to all commands: help, completion, limits, quiet output, and colors.
 
 use crate::{
     program::{finish, shell},
@@ -48,7 +48,7 @@ fn a_shortened_list_says_that_there_is_more() {
 }
 
 #[test]
-fn quiet_prints_what_other_commands_accept() {
+fn quiet_output_is_accepted_by_other_commands() {
     let daemon = Daemon::start();
     assert_eq!(daemon.farrier(&["repo", "create", "admin/demo", "--init", "-q"]).ok().stdout, "admin/demo\n");
     daemon.farrier(&["org", "create", "acme"]).ok();
@@ -92,8 +92,8 @@ fn states_have_colors_on_a_terminal_only() {
     assert!(!colored(&["hook", "list", "--color", "never"], &[]));
 }
 
-/// What bash offers for the last of `words`, which is not complete. The words are split as bash splits them.
-fn completed(daemon: &Daemon, words: &[&str]) -> Vec<String> {
+/// The completions that bash offers for the last of `words`, which is incomplete. The words are split as in bash.
+fn completions(daemon: &Daemon, words: &[&str]) -> Vec<String> {
     let (last, before) = words.split_last().unwrap();
     let current = if matches!(*last, "=" | ":") { "" } else { last };
     let quoted = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
@@ -110,21 +110,27 @@ fn completed(daemon: &Daemon, words: &[&str]) -> Vec<String> {
 #[test]
 fn bash_completes_commands_options_and_values() {
     let daemon = Daemon::start();
-    let offers = |words: &[&str], expected: &[&str]| assert_eq!(completed(&daemon, words), expected, "{words:?}");
-    offers(&["farrier", "art"], &["artifact"]);
-    offers(&["farrier", "repo", "cr"], &["create"]);
-    offers(&["farrier", "repo", "create", "--priv"], &["--private"]);
-    offers(&["farrier", "ci", "end", "7", "--conclusion", "su"], &["success"]);
-    offers(&["farrier", "ci", "end", "7", "--conclusion", "=", "su"], &["success"]);
-    offers(&["farrier", "repo", "list", "--color", "al"], &["always"]);
-    offers(&["farrier", "--screen", "d"], &["dashboard", "deliveries"]);
-    offers(&["farrier", "user", "edit", "a", "--admin", ""], &["true", "false"]);
-    offers(&["farrier", "hook", "create", "--events", "push,wo"], &["push,workflow_job", "push,workflow_run"]);
+    let assert_completes =
+        |words: &[&str], expected: &[&str]| assert_eq!(completions(&daemon, words), expected, "{words:?}");
+    assert_completes(&["farrier", "art"], &["artifact"]);
+    assert_completes(&["farrier", "repo", "cr"], &["create"]);
+    assert_completes(&["farrier", "repo", "create", "--priv"], &["--private"]);
+    assert_completes(&["farrier", "ci", "end", "7", "--conclusion", "su"], &["success"]);
+    assert_completes(&["farrier", "ci", "end", "7", "--conclusion", "=", "su"], &["success"]);
+    assert_completes(&["farrier", "repo", "list", "--color", "al"], &["always"]);
+    assert_completes(&["farrier", "--screen", "d"], &["dashboard", "deliveries"]);
+    assert_completes(&["farrier", "user", "edit", "a", "--admin", ""], &["true", "false"]);
+    assert_completes(
+        &["farrier", "hook", "create", "--events", "push,wo"],
+        &["push,workflow_job", "push,workflow_run"],
+    );
     // Bash inserts only what follows the last colon.
-    offers(&["farrier", "token", "create", "--scopes", "write", ":", "re"], &["repository"]);
-    offers(&["farrier", "token", "create", "--scopes", "read", ":", "user,write", ":", "pa"], &["package"]);
-    offers(&["farrier", "completion", "ba"], &["bash"]);
-    assert!(completed(&daemon, &["farrier", "token", "create", "--scopes", "write", ":"]).contains(&"user".to_owned()));
+    assert_completes(&["farrier", "token", "create", "--scopes", "write", ":", "re"], &["repository"]);
+    assert_completes(&["farrier", "token", "create", "--scopes", "read", ":", "user,write", ":", "pa"], &["package"]);
+    assert_completes(&["farrier", "completion", "ba"], &["bash"]);
+    assert!(
+        completions(&daemon, &["farrier", "token", "create", "--scopes", "write", ":"]).contains(&"user".to_owned())
+    );
     for shell in ["zsh", "fish"] {
         let script = daemon.farrier(&["completion", shell]).ok().stdout;
         assert!(script.contains("public-only") && script.contains("workflow_run"), "{shell}");
@@ -132,10 +138,10 @@ fn bash_completes_commands_options_and_values() {
 }
 
 #[test]
-fn every_completed_value_is_one_that_the_daemon_knows() {
+fn the_daemon_accepts_every_completed_value() {
     let daemon = Daemon::start();
     let values = |words: &[&str]| {
-        let values = completed(&daemon, &[words, &[""]].concat());
+        let values = completions(&daemon, &[words, &[""]].concat());
         assert!(values.len() > 4, "{words:?}: {values:?}");
         values
     };
@@ -179,12 +185,12 @@ fn a_token_that_is_limited_to_repositories_is_listed_with_them() {
 }
 
 #[test]
-fn a_deletion_asks_on_a_terminal_and_says_how_to_restore() {
+fn a_deletion_asks_on_a_terminal_and_shows_how_to_restore() {
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
     std::fs::write(daemon.work("f"), "f").unwrap();
     daemon.farrier(&["artifact", "upload", "f", "--repo", "admin/demo"]).ok();
-    let asked = |words: &[&str], question: &str, restore: &str, answer: &str, done: &str| {
+    let delete_and_answer = |words: &[&str], question: &str, restore: &str, answer: &str, done: &str| {
         let script = Some("\"$0\" \"$@\"; read -r end");
         let (socket, directory) = (daemon.socket(), daemon.work("."));
         let mut session = Start { socket, directory, words, env: &[], size: (160, 20), script }.session();
@@ -194,13 +200,19 @@ fn a_deletion_asks_on_a_terminal_and_says_how_to_restore() {
         session.wait_for(done);
     };
     let restore = "farrier artifact restore 1";
-    asked(&["artifact", "delete", "1"], "Continue? [y/N]", restore, "n", "nothing was changed");
-    asked(&["artifact", "delete", "1"], "Continue? [y/N]", restore, "y", "Deleted 1 (1)");
+    delete_and_answer(&["artifact", "delete", "1"], "Continue? [y/N]", restore, "n", "nothing was changed");
+    delete_and_answer(&["artifact", "delete", "1"], "Continue? [y/N]", restore, "y", "Deleted 1 (1)");
     let (question, restore) = ("Type admin/demo to confirm:", "farrier repo restore admin/demo");
-    asked(&["repo", "delete", "admin/demo"], question, restore, "demo", "nothing was deleted");
-    asked(&["repo", "delete", "admin/demo"], question, restore, "admin/demo", "Deleted admin/demo");
+    delete_and_answer(&["repo", "delete", "admin/demo"], question, restore, "demo", "nothing was deleted");
+    delete_and_answer(&["repo", "delete", "admin/demo"], question, restore, "admin/demo", "Deleted admin/demo");
     daemon.farrier(&["org", "create", "acme"]).ok();
-    asked(&["org", "delete", "acme"], "deleted permanently", "Type acme", "acme", "Deleted organization acme");
+    delete_and_answer(
+        &["org", "delete", "acme"],
+        "deleted permanently",
+        "Type acme",
+        "acme",
+        "Deleted organization acme",
+    );
     for delete in [
         &["repo", "delete", "admin/x"][..],
         &["org", "delete", "x"],

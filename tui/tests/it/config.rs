@@ -1,16 +1,16 @@
-//! The user's file, and the promise to change nothing.
+//! The configuration file of the user, and the read-only mode.
 
 use crate::{program::program, session::Daemon};
 
 #[test]
-fn a_file_names_the_daemon_and_says_what_is_wrong_with_it() {
+fn the_configuration_file_sets_the_daemon_and_is_checked() {
     let daemon = Daemon::start();
     let file = daemon.work(".config/farrier/config.toml");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     let run = |arguments: &[&str]| crate::program::finish(program(&daemon.work(".")).args(arguments), "");
     assert!(run(&["config", "path"]).ok().stdout.trim().ends_with("/.config/farrier/config.toml"));
     assert!(run(&["config", "check"]).ok().stdout.contains("no problems found"));
-    assert_eq!(run(&["status"]).code, 6, "nobody says where the daemon is");
+    assert_eq!(run(&["status"]).code, 6, "the daemon's address is not configured");
 
     let socket = daemon.socket().display().to_string();
     std::fs::write(&file, format!("[server]\nsocket = \"{socket}\"\n[ui]\ntheme = \"pink\"\nsize = 3\n")).unwrap();
@@ -24,11 +24,11 @@ fn a_file_names_the_daemon_and_says_what_is_wrong_with_it() {
 }
 
 #[test]
-fn who_only_reads_changes_nothing_and_is_told_so() {
+fn the_read_only_mode_refuses_changes() {
     let daemon = Daemon::start();
     let refused = daemon.farrier(&["--read-only", "repo", "create", "admin/demo"]);
     assert!(refused.code != 0 && refused.stderr.contains("nothing is changed"), "{refused:?}");
     assert_eq!(daemon.farrier(&["repo", "list", "--json", "--read-only"]).ok().code, 0);
-    assert_eq!(daemon.farrier(&["repo", "show", "admin/demo"]).code, 3, "it is not there");
+    assert_eq!(daemon.farrier(&["repo", "show", "admin/demo"]).code, 3, "the repository was not created");
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
 }

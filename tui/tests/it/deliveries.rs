@@ -9,7 +9,7 @@ fn an_operator_lists_failed_deliveries_and_redelivers_them() {
     let made = ["hook", "create", "http://127.0.0.1:9/", "--system", "--events", "repository", "--json"];
     let hook = daemon.farrier(&made).json()["id"].to_string();
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
-    let first = |arguments: &[&str]| {
+    let wait_for_attempt = |arguments: &[&str]| {
         for _ in 0..600 {
             let list = daemon.farrier(&[&["delivery", "list", "--json"], arguments].concat()).json();
             if list["deliveries"][0]["attempts"].as_i64() > Some(0) {
@@ -17,9 +17,9 @@ fn an_operator_lists_failed_deliveries_and_redelivers_them() {
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        panic!("no attempt is made")
+        panic!("no attempt was made")
     };
-    let row = first(&["--hook", &hook, "--event", "repository", "--since", "1h"]);
+    let row = wait_for_attempt(&["--hook", &hook, "--event", "repository", "--since", "1h"]);
     assert_eq!((&row["status"], &row["state"]), (&"blocked".into(), &"pending".into()));
     let id = row["guid"].as_str().unwrap();
 
@@ -59,7 +59,7 @@ fn an_operator_lists_failed_deliveries_and_redelivers_them() {
 }
 
 /// A daemon with `count` failed deliveries, and the ID of their hook. Tests of a hook are attempted once.
-fn with_failures(count: i64) -> (Daemon, String) {
+fn daemon_with_failures(count: i64) -> (Daemon, String) {
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/demo", "--init"]).ok();
     let made = ["hook", "create", "http://127.0.0.1:9/", "--system", "--events", "delete", "--json"];
@@ -78,7 +78,7 @@ fn with_failures(count: i64) -> (Daemon, String) {
 
 #[test]
 fn a_bulk_redelivery_says_how_many_and_asks_for_the_number_on_a_terminal() {
-    let (daemon, hook) = with_failures(11);
+    let (daemon, hook) = daemon_with_failures(11);
     let words = ["delivery", "redeliver", "--hook", &hook];
     let start = Start {
         socket: daemon.socket(),
@@ -107,7 +107,7 @@ fn a_bulk_redelivery_says_how_many_and_asks_for_the_number_on_a_terminal() {
 
 #[test]
 fn a_bulk_redelivery_skips_deliveries_whose_hook_was_deleted() {
-    let (daemon, hook) = with_failures(1);
+    let (daemon, hook) = daemon_with_failures(1);
     daemon.farrier(&["hook", "delete", &hook, "--yes"]).ok();
     let ran = daemon.farrier(&["delivery", "redeliver", "--since", "1h", "--json"]);
     assert_eq!(ran.json()["results"], serde_json::json!([]));
@@ -116,7 +116,7 @@ fn a_bulk_redelivery_skips_deliveries_whose_hook_was_deleted() {
 
 #[test]
 fn a_recovery_says_how_many_deliveries_it_sends() {
-    let (daemon, hook) = with_failures(1);
+    let (daemon, hook) = daemon_with_failures(1);
     daemon.farrier(&["hook", "off", &hook]).ok();
     let refused = daemon.farrier(&["delivery", "recover", &hook]);
     assert_eq!(refused.code, 2, "{refused:?}");

@@ -1,8 +1,8 @@
 //! The commands of README.md and docs/operations.md, run as a reader pastes them: in order, in one terminal, in a fresh
 //! home directory.
 //!
-//! Every block of the language `sh` is run, unless the comment `<!-- not run: REASON -->` stands before it. A block
-//! after `<!-- runs until stopped -->` is started in the background, and the next one waits for the daemon's socket.
+//! Every block of the language `sh` is run unless a comment `<!-- not run: REASON -->` precedes it. A block after
+//! `<!-- runs until stopped -->` is started in the background, and the next block waits for the daemon's socket.
 
 use std::{
     fmt::Write as _,
@@ -18,7 +18,7 @@ const DOCUMENTS: [(&str, &str); 2] = [
     ("docs/operations.md", include_str!("../../../docs/operations.md")),
 ];
 
-/// Languages of blocks that nobody pastes into a shell.
+/// Languages of blocks that are not shell commands.
 const DATA: [&str; 5] = ["json", "nginx", "text", "toml", "yaml"];
 
 #[derive(Debug, PartialEq, Eq)]
@@ -30,13 +30,13 @@ enum Run {
 
 #[derive(Debug, PartialEq, Eq)]
 struct Block {
-    /// The line of its fence, counted from 1.
+    /// Line number of the opening fence, counted from 1.
     line: usize,
     run: Run,
     text: String,
 }
 
-/// The `sh` blocks of a document; the error says which block is marked wrongly.
+/// The `sh` blocks of a document. The error names a block that is marked incorrectly.
 fn blocks(document: &str) -> Result<Vec<Block>, String> {
     let mut found = Vec::new();
     let mut comment = "";
@@ -72,7 +72,7 @@ fn blocks(document: &str) -> Result<Vec<Block>, String> {
 fn script(port: u16) -> String {
     let mut script = String::from("set -eEu -o pipefail\ntrap 'echo \"failed: $block\" >&2' ERR\n");
     for (name, document) in DOCUMENTS {
-        for block in blocks(document).unwrap_or_else(|wrong| panic!("{name}: {wrong}")) {
+        for block in blocks(document).unwrap_or_else(|error| panic!("{name}: {error}")) {
             let text = block.text.replace("127.0.0.1:3000", &format!("127.0.0.1:{port}"));
             let _ = writeln!(script, "block={name}:{}", block.line);
             let _ = match block.run {
@@ -89,7 +89,7 @@ fn script(port: u16) -> String {
     script
 }
 
-/// Stands for cargo: the programs are built already.
+/// A script that replaces cargo: the programs are already built.
 fn cargo(programs: &Path, port: u16) -> String {
     let programs = programs.display();
     format!(
@@ -102,7 +102,7 @@ fn cargo(programs: &Path, port: u16) -> String {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "tests start the programs that they test")]
-fn every_command_of_the_documents_works_when_pasted() {
+fn every_command_in_the_documents_works_when_pasted() {
     let programs = Path::new(crate::session::FARRIER).parent().unwrap();
     if !programs.join("farrierd").exists() {
         assert!(std::env::var_os("FARRIER_REQUIRE_CLIENTS").is_none(), "no farrierd beside farrier");
@@ -113,7 +113,7 @@ fn every_command_of_the_documents_works_when_pasted() {
     let path = |name: &str| home.path().join(name);
     fs::create_dir_all(path("farrier")).unwrap();
     fs::create_dir_all(path("bin")).unwrap();
-    // As every reader has it who uses git.
+    // git needs a user name and an e-mail address.
     fs::write(path(".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n").unwrap();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     fs::write(path("bin/cargo"), cargo(programs, port)).unwrap();
@@ -126,23 +126,23 @@ fn every_command_of_the_documents_works_when_pasted() {
     command.env_clear().env("HOME", home.path()).env("PATH", search).env("LANG", "C.UTF-8").process_group(0);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let group = rustix::process::Pid::from_child(&child);
-    let done = child.wait_with_output().unwrap();
-    // The daemon, which a reader would stop with Ctrl-C.
+    let output = child.wait_with_output().unwrap();
+    // The daemon still runs. A reader would stop it with Ctrl-C.
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let daemon = fs::read_to_string(path("daemon.log")).unwrap_or_default();
-    assert!(done.status.success(), "{out}\n{err}\nthe daemon: {daemon}");
+    assert!(output.status.success(), "{out}\n{err}\nthe daemon: {daemon}");
     assert!(out.contains("hello.txt"), "the artifact was listed: {out}");
     assert_eq!(fs::read_to_string(path("farrier/downloads/hello.txt")).unwrap(), "hello\n");
 }
 
 #[test]
-fn blocks_are_marked_with_a_reason_or_run() {
+fn blocks_are_run_unless_marked_with_a_reason() {
     let text = "```sh\na\n```\n<!-- not run: needs root -->\n```sh\nb\n```\n\n<!-- runs until stopped -->\n\n```sh\nc\n```\n```toml\nx = 1\n```\n";
     let found = blocks(text).unwrap();
     let runs: Vec<_> = found.iter().map(|block| (block.line, &block.run, block.text.as_str())).collect();
     assert_eq!(runs, [(1, &Run::Foreground, "a"), (5, &Run::Not, "b"), (11, &Run::UntilStopped, "c")]);
-    for wrong in ["```\na\n```", "```bash\na\n```", "<!-- not run: -->\n```sh\na\n```", "<!-- skip -->\n```sh\n```"] {
-        blocks(wrong).expect_err(wrong);
+    for error in ["```\na\n```", "```bash\na\n```", "<!-- not run: -->\n```sh\na\n```", "<!-- skip -->\n```sh\n```"] {
+        blocks(error).expect_err(error);
     }
 }

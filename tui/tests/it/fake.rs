@@ -1,7 +1,7 @@
-//! A small daemon in memory that speaks what the program needs.
+//! A fake daemon in memory with the routes that the program needs.
 //!
-//! It listens on a socket only: that signed addresses name another host then shows whether they stay
-//! with the daemon that was asked.
+//! It listens on a Unix socket only. Its signed URLs name another host, which shows whether the program sends them to
+//! the daemon as it should.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::{net::UnixListener, task::JoinSet};
 
-/// `{"scp":"Actions.Results:7:9"}`
+/// A token with the payload `{"scp":"Actions.Results:7:9"}`.
 pub(crate) const RUNTIME_TOKEN: &str = "e30.eyJzY3AiOiJBY3Rpb25zLlJlc3VsdHM6Nzo5In0.c2ln";
 
 #[derive(Clone, Default)]
@@ -37,30 +37,30 @@ pub(crate) struct Stored {
 
 #[derive(Default)]
 pub(crate) struct State {
-    /// By id minus one.
+    /// Artifacts; the id is the index plus one.
     pub(crate) artifacts: Vec<Stored>,
-    /// Conclusions of ended jobs.
+    /// Conclusions of the jobs that were ended.
     pub(crate) ended: Vec<String>,
-    /// Method and target of every request.
+    /// Method and target of each request.
     pub(crate) seen: Vec<String>,
     pub(crate) begun: Vec<Value>,
-    /// Requests on signed addresses that are answered 503 before one is served.
+    /// Number of requests on signed URLs to refuse with 503.
     pub(crate) refuse: usize,
-    /// Bytes after which the connection of a download breaks, once; signed addresses expire then.
+    /// Breaks the next download after this number of bytes, and makes its signed URL expire.
     pub(crate) cut_download: Option<usize>,
-    /// Bytes that the next download has, and ends well.
+    /// Truncates the next download to this number of bytes without an error.
     pub(crate) short_download: Option<usize>,
-    /// Whether the next range is not the one that was asked for.
+    /// Makes the next range start one byte early.
     pub(crate) odd_range: bool,
-    /// What signs addresses.
+    /// The signature in signed URLs.
     signature: usize,
-    /// Whether jobs cannot be ended.
+    /// Whether to refuse requests that end a job.
     pub(crate) refuse_end: bool,
-    /// How often the end of a job is answered 503 before it is accepted.
+    /// How often to answer 503 to the end of a job before accepting it.
     pub(crate) busy_end: usize,
-    /// How many repositories are listed in place of the one.
+    /// If not zero, the number of repositories to list instead of one.
     pub(crate) repositories: usize,
-    /// What the one is called.
+    /// The name of the only repository.
     pub(crate) name: Option<String>,
 }
 
@@ -131,7 +131,7 @@ fn whole(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// The beginning of a body, and then nothing.
+/// A body that breaks off after `bytes`.
 fn broken(bytes: Vec<u8>) -> Body {
     let pieces = [Ok(Frame::data(bytes.into())), Err(std::io::ErrorKind::ConnectionReset.into())];
     StreamBody::new(stream::iter(pieces)).boxed_unsync()
@@ -178,7 +178,7 @@ async fn route(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
             )
         }
         (&Method::GET, ["api", "v1", "repos", _, "private"]) => message(403, "not yours"),
-        (&Method::GET, ["api", "v1", "repos", "search"]) => found(&state, &target),
+        (&Method::GET, ["api", "v1", "repos", "search"]) => search_page(&state, &target),
         (&Method::PATCH, ["api", "v1", "repos", _, "tool"]) => {
             answer(200, &json!({"id": 4, "full_name": "octo/tool", "archived": input["archived"]}))
         }
@@ -186,8 +186,8 @@ async fn route(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
         (&Method::POST, ["api", "v1", "repos", "migrate"]) => {
             let failed = if input["auth_token"] == "" { "" } else { "no" };
             let state = if failed.is_empty() { "done" } else { "failed" };
-            let going = json!({"state": state, "error": failed});
-            answer(202, &json!({"id": 6, "full_name": "octo/copy", "farrier_migration": going}))
+            let migration = json!({"state": state, "error": failed});
+            answer(202, &json!({"id": 6, "full_name": "octo/copy", "farrier_migration": migration}))
         }
         (&Method::POST, ["api", "farrier", "v1", "jobs"]) => {
             state.begun.push(input);
@@ -218,8 +218,8 @@ async fn route(state: &Mutex<State>, request: Request<Incoming>) -> Answer {
     }
 }
 
-/// A page of repositories.
-fn found(state: &State, target: &str) -> Answer {
+/// A page of the repository search.
+fn search_page(state: &State, target: &str) -> Answer {
     if state.repositories == 0 {
         let name = state.name.as_deref().unwrap_or("octo/tool");
         return answer(200, &json!({"ok": true, "data": [{"id": 4, "full_name": name, "private": true}]}));
@@ -233,13 +233,13 @@ fn found(state: &State, target: &str) -> Answer {
     let more = ids.end < state.repositories;
     let rows: Vec<Value> =
         ids.map(|id| json!({"id": id + 1, "full_name": format!("octo/repo-{id:05}"), "size": id * 7})).collect();
-    let mut found = answer(200, &json!({"ok": true, "data": rows}));
-    found.headers_mut().insert("x-total-count", state.repositories.into());
+    let mut response = answer(200, &json!({"ok": true, "data": rows}));
+    response.headers_mut().insert("x-total-count", state.repositories.into());
     if more {
         let next = format!("<http://h/api/v1/repos/search?sort=alpha&page={}&limit={limit}>; rel=\"next\"", page + 1);
-        found.headers_mut().insert("link", next.parse().unwrap());
+        response.headers_mut().insert("link", next.parse().unwrap());
     }
-    found
+    response
 }
 
 fn twirp(state: &mut State, method: &str, input: &Value) -> Answer {
@@ -262,10 +262,10 @@ fn twirp(state: &mut State, method: &str, input: &Value) -> Answer {
             answer(200, &json!({"ok": true, "artifact_id": (id + 1).to_string()}))
         }
         "ListArtifacts" => {
-            let wanted = |stored: &Stored| input["name_filter"].as_str().is_none_or(|name| stored.name == name);
+            let matches_filter = |stored: &Stored| input["name_filter"].as_str().is_none_or(|name| stored.name == name);
             let listed: Vec<Value> = (1..)
                 .zip(&state.artifacts)
-                .filter(|(_, stored)| stored.visible && wanted(stored))
+                .filter(|(_, stored)| stored.visible && matches_filter(stored))
                 .map(|(id, stored)| {
                     json!({"workflow_run_backend_id": "7", "workflow_job_run_backend_id": "9", "database_id": id.to_string(),
                         "name": stored.name, "size": stored.bytes.len().to_string(), "digest": stored.digest,

@@ -1,4 +1,4 @@
-//! Hooks and events from the shell, with the real daemon.
+//! Hooks and events on the command line, with a real daemon.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -13,7 +13,7 @@ use crate::{
 const TARGET: &str = "https://203.0.113.9/hook";
 
 #[test]
-fn an_operator_makes_changes_and_removes_hooks() {
+fn an_operator_creates_edits_and_deletes_hooks() {
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/old"]).ok();
     let made = daemon.farrier(&[
@@ -48,7 +48,7 @@ fn an_operator_makes_changes_and_removes_hooks() {
     assert_eq!(daemon.farrier(&["hook", "apply", &id, "--json"]).json()["copied"], 1);
     assert_eq!(daemon.farrier(&["hook", "list", "--repo", "admin/old", "--json"]).json()["hooks"][0]["name"], "mirror");
 
-    assert_eq!(daemon.farrier(&["hook", "delete", &id]).code, 2, "it has to be said twice");
+    assert_eq!(daemon.farrier(&["hook", "delete", &id]).code, 2, "the deletion needs a confirmation");
     daemon.farrier(&["hook", "delete", &id, "--yes"]).ok();
     assert_eq!(daemon.farrier(&["hook", "show", &id]).code, 3);
     let refused = daemon.farrier(&["hook", "create", TARGET, "--type", "dingtalk"]);
@@ -58,7 +58,7 @@ fn an_operator_makes_changes_and_removes_hooks() {
 }
 
 #[test]
-fn a_hook_is_found_by_its_number_wherever_it_belongs() {
+fn a_hook_is_found_by_its_id_for_any_owner() {
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
     let made = daemon.farrier(&["hook", "create", TARGET, "--repo", "admin/demo", "--json"]).json();
@@ -71,13 +71,13 @@ fn a_hook_is_found_by_its_number_wherever_it_belongs() {
     daemon.farrier(&["hook", "create", TARGET, "--mine"]).ok();
     let all = daemon.farrier(&["hook", "list", "--all"]).ok().stdout;
     assert!(all.contains("OWNER") && all.contains("admin/demo") && all.lines().count() == 3, "{all}");
-    assert_eq!(daemon.farrier(&["hook", "show", &id, "--mine"]).code, 3, "a place that is given is the only one");
+    assert_eq!(daemon.farrier(&["hook", "show", &id, "--mine"]).code, 3, "only hooks of the given owner are searched");
     daemon.farrier(&["hook", "delete", &id, "--yes"]).ok();
     assert_eq!(daemon.farrier(&["hook", "list", "--all", "--json"]).json()["total_count"], 1);
 }
 
 #[test]
-fn secrets_come_from_standard_input_and_hooks_move_without_them() {
+fn secrets_are_read_from_standard_input_and_not_exported() {
     let daemon = Daemon::start();
     for name in ["admin/one", "admin/two"] {
         daemon.farrier(&["repo", "create", name]).ok();
@@ -102,7 +102,7 @@ fn secrets_come_from_standard_input_and_hooks_move_without_them() {
 }
 
 #[test]
-fn what_happens_is_listed_and_followed() {
+fn events_are_listed_and_followed() {
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/one"]).ok();
     let refused = daemon.farrier(&["events", "--kind", "psuh"]);

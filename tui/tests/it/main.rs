@@ -1,4 +1,4 @@
-//! The program against a small daemon in memory, as a script would use it.
+//! The `farrier` program as scripts and users run it, with a fake daemon or a real one.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod all_artifacts;

@@ -1,4 +1,4 @@
-//! One run of the program, in a directory and an environment of its own.
+//! Runs the program in its own directory and environment.
 
 use std::{
     ffi::OsStr,
@@ -14,7 +14,7 @@ pub(crate) struct World {
     pub(crate) fake: Fake,
 }
 
-/// What a run of the program left.
+/// The result of a run of the program.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -44,7 +44,7 @@ impl World {
         Self { dir, fake }
     }
 
-    /// The program's working directory.
+    /// A path in the program's working directory.
     pub(crate) fn work(&self, name: &str) -> std::path::PathBuf {
         self.dir.path().join("work").join(name)
     }
@@ -65,13 +65,13 @@ impl World {
         command
     }
 
-    /// The full screen on a terminal of the usual size.
+    /// Starts the full screen on a terminal of 80 by 24.
     pub(crate) fn start(&self) -> Start<'static> {
         let (socket, directory) = (self.fake.socket.clone(), self.work("."));
         Start { socket, directory, words: &[], env: &[], size: (80, 24), script: None }
     }
 
-    /// Runs the program with the words of `line`.
+    /// Runs the program with the arguments in `line`.
     pub(crate) fn run(&self, line: &str) -> Ran {
         self.run_with(line, [], "")
     }
@@ -80,13 +80,13 @@ impl World {
         finish(self.command().args(line.split_whitespace()).envs(env), input)
     }
 
-    /// Runs the program with words that hold blanks.
+    /// Runs the program with arguments that may contain blanks.
     pub(crate) fn run_words(&self, words: &[&str]) -> Ran {
         finish(self.command().args(words.iter().map(OsStr::new)), "")
     }
 }
 
-/// The program with nothing of the test's environment.
+/// The program with a cleared environment.
 #[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
 pub(crate) fn program(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_farrier"));
@@ -94,7 +94,7 @@ pub(crate) fn program(directory: &Path) -> Command {
     command
 }
 
-/// A shell that finds the program, and as little else.
+/// A shell that finds the program, with a cleared environment.
 #[expect(clippy::disallowed_methods, reason = "tests run the scripts that the manual shows")]
 pub(crate) fn shell(directory: &Path) -> Command {
     let programs = Path::new(env!("CARGO_BIN_EXE_farrier")).parent().unwrap().display().to_string();
@@ -106,7 +106,7 @@ pub(crate) fn shell(directory: &Path) -> Command {
 
 pub(crate) fn finish(command: &mut Command, input: &str) -> Ran {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A program that does not read its input is no failure of the test.
+    // The program may end without reading its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

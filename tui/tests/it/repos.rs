@@ -1,28 +1,28 @@
-//! Repositories from the shell, with the real daemon and git.
+//! Repositories on the command line, with a real daemon and git.
 
 use std::process::{Command, Stdio};
 
 use crate::session::Daemon;
 
-/// Runs git in the working directory; answers what it printed.
-#[expect(clippy::disallowed_methods, reason = "the test is a person with git")]
+/// Runs git in the working directory and returns its output.
+#[expect(clippy::disallowed_methods, reason = "the test uses git like a user")]
 pub(crate) fn git(daemon: &Daemon, words: &[&str]) -> String {
-    let person = ["-c", "user.name=p", "-c", "user.email=p@example.org"];
+    let identity = ["-c", "user.name=p", "-c", "user.email=p@example.org"];
     let mut git = Command::new("git");
-    git.args(person).args(words).current_dir(daemon.work(".")).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    git.args(identity).args(words).current_dir(daemon.work(".")).env("GIT_CONFIG_GLOBAL", "/dev/null");
     let ran = git.stdin(Stdio::null()).output().unwrap();
     assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
     String::from_utf8(ran.stdout).unwrap()
 }
 
-/// The daemon's address for git.
+/// The daemon's TCP address.
 fn tcp(daemon: &Daemon) -> String {
     let status = daemon.farrier(&["status", "--json"]).json();
     let listeners = status["listeners"].as_array().unwrap();
     listeners.iter().find(|one| one["kind"] == "tcp").unwrap()["address"].as_str().unwrap().to_owned()
 }
 
-/// A daemon with `admin/demo`: two branches, one with a slash in its name, and two tags were pushed to it.
+/// A daemon with the repository `admin/demo`, which has two branches, one with a slash in its name, and two tags.
 pub(crate) fn demo() -> Daemon {
     let daemon = Daemon::reaching("loopback");
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
@@ -47,13 +47,13 @@ pub(crate) fn demo() -> Daemon {
 }
 
 #[test]
-fn archives_and_copies_are_written_whole_or_not_at_all() {
+fn archives_and_bundles_are_saved_completely_or_not_at_all() {
     let daemon = demo();
     let saved = daemon.farrier(&["repo", "archive", "admin/demo", "--format", "bundle", "--json"]).json();
     assert_eq!((&saved["path"], &saved["format"]), (&"admin-demo.bundle".into(), &"bundle".into()));
-    assert!(saved.get("ref").is_none(), "it holds all of them: {saved}");
+    assert!(saved.get("ref").is_none(), "a bundle contains all refs: {saved}");
     git(&daemon, &["clone", "-q", "--mirror", "admin-demo.bundle", "copy.git"]);
-    let refs = |place: &str| git(&daemon, &["-C", place, "show-ref", "--heads", "--tags"]);
+    let refs = |directory: &str| git(&daemon, &["-C", directory, "show-ref", "--heads", "--tags"]);
     assert_eq!(refs("copy.git"), refs("one"));
     assert_eq!(refs("copy.git").lines().count(), 4);
 
@@ -62,7 +62,7 @@ fn archives_and_copies_are_written_whole_or_not_at_all() {
     git(&daemon, &["clone", "-q", "v1.bundle", "v1"]);
     assert_eq!(std::fs::read_to_string(daemon.work("v1/file")).unwrap(), "first\n");
     let again = daemon.farrier(&one);
-    assert_eq!(again.code, 5, "what is there stays: {again:?}");
+    assert_eq!(again.code, 5, "an existing file is not replaced: {again:?}");
     daemon.farrier(&[&one[..], &["--force"]].concat()).ok();
 
     daemon.farrier(&["repo", "archive", "admin/demo", "--ref", "feature/x", "--format", "zip", "-o", "."]).ok();
@@ -74,7 +74,7 @@ fn archives_and_copies_are_written_whole_or_not_at_all() {
 }
 
 #[test]
-fn an_archive_goes_to_whoever_reads() {
+fn an_archive_can_be_written_to_standard_output() {
     let daemon = demo();
     let mut program = crate::program::program(&daemon.work("."));
     program.env("FARRIER_SOCKET", daemon.socket()).args([
@@ -105,7 +105,7 @@ fn branches_are_listed_and_the_default_one_is_marked() {
 }
 
 #[test]
-fn a_migration_is_waited_for() {
+fn a_migration_can_be_waited_for() {
     let daemon = demo();
     let source = format!("http://{}/admin/demo.git", tcp(&daemon));
     let made = daemon.farrier(&["repo", "migrate", &source, "admin/copy", "--wait", "--json"]).json();
@@ -123,26 +123,26 @@ fn a_migration_is_waited_for() {
 }
 
 #[test]
-fn a_task_is_watched_and_ended_from_the_shell() {
+fn a_task_is_shown_waited_for_and_cancelled() {
     let daemon = Daemon::reaching("loopback");
-    // Connections are taken by the kernel, and nobody ever answers.
+    // The kernel accepts connections, but nothing answers them.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let source = format!("http://{}/x.git", silent.local_addr().unwrap());
-    let begun = daemon.farrier(&["repo", "migrate", &source, "admin/copy", "--json"]).json();
-    let id = begun["id"].to_string();
+    let started = daemon.farrier(&["repo", "migrate", &source, "admin/copy", "--json"]).json();
+    let id = started["id"].to_string();
     assert_eq!(daemon.farrier(&["task", "list", "-q"]).ok().stdout, format!("{id}\n"));
     let task = daemon.farrier(&["task", "show", &id, "--json"]).json();
     assert_eq!((&task["state"], &task["repository"]), (&"running".into(), &"admin/copy".into()));
     assert_eq!(daemon.farrier(&["task", "cancel", &id]).ok().stdout, format!("Cancelling task {id} (admin/copy)\n"));
     let waited = daemon.farrier(&["task", "wait", &id]);
     assert_eq!((waited.code, waited.stderr.as_str()), (1, "farrier: importing admin/copy: cancelled\n"));
-    assert_eq!(daemon.farrier(&["task", "cancel", &id]).code, 5, "it has ended");
+    assert_eq!(daemon.farrier(&["task", "cancel", &id]).code, 5, "the task has ended");
     assert_eq!(daemon.farrier(&["repo", "show", "admin/copy"]).code, 3);
     assert_eq!(daemon.farrier(&["task", "show", "999"]).code, 3);
 }
 
 #[test]
-fn a_watched_status_is_a_document_a_second_and_ends_with_its_reader() {
+fn a_watched_status_prints_json_lines_and_ends_with_its_reader() {
     let daemon = Daemon::start();
     let mut program = crate::program::program(&daemon.work("."));
     program.env("FARRIER_SOCKET", daemon.socket()).args(["status", "--watch", "--jsonl"]);
@@ -182,7 +182,7 @@ fn deleted_repositories_and_artifacts_are_listed_restored_and_purged() {
     for name in ["admin/demo", "admin/second"] {
         daemon.farrier(&["repo", "delete", name, "--yes"]).ok();
     }
-    assert_eq!(daemon.farrier(&["repo", "purge", "admin/demo"]).code, 2, "nobody can be asked");
+    assert_eq!(daemon.farrier(&["repo", "purge", "admin/demo"]).code, 2, "a confirmation needs a terminal");
     let purged = daemon.farrier(&["repo", "purge", "admin/demo", "--yes"]).ok();
     assert_eq!(purged.stdout, "Deleted admin/demo (ID 2) permanently\n");
     let listed = daemon.farrier(&["repo", "list", "--deleted", "-q"]).ok().stdout;

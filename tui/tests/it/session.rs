@@ -1,4 +1,4 @@
-//! A session with the real daemon: what a new user and a CI agent do, from an empty directory on.
+//! Complete sessions with a real daemon, as a new user and a CI agent have them.
 
 use std::{path::PathBuf, sync::mpsc, thread::JoinHandle};
 
@@ -11,23 +11,23 @@ use tokio_util::sync::CancellationToken;
 
 use crate::program::{Ran, finish, program, shell};
 
-/// A daemon on a thread of its own, on a Unix socket and a free port.
+/// A daemon on its own thread, on a Unix socket and a free port.
 pub(crate) struct Daemon {
     dir: tempfile::TempDir,
     running: Option<(CancellationToken, JoinHandle<()>)>,
-    /// Where hooks may lead, and migrations.
+    /// Allowed hosts of hooks and migrations.
     hosts: &'static str,
     /// Free disk space below which the daemon is unhealthy.
     reserve_bytes: u64,
 }
 
 impl Daemon {
-    /// A daemon whose hooks reach nobody on this machine, as is the default.
+    /// Starts a daemon with the default address policy, so that hooks cannot reach this machine.
     pub(crate) fn start() -> Self {
         Self::reaching("external")
     }
 
-    /// A daemon whose hooks may lead to these hosts.
+    /// Starts a daemon whose hooks and migrations may reach these hosts.
     pub(crate) fn reaching(hosts: &'static str) -> Self {
         Self::with(hosts, 0)
     }
@@ -36,14 +36,14 @@ impl Daemon {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("work")).unwrap();
         let mut daemon = Self { dir, running: None, hosts, reserve_bytes };
-        daemon.go_on();
+        daemon.start_again();
         daemon
     }
 
-    /// Starts with what an earlier one left.
-    pub(crate) fn go_on(&mut self) {
-        let places = DefaultPaths::from_env(|_| Ok(std::env::temp_dir().display().to_string()));
-        let mut config = Config::defaults(&places.with_data_dir(self.dir.path().join("data")));
+    /// Starts the daemon again with its data.
+    pub(crate) fn start_again(&mut self) {
+        let paths = DefaultPaths::from_env(|_| Ok(std::env::temp_dir().display().to_string()));
+        let mut config = Config::defaults(&paths.with_data_dir(self.dir.path().join("data")));
         config.socket.path = self.socket();
         config.artifacts.reserve_bytes = self.reserve_bytes;
         config.webhook.allowed_hosts = self.hosts.into();
@@ -58,10 +58,10 @@ impl Daemon {
                 let tcp = serve::bind_tcp("127.0.0.1:0".parse().unwrap()).unwrap();
                 let unix = serve::bind_unix(&config.socket.path, None).unwrap();
                 let listeners = vec![serve::Listener::tcp(tcp).unwrap(), unix];
-                let (tell, told) = tokio::sync::oneshot::channel();
-                let daemon = farrierd::run(config, listeners, Clock::system(), stopping, tell);
+                let (started_sender, started_receiver) = tokio::sync::oneshot::channel();
+                let daemon = farrierd::run(config, listeners, Clock::system(), stopping, started_sender);
                 let (ended, ()) = tokio::join!(daemon, async {
-                    let _ = told.await;
+                    let _ = started_receiver.await;
                     let _ = ready.send(());
                 });
                 ended.unwrap();
@@ -115,7 +115,7 @@ fn the_status_of_an_unhealthy_daemon_names_the_problem_and_has_an_exit_code() {
 }
 
 #[test]
-fn a_job_keeps_a_file_and_a_directory_and_an_operator_gets_them_back() {
+fn a_job_uploads_a_file_and_a_directory_and_an_operator_downloads_them() {
     let daemon = Daemon::start();
     assert_eq!(daemon.farrier(&["status", "--json"]).json()["identity"], "admin");
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
@@ -140,12 +140,12 @@ fn a_job_keeps_a_file_and_a_directory_and_an_operator_gets_them_back() {
     assert_eq!(missing.code, 3, "{missing:?}");
 }
 
-/// Where the official clients are, if they are installed; where they must be, their absence is a failure.
+/// Directory of the official clients, if they are installed. Panics if they are required and missing.
 fn clients() -> Option<PathBuf> {
-    let place = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../daemon/tests/clients"));
-    let node = finish(shell(&place).args(["-c", "node --version"]), "").code == 0;
-    if node && place.join("node_modules/.package-lock.json").is_file() {
-        return Some(place.canonicalize().unwrap());
+    let directory = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../daemon/tests/clients"));
+    let node = finish(shell(&directory).args(["-c", "node --version"]), "").code == 0;
+    if node && directory.join("node_modules/.package-lock.json").is_file() {
+        return Some(directory.canonicalize().unwrap());
     }
     assert!(std::env::var_os("FARRIER_REQUIRE_CLIENTS").is_none(), "the clients of npm are not installed");
     println!("skipped: the clients of npm are not installed");
@@ -153,7 +153,7 @@ fn clients() -> Option<PathBuf> {
 }
 
 #[test]
-fn the_manuals_runner_runs_a_job_that_uses_the_official_client() {
+fn the_runner_script_of_the_manual_runs_the_official_client() {
     let Some(clients) = clients() else { return };
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
@@ -186,26 +186,26 @@ fn the_manuals_runner_runs_a_job_that_uses_the_official_client() {
 }
 
 #[test]
-fn a_job_ends_with_its_command_and_its_token_dies() {
+fn a_job_ends_once_with_its_conclusion() {
     let daemon = Daemon::start();
     daemon.farrier(&["repo", "create", "admin/demo"]).ok();
     let failed = daemon.farrier(&["ci", "exec", "--repo", "admin/demo", "--", "sh", "-c", "exit 7"]);
     assert_eq!(failed.code, 7, "{failed:?}");
 
-    let begun = daemon.farrier(&["ci", "begin", "--repo", "admin/demo", "--json"]).json();
-    let job = begun["job_id"].to_string();
+    let started = daemon.farrier(&["ci", "begin", "--repo", "admin/demo", "--json"]).json();
+    let job = started["job_id"].to_string();
     for name in ["ACTIONS_RESULTS_URL", "ACTIONS_RUNTIME_TOKEN", "GITHUB_API_URL", "GITHUB_RUN_ID", "GITHUB_REPOSITORY"]
     {
-        assert!(begun["env"][name].is_string(), "{name}");
+        assert!(started["env"][name].is_string(), "{name}");
     }
-    assert!(begun["env"].get("GITHUB_SERVER_URL").is_none());
+    assert!(started["env"].get("GITHUB_SERVER_URL").is_none());
     daemon.farrier(&["ci", "end", &job, "--conclusion", "success"]).ok();
     daemon.farrier(&["ci", "end", &job, "--conclusion", "success"]).ok();
     assert_eq!(daemon.farrier(&["ci", "end", &job, "--conclusion", "failure"]).code, 5);
 }
 
 #[test]
-fn users_and_tokens_are_usable_at_once() {
+fn new_users_and_tokens_are_usable_at_once() {
     let daemon = Daemon::start();
     daemon.farrier(&["user", "create", "bob", "--email", "bob@example.org"]).ok();
     let token = daemon.farrier(&["token", "create", "--user", "bob", "--name", "ci", "--scopes", "all"]).ok().stdout;
@@ -220,7 +220,7 @@ fn users_and_tokens_are_usable_at_once() {
 }
 
 #[test]
-fn people_organisations_and_tokens_are_managed_from_the_shell() {
+fn users_organisations_and_tokens_are_managed_on_the_command_line() {
     let daemon = Daemon::start();
     daemon.farrier(&["user", "create", "bob", "--email", "bob@example.org"]).ok();
     let edited = daemon.farrier(&["user", "edit", "bob", "--full-name", "Bob B", "--visibility", "limited", "--json"]);

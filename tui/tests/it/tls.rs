@@ -1,4 +1,4 @@
-//! A daemon behind a proxy that speaks TLS, as on another machine.
+//! The program with a daemon behind a TLS proxy.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -13,10 +13,10 @@ use crate::{
     session::{Daemon, FARRIER},
 };
 
-/// A proxy in front of the socket of a daemon, with a certificate for `localhost` that signs itself.
+/// A TLS proxy in front of the socket of a daemon, with a self-signed certificate for `localhost`.
 struct Proxy {
     port: u16,
-    /// The certificate in PEM.
+    /// Path of the certificate in PEM format.
     ca: PathBuf,
     _runtime: tokio::runtime::Runtime,
 }
@@ -47,7 +47,7 @@ impl Proxy {
             while let Ok((stream, _)) = listener.accept().await {
                 let (acceptor, socket) = (acceptor.clone(), socket.clone());
                 connections.spawn(async move {
-                    // A client that does not trust the certificate breaks off.
+                    // A client that does not trust the certificate closes the connection.
                     let Ok(mut client) = acceptor.accept(stream).await else { return };
                     let mut daemon = UnixStream::connect(socket).await.unwrap();
                     let _ = tokio::io::copy_bidirectional(&mut client, &mut daemon).await;
@@ -76,7 +76,7 @@ fn commands_jobs_and_artifacts_work_over_https() {
     proxy.farrier(&daemon, &["repo", "create", "admin/demo"]).ok();
     let content = vec![7_u8; 3 << 20];
     std::fs::write(daemon.work("raw.bin"), &content).unwrap();
-    // What runs inside finds the daemon and its authority by its environment.
+    // The command finds the daemon and the certificate in its environment.
     let script = format!("test -z \"$FARRIER_SOCKET\" && {FARRIER} artifact upload raw.bin -q && {FARRIER} status -q");
     proxy.farrier(&daemon, &["ci", "exec", "--repo", "admin/demo", "--", "sh", "-c", &script]).ok();
     proxy.farrier(&daemon, &["artifact", "download", "raw.bin", "--repo", "admin/demo", "-o", "got.bin"]).ok();
@@ -101,7 +101,7 @@ fn the_full_screen_works_over_https() {
 }
 
 #[test]
-fn a_certificate_that_is_not_right_is_refused_with_the_reason() {
+fn an_invalid_certificate_is_refused_with_the_reason() {
     let daemon = Daemon::start();
     let proxy = Proxy::start(&daemon);
     let url = proxy.url();
@@ -127,7 +127,7 @@ fn a_certificate_that_is_not_right_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_server_without_tls_is_named_as_such() {
+fn a_server_without_tls_is_reported() {
     let daemon = Daemon::start();
     let status = daemon.farrier(&["status", "--json"]).json();
     let listeners = status["listeners"].as_array().unwrap();

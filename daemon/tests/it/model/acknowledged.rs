@@ -1,12 +1,12 @@
-//! The model: what clients were told, and so what the daemon must still have.
+//! The model: what the daemon has acknowledged and must therefore still have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Milliseconds of a day.
+/// One day in milliseconds.
 pub(super) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-/// `storage.set_aside_days` by default.
+/// The default of `storage.set_aside_days`, in milliseconds.
 pub(super) const SET_ASIDE_MS: i64 = 30 * DAY_MS;
-/// Artifacts expire after 90 days by default.
+/// The default retention of artifacts (90 days), in milliseconds.
 pub(super) const EXPIRY_MS: i64 = 90 * DAY_MS;
 
 /// Everything that was acknowledged.
@@ -20,14 +20,14 @@ pub(super) struct Acknowledged {
     pub(super) hooks: BTreeMap<u64, Hook>,
 }
 
-/// What is known about whether clients can see an object.
+/// Whether clients can see an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Clients can use it.
     Live,
     /// It was deleted at this time of the daemon's clock.
     Deleted(i64),
-    /// The store that an operator put back does not know it. Its bytes must still be on disk.
+    /// The store that an operator restored does not contain it. Its bytes must still be on disk.
     Unlisted,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum State {
 pub(super) struct Repository {
     pub(super) name: String,
     pub(super) state: State,
-    /// For each ref the tips that it may have: one, or more after a push without an answer. `None`: no ref.
+    /// The possible tips of each ref: one, or several after unanswered pushes. `None` means that the ref does not exist.
     pub(super) refs: BTreeMap<String, BTreeSet<Option<String>>>,
 }
 
@@ -83,7 +83,7 @@ impl Acknowledged {
         self.repositories.values().any(|row| row.state == State::Live && row.name == name)
     }
 
-    /// Forgets what retention may have removed when the daemon's clock has shown `latest_ms`.
+    /// Removes objects that retention may have removed, given the latest time of the daemon's clock.
     pub(super) fn retire(&mut self, latest_ms: i64) {
         let is_kept = |state| !matches!(state, State::Deleted(at) if latest_ms >= at + SET_ASIDE_MS);
         self.repositories.retain(|_, row| is_kept(row.state));
@@ -93,13 +93,13 @@ impl Acknowledged {
         self.hooks.retain(|_, hook| repositories.contains_key(&hook.repository));
     }
 
-    /// What holds after an operator has replaced the store by the copy that matched `older`, and kept the
-    /// directories of repositories and artifacts.
+    /// The model after an operator has replaced the store by a copy that matched `older` and kept the directories of
+    /// repositories and artifacts.
     pub(super) fn with_older_store(&self, older: &Self) -> Self {
         let mut merged = older.clone();
         for (id, now) in &self.repositories {
             match merged.repositories.get_mut(id) {
-                // The rows are the older ones, the refs on disk the newer ones.
+                // The rows come from the older store, the refs from the current directories.
                 Some(row) => row.refs.clone_from(&now.refs),
                 None => {
                     merged.repositories.insert(*id, Repository { state: State::Unlisted, ..now.clone() });

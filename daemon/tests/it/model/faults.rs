@@ -1,4 +1,4 @@
-//! What operators, power and time do to a daemon between its requests.
+//! Faults between requests: restarts, kills, clock jumps, and mistakes of operators.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -10,27 +10,27 @@ use super::{
     sequence::{CONFIG, Sequence, StoreCopy},
 };
 
-/// Longest pause between the begin of an operation and the kill.
+/// Maximum delay between the start of an operation and the kill.
 const JITTER_MAX_MICROS: usize = 40_000;
-/// The exit code of a daemon whose store and data do not belong together.
+/// Exit code of a daemon whose store and data directories do not match.
 const MISMATCH: i32 = 4;
 
 impl Sequence<'_> {
-    /// Stops the daemon in order and starts it again, as a program or in process.
+    /// Stops the daemon and starts it again, as a program or in the test process.
     pub(super) async fn restart(&mut self) {
         self.counts.restarts += 1;
         self.daemon.stop().await;
         self.start().await;
     }
 
-    /// Starts the stopped daemon, as a program or in process.
+    /// Starts the stopped daemon, as a program or in the test process.
     async fn start(&mut self) {
         self.is_program = self.random.one_in(2);
         self.note(format!("start {}", if self.is_program { "the program" } else { "in process" }));
         if self.is_program {
             self.daemon.start_as_program(CONFIG).await;
         } else {
-            // A clock that was ahead may go back to the present.
+            // A clock that was ahead may be set back to the present.
             let present = Clock::system().now_ms();
             let now = if self.random.one_in(2) { self.latest_ms.max(present) } else { present };
             self.daemon.start_in_process(Clock::manual(now)).await;
@@ -38,7 +38,7 @@ impl Sequence<'_> {
         self.now_ms();
     }
 
-    /// Kills the program while an operation runs, starts it, and looks what came of the operation.
+    /// Kills the program while an operation runs, starts it again, and finds out whether the operation took effect.
     pub(super) async fn kill_during_an_operation(&mut self) {
         if !self.is_program {
             self.daemon.stop().await;
@@ -50,11 +50,11 @@ impl Sequence<'_> {
         self.counts.kills += 1;
         let (target, pause) = (self.target(&operation), self.random.below(JITTER_MAX_MICROS) as u64);
         let daemon = &mut self.daemon;
-        let killing = async move {
+        let kill = async move {
             tokio::time::sleep(Duration::from_micros(pause)).await;
             daemon.kill().await;
         };
-        let (outcome, ()) = tokio::join!(operation.perform(target), killing);
+        let (outcome, ()) = tokio::join!(operation.perform(target), kill);
         let at_ms = self.now_ms();
         self.start().await;
         match outcome {
@@ -63,7 +63,7 @@ impl Sequence<'_> {
         }
     }
 
-    /// Moves the clock forward by an hour, some days, or more than the retention of deleted objects.
+    /// Advances the clock by an hour, some days, or more than the retention of deleted objects.
     pub(super) async fn jump(&mut self) {
         self.counts.clock_jumps += 1;
         if self.is_program {
@@ -77,7 +77,7 @@ impl Sequence<'_> {
         self.now_ms();
     }
 
-    /// Copies the store while the daemon is stopped: an operator's backup.
+    /// Copies the store while the daemon is stopped, like a backup.
     pub(super) async fn copy_store(&mut self) {
         self.note("copy the store".into());
         self.daemon.stop().await;
@@ -87,7 +87,7 @@ impl Sequence<'_> {
         self.start().await;
     }
 
-    /// Puts the older copy in the place of the store. The daemon must refuse to start until a command decides.
+    /// Replaces the store by the older copy. The daemon must refuse to start until a command resolves the mismatch.
     pub(super) async fn replace_store_by_the_copy(&mut self) {
         let Some(copy) = self.copy.take() else { return };
         self.daemon.stop().await;
@@ -100,7 +100,7 @@ impl Sequence<'_> {
         self.note(format!("replace the store by {}", if is_missing { "nothing" } else { "the older copy" }));
         self.counts.older_stores += 1;
         self.refuse().await;
-        // What retention removed since the copy was made is missing from the data for a good reason.
+        // Only a complete copy can be adopted: retention may have removed data since the copy was made.
         let is_complete = self.latest_ms < copy.latest_ms + SET_ASIDE_MS;
         let decision = if is_missing || !is_complete { 0 } else { self.random.below(4) };
         match decision {
@@ -122,8 +122,8 @@ impl Sequence<'_> {
         self.start().await;
     }
 
-    /// Moves a directory away, as an operator does by mistake, and puts it back. The daemon must refuse to start
-    /// in between.
+    /// Moves a directory away, like an operator by mistake, and moves it back. The daemon must refuse to start in
+    /// between.
     pub(super) async fn remove_a_directory(&mut self) {
         if self.model.repositories.is_empty() {
             return;
@@ -132,16 +132,16 @@ impl Sequence<'_> {
         self.note(format!("remove the directory {name}"));
         self.counts.removed_directories += 1;
         self.daemon.stop().await;
-        let (place, away) = (self.daemon.data_dir().join(name), self.daemon.scratch().join("away"));
-        fs::rename(&place, &away).expect("a directory");
+        let (original, away) = (self.daemon.data_dir().join(name), self.daemon.scratch().join("away"));
+        fs::rename(&original, &away).expect("a directory");
         self.refuse().await;
-        assert!(!place.exists() || is_empty(&place), "nothing is written into {}", place.display());
-        let _ = fs::remove_dir(&place);
-        fs::rename(&away, &place).expect("a directory");
+        assert!(!original.exists() || is_empty(&original), "nothing is written into {}", original.display());
+        let _ = fs::remove_dir(&original);
+        fs::rename(&away, &original).expect("a directory");
         self.start().await;
     }
 
-    /// Starts the program, which must refuse, name the commands that decide, and change no file.
+    /// Starts the program, which must refuse, name the commands that resolve the mismatch, and change no file.
     async fn refuse(&self) {
         let before = files(&self.daemon.data_dir());
         let refused = self.daemon.refused_start(CONFIG).await;
@@ -169,9 +169,9 @@ fn files(directory: &Path) -> std::collections::BTreeMap<std::path::PathBuf, u64
         let path = entry.path();
         match entry.metadata() {
             Ok(metadata) if metadata.is_dir() => found.extend(files(&path)),
-            // The pid file and sockets of a start that is refused say nothing about data.
+            // The pid file and sockets of a refused start do not matter.
             Ok(metadata) if metadata.is_file() && path.extension().is_none_or(|is| is != "lock" && is != "pid") => {
-                // The engine may rearrange its file when it is opened; the rows are compared later.
+                // The engine may change its file when it opens it. The rows are compared later.
                 let size = if path.extension().is_some_and(|is| is == "redb") { 0 } else { metadata.len() };
                 found.insert(path, size);
             }

@@ -1,13 +1,13 @@
 //! Random sequences of operations on a daemon, compared with a model of what it acknowledged.
 //!
-//! A sequence creates, pushes, uploads, renames, edits, deletes and restores; between the requests the
-//! daemon is restarted or killed, its clock jumps, its store is replaced by an older copy, and directories
-//! disappear. After the sequence everything that was acknowledged and not deleted is present or set aside,
-//! and `check-data` finds no damage.
+//! A sequence creates, pushes, uploads, renames, edits, deletes and restores. Between the requests, the daemon is
+//! restarted or killed, its clock jumps, its store is replaced by an older copy, and directories disappear. After the
+//! sequence, everything that was acknowledged and not deleted must be present or set aside, and `check-data` must find
+//! no damage.
 //!
-//! By default a few sequences with the same choices each time run beside the other tests, and CI runs 500 others
-//! after them. `FARRIER_MODEL_SEQUENCES` sets the number; the choices differ in each run unless `FARRIER_SEED`
-//! repeats those of an earlier one:
+//! By default, a few sequences run with a fixed seed beside the other tests, and CI runs 500 with a random seed
+//! afterwards. `FARRIER_MODEL_SEQUENCES` sets the number of sequences. The seed is then random unless `FARRIER_SEED`
+//! sets it:
 //!
 //! ```sh
 //! FARRIER_MODEL_SEQUENCES=5000 cargo test -p farrierd --test it -- --nocapture model::
@@ -24,19 +24,19 @@ use futures_util::{StreamExt as _, stream};
 use self::sequence::{Commits, Counts, Sequence};
 use crate::support::Random;
 
-/// Sequences that run at the same time: each one waits for git and for the disk most of the time.
+/// Number of concurrent sequences: each waits for git and the disk most of the time.
 const CONCURRENT: usize = 4;
-/// Sequences that run beside the other tests, and the seed of their choices.
+/// Number of sequences by default, and their seed.
 const SEQUENCES: usize = 8;
 const SEED: u64 = 12;
-/// Operations of one sequence, at most.
+/// Maximum number of operations in a sequence.
 const OPERATIONS_MAX: usize = 14;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn acknowledged_data_survives_random_operations_and_operator_mistakes() {
-    let asked: Option<usize> =
+    let requested: Option<usize> =
         std::env::var("FARRIER_MODEL_SEQUENCES").ok().map(|text| text.parse().expect("a number"));
-    let (sequences, seed) = match asked {
+    let (sequences, seed) = match requested {
         Some(sequences) => (sequences, Random::seed("FARRIER_SEED")),
         None => (SEQUENCES, SEED),
     };

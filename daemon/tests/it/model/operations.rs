@@ -1,4 +1,4 @@
-//! What clients do: each operation is performed, and its answer recorded in the model.
+//! Operations of clients: each is performed, and its result is recorded in the model.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,12 +14,12 @@ use super::{
 };
 use crate::support::{Over, git::Client, send, try_send};
 
-/// Names that repositories get: few, so that deleted names are used again.
+/// Names of repositories: few, so that names of deleted repositories are reused.
 const NAMES: [&str; 5] = ["alpha", "beta", "gamma", "delta", "epsilon"];
 /// Refs that pushes move.
 const REFS: [&str; 3] = ["refs/heads/main", "refs/heads/topic", "refs/tags/v1"];
 
-/// An operation that a killed daemon may leave unanswered.
+/// An operation that may get no response because the daemon is killed.
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
     Create { name: String },
@@ -29,7 +29,7 @@ pub(super) enum Operation {
     Delete { repository: u64 },
 }
 
-/// Bytes of an artifact.
+/// The content of an artifact.
 #[derive(Clone)]
 pub(super) struct Content(Vec<u8>);
 
@@ -39,16 +39,16 @@ impl fmt::Debug for Content {
     }
 }
 
-/// What came of an operation.
+/// The outcome of an operation.
 #[derive(Debug)]
 pub(super) enum Outcome {
-    /// The daemon confirmed it; the JSON of the answer, if there is one.
+    /// The daemon confirmed it. Holds the JSON of the response, if any.
     Acknowledged(Value),
-    /// The connection ended without an answer.
+    /// The connection ended without a response.
     Unanswered,
 }
 
-/// Where an operation goes, apart from the sequence: the daemon may be killed while it runs.
+/// The addresses that an operation needs. Separate from the sequence, because the daemon may be killed meanwhile.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     unix: Over,
@@ -77,7 +77,7 @@ impl Operation {
     }
 }
 
-/// `git push`, which may fail when the daemon is killed.
+/// Runs `git push`, which may fail if the daemon is killed.
 async fn push(target: Target, name: &str, tip: Option<&str>) -> Outcome {
     let refspec = tip.map_or_else(|| format!(":{name}"), |tip| format!("+{tip}:{name}"));
     #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]
@@ -87,7 +87,7 @@ async fn push(target: Target, name: &str, tip: Option<&str>) -> Outcome {
     if pushed.await.expect("no panic").ok { Outcome::Acknowledged(Value::Null) } else { Outcome::Unanswered }
 }
 
-/// Begins a job, uploads one artifact, and ends the job.
+/// Starts a job, uploads one artifact, and ends the job.
 async fn upload(target: &Target, name: &str, content: &[u8]) -> Outcome {
     match try_upload(target, name, content).await {
         Ok(id) => Outcome::Acknowledged(json!({ "id": id })),
@@ -97,9 +97,9 @@ async fn upload(target: &Target, name: &str, content: &[u8]) -> Outcome {
 
 async fn try_upload(target: &Target, name: &str, content: &[u8]) -> Result<u64, crate::support::Lost> {
     let body = json!({ "repo": format!("admin/{}", target.path) });
-    let begun = request(&target.unix, Method::POST, "/api/farrier/v1/jobs", body).await?;
-    assert_eq!(begun.status, 201, "{begun:?}");
-    let job = begun.json();
+    let started = request(&target.unix, Method::POST, "/api/farrier/v1/jobs", body).await?;
+    assert_eq!(started.status, 201, "{started:?}");
+    let job = started.json();
     let authorization = format!("Bearer {}", job["token"].as_str().expect("text"));
     let call = async |method: &str, mut message: Value| {
         message["workflow_run_backend_id"] = job["run_id"].to_string().into();
@@ -122,13 +122,13 @@ async fn try_upload(target: &Target, name: &str, content: &[u8]) -> Result<u64, 
     }
     let finalized = call("FinalizeArtifact", json!({ "name": name, "size": content.len().to_string() })).await?;
     let path = format!("/api/farrier/v1/jobs/{}/end", job["job_id"]);
-    // The artifact is acknowledged already.
+    // The artifact was already acknowledged, so the result of this request does not matter.
     let _ = request(&target.unix, Method::POST, &path, json!({ "conclusion": "success" })).await;
     Ok(finalized["artifact_id"].as_str().expect("text").parse().expect("a number"))
 }
 
 impl Sequence<'_> {
-    /// Where an operation on `repository` goes.
+    /// The addresses for `operation`.
     pub(super) fn target(&self, operation: &Operation) -> Target {
         let path = match operation {
             Operation::Create { .. } => String::new(),
@@ -159,19 +159,19 @@ impl Sequence<'_> {
                 }
                 Outcome::Unanswered => tries -= 1,
             }
-            assert!(tries > 0, "{operation:?} has no answer");
+            assert!(tries > 0, "{operation:?} got no response");
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         }
     }
 
-    /// Records an operation that was acknowledged when the daemon's clock showed `at_ms`.
+    /// Records an operation that was acknowledged at the time `at_ms` of the daemon's clock.
     pub(super) fn record(&mut self, operation: &Operation, answer: &Value, at_ms: i64) {
         self.counts.acknowledged += 1;
         match operation {
             Operation::Create { name } => {
                 let id = answer["id"].as_u64().expect("a number");
                 let row = Repository { name: name.clone(), state: State::Live, refs: BTreeMap::new() };
-                assert!(self.model.repositories.insert(id, row).is_none(), "the id {id} was given twice");
+                assert!(self.model.repositories.insert(id, row).is_none(), "the id {id} was assigned twice");
             }
             Operation::Push { repository, name, tip } => {
                 let refs = &mut self.model.repositories.get_mut(repository).expect("known").refs;
@@ -181,7 +181,7 @@ impl Sequence<'_> {
                 let id = answer["id"].as_u64().expect("a number");
                 let (state, content) = (State::Live, content.0.clone());
                 let row = Artifact { repository: *repository, state, content, created_ms: at_ms };
-                assert!(self.model.artifacts.insert(id, row).is_none(), "the id {id} was given twice");
+                assert!(self.model.artifacts.insert(id, row).is_none(), "the id {id} was assigned twice");
             }
             Operation::Rename { repository, name } => {
                 self.model.repositories.get_mut(repository).expect("known").name.clone_from(name);
@@ -192,15 +192,15 @@ impl Sequence<'_> {
         }
     }
 
-    /// One of the operations that can be cut off; `None` when there is nothing to do it with.
+    /// Chooses an operation that a kill may interrupt. `None` if no repository suits it.
     pub(super) fn choose(&mut self) -> Option<Operation> {
         let live = self.model.live();
         let free: Vec<&str> = NAMES.into_iter().filter(|name| !self.model.is_taken(name)).collect();
         let repository = self.pick(&live);
         match (self.random.below(6), repository) {
             (0, _) | (_, None) if !free.is_empty() => Some(Operation::Create { name: self.random.of(&free).into() }),
-            (1 | 2, Some(repository)) => Some(self.a_push(repository)),
-            (3, Some(repository)) => Some(self.an_upload(repository)),
+            (1 | 2, Some(repository)) => Some(self.random_push(repository)),
+            (3, Some(repository)) => Some(self.random_upload(repository)),
             (4, Some(repository)) if !free.is_empty() => {
                 Some(Operation::Rename { repository, name: self.random.of(&free).into() })
             }
@@ -209,7 +209,7 @@ impl Sequence<'_> {
         }
     }
 
-    fn a_push(&mut self, repository: u64) -> Operation {
+    fn random_push(&mut self, repository: u64) -> Operation {
         let name = self.random.of(&REFS).to_owned();
         let is_there = self.model.repositories[&repository].refs.get(&name).is_some_and(|tips| !tips.contains(&None));
         // The default branch cannot be deleted.
@@ -218,13 +218,13 @@ impl Sequence<'_> {
         } else {
             Some(self.commits.ids[self.random.below(self.commits.ids.len())].clone())
         };
-        // A first push to another branch would make that one the default branch.
+        // The first push must go to the default branch; another branch would become the default.
         let name = if self.model.repositories[&repository].refs.is_empty() { REFS[0].to_owned() } else { name };
         let tip = if name == REFS[0] && tip.is_none() { Some(self.commits.ids[0].clone()) } else { tip };
         Operation::Push { repository, name, tip }
     }
 
-    fn an_upload(&mut self, repository: u64) -> Operation {
+    fn random_upload(&mut self, repository: u64) -> Operation {
         let length = 1 + self.random.below(3_000);
         let name = format!("artifact-{}", self.random.below(4));
         Operation::Upload { repository, name, content: Content(self.random.bytes(length)) }
@@ -241,14 +241,14 @@ impl Sequence<'_> {
     /// Moves or deletes a ref.
     pub(super) async fn push(&mut self) {
         let Some(repository) = self.pick(&self.model.live()) else { return };
-        let operation = self.a_push(repository);
+        let operation = self.random_push(repository);
         self.perform(operation).await;
     }
 
     /// Uploads an artifact.
     pub(super) async fn upload(&mut self) {
         let Some(repository) = self.pick(&self.model.live()) else { return };
-        let operation = self.an_upload(repository);
+        let operation = self.random_upload(repository);
         self.perform(operation).await;
     }
 
@@ -274,7 +274,7 @@ impl Sequence<'_> {
         let Some(id) = self.pick(&self.model.live_artifacts()) else { return };
         self.note(format!("delete artifact {id}"));
         let path = format!("{}/actions/artifacts/{id}", self.api(self.model.artifacts[&id].repository));
-        self.done(Method::DELETE, &path, Value::Null, 204).await;
+        self.request_ok(Method::DELETE, &path, Value::Null, 204).await;
         self.counts.acknowledged += 1;
         let now = self.now_ms();
         self.model.artifacts.get_mut(&id).expect("known").state = State::Deleted(now);
@@ -289,13 +289,13 @@ impl Sequence<'_> {
             (0, Some(id)) => {
                 self.note(format!("delete hook {id}"));
                 let path = format!("{}/hooks/{id}", self.api(self.model.hooks[&id].repository));
-                self.done(Method::DELETE, &path, Value::Null, 204).await;
+                self.request_ok(Method::DELETE, &path, Value::Null, 204).await;
                 self.model.hooks.remove(&id);
             }
             (1, Some(id)) => {
                 self.note(format!("edit hook {id}: {url}"));
                 let path = format!("{}/hooks/{id}", self.api(self.model.hooks[&id].repository));
-                self.done(Method::PATCH, &path, json!({ "config": { "url": url } }), 200).await;
+                self.request_ok(Method::PATCH, &path, json!({ "config": { "url": url } }), 200).await;
                 self.model.hooks.get_mut(&id).expect("known").url = url;
             }
             _ => {
@@ -308,7 +308,7 @@ impl Sequence<'_> {
                     "active": false,
                 });
                 let path = format!("{}/hooks", self.api(repository));
-                let made = self.done(Method::POST, &path, body, 201).await.json();
+                let made = self.request_ok(Method::POST, &path, body, 201).await.json();
                 self.model.hooks.insert(made["id"].as_u64().expect("a number"), Hook { repository, url });
             }
         }
@@ -332,14 +332,14 @@ impl Sequence<'_> {
             let name = if self.model.is_taken(&name) { format!("restored-{id}") } else { name };
             self.note(format!("restore repository {id} as {name}"));
             let path = format!("/api/farrier/v1/deleted/repositories/{id}/restore");
-            self.done(Method::POST, &path, json!({ "owner": "admin", "name": name }), 200).await;
+            self.request_ok(Method::POST, &path, json!({ "owner": "admin", "name": name }), 200).await;
             let row = self.model.repositories.get_mut(&id).expect("known");
             row.state = State::Live;
             row.name = name;
         } else if let Some(id) = self.pick(&artifacts) {
             self.note(format!("restore artifact {id}"));
             let path = format!("/api/farrier/v1/deleted/artifacts/{id}/restore");
-            self.done(Method::POST, &path, Value::Null, 200).await;
+            self.request_ok(Method::POST, &path, Value::Null, 200).await;
             self.model.artifacts.get_mut(&id).expect("known").state = State::Live;
         } else {
             return;
@@ -348,8 +348,8 @@ impl Sequence<'_> {
         self.counts.restored += 1;
     }
 
-    /// Finds out what came of an operation that was not answered before the daemon was killed at `at_ms`. Both
-    /// outcomes are allowed; a third is not.
+    /// Finds out whether an unanswered operation took effect before the kill at `at_ms`, and records it if so. Any other
+    /// outcome fails the test.
     pub(super) async fn resolve(&mut self, operation: &Operation, at_ms: i64) {
         self.counts.unanswered += 1;
         let unix = self.daemon.unix();

@@ -1,4 +1,4 @@
-//! One sequence: a daemon, the model beside it, and the choice of the next operation.
+//! A running sequence: the daemon, its model, and the choice of the next operation.
 
 use std::{fmt, path::PathBuf};
 
@@ -10,10 +10,10 @@ use tempfile::TempDir;
 use super::acknowledged::Acknowledged;
 use crate::support::{Answer, Lost, Over, Random, TestDaemon, git::Client, try_send};
 
-/// The configuration of the program; the daemon in process has the same.
+/// Configuration of the program. The daemon in the test process uses the same settings.
 pub(super) const CONFIG: &str = "[artifacts]\nreserve_bytes = 0\n";
 
-/// Commits to push: a chain, so that any of them can be a tip.
+/// Commits that pushes use: a chain, so that each can be the tip of a branch.
 pub(super) struct Commits {
     pub(super) ids: Vec<String>,
     directory: TempDir,
@@ -29,13 +29,13 @@ impl Commits {
         Self { ids, directory }
     }
 
-    /// The directory from which git pushes.
+    /// The working copy from which git pushes.
     pub(super) fn directory(&self) -> PathBuf {
         self.directory.path().to_owned()
     }
 }
 
-/// What sequences did.
+/// Statistics of sequences.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     pub(super) operations: usize,
@@ -52,7 +52,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// The sum of both.
+    /// The sum of two statistics.
     pub(super) fn plus(&self, other: &Self) -> Self {
         Self {
             operations: self.operations + other.operations,
@@ -91,7 +91,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// A copy of the store, with what had been acknowledged when it was made.
+/// A copy of the store, with the model at the time of the copy.
 pub(super) struct StoreCopy {
     pub(super) file: PathBuf,
     pub(super) model: Acknowledged,
@@ -106,17 +106,17 @@ pub(super) struct Sequence<'a> {
     pub(super) random: Random,
     pub(super) counts: Counts,
     pub(super) copy: Option<StoreCopy>,
-    /// The token of the administrator with which git pushes.
+    /// An administrator's token for git pushes.
     pub(super) token: String,
     /// The latest time that the daemon's clock has shown.
     pub(super) latest_ms: i64,
-    /// Whether the daemon is the real program, which can be killed; else it runs in process with a clock that
-    /// can jump.
+    /// Whether the daemon runs as a program, which can be killed. Otherwise it runs in the test process with a clock
+    /// that can jump.
     pub(super) is_program: bool,
     trace: Trace,
 }
 
-/// The operations so far. Printed when the sequence fails.
+/// The operations so far. Printed if the sequence fails.
 #[derive(Default)]
 struct Trace(Vec<String>);
 
@@ -152,7 +152,7 @@ impl<'a> Sequence<'a> {
             trace: Trace::default(),
         };
         sequence.token = sequence.daemon.token("admin", &["all"]).await;
-        // Most operations need something to work with.
+        // Most operations need an existing repository.
         for _ in 0..2 {
             sequence.create().await;
             sequence.push().await;
@@ -161,7 +161,7 @@ impl<'a> Sequence<'a> {
         sequence
     }
 
-    /// Does one random operation.
+    /// Performs one random operation.
     pub(super) async fn step(&mut self) {
         self.counts.operations += 1;
         match self.random.below(24) {
@@ -182,49 +182,49 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    /// Verifies everything and ends the daemon.
+    /// Verifies everything and stops the daemon.
     pub(super) async fn end(mut self) -> Counts {
         self.note("verify".into());
         self.verify().await;
         self.counts.clone()
     }
 
-    /// Adds a line to what is printed when the sequence fails.
+    /// Adds a line to the trace that is printed if the sequence fails.
     pub(super) fn note(&mut self, line: String) {
         self.trace.0.push(line);
     }
 
-    /// The present time of the daemon.
+    /// The current time of the daemon's clock.
     pub(super) fn now_ms(&mut self) -> i64 {
         let now = self.daemon.clock.now_ms();
         self.latest_ms = self.latest_ms.max(now);
         now
     }
 
-    /// A request as the administrator; an error when the daemon is killed meanwhile.
+    /// Sends a request as the administrator. Fails if the daemon is killed meanwhile.
     pub(super) async fn request(&self, method: Method, path: &str, body: Value) -> Result<Answer, Lost> {
         request(&self.daemon.unix(), method, path, body).await
     }
 
-    /// A request that must be answered with `status`.
-    pub(super) async fn done(&self, method: Method, path: &str, body: Value, status: u16) -> Answer {
+    /// Sends a request that must be answered with `status`.
+    pub(super) async fn request_ok(&self, method: Method, path: &str, body: Value, status: u16) -> Answer {
         let answer = self.request(method.clone(), path, body).await.expect("an answer");
         assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
         answer
     }
 
-    /// Path of the API of a repository.
+    /// API path of a repository.
     pub(super) fn api(&self, id: u64) -> String {
         format!("/api/v1/repos/admin/{}", self.model.repositories[&id].name)
     }
 
-    /// One of `ids`.
+    /// A random element of `ids`.
     pub(super) fn pick(&mut self, ids: &[u64]) -> Option<u64> {
         if ids.is_empty() { None } else { Some(self.random.of(ids)) }
     }
 }
 
-/// A request over `over` with a JSON body.
+/// Sends a request with a JSON body.
 pub(super) async fn request(over: &Over, method: Method, path: &str, body: Value) -> Result<Answer, Lost> {
     let body = if body == json!(null) { String::new() } else { body.to_string() };
     try_send(over, method, path, &[("content-type", "application/json")], body).await

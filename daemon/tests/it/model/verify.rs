@@ -1,4 +1,4 @@
-//! The comparison of the model with the daemon and its disk.
+//! Comparison of the model with the daemon and its data directory.
 
 use std::{
     collections::BTreeMap,
@@ -29,17 +29,17 @@ impl Sequence<'_> {
             self.counts.verified_artifacts += 1;
             if row.state == State::Live && model.is_live(row.repository) {
                 let path = format!("{}/actions/artifacts/{id}", self.api(row.repository));
-                let shown = self.done(Method::GET, &path, Value::Null, 200).await.json();
+                let shown = self.request_ok(Method::GET, &path, Value::Null, 200).await.json();
                 assert_eq!(shown["size_in_bytes"].as_u64(), Some(row.content.len() as u64), "{shown}");
             }
             let directories = self.directories("artifacts", &id.to_string());
-            let is_there = directories.iter().any(|directory| holds(directory, &row.content));
+            let is_there = directories.iter().any(|directory| contains_file(directory, &row.content));
             assert!(is_there, "the bytes of artifact {id} ({:?}) are in none of {directories:?}", row.state);
         }
         for id in model.live_hooks() {
             let hook = &model.hooks[&id];
             let path = format!("{}/hooks/{id}", self.api(hook.repository));
-            let shown = self.done(Method::GET, &path, Value::Null, 200).await.json();
+            let shown = self.request_ok(Method::GET, &path, Value::Null, 200).await.json();
             assert_eq!(shown["config"]["url"], json!(hook.url), "{shown}");
         }
         self.daemon.stop().await;
@@ -58,7 +58,7 @@ impl Sequence<'_> {
         assert_eq!(directories.len(), 1, "repository {id} ({:?}): {directories:?}", row.state);
         if row.state == State::Live {
             let path = format!("/api/v1/repositories/{id}");
-            let shown = self.done(Method::GET, &path, Value::Null, 200).await.json();
+            let shown = self.request_ok(Method::GET, &path, Value::Null, 200).await.json();
             assert_eq!(shown["name"], json!(row.name), "{shown}");
             assert_eq!(directories[0], self.daemon.data_dir().join(format!("repositories/{id}.git")));
         } else if matches!(row.state, State::Deleted(_)) {
@@ -78,7 +78,7 @@ impl Sequence<'_> {
         }
     }
 
-    /// Directories called `name`, in place or set aside, with a suffix or not.
+    /// Directories named `name`, in place or set aside, with or without a suffix.
     fn directories(&self, kind: &str, name: &str) -> Vec<PathBuf> {
         let data = self.daemon.data_dir();
         let mut found = vec![data.join(kind).join(name)];
@@ -94,10 +94,14 @@ impl Sequence<'_> {
     }
 }
 
-/// Whether a file below `directory` has this content.
-fn holds(directory: &Path, content: &[u8]) -> bool {
+/// Whether a file below `directory` has the content `content`.
+fn contains_file(directory: &Path, content: &[u8]) -> bool {
     entries(directory).into_iter().any(|path| {
-        if path.is_dir() { holds(&path, content) } else { std::fs::read(&path).is_ok_and(|bytes| bytes == content) }
+        if path.is_dir() {
+            contains_file(&path, content)
+        } else {
+            std::fs::read(&path).is_ok_and(|bytes| bytes == content)
+        }
     })
 }
 

@@ -1,4 +1,4 @@
-//! The API's description: it says what the daemon does, all of it and nothing else.
+//! The OpenAPI description matches the API exactly.
 
 mod schemathesis;
 
@@ -15,10 +15,10 @@ use crate::{
     support::{TestDaemon, send},
 };
 
-/// Below these stand other protocols.
+/// Path prefixes of other protocols, which are not described.
 const OTHER_PROTOCOLS: [&str; 4] = ["/twirp", "/_blob/", "/{owner}/", "/metrics"];
 
-/// Answers 404 although its path has other methods: not built, so not described.
+/// This route always answers 404, so it is not described.
 const NOT_BUILT: (&str, &str) = ("post", "/api/v1/repos/{owner}/{repo}/forks");
 
 async fn description(daemon: &TestDaemon) -> Value {
@@ -27,7 +27,7 @@ async fn description(daemon: &TestDaemon) -> Value {
     answer.json()
 }
 
-/// `(method, path)` of each operation, and the operation.
+/// All operations by method and path.
 fn operations(description: &Value) -> BTreeMap<(&str, &str), &Map<String, Value>> {
     let paths = description["paths"].as_object().expect("an object");
     let operations = paths.iter().flat_map(|(path, item)| {
@@ -39,13 +39,13 @@ fn operations(description: &Value) -> BTreeMap<(&str, &str), &Map<String, Value>
     operations.collect()
 }
 
-/// The route's path as the description writes it.
+/// The path of a route as the description writes it.
 fn described(path: &str) -> String {
     path.replace("{*", "{")
 }
 
 #[tokio::test]
-async fn the_description_is_what_was_agreed() {
+async fn the_description_equals_the_snapshot() {
     let daemon = TestDaemon::start().await;
     let mut description = description(&daemon).await;
     assert_eq!(description["servers"], serde_json::json!([{ "url": daemon.url }]));
@@ -55,7 +55,7 @@ async fn the_description_is_what_was_agreed() {
     insta::assert_snapshot!("openapi", text);
 }
 
-/// JSON with a line for each parameter, answer and field, so that a change can be read.
+/// Formats JSON with one line per parameter, response and field, so that changes are readable.
 fn lay_out(text: &mut String, value: &Value, depth: usize) {
     const ON_ONE_LINE: usize = 5;
     let Value::Object(fields) = value else { return text.push_str(&value.to_string()) };
@@ -72,19 +72,19 @@ fn lay_out(text: &mut String, value: &Value, depth: usize) {
 }
 
 #[tokio::test]
-async fn every_route_is_described_and_nothing_else() {
+async fn exactly_the_existing_routes_are_described() {
     let daemon = TestDaemon::start().await;
     let description = description(&daemon).await;
-    let said: BTreeSet<(String, String)> =
+    let described_routes: BTreeSet<(String, String)> =
         operations(&description).keys().map(|(method, path)| ((*method).to_owned(), (*path).to_owned())).collect();
     let other = |path: &str| OTHER_PROTOCOLS.iter().any(|other| path.starts_with(other));
     let routes = ROUTES.iter().filter(|route| **route != NOT_BUILT && !other(route.1));
     let routes: BTreeSet<_> = routes.map(|(method, path)| ((*method).to_owned(), described(path))).collect();
-    assert_eq!(said, routes);
+    assert_eq!(described_routes, routes);
 }
 
 #[tokio::test]
-async fn every_operation_is_complete() {
+async fn every_operation_has_a_name_summary_tag_and_responses() {
     let daemon = TestDaemon::start().await;
     let description = description(&daemon).await;
     let tags: Vec<_> = description["tags"].as_array().expect("a list").iter().map(|tag| &tag["name"]).collect();
@@ -101,7 +101,7 @@ async fn every_operation_is_complete() {
             assert_eq!(here, parameter["in"] == "path", "{at:?}: {parameter}");
         }
         let responses = operation["responses"].as_object().expect("an object");
-        assert!(responses.keys().any(|status| status.as_str() < "400"), "{at:?}: never goes well");
+        assert!(responses.keys().any(|status| status.as_str() < "400"), "{at:?}: no successful response");
         for (status, response) in responses {
             let described =
                 response.get("$ref").is_some() || response["description"].as_str().is_some_and(|text| !text.is_empty());
@@ -110,11 +110,11 @@ async fn every_operation_is_complete() {
     }
     for reference in references(&description) {
         let found = description.pointer(reference.strip_prefix('#').expect("a local reference"));
-        assert!(found.is_some(), "{reference} leads nowhere");
+        assert!(found.is_some(), "{reference} does not exist");
     }
 }
 
-/// Every `$ref` in `value`.
+/// All `$ref` values in `value`.
 fn references(value: &Value) -> Vec<&str> {
     match value {
         Value::Object(fields) => {
@@ -126,9 +126,9 @@ fn references(value: &Value) -> Vec<&str> {
     }
 }
 
-/// What is known about who gets what from every route is in the description, too.
+/// The access matrix lists the statuses of every route. The description must contain them.
 #[tokio::test]
-async fn every_status_that_people_get_is_described() {
+async fn every_status_in_the_access_matrix_is_described() {
     let daemon = TestDaemon::start().await;
     let description = description(&daemon).await;
     let operations = operations(&description);
@@ -143,7 +143,7 @@ async fn every_status_that_people_get_is_described() {
 }
 
 #[tokio::test]
-async fn strict_clients_find_every_field_of_an_answer_required() {
+async fn every_response_schema_lists_its_required_fields() {
     let daemon = TestDaemon::start().await;
     let description = description(&daemon).await;
     let mut open = Vec::new();
@@ -157,7 +157,7 @@ async fn strict_clients_find_every_field_of_an_answer_required() {
         if !seen.insert(reference) {
             continue;
         }
-        let schema = description.pointer(&reference[1..]).expect("it leads somewhere");
+        let schema = description.pointer(&reference[1..]).expect("an existing schema");
         left.extend(references(schema));
         if schema.get("properties").is_some_and(Value::is_object)
             && schema["required"].as_array().is_none_or(Vec::is_empty)
@@ -169,7 +169,7 @@ async fn strict_clients_find_every_field_of_an_answer_required() {
 }
 
 #[tokio::test]
-async fn the_page_and_the_older_address_answer() {
+async fn the_documentation_page_and_the_old_path_are_served() {
     let daemon = TestDaemon::start().await;
     let tcp = daemon.tcp();
     let get = |path| send(&tcp, http::Method::GET, path, &[], String::new());
@@ -179,6 +179,6 @@ async fn the_page_and_the_older_address_answer() {
     assert!(page.header("content-security-policy").starts_with("default-src 'none'"), "{page:?}");
     let text = page.text();
     for elsewhere in ["http://", "https://", "src=", "@import", "//cdn"] {
-        assert!(!text.contains(elsewhere), "the page names {elsewhere}");
+        assert!(!text.contains(elsewhere), "the page refers to {elsewhere}");
     }
 }

@@ -1,5 +1,5 @@
-//! schemathesis, unmodified, asks every operation what its description allows, and what it does not
-//! allow: the daemon never fails, and never answers anything that is not described.
+//! The API is tested with schemathesis, which sends requests that the description allows and others that it does not
+//! allow. Every response must be one that the description allows.
 
 use serde_json::json;
 
@@ -11,33 +11,33 @@ use crate::{
     },
 };
 
-/// What must hold of every answer.
+/// Checks for every response.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
                       response_schema_conformance,response_headers_conformance,unsupported_method";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_answer_is_as_described() {
+async fn every_response_matches_the_description() {
     let Some(programs) = python().await else { return };
     let world = world().await;
     let token = world.token("admin", &["all"]).await;
-    let mut asking = command(programs.join("schemathesis"));
-    asking.arg("--config-file").arg(home().join("schemathesis.toml"));
-    asking.arg("run").arg(format!("{}/openapi.json", world.farrier.url));
-    asking.args(["--header", &format!("Authorization: token {token}"), "--checks", CHECKS]);
-    asking.args(["--phases", "coverage,fuzzing", "--mode", "all", "--max-examples", "3", "--seed", "1"]);
-    asking.args(["--generation-database", "none", "--continue-on-failure", "--no-color", "--warnings", "off"]);
-    // This one ends the token that the others are asked with.
-    asking.args(["--exclude-operation-id", "userDeleteCurrentToken"]);
-    // A stream does not end.
-    asking.args(["--exclude-operation-id", "farrierListEvents"]);
-    asking.current_dir(world.farrier.scratch());
-    let done = output_within(LONG, asking).await.expect("it is installed");
-    let said = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success(), "{said}\n{}", String::from_utf8_lossy(&done.stderr));
-    assert!(said.contains("Tested: "), "nothing was asked: {said}");
+    let mut schemathesis = command(programs.join("schemathesis"));
+    schemathesis.arg("--config-file").arg(home().join("schemathesis.toml"));
+    schemathesis.arg("run").arg(format!("{}/openapi.json", world.farrier.url));
+    schemathesis.args(["--header", &format!("Authorization: token {token}"), "--checks", CHECKS]);
+    schemathesis.args(["--phases", "coverage,fuzzing", "--mode", "all", "--max-examples", "3", "--seed", "1"]);
+    schemathesis.args(["--generation-database", "none", "--continue-on-failure", "--no-color", "--warnings", "off"]);
+    // This operation would delete the token that the other requests use.
+    schemathesis.args(["--exclude-operation-id", "userDeleteCurrentToken"]);
+    // This response is a stream that does not end.
+    schemathesis.args(["--exclude-operation-id", "farrierListEvents"]);
+    schemathesis.current_dir(world.farrier.scratch());
+    let output = output_within(LONG, schemathesis).await.expect("schemathesis is installed");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(stdout.contains("Tested: "), "no request was sent: {stdout}");
 }
 
-/// A daemon with the things that `schemathesis.toml` names.
+/// A daemon with the objects that `schemathesis.toml` refers to.
 async fn world() -> World {
     let world = World::new().await;
     for name in ["octo", "helper"] {
@@ -45,7 +45,7 @@ async fn world() -> World {
     }
     for name in ["acme", "workshop"] {
         let made = world.admin("post", "/admin/users/octo/orgs", json!({ "username": name }), 201).await;
-        assert!(name != "acme" || made["id"] == 4, "the team's number is another one: {made}");
+        assert!(name != "acme" || made["id"] == 4, "the id of the organisation differs: {made}");
     }
     for name in ["demo", "scratch"] {
         let body = json!({ "name": name, "auto_init": true, "gitignores": "Rust", "license": "MIT" });
@@ -55,13 +55,13 @@ async fn world() -> World {
     for body in [json!({ "tag_name": "v1" }), json!({ "tag_name": "v2", "message": "two" })] {
         world.admin("post", "/repos/octo/demo/tags", body, 201).await;
     }
-    let begun = world.farrier.admin(http::Method::POST, "/api/farrier/v1/jobs", json!({ "repo": "octo/demo" })).await;
-    let begun = begun.json();
-    assert_eq!((&begun["run_id"], &begun["job_id"]), (&json!(1), &json!(1)));
+    let started = world.farrier.admin(http::Method::POST, "/api/farrier/v1/jobs", json!({ "repo": "octo/demo" })).await;
+    let started = started.json();
+    assert_eq!((&started["run_id"], &started["job_id"]), (&json!(1), &json!(1)));
     let job = crate::support::Job {
         run_id: 1,
         job_id: 1,
-        token: begun["token"].as_str().expect("text").to_owned(),
+        token: started["token"].as_str().expect("text").to_owned(),
         env: Vec::new(),
     };
     assert_eq!(world.farrier.upload(&job, "log", b"x").await, 1);

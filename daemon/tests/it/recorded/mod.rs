@@ -1,6 +1,5 @@
-//! Requests as the clients of the API family make them, recorded by their spelling:
-//! addresses with a bare `?` or `%2F`, bodies with explicit nulls and numbers as text, credentials
-//! in every form. And what their strict readers refuse in an answer.
+//! Requests as real clients of Gitea and Forgejo send them: URLs with a bare `?` or `%2F`, bodies with explicit nulls
+//! and numbers as text, credentials in every form. Responses must be readable by the strict parsers of these clients.
 
 mod requests;
 mod strict;
@@ -9,12 +8,12 @@ use http::Method;
 use serde_json::{Value, json};
 
 use self::{
-    requests::{As, Recorded, of_fj, of_go, of_others, of_py_gitea, of_renovate},
-    strict::refused,
+    requests::{As, Recorded, fj_requests, go_requests, other_requests, py_gitea_requests, renovate_requests},
+    strict::parse_errors,
 };
 use crate::support::{Answer, TestDaemon, git::Client, send};
 
-/// A daemon with the administrator `ops`, whose repository `demo` has two branches and a tag.
+/// A daemon with the administrator `ops`, who owns the repository `demo` with two branches and a tag.
 struct World {
     farrier: TestDaemon,
     token: String,
@@ -26,9 +25,9 @@ impl World {
     async fn new() -> Self {
         let farrier = TestDaemon::start().await;
         let admin = async |method, path: &str, body| {
-            let done = farrier.admin(method, path, body).await;
-            assert!(done.status < 300, "{path}: {done:?}");
-            if done.body.is_empty() { Value::Null } else { done.json() }
+            let answer = farrier.admin(method, path, body).await;
+            assert!(answer.status < 300, "{path}: {answer:?}");
+            if answer.body.is_empty() { Value::Null } else { answer.json() }
         };
         let body = json!({ "username": "ops", "email": "ops@example.org", "password": "password", "admin": true,
             "must_change_password": false });
@@ -39,8 +38,8 @@ impl World {
         admin(Method::POST, "/api/v1/admin/users/ops/orgs", json!({ "username": "acme" })).await;
         let token = farrier.token("ops", &["all"]).await;
         let work = Client::init(farrier.scratch().join("work"));
-        std::fs::create_dir(work.dir().join("src")).expect("made");
-        std::fs::write(work.dir().join("src/a b"), "x").expect("written");
+        std::fs::create_dir(work.dir().join("src")).expect("a directory");
+        std::fs::write(work.dir().join("src/a b"), "x").expect("a write");
         let first = work.commit("README.md", "# demo\n");
         work.commit("second", "x");
         work.done(&["tag", "v1"]);
@@ -77,32 +76,37 @@ impl World {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_of_real_clients_are_answered_as_they_expect() {
+async fn requests_recorded_from_real_clients_get_the_expected_responses() {
     let world = World::new().await;
-    let all = of_fj().into_iter().chain(of_renovate()).chain(of_py_gitea()).chain(of_go()).chain(of_others());
+    let all = fj_requests()
+        .into_iter()
+        .chain(renovate_requests())
+        .chain(py_gitea_requests())
+        .chain(go_requests())
+        .chain(other_requests());
     let mut wrong = Vec::new();
     for recorded in all {
         let answer = world.ask(&recorded).await;
         let (client, _, method, path, _, status, has) = recorded;
         let what = format!("{client}: {method} {path}");
         if answer.status != status {
-            wrong.push(format!("{what}: {} in place of {status}: {}", answer.status, answer.text()));
+            wrong.push(format!("{what}: {} instead of {status}: {}", answer.status, answer.text()));
             continue;
         }
         if !answer.header("content-type").starts_with("application/json") {
             continue;
         }
         let json = answer.json();
-        wrong.extend(refused(&json, "").into_iter().map(|reason| format!("{what}: {reason}")));
+        wrong.extend(parse_errors(&json, "").into_iter().map(|reason| format!("{what}: {reason}")));
         match has {
-            Value::Object(places) => {
-                for (place, expected) in places {
+            Value::Object(fields) => {
+                for (pointer, expected) in fields {
                     let expected = match expected {
                         Value::String(text) => Value::String(world.fill(&text)),
                         other => other,
                     };
-                    if json.pointer(&place) != Some(&expected) {
-                        wrong.push(format!("{what}: {place} is {:?}, not {expected}", json.pointer(&place)));
+                    if json.pointer(&pointer) != Some(&expected) {
+                        wrong.push(format!("{what}: {pointer} is {:?}, not {expected}", json.pointer(&pointer)));
                     }
                 }
             }

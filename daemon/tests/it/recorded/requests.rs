@@ -1,24 +1,23 @@
-//! The requests, by client.
+//! The recorded requests, by client.
 
 use serde_json::{Value, json};
 
-/// How a client says who it is.
+/// How a client authenticates.
 #[derive(Clone, Copy)]
 pub(super) enum As {
     /// `Authorization: token …`
     Token,
     /// `Authorization: Bearer …`
     Bearer,
-    /// The token as the name, no password.
+    /// Basic authentication with the token as the user name and no password.
     TokenAsName,
-    /// Name and password, with a second factor that nobody asked for.
+    /// Basic authentication with a password, and a one-time password that the server does not need.
     Password,
-    /// Nothing in a header: the address has it.
+    /// No header: the token is in the URL.
     Address,
 }
 
-/// One request: who makes it, how, what for, with which body; the status, and what the answer has at
-/// some places.
+/// A request and the expected response: client, authentication, method, path, body, status, and values at JSON pointers.
 pub(super) type Recorded = (&'static str, As, &'static str, &'static str, Value, u16, Value);
 
 const FJ: &str = "fj";
@@ -26,7 +25,7 @@ const PY: &str = "py-gitea";
 const GO: &str = "go sdk";
 const RENOVATE: &str = "renovate";
 
-/// Everything that `fj` fills in when it makes a repository: all keys, most of them null.
+/// The body with which `fj` creates a repository: all keys, most of them null.
 fn fj_create(name: &str) -> Value {
     json!({
         "auto_init": null, "default_branch": "main", "description": null, "gitignores": null, "issue_labels": null,
@@ -35,7 +34,7 @@ fn fj_create(name: &str) -> Value {
     })
 }
 
-pub(super) fn of_fj() -> Vec<Recorded> {
+pub(super) fn fj_requests() -> Vec<Recorded> {
     let get = |path, status, has| (FJ, As::Token, "GET", path, Value::Null, status, has);
     let post = |path, body, has| (FJ, As::Token, "POST", path, body, 201, has);
     vec![
@@ -62,7 +61,7 @@ pub(super) fn of_fj() -> Vec<Recorded> {
     ]
 }
 
-pub(super) fn of_renovate() -> Vec<Recorded> {
+pub(super) fn renovate_requests() -> Vec<Recorded> {
     let get = |path, status, has| (RENOVATE, As::Bearer, "GET", path, Value::Null, status, has);
     vec![
         get("/user", 200, json!({ "/login": "ops" })),
@@ -84,13 +83,13 @@ pub(super) fn of_renovate() -> Vec<Recorded> {
     ]
 }
 
-pub(super) fn of_py_gitea() -> Vec<Recorded> {
+pub(super) fn py_gitea_requests() -> Vec<Recorded> {
     let get = |path, status, has| (PY, As::Token, "GET", path, json!({}), status, has);
     let create = |name: &str| {
         json!({ "name": name, "description": null, "private": false, "auto_init": true, "gitignores": null,
             "license": null, "issue_labels": null, "readme": "Default", "default_branch": "master" })
     };
-    let person = json!({ "source_id": 0, "login_name": "py-new", "full_name": "py-new", "username": "py-new",
+    let user = json!({ "source_id": 0, "login_name": "py-new", "full_name": "py-new", "username": "py-new",
         "email": "py-new@example.org", "password": "long enough", "send_notify": true,
         "must_change_password": true });
     let migrate = json!({ "auth_password": null, "auth_token": null, "auth_username": null, "description": "",
@@ -100,14 +99,8 @@ pub(super) fn of_py_gitea() -> Vec<Recorded> {
     let admin = |method, path, body, status, has| (PY, As::Token, method, path, body, status, has);
     vec![
         get("/version", 200, json!({})),
-        admin(
-            "POST",
-            "/admin/users",
-            person.clone(),
-            201,
-            json!({ "/login": "py-new", "/email": "py-new@example.org" }),
-        ),
-        admin("POST", "/admin/users", person, 422, json!({})),
+        admin("POST", "/admin/users", user.clone(), 201, json!({ "/login": "py-new", "/email": "py-new@example.org" })),
+        admin("POST", "/admin/users", user, 422, json!({})),
         admin(
             "POST",
             "/admin/users/ops/orgs",
@@ -143,7 +136,7 @@ pub(super) fn of_py_gitea() -> Vec<Recorded> {
     ]
 }
 
-pub(super) fn of_go() -> Vec<Recorded> {
+pub(super) fn go_requests() -> Vec<Recorded> {
     let tea = json!({ "name": "tea", "description": "", "private": false, "issue_labels": "", "auto_init": false,
         "template": false, "gitignores": "", "license": "", "readme": "", "default_branch": "", "trust_model": "",
         "object_format_name": "" });
@@ -175,7 +168,7 @@ pub(super) fn of_go() -> Vec<Recorded> {
     ]
 }
 
-pub(super) fn of_others() -> Vec<Recorded> {
+pub(super) fn other_requests() -> Vec<Recorded> {
     vec![
         (
             "giteapy",

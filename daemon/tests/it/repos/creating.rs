@@ -1,4 +1,4 @@
-//! Making repositories.
+//! Creation of repositories.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -8,9 +8,9 @@ use crate::support::{TestDaemon, send};
 const REPOS: &str = "/api/v1/user/repos";
 
 #[tokio::test]
-async fn names_keep_their_spelling_and_are_taken_in_any() {
+async fn names_keep_their_case_and_are_compared_without_it() {
     let farrier = TestDaemon::start().await;
-    farrier.make(json!({ "name": "a.b-c_D" })).await;
+    farrier.create_repository(json!({ "name": "a.b-c_D" })).await;
     let found = farrier.show("/api/v1/repos/ADMIN/A.B-C_d").await;
     assert_eq!((found.status, &found.json()["name"]), (200, &json!("a.b-c_D")));
     let again = farrier.admin(Method::POST, REPOS, json!({ "name": "A.B-C_d" })).await;
@@ -21,7 +21,7 @@ async fn names_keep_their_spelling_and_are_taken_in_any() {
 }
 
 #[tokio::test]
-async fn names_that_cannot_be_are_refused_and_leave_nothing() {
+async fn invalid_names_are_refused_and_create_nothing() {
     let farrier = TestDaemon::start().await;
     let long = "x".repeat(101);
     for name in ["", "..", "-", "x.git", "X.WIKI", "a..b", "a/b", "ä", &long] {
@@ -33,20 +33,20 @@ async fn names_that_cannot_be_are_refused_and_leave_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_null_or_empty_is_not_said() {
+async fn null_and_empty_fields_count_as_absent() {
     let farrier = TestDaemon::start().await;
     let nulls = json!({ "name": "nulls", "description": null, "private": null, "auto_init": null, "gitignores": null,
         "license": null, "readme": null, "default_branch": null, "issue_labels": null, "template": null,
         "trust_model": null, "object_format_name": null });
-    let made = farrier.make(nulls).await;
+    let made = farrier.create_repository(nulls).await;
     assert_eq!((&made["default_branch"], &made["object_format_name"]), (&json!("main"), &json!("sha1")));
     assert_eq!((&made["empty"], &made["private"]), (&json!(true), &json!(false)));
     let empty = json!({ "name": "empty", "default_branch": "", "trust_model": "", "readme": "", "issue_labels": "" });
-    assert_eq!(farrier.make(empty).await["default_branch"], "main");
+    assert_eq!(farrier.create_repository(empty).await["default_branch"], "main");
 }
 
 #[tokio::test]
-async fn broken_bodies_are_told_and_large_ones_refused() {
+async fn malformed_and_large_bodies_are_refused() {
     let farrier = TestDaemon::start().await;
     for body in ["{", "[]", "", r#"{"name":5}"#] {
         let refused = send(&farrier.unix(), Method::POST, REPOS, &[("content-type", "application/json")], body).await;
@@ -58,11 +58,13 @@ async fn broken_bodies_are_told_and_large_ones_refused() {
 }
 
 #[tokio::test]
-async fn a_repository_may_begin_with_a_commit() {
+async fn a_repository_can_be_created_with_an_initial_commit() {
     let farrier = TestDaemon::start().await;
     let made = farrier
-        .make(json!({ "name": "tool", "description": "does it", "auto_init": true, "gitignores": "Rust,Go",
-            "license": "MIT", "default_branch": "trunk" }))
+        .create_repository(
+            json!({ "name": "tool", "description": "does it", "auto_init": true, "gitignores": "Rust,Go",
+            "license": "MIT", "default_branch": "trunk" }),
+        )
         .await;
     assert_eq!((&made["empty"], &made["default_branch"]), (&json!(false), &json!("trunk")));
     let id = &made["id"];
@@ -89,9 +91,10 @@ async fn a_repository_may_begin_with_a_commit() {
 }
 
 #[tokio::test]
-async fn objects_are_named_as_asked_for() {
+async fn the_object_format_can_be_chosen() {
     let farrier = TestDaemon::start().await;
-    let made = farrier.make(json!({ "name": "long", "auto_init": true, "object_format_name": "sha256" })).await;
+    let made =
+        farrier.create_repository(json!({ "name": "long", "auto_init": true, "object_format_name": "sha256" })).await;
     assert_eq!(made["object_format_name"], "sha256");
     assert_eq!(farrier.git(&made["id"], &["rev-parse", "HEAD"]).trim().len(), 64);
     let refused = farrier.admin(Method::POST, REPOS, json!({ "name": "x", "object_format_name": "md5" })).await;
@@ -101,9 +104,9 @@ async fn objects_are_named_as_asked_for() {
 }
 
 #[tokio::test]
-async fn nothing_in_a_repository_is_null_and_times_are_whole_seconds() {
+async fn a_repository_response_has_no_null_and_times_in_whole_seconds() {
     let farrier = TestDaemon::start().await;
-    farrier.make(json!({ "name": "plain" })).await;
+    farrier.create_repository(json!({ "name": "plain" })).await;
     let shown = farrier.show("/api/v1/repos/admin/plain").await.json();
     let object = shown.as_object().expect("an object");
     assert!(object.values().all(|value| !value.is_null()), "{shown}");
@@ -121,7 +124,7 @@ async fn nothing_in_a_repository_is_null_and_times_are_whole_seconds() {
 }
 
 #[tokio::test]
-async fn both_addresses_of_an_organisation_make_repositories_alike() {
+async fn both_routes_of_an_organisation_create_repositories_alike() {
     let farrier = TestDaemon::start().await;
     farrier.account("octo").await;
     let org = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": "acme" })).await;
@@ -148,7 +151,7 @@ async fn both_addresses_of_an_organisation_make_repositories_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_gets_more_repositories_than_their_limit_however_many_they_make_at_once() {
+async fn the_repository_limit_holds_for_concurrent_requests() {
     let farrier = TestDaemon::start().await;
     farrier.account("mia").await;
     let limit = json!({ "source_id": 0, "login_name": "mia", "max_repo_creation": 3 });
@@ -162,7 +165,7 @@ async fn nobody_gets_more_repositories_than_their_limit_however_many_they_make_a
     assert_eq!((count(201), count(403)), (3, 9), "{statuses:?}");
     let refused = answers.iter().find(|answer| answer.status == 403).expect("one was refused");
     assert_eq!(refused.json()["message"], "the limit of 3 repositories is reached");
-    assert_eq!(farrier.directories().len(), 3, "what was refused leaves nothing");
+    assert_eq!(farrier.directories().len(), 3, "refused requests create no directory");
     for (limit, status) in [(0, 403), (-1, 201)] {
         let limit = json!({ "source_id": 0, "login_name": "mia", "max_repo_creation": limit });
         farrier.admin(Method::PATCH, "/api/v1/admin/users/mia", limit).await;

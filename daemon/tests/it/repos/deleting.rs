@@ -1,4 +1,4 @@
-//! What deletions leave: nothing, also when something is made meanwhile.
+//! Deletions leave nothing behind, also with concurrent requests.
 
 use farrierd::{
     check::{self, Options, Report},
@@ -15,17 +15,17 @@ async fn start() -> TestDaemon {
     TestDaemon::with(|config| config.storage.set_aside_days = 0).await
 }
 
-async fn checked(config: &Config) -> Report {
-    check::run(config, Options::default()).await.expect("checked")
+async fn check_data(config: &Config) -> Report {
+    check::run(config, Options::default()).await.expect("a report")
 }
 
 #[tokio::test]
-async fn runs_jobs_and_artifacts_go_with_their_repository() {
+async fn deleting_a_repository_removes_its_runs_jobs_and_artifacts() {
     let mut farrier = start().await;
     farrier.repository("kept").await;
     let kept = farrier.begin("kept", None).await;
     farrier.upload(&kept, "log", b"kept").await;
-    let before = farrier.halted(checked).await;
+    let before = farrier.halted(check_data).await;
     assert_eq!(before.findings, []);
 
     farrier.repository("demo").await;
@@ -41,13 +41,13 @@ async fn runs_jobs_and_artifacts_go_with_their_repository() {
     let deleted = farrier.admin(Method::DELETE, "/api/v1/repos/admin/demo", Value::Null).await;
     assert_eq!(deleted.status, 204, "{deleted:?}");
     let files = || stored(&farrier.data_dir().join("artifacts")).len();
-    eventually("only what is kept is on disk", || async { files() == 1 }).await;
+    eventually("only the kept artifact is on disk", || async { files() == 1 }).await;
     let late = farrier.call(&first, "CreateArtifact", json!({ "name": "late", "version": 4 })).await;
     assert_eq!(late.status, 401, "the token ends with its job: {late:?}");
-    let after = farrier.halted(checked).await;
+    let after = farrier.halted(check_data).await;
     assert_eq!(after.findings, [], "{after}");
     assert_eq!((after.artifacts, after.repositories), (1, 1), "{after}");
-    // All rows and index entries are those of before.
+    // All rows and index entries of the deleted repository are gone.
     assert_eq!(after.keys, before.keys, "{after}");
 }
 
@@ -87,7 +87,7 @@ async fn all_repositories_of_an_organisation_are_deleted_in_one_step() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_made_for_an_owner_that_goes() {
+async fn no_repository_is_created_for_an_owner_that_is_being_deleted() {
     let mut farrier = start().await;
     for round in 0..12 {
         let org = format!("org{round}");
@@ -107,12 +107,12 @@ async fn nothing_is_made_for_an_owner_that_goes() {
         let expected: &[(u16, u16)] = if round % 3 == 0 { &[(201, 200)] } else { &[(201, 409), (404, 204)] };
         assert!(expected.contains(&(made.status, changed.status)), "{made:?} {changed:?}");
     }
-    let report = farrier.halted(checked).await;
+    let report = farrier.halted(check_data).await;
     assert_eq!(report.damage, 0, "no repository without an owner, none listed for others:\n{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_begun_in_a_repository_that_goes() {
+async fn no_job_or_artifact_is_created_in_a_repository_that_is_being_deleted() {
     let mut farrier = start().await;
     for round in 0..10_u64 {
         let name = format!("repo{round}");
@@ -131,18 +131,18 @@ async fn nothing_is_begun_in_a_repository_that_goes() {
             farrier.call(job, "CreateArtifact", message).await
         }));
         let begins = join_all((0..4).map(|_| farrier.admin(Method::POST, "/api/farrier/v1/jobs", body.clone())));
-        let (begun, created, deleted) = tokio::join!(begins, creates, delete);
-        assert!(begun.iter().all(|answer| [201, 404].contains(&answer.status)), "{begun:?}");
+        let (started, created, deleted) = tokio::join!(begins, creates, delete);
+        assert!(started.iter().all(|answer| [201, 404].contains(&answer.status)), "{started:?}");
         assert!(created.iter().all(|answer| [200, 401, 404].contains(&answer.status)), "{created:?}");
         assert_eq!(deleted.status, 204, "{deleted:?}");
     }
-    eventually("directories are gone", || async { farrier.directories().is_empty() }).await;
-    let report = farrier.halted(checked).await;
+    eventually("the directories are removed", || async { farrier.directories().is_empty() }).await;
+    let report = farrier.halted(check_data).await;
     assert_eq!((report.damage, report.artifacts), (0, 0), "{report}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_given_to_an_account_that_goes() {
+async fn nothing_is_created_for_an_account_that_is_being_deleted() {
     let mut farrier = start().await;
     farrier.repository("demo").await;
     for round in 0..12_u64 {
@@ -153,7 +153,7 @@ async fn nothing_is_given_to_an_account_that_goes() {
             tokio::time::sleep(pause).await;
             farrier.admin(Method::DELETE, &format!("/api/v1/admin/users/{name}?purge=true"), Value::Null).await
         };
-        let given = join_all((0..16).map(|n| {
+        let created = join_all((0..16).map(|n| {
             let (method, path, body) = match n % 3 {
                 0 => (
                     Method::POST,
@@ -174,12 +174,12 @@ async fn nothing_is_given_to_an_account_that_goes() {
             let farrier = &farrier;
             async move { farrier.admin(method, &path, body).await }
         }));
-        let (given, deleted) = tokio::join!(given, delete);
-        for answer in given {
+        let (created, deleted) = tokio::join!(created, delete);
+        for answer in created {
             assert!([201, 204, 404, 422].contains(&answer.status), "{answer:?}");
         }
         assert_eq!(deleted.status, 204, "{deleted:?}");
     }
-    let report = farrier.halted(checked).await;
+    let report = farrier.halted(check_data).await;
     assert_eq!(report.damage, 0, "no token, organisation or right without its account:\n{report}");
 }

@@ -1,4 +1,4 @@
-//! Changing, renaming and deleting repositories, and who works on them.
+//! Editing, renaming and deleting repositories, and their collaborators.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::support::{TestDaemon, eventually};
 
 #[tokio::test]
-async fn what_is_absent_stays() {
+async fn fields_missing_from_an_edit_keep_their_values() {
     let farrier = TestDaemon::start().await;
-    farrier.make(json!({ "name": "tool", "description": "old", "auto_init": true })).await;
+    farrier.create_repository(json!({ "name": "tool", "description": "old", "auto_init": true })).await;
     let path = "/api/v1/repos/admin/tool";
     let before = farrier.show(path).await.json();
     let same = farrier.admin(Method::PATCH, path, json!({})).await;
@@ -33,9 +33,9 @@ async fn what_is_absent_stays() {
 }
 
 #[tokio::test]
-async fn another_branch_becomes_the_default_where_it_exists() {
+async fn an_existing_branch_can_become_the_default_branch() {
     let farrier = TestDaemon::start().await;
-    let made = farrier.make(json!({ "name": "tool", "auto_init": true })).await;
+    let made = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
     farrier.git(&made["id"], &["branch", "feature/x"]);
     let changed =
         farrier.admin(Method::PATCH, "/api/v1/repos/admin/tool", json!({ "default_branch": "feature/x" })).await;
@@ -46,10 +46,10 @@ async fn another_branch_becomes_the_default_where_it_exists() {
 }
 
 #[tokio::test]
-async fn an_old_name_leads_to_the_new_one_for_those_who_may_see_it() {
+async fn an_old_name_redirects_for_callers_who_may_read_the_repository() {
     let farrier = TestDaemon::start().await;
-    farrier.make(json!({ "name": "old", "private": true })).await;
-    farrier.make(json!({ "name": "other" })).await;
+    farrier.create_repository(json!({ "name": "old", "private": true })).await;
+    farrier.create_repository(json!({ "name": "other" })).await;
     let taken = farrier.admin(Method::PATCH, "/api/v1/repos/admin/old", json!({ "name": "Other" })).await;
     assert_eq!(taken.status, 422);
     let renamed = farrier.admin(Method::PATCH, "/api/v1/repos/admin/old", json!({ "name": "New" })).await;
@@ -59,16 +59,16 @@ async fn an_old_name_leads_to_the_new_one_for_those_who_may_see_it() {
     assert_eq!(moved.header("location"), format!("{}/api/v1/repos/admin/New/actions/runs?page=1", farrier.url));
     let hidden = farrier.by("", Method::GET, "/api/v1/repos/admin/old", Value::Null).await;
     assert_eq!(hidden.status, 404);
-    // A new repository takes the name back.
-    farrier.make(json!({ "name": "old" })).await;
+    // A new repository can use the old name.
+    farrier.create_repository(json!({ "name": "old" })).await;
     assert_eq!(farrier.show("/api/v1/repos/admin/old").await.json()["name"], "old");
 }
 
 #[tokio::test]
-async fn a_deleted_repository_is_gone_at_once_and_its_files_soon() {
+async fn a_deleted_repository_is_not_served_and_its_files_are_removed() {
     let farrier = TestDaemon::with(|config| config.storage.set_aside_days = 0).await;
     farrier.account("octo").await;
-    farrier.make(json!({ "name": "tool", "auto_init": true })).await;
+    farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
     let path = "/api/v1/repos/admin/tool";
     assert_eq!(farrier.by("octo", Method::DELETE, path, Value::Null).await.status, 403);
     assert_eq!(farrier.by("", Method::DELETE, path, Value::Null).await.status, 401);
@@ -76,16 +76,16 @@ async fn a_deleted_repository_is_gone_at_once_and_its_files_soon() {
     assert_eq!(farrier.show(path).await.status, 404);
     assert_eq!(farrier.admin(Method::DELETE, path, Value::Null).await.status, 404);
     assert_eq!(farrier.show("/api/v1/repos/search").await.header("x-total-count"), "0");
-    eventually("the files are gone", || async { farrier.directories().is_empty() }).await;
-    farrier.make(json!({ "name": "tool" })).await;
+    eventually("the files are removed", || async { farrier.directories().is_empty() }).await;
+    farrier.create_repository(json!({ "name": "tool" })).await;
 }
 
 #[tokio::test]
-async fn collaborators_come_change_and_go() {
+async fn collaborators_are_added_changed_and_removed() {
     let farrier = TestDaemon::start().await;
     farrier.account("octo").await;
     farrier.account("stranger").await;
-    farrier.make(json!({ "name": "tool", "private": true })).await;
+    farrier.create_repository(json!({ "name": "tool", "private": true })).await;
     let path = "/api/v1/repos/admin/tool";
     let list = format!("{path}/collaborators");
     let octo = format!("{list}/octo");
@@ -108,8 +108,8 @@ async fn collaborators_come_change_and_go() {
     assert_eq!(farrier.show(&list).await.header("x-total-count"), "1");
     assert_eq!(farrier.show(&octo).await.status, 204);
     assert_eq!(super::names(&farrier.by("octo", Method::GET, "/api/v1/user/repos", Value::Null).await), ["tool"]);
-    let asked = farrier.by("octo", Method::GET, &format!("{list}/admin/permission"), Value::Null).await.json();
-    assert_eq!(asked["permission"], "owner");
+    let permission = farrier.by("octo", Method::GET, &format!("{list}/admin/permission"), Value::Null).await.json();
+    assert_eq!(permission["permission"], "owner");
 
     for (user, body) in [("octo", json!({ "permission": "god" })), ("nobody", json!({})), ("admin", json!({}))] {
         assert_eq!(farrier.admin(Method::PUT, &format!("{list}/{user}"), body).await.status, 422, "{user}");

@@ -1,4 +1,4 @@
-//! Lists of repositories: what is in them, for whom, and in which order.
+//! Lists of repositories: content, visibility and order.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::names;
 use crate::support::TestDaemon;
 
 #[tokio::test]
-async fn empty_lists_are_lists() {
+async fn empty_lists_are_empty_json_arrays() {
     let farrier = TestDaemon::start().await;
     for path in ["/api/v1/user/repos", "/api/v1/users/admin/repos"] {
         let empty = farrier.show(path).await;
@@ -15,7 +15,7 @@ async fn empty_lists_are_lists() {
     }
     let search = farrier.show("/api/v1/repos/search").await;
     assert_eq!((search.text().as_str(), search.header("x-total-count")), ("{\"ok\":true,\"data\":[]}\n", "0"));
-    farrier.make(json!({ "name": "x" })).await;
+    farrier.create_repository(json!({ "name": "x" })).await;
     assert_eq!(farrier.show("/api/v1/repos/admin/x/forks").await.text(), "[]\n");
     assert_eq!(farrier.show("/api/v1/users/nobody/repos").await.status, 404);
     assert_eq!(farrier.show("/api/v1/orgs/admin/repos").await.status, 404);
@@ -23,10 +23,10 @@ async fn empty_lists_are_lists() {
 }
 
 #[tokio::test]
-async fn pages_have_bounds_and_lead_to_each_other() {
+async fn pages_have_size_limits_and_links_to_other_pages() {
     let farrier = TestDaemon::start().await;
     for n in 1..=53 {
-        farrier.make(json!({ "name": format!("r{n:02}") })).await;
+        farrier.create_repository(json!({ "name": format!("r{n:02}") })).await;
     }
     for (query, items) in
         [("limit=500", 50), ("limit=0", 30), ("limit=x", 30), ("page=-1", 30), ("", 30), ("page=9", 0)]
@@ -43,7 +43,7 @@ async fn pages_have_bounds_and_lead_to_each_other() {
 }
 
 #[tokio::test]
-async fn what_others_keep_private_changes_neither_items_nor_totals() {
+async fn private_repositories_of_others_affect_neither_items_nor_totals() {
     let farrier = TestDaemon::start().await;
     farrier.account("octo").await;
     farrier.account("guest").await;
@@ -72,7 +72,7 @@ async fn what_others_keep_private_changes_neither_items_nor_totals() {
     assert_eq!(list("q=sha").await, ["shared"]);
     assert_eq!(list("q=s&private=false").await, Vec::<String>::new());
     assert_eq!(list("is_private=true").await, ["shared"]);
-    assert_eq!(list("uid=3").await, ["shared"], "what an account collaborates on");
+    assert_eq!(list("uid=3").await, ["shared"], "includes repositories on which the account collaborates");
     assert_eq!(list("uid=3&exclusive=true").await, Vec::<String>::new());
     assert_eq!(list("uid=3&mode=collaborative").await, ["shared"]);
     assert_eq!(names(&farrier.show("/api/v1/user/repos").await), Vec::<String>::new());
@@ -80,11 +80,11 @@ async fn what_others_keep_private_changes_neither_items_nor_totals() {
 }
 
 #[tokio::test]
-async fn searches_find_order_and_refuse() {
+async fn searches_filter_sort_and_validate() {
     let farrier = TestDaemon::start().await;
-    farrier.make(json!({ "name": "Beta", "description": "a Hammer" })).await;
-    farrier.make(json!({ "name": "alpha-tool", "template": true })).await;
-    farrier.make(json!({ "name": "gamma-Tool" })).await;
+    farrier.create_repository(json!({ "name": "Beta", "description": "a Hammer" })).await;
+    farrier.create_repository(json!({ "name": "alpha-tool", "template": true })).await;
+    farrier.create_repository(json!({ "name": "gamma-Tool" })).await;
     farrier.admin(Method::PATCH, "/api/v1/repos/admin/beta", json!({ "archived": true })).await;
     for (query, expected) in [
         ("", &["Beta", "alpha-tool", "gamma-Tool"][..]),
@@ -118,9 +118,9 @@ async fn searches_find_order_and_refuse() {
 }
 
 #[tokio::test]
-async fn lists_of_an_empty_repository_are_lists() {
+async fn lists_of_an_empty_repository_are_empty_json_arrays() {
     let farrier = TestDaemon::start().await;
-    farrier.make(json!({ "name": "void" })).await;
+    farrier.create_repository(json!({ "name": "void" })).await;
     for list in ["branches", "tags", "forks", "collaborators", "releases", "stargazers", "subscribers", "contents"] {
         let empty = farrier.show(&format!("/api/v1/repos/admin/void/{list}")).await;
         assert_eq!((empty.status, empty.text().as_str()), (200, "[]\n"), "{list}");

@@ -1,4 +1,4 @@
-//! Fetching repositories from elsewhere.
+//! Migration of repositories from other servers.
 
 use std::{path::PathBuf, sync::atomic::Ordering};
 
@@ -13,16 +13,17 @@ pub(super) async fn daemon() -> TestDaemon {
     TestDaemon::with(|config| config.migration.allowed_hosts = "loopback".into()).await
 }
 
-/// A repository with a commit, a branch and a tag, ready for plain file servers.
+/// Creates a repository with a commit, a branch and a tag that a static file server can serve.
 pub(super) async fn original(farrier: &TestDaemon) -> PathBuf {
-    let made = farrier.make(json!({ "name": "original", "auto_init": true, "default_branch": "trunk" })).await;
+    let made =
+        farrier.create_repository(json!({ "name": "original", "auto_init": true, "default_branch": "trunk" })).await;
     for args in [&["branch", "feature/x"][..], &["tag", "v1"], &["update-server-info"]] {
         farrier.git(&made["id"], args);
     }
     farrier.data_dir().join(format!("repositories/{}.git", made["id"]))
 }
 
-/// Whether any process of this machine has `text` among its arguments.
+/// Whether a process of this machine has `text` among its arguments.
 fn runs_with(text: &str) -> bool {
     let processes = std::fs::read_dir("/proc").expect("a directory");
     processes.flatten().any(|entry| {
@@ -36,7 +37,7 @@ pub(super) async fn migrate(farrier: &TestDaemon, headers: &[(&str, &str)], body
 }
 
 #[tokio::test]
-async fn branches_and_tags_come_over() {
+async fn branches_and_tags_are_migrated() {
     let farrier = daemon().await;
     let source = Source::of(original(&farrier).await, false).await;
     let url = source.url("").replace("http://", "http://u:s3cret@");
@@ -54,7 +55,7 @@ async fn branches_and_tags_come_over() {
 }
 
 #[tokio::test]
-async fn intervals_are_checked_before_anything_is_made() {
+async fn options_are_validated_before_anything_is_created() {
     let farrier = daemon().await;
     let source = Source::answering(|_| None).await;
     for (field, value) in [("mirror_interval", json!("1m")), ("mirror_interval", json!("abc")), ("mirror", json!(true))]
@@ -77,7 +78,7 @@ async fn intervals_are_checked_before_anything_is_made() {
 }
 
 #[tokio::test]
-async fn a_migration_that_is_only_asked_about_makes_nothing() {
+async fn checking_a_migration_creates_nothing() {
     let farrier = daemon().await;
     let check = async |body: Value| {
         send(&farrier.unix(), Method::POST, "/api/farrier/v1/checks/migration", &[], body.to_string()).await
@@ -109,7 +110,7 @@ async fn a_migration_that_is_only_asked_about_makes_nothing() {
 }
 
 #[tokio::test]
-async fn places_that_are_not_for_others_are_not_connected_to() {
+async fn disallowed_sources_are_never_connected_to() {
     let farrier = TestDaemon::start().await;
     let source = Source::answering(|_| None).await;
     let port = source.address.rsplit(':').next().expect("a port").to_owned();
@@ -134,8 +135,8 @@ async fn places_that_are_not_for_others_are_not_connected_to() {
 #[tokio::test]
 async fn redirects_are_not_followed() {
     let farrier = daemon().await;
-    let goal = Source::answering(|_| None).await;
-    let location = goal.url("x/info/refs?service=git-upload-pack");
+    let target = Source::answering(|_| None).await;
+    let location = target.url("x/info/refs?service=git-upload-pack");
     let source = Source::answering(move |_| {
         let head =
             format!("HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
@@ -144,12 +145,12 @@ async fn redirects_are_not_followed() {
     .await;
     let refused = migrate(&farrier, &[], json!({ "clone_addr": source.url("x"), "repo_name": "copy" })).await;
     assert_eq!(refused.status, 422, "{refused:?}");
-    assert_eq!((source.requests.load(Ordering::SeqCst) > 0, goal.requests.load(Ordering::SeqCst)), (true, 0));
+    assert_eq!((source.requests.load(Ordering::SeqCst) > 0, target.requests.load(Ordering::SeqCst)), (true, 0));
     assert!(farrier.directories().is_empty());
 }
 
 #[tokio::test]
-async fn wrong_credentials_are_told_without_being_shown() {
+async fn wrong_credentials_are_reported_without_being_shown() {
     let farrier = daemon().await;
     let source = Source::answering(|_| {
         let head =
@@ -172,35 +173,39 @@ async fn wrong_credentials_are_told_without_being_shown() {
 }
 
 #[tokio::test]
-async fn a_slow_source_can_be_watched_and_given_up() {
+async fn a_running_migration_shows_progress_and_can_be_cancelled() {
     let farrier = daemon().await;
     let source = Source::of(original(&farrier).await, true).await;
     let before = farrier.directories();
     let body = json!({ "clone_addr": source.url(""), "repo_name": "slow", "auth_token": "s3cret" });
-    let begun = migrate(&farrier, &[("prefer", "respond-async")], body.clone()).await;
+    let started = migrate(&farrier, &[("prefer", "respond-async")], body.clone()).await;
     let path = "/api/v1/repos/admin/slow";
-    assert_eq!((begun.status, begun.header("location")), (202, format!("{}{path}", farrier.url).as_str()), "{begun:?}");
-    assert_eq!(begun.json()["farrier_migration"]["state"], "running");
+    assert_eq!(
+        (started.status, started.header("location")),
+        (202, format!("{}{path}", farrier.url).as_str()),
+        "{started:?}"
+    );
+    assert_eq!(started.json()["farrier_migration"]["state"], "running");
     eventually("bytes are counted", || async {
         let shown = farrier.show(path).await.json();
         shown["farrier_migration"]["bytes_received"].as_i64().is_some_and(|bytes| bytes > 0)
     })
     .await;
-    assert!(runs_with(&source.address) && !runs_with("s3cret"), "git runs, and its secret is no argument");
+    assert!(runs_with(&source.address) && !runs_with("s3cret"), "git runs without the secret in its arguments");
     assert_eq!(migrate(&farrier, &[], body).await.status, 409);
     assert_eq!(farrier.admin(Method::DELETE, path, Value::Null).await.status, 204);
     eventually("git has ended", || async { !runs_with(&source.address) }).await;
     assert_eq!(farrier.show(path).await.status, 404);
-    eventually("nothing is left", || async { farrier.directories() == before }).await;
+    eventually("its directory is removed", || async { farrier.directories() == before }).await;
 }
 
 #[tokio::test]
-async fn a_failure_nobody_waited_for_says_why_and_makes_room() {
+async fn a_failed_background_migration_shows_its_error_and_frees_the_name() {
     let farrier = daemon().await;
     let source = Source::of(original(&farrier).await, false).await;
     let body = json!({ "clone_addr": source.url("nothing"), "repo_name": "copy" });
     assert_eq!(migrate(&farrier, &[("prefer", "respond-async")], body).await.status, 202);
-    eventually("it has failed", || async {
+    eventually("the migration has failed", || async {
         let shown = farrier.show("/api/v1/repos/admin/copy").await.json();
         shown["farrier_migration"]["state"] == "failed" && shown["farrier_migration"]["error"] != ""
     })
@@ -210,7 +215,7 @@ async fn a_failure_nobody_waited_for_says_why_and_makes_room() {
 }
 
 #[tokio::test]
-async fn a_migration_that_a_stop_cut_off_has_failed_and_can_be_asked_for_again() {
+async fn a_migration_interrupted_by_a_stop_has_failed_and_can_be_repeated() {
     let mut farrier = daemon().await;
     let directory = original(&farrier).await;
     let slow = Source::of(directory.clone(), true).await;
@@ -223,7 +228,7 @@ async fn a_migration_that_a_stop_cut_off_has_failed_and_can_be_asked_for_again()
     assert_eq!(again.status, 201, "{again:?}");
 }
 
-/// Reads of a repository, and one write.
+/// Read routes of a repository.
 const READS: [&str; 18] = [
     "branches",
     "branches/main",
@@ -245,8 +250,8 @@ const READS: [&str; 18] = [
     "releases",
 ];
 
-/// What is told of a repository without content is told of `name`, too, and git hears `reason`.
-async fn reads_as_empty(farrier: &TestDaemon, name: &str, reason: &str) {
+/// Checks that reads of `name` answer like those of an empty repository, and that git and writes get `reason`.
+async fn assert_reads_as_empty(farrier: &TestDaemon, name: &str, reason: &str) {
     let admin = |method, path: String, body| async move { farrier.admin(method, &path, body).await };
     assert_eq!(farrier.show(&format!("/api/v1/repos/admin/{name}")).await.json()["empty"], true);
     for path in READS {
@@ -267,31 +272,31 @@ async fn reads_as_empty(farrier: &TestDaemon, name: &str, reason: &str) {
     let edited = admin(Method::PATCH, api, json!({ "description": "soon" })).await;
     assert_eq!(edited.status, 200, "{edited:?}");
     for service in ["git-upload-pack", "git-receive-pack"] {
-        let told = admin(Method::GET, format!("/admin/{name}.git/info/refs?service={service}"), Value::Null).await;
-        assert_eq!((told.status, told.header("content-type")), (403, "text/plain; charset=utf-8"), "{told:?}");
-        assert!(told.text().contains(reason), "{told:?}");
+        let refs = admin(Method::GET, format!("/admin/{name}.git/info/refs?service={service}"), Value::Null).await;
+        assert_eq!((refs.status, refs.header("content-type")), (403, "text/plain; charset=utf-8"), "{refs:?}");
+        assert!(refs.text().contains(reason), "{refs:?}");
     }
 }
 
 #[tokio::test]
-async fn what_is_being_migrated_or_has_failed_reads_as_empty() {
+async fn a_running_or_failed_migration_reads_as_an_empty_repository() {
     let farrier = daemon().await;
-    farrier.make(json!({ "name": "void" })).await;
+    farrier.create_repository(json!({ "name": "void" })).await;
     let directory = original(&farrier).await;
     let (slow, fast) = (Source::of(directory.clone(), true).await, Source::of(directory, false).await);
     for (name, address) in [("slow", slow.url("")), ("gone", fast.url("nothing"))] {
         let body = json!({ "clone_addr": address, "repo_name": name });
         assert_eq!(migrate(&farrier, &[("prefer", "respond-async")], body).await.status, 202);
     }
-    reads_as_empty(&farrier, "slow", "is being migrated").await;
+    assert_reads_as_empty(&farrier, "slow", "is being migrated").await;
     let state =
         || async { farrier.show("/api/v1/repos/admin/gone").await.json()["farrier_migration"]["state"].clone() };
-    eventually("it has failed", || async { state().await == "failed" }).await;
-    reads_as_empty(&farrier, "gone", "migration of the repository has failed").await;
+    eventually("the migration has failed", || async { state().await == "failed" }).await;
+    assert_reads_as_empty(&farrier, "gone", "migration of the repository has failed").await;
 }
 
 #[tokio::test]
-async fn one_owner_does_not_take_all_of_them() {
+async fn the_number_of_running_migrations_per_owner_is_limited() {
     let farrier = TestDaemon::with(|config| {
         config.migration.allowed_hosts = "loopback".into();
         config.migration.max_running_per_owner = 2;
@@ -309,7 +314,7 @@ async fn one_owner_does_not_take_all_of_them() {
     let refused = begin("three", "admin").await;
     assert!(refused.status == 422 && refused.text().contains("2 migrations run for this owner"), "{refused:?}");
     assert_eq!(farrier.show("/api/v1/repos/admin/three").await.status, 404);
-    assert_eq!(begin("three", "octo").await.status, 202, "others have room");
+    assert_eq!(begin("three", "octo").await.status, 202, "the limit is per owner");
     assert_eq!(farrier.admin(Method::DELETE, "/api/v1/repos/admin/one", Value::Null).await.status, 204);
-    eventually("there is room again", || async { begin("three", "admin").await.status == 202 }).await;
+    eventually("another migration can start", || async { begin("three", "admin").await.status == 202 }).await;
 }

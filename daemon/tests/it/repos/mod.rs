@@ -1,4 +1,4 @@
-//! Repositories: making, changing, listing, deleting, fetching them from elsewhere.
+//! Repositories: creating, editing, listing, deleting, and migrating them.
 
 mod creating;
 mod deleting;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::support::{Answer, TestDaemon, send};
 
 impl TestDaemon {
-    /// Makes an account whose password is `password`.
+    /// Creates an account with the password `password`.
     async fn account(&self, name: &str) {
         let body = json!({ "username": name, "email": format!("{name}@example.org"), "password": "password",
             "must_change_password": false });
@@ -23,7 +23,7 @@ impl TestDaemon {
         assert_eq!(made.status, 201, "{made:?}");
     }
 
-    /// A request over TCP as an account, or as nobody with an empty name.
+    /// Sends a request over TCP as the account `name`, or anonymously if it is empty.
     async fn by(&self, name: &str, method: Method, path: &str, body: Value) -> Answer {
         use base64::{Engine as _, engine::general_purpose::STANDARD};
         let authorization = format!("Basic {}", STANDARD.encode(format!("{name}:password")));
@@ -39,21 +39,21 @@ impl TestDaemon {
         self.admin(Method::GET, path, Value::Null).await
     }
 
-    async fn make(&self, body: Value) -> Value {
+    async fn create_repository(&self, body: Value) -> Value {
         let made = self.admin(Method::POST, "/api/v1/user/repos", body).await;
         assert_eq!(made.status, 201, "{made:?}");
         made.json()
     }
 
-    /// Directories of repositories on disk.
+    /// Names of the repository directories.
     fn directories(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.data_dir().join("repositories")).expect("a directory");
         let names = entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned());
         names.filter(|name| name != farrierd::data_dir::FILE).collect()
     }
 
-    /// Runs git in a repository on disk, past the daemon.
-    #[expect(clippy::disallowed_methods, reason = "tests look at what the daemon made")]
+    /// Runs git directly in the directory of a repository.
+    #[expect(clippy::disallowed_methods, reason = "tests inspect the repositories of the daemon")]
     fn git(&self, id: &Value, args: &[&str]) -> String {
         let directory = self.data_dir().join(format!("repositories/{id}.git"));
         let output = std::process::Command::new("git").arg("--git-dir").arg(directory).args(args).output();
@@ -63,7 +63,7 @@ impl TestDaemon {
     }
 }
 
-/// Names in a list, or in the data of a search.
+/// The names in a list, or in the data of a search.
 fn names(answer: &Answer) -> Vec<String> {
     let json = answer.json();
     let list = json.as_array().or_else(|| json["data"].as_array()).unwrap_or_else(|| panic!("{answer:?}"));

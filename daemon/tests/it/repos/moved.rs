@@ -1,4 +1,4 @@
-//! Old names of owners and repositories lead to the new ones, on every route.
+//! Old names of owners and repositories redirect to the new names, on every route.
 
 use farrierd::http::ROUTES;
 use http::Method;
@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use crate::support::{TestDaemon, send};
 
-/// Routes that have an owner in their address and do not lead anywhere, with the reason.
+/// Routes with an owner in their path that do not redirect, with the reason.
 const EXCEPT: [(&str, &str, &str); 1] =
-    [("post", "/api/v1/repos/{owner}/{repo}/forks", "it is not built, so there is nothing to find")];
+    [("post", "/api/v1/repos/{owner}/{repo}/forks", "it is not implemented and always answers 404")];
 
-/// A user `new-octo` that was `octo`, an organisation `new-acme` that was `acme`, a repository of
-/// each that was renamed, too.
+/// A daemon with the user `new-octo` (formerly `octo`) and the organisation `new-acme` (formerly `acme`), each with a
+/// renamed repository.
 async fn world() -> TestDaemon {
     let farrier = TestDaemon::start().await;
     farrier.account("octo").await;
     let admin = async |method, path: &str, body| {
-        let done = farrier.admin(method, path, body).await;
-        assert!(done.status < 300, "{path}: {done:?}");
+        let answer = farrier.admin(method, path, body).await;
+        assert!(answer.status < 300, "{path}: {answer:?}");
     };
     admin(Method::POST, "/api/v1/orgs", json!({ "username": "acme" })).await;
     for path in ["/api/v1/admin/users/octo/repos", "/api/v1/orgs/acme/repos"] {
@@ -31,7 +31,7 @@ async fn world() -> TestDaemon {
     farrier
 }
 
-/// A body with which nothing stands against the request but the name.
+/// A valid request body, so that only the old name matters.
 fn body(word: &str, path: &str) -> String {
     let body = match (word, path.rsplit('/').next().unwrap_or_default()) {
         ("post", "repos") => json!({ "name": "x" }),
@@ -49,12 +49,12 @@ fn body(word: &str, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn every_route_leads_from_the_old_owner_to_the_new_one() {
+async fn every_route_redirects_from_the_old_owner_to_the_new_one() {
     let farrier = world().await;
     let mut wrong = Vec::new();
     for (word, path) in ROUTES {
-        let of_org = path.starts_with("/api/v1/org");
-        let owner = if of_org { "acme" } else { "octo" };
+        let is_org_route = path.starts_with("/api/v1/org");
+        let owner = if is_org_route { "acme" } else { "octo" };
         let capture = ["{owner}", "{org}", "{name}"].into_iter().find(|capture| path.contains(capture));
         let Some(capture) = capture.filter(|capture| path.find(capture) == path.find('{')) else { continue };
         if EXCEPT.iter().any(|(method, route, _)| (method, route) == (word, path)) || path.contains("_blob") {
@@ -82,7 +82,7 @@ async fn every_route_leads_from_the_old_owner_to_the_new_one() {
 }
 
 #[tokio::test]
-async fn an_old_name_below_an_old_owner_leads_there_too() {
+async fn an_old_repository_name_below_an_old_owner_name_redirects_as_well() {
     let farrier = world().await;
     for (path, expected) in [
         ("/api/v1/repos/octo/demo", "/api/v1/repos/new-octo/new-demo"),
@@ -97,7 +97,7 @@ async fn an_old_name_below_an_old_owner_leads_there_too() {
         let location = answer.header("location").trim_start_matches(&farrier.url);
         assert_eq!((answer.status, location), (307, expected), "{path}");
     }
-    // Who has the name now is asked, whoever had it before.
+    // The current owner of a name takes precedence over a redirect.
     let body = json!({ "username": "octo", "email": "other@example.org" });
     assert_eq!(farrier.admin(Method::POST, "/api/v1/admin/users", body).await.status, 201);
     assert_eq!(farrier.show("/api/v1/repos/octo/same").await.status, 404);

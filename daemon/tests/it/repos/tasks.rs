@@ -1,4 +1,4 @@
-//! Background work, watched and ended.
+//! Background tasks: reading and cancelling them.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ async fn task(farrier: &TestDaemon, id: &Value) -> Value {
     shown.json()
 }
 
-/// The states of all tasks that the administrator sees.
+/// Repository and state of all tasks that the administrator sees.
 async fn states(farrier: &TestDaemon) -> Vec<(Value, Value)> {
     let listed = farrier.show(TASKS).await.json();
     let tasks = listed["tasks"].as_array().expect("a list").iter();
@@ -22,16 +22,16 @@ async fn states(farrier: &TestDaemon) -> Vec<(Value, Value)> {
 }
 
 #[tokio::test]
-async fn a_task_that_is_cancelled_leaves_nothing_but_its_memory() {
+async fn a_cancelled_task_removes_its_repository_and_stays_listed() {
     let farrier = daemon().await;
     let directory = original(&farrier).await;
     let slow = Source::of(directory.clone(), true).await;
     let before = farrier.directories();
     assert!(states(&farrier).await.is_empty());
     let body = json!({ "clone_addr": slow.url(""), "repo_name": "copy" });
-    let begun = migrate(&farrier, &[("prefer", "respond-async")], body).await.json();
-    let id = &begun["id"];
-    eventually("it connects", || async { task(&farrier, id).await["phase"] != "waiting" }).await;
+    let started = migrate(&farrier, &[("prefer", "respond-async")], body).await.json();
+    let id = &started["id"];
+    eventually("the task has started", || async { task(&farrier, id).await["phase"] != "waiting" }).await;
     let running = task(&farrier, id).await;
     assert_eq!((&running["state"], &running["kind"]), (&json!("running"), &json!("migration")));
     assert_eq!((&running["repository"], &running["repository_id"]), (&json!("admin/copy"), id));
@@ -39,11 +39,11 @@ async fn a_task_that_is_cancelled_leaves_nothing_but_its_memory() {
 
     let path = format!("{TASKS}/{id}/cancel");
     assert_eq!(farrier.admin(Method::POST, &path, Value::Null).await.status, 202);
-    eventually("it has ended", || async { task(&farrier, id).await["state"] == "cancelled" }).await;
+    eventually("the task is cancelled", || async { task(&farrier, id).await["state"] == "cancelled" }).await;
     let ended = task(&farrier, id).await;
     assert!(ended["ended_at"].is_string() && ended["phase"] == "" && ended["error"] == "", "{ended}");
     assert_eq!(farrier.show("/api/v1/repos/admin/copy").await.status, 404, "the name is free");
-    eventually("nothing is left", || async { farrier.directories() == before }).await;
+    eventually("the directory is removed", || async { farrier.directories() == before }).await;
     assert_eq!(farrier.admin(Method::POST, &path, Value::Null).await.status, 409);
     assert_eq!(farrier.show(&format!("{TASKS}/999")).await.status, 404);
     assert_eq!(farrier.show(&format!("{TASKS}/x")).await.status, 404);
@@ -64,7 +64,7 @@ async fn a_task_that_is_cancelled_leaves_nothing_but_its_memory() {
 }
 
 #[tokio::test]
-async fn tasks_are_seen_with_their_repositories_and_ended_by_owners() {
+async fn tasks_are_visible_to_readers_and_cancelled_by_owners() {
     let farrier = daemon().await;
     for name in ["octo", "eve"] {
         farrier.account(name).await;
@@ -88,7 +88,11 @@ async fn tasks_are_seen_with_their_repositories_and_ended_by_owners() {
     assert_eq!(status("eve", Method::POST, at(&ids[1], "/cancel")).await, 404);
     for id in &ids {
         assert_eq!(status("octo", Method::POST, at(id, "/cancel")).await, 202);
-        eventually("it has ended", || async { task(&farrier, id).await["state"] == "cancelled" }).await;
+        eventually("the task is cancelled", || async { task(&farrier, id).await["state"] == "cancelled" }).await;
     }
-    assert_eq!((seen("octo").await, seen("eve").await), (2, 0), "what is gone is its owner's business");
+    assert_eq!(
+        (seen("octo").await, seen("eve").await),
+        (2, 0),
+        "tasks of deleted repositories are visible only to the owner"
+    );
 }

@@ -1,5 +1,5 @@
-//! Commits whose outcome is unknown, and daemons that die between the disk and the row: nothing that
-//! is whole is deleted, and row and disk agree in the end.
+//! Commits with an unknown outcome, and kills between the disk and the row: complete data is never deleted, and row and
+//! disk agree in the end.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::support::{Source, TestDaemon, eventually, send};
 const HEAD: [&str; 2] = ["symbolic-ref", "HEAD"];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_migration_whose_commit_is_unknown_is_done() {
+async fn a_migration_whose_commit_has_an_unknown_outcome_is_completed() {
     for lost in [Lost::Applied, Lost::Dropped] {
         let engine = MemoryEngine::new();
         let faults = engine.faults();
@@ -26,7 +26,7 @@ async fn a_migration_whose_commit_is_unknown_is_done() {
         let farrier =
             TestDaemon::over_store_with(store, |config| config.migration.allowed_hosts = "loopback".into()).await;
         let directory = original(&farrier).await;
-        // The last file that is fetched before the row is written arms the fault.
+        // The fault is armed when the last file before the commit is fetched.
         let armed = faults.clone();
         let source = Source::answering(move |path| {
             if path.contains("/objects/") {
@@ -57,9 +57,9 @@ async fn a_migration_whose_commit_is_unknown_is_done() {
     }
 }
 
-/// Puts the row of a repository back to what it was before its migration was recorded.
-async fn unrecord(store: &Store, id: u64) {
-    let running = store.write(async |tx: Tx| {
+/// Restores the row of a repository to its state before the migration was recorded.
+async fn reset_migration(store: &Store, id: u64) {
+    let write = store.write(async |tx: Tx| {
         let before = repositories::get(&tx, id).await?.expect("a row");
         let migration = Migration { state: MigrationState::Running.into(), actor_id: 1, ..Migration::default() };
         let row = Repository {
@@ -75,17 +75,17 @@ async fn unrecord(store: &Store, id: u64) {
         }
         Ok::<_, StoreError>(())
     });
-    running.await.expect("a commit");
+    write.await.expect("a commit");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_placed_repository_is_finished_at_the_next_start() {
+async fn a_migrated_repository_without_its_row_is_completed_at_the_next_start() {
     let mut farrier = daemon().await;
     let source = Source::of(original(&farrier).await, false).await;
     let made = migrate(&farrier, &[], json!({ "clone_addr": source.url(""), "repo_name": "copy" })).await.json();
     let before = farrier.directories();
     let id = made["id"].as_u64().expect("a number");
-    farrier.with_store(async |store: &Store| unrecord(store, id).await).await;
+    farrier.with_store(async |store: &Store| reset_migration(store, id).await).await;
     assert_eq!(farrier.directories(), before);
     let shown = farrier.show("/api/v1/repos/admin/copy").await.json();
     for field in ["default_branch", "empty", "size", "original_url", "object_format_name"] {
@@ -102,15 +102,15 @@ async fn files_are_kept_while_it_is_unknown_whether_a_repository_was_created() {
         let engine = MemoryEngine::new();
         let faults = engine.faults();
         let farrier = TestDaemon::over(engine).await;
-        // From here on, numbers are taken from memory.
-        farrier.make(json!({ "name": "first" })).await;
+        // The first repository reserves a block of ids, so the next ones need no transaction for ids.
+        farrier.create_repository(json!({ "name": "first" })).await;
         faults.lose_answers(lost, 1);
-        farrier.make(json!({ "name": "second" })).await;
+        farrier.create_repository(json!({ "name": "second" })).await;
         let before = farrier.directories().len();
         faults.lose_answers(lost, 1_000);
         let unknown = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "third" })).await;
         faults.lose_answers(lost, 0);
-        // What was applied is found by the second try; what was dropped is dropped each time.
+        // If the commit was applied, the retry finds it. If it was dropped, every retry is dropped as well.
         assert_eq!(unknown.status, if lost == Lost::Applied { 201 } else { 503 }, "{lost:?} {unknown:?}");
         assert_eq!(farrier.directories().len(), before + 1, "{lost:?}: its files are kept");
         let shown = farrier.show("/api/v1/repos/admin/third").await;
@@ -123,8 +123,8 @@ async fn files_are_kept_while_it_is_unknown_whether_a_repository_was_created() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_change_of_the_default_branch_leaves_head_alone() {
     let farrier = TestDaemon::start().await;
-    let made = farrier.make(json!({ "name": "tool", "auto_init": true })).await;
-    farrier.make(json!({ "name": "taken" })).await;
+    let made = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
+    farrier.create_repository(json!({ "name": "taken" })).await;
     farrier.git(&made["id"], &["branch", "other"]);
     let both = json!({ "default_branch": "other", "name": "taken" });
     let refused = farrier.admin(Method::PATCH, "/api/v1/repos/admin/tool", both).await;
@@ -139,7 +139,7 @@ async fn head_follows_the_row_when_the_outcome_of_the_commit_is_unknown() {
         let engine = MemoryEngine::new();
         let faults = engine.faults();
         let farrier = TestDaemon::over(engine).await;
-        let made = farrier.make(json!({ "name": "tool", "auto_init": true })).await;
+        let made = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
         farrier.git(&made["id"], &["branch", "other"]);
         let path = "/api/v1/repos/admin/tool";
         faults.lose_answers(lost, 1);
@@ -153,9 +153,9 @@ async fn head_follows_the_row_when_the_outcome_of_the_commit_is_unknown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn head_follows_the_row_after_a_daemon_died_in_between() {
+async fn head_follows_the_row_after_a_kill_between_commit_and_write() {
     let mut farrier = TestDaemon::start().await;
-    let made = farrier.make(json!({ "name": "tool", "auto_init": true })).await;
+    let made = farrier.create_repository(json!({ "name": "tool", "auto_init": true })).await;
     farrier.git(&made["id"], &["branch", "other"]);
     let id = made["id"].as_u64().expect("a number");
     farrier

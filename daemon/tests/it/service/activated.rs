@@ -1,5 +1,5 @@
-//! systemd's own way of handing sockets over, where no systemd runs: `systemd-socket-activate` opens them,
-//! waits for the first client and becomes the daemon.
+//! Socket activation with `systemd-socket-activate`: it opens the sockets, waits for the first client and then executes
+//! the daemon.
 
 use http::Method;
 use tokio::net::TcpStream;
@@ -8,7 +8,7 @@ use super::notices::Manager;
 use crate::support::{Over, eventually, in_time, process, send};
 
 #[tokio::test]
-async fn sockets_that_systemd_opens_are_served_and_readiness_is_told() {
+async fn sockets_passed_by_systemd_are_served_and_readiness_is_notified() {
     let dir = tempfile::tempdir().expect("a directory");
     let manager = Manager::new(dir.path());
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
@@ -27,7 +27,7 @@ async fn sockets_that_systemd_opens_are_served_and_readiness_is_told() {
         return;
     };
     eventually("the socket is open", async || TcpStream::connect(&address).await.is_ok()).await;
-    manager.hears("READY=1").await;
+    manager.expect_state("READY=1").await;
     for over in [Over::Tcp(address.clone()), Over::Unix(socket.clone())] {
         assert_eq!(send(&over, Method::GET, "/api/healthz", &[], "").await.status, 200);
     }
@@ -38,7 +38,7 @@ async fn sockets_that_systemd_opens_are_served_and_readiness_is_told() {
 
     let pid = running.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())).expect("a process");
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it runs");
-    manager.hears("STOPPING=1").await;
+    manager.expect_state("STOPPING=1").await;
     assert!(in_time("the daemon ends", running.wait()).await.expect("a status").success());
-    assert!(socket.exists(), "the socket belongs to who opened it");
+    assert!(socket.exists(), "the daemon does not remove a socket that it did not open");
 }

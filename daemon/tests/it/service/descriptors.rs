@@ -1,4 +1,4 @@
-//! A program that has no descriptor left.
+//! Behaviour without free file descriptors.
 
 use http::Method;
 use serde_json::json;
@@ -6,9 +6,9 @@ use serde_json::json;
 use super::notices::Manager;
 use crate::support::{Binary, Raw, eventually, send};
 
-/// What the program may have open: it needs some twenty for itself.
+/// Limit of open files; the program itself needs about twenty.
 const FILES: u32 = 80;
-/// Clients that ask nothing: more than there is room for.
+/// Number of idle clients: more than the limit allows.
 const IDLE: usize = 120;
 const HEALTH: &str = "GET /api/healthz HTTP/1.1\r\nhost: x\r\n\r\n";
 
@@ -22,7 +22,7 @@ async fn is_healthy(program: &Binary) -> bool {
 }
 
 #[tokio::test]
-async fn without_a_free_descriptor_health_is_answered_and_life_goes_on_afterwards() {
+async fn without_free_descriptors_health_is_served_and_the_daemon_recovers() {
     let dir = tempfile::tempdir().expect("a directory");
     let manager = Manager::new(dir.path());
     let mut program = Manager::program(dir.path(), 2_000);
@@ -36,13 +36,13 @@ async fn without_a_free_descriptor_health_is_answered_and_life_goes_on_afterward
         idle.push(Raw::sending(&program.tcp(), "").await);
     }
     eventually("no descriptor is free", async || program.log().contains("no descriptor is free")).await;
-    kept.send(HEALTH).await.expect("still open");
-    assert_eq!(kept.answer().await.expect("an answer").0, 200, "who is inside is served");
+    kept.send(HEALTH).await.expect("an open connection");
+    assert_eq!(kept.answer().await.expect("an answer").0, 200, "an open connection is served");
     for _ in 0..3 {
-        assert!(is_healthy(&program).await, "who comes now is served, too");
-        manager.hears("WATCHDOG=1").await;
+        assert!(is_healthy(&program).await, "a new connection is served as well");
+        manager.expect_state("WATCHDOG=1").await;
     }
-    assert!(!program.log().contains("descriptors are free again"), "it was a hard time all the while");
+    assert!(!program.log().contains("descriptors are free again"), "no descriptor was freed in between");
 
     drop(idle);
     eventually("descriptors are free", async || {
@@ -56,7 +56,7 @@ async fn without_a_free_descriptor_health_is_answered_and_life_goes_on_afterward
     let mut again = Raw::sending(&program.tcp(), HEALTH).await;
     for _ in 0..2 {
         assert_eq!(again.answer().await.expect("an answer").0, 200);
-        again.send(HEALTH).await.expect("connections stay open again");
+        again.send(HEALTH).await.expect("an open connection");
     }
     program.terminate();
     assert!(program.ended().await.success());

@@ -1,4 +1,4 @@
-//! How farrierd ends, as the manual lists it.
+//! Exit codes of farrierd.
 
 use std::collections::BTreeSet;
 
@@ -17,20 +17,20 @@ async fn farrierd(args: &[&str]) -> Option<i32> {
 }
 
 #[tokio::test]
-async fn every_exit_code_is_in_the_manual_and_comes_about() {
+async fn the_manual_lists_exactly_the_exit_codes_that_occur() {
     let mut seen = BTreeSet::new();
     let mut program = Binary::new("");
     program.start().await;
     let made = send(&program.unix(), Method::POST, "/api/v1/user/repos", &[], r#"{"name":"tool"}"#).await;
     assert_eq!(made.status, 201, "{made:?}");
-    // Another process has the data.
+    // Fails because another process uses the data directory.
     seen.extend(program.check_data(&[]).await.status.code());
     program.terminate();
     seen.extend(program.ended().await.code());
     std::fs::write(program.data_dir().join("repositories/1.git/HEAD"), "ref: refs/heads/void\n").expect("a file");
     seen.extend(program.check_data(&[]).await.status.code());
     std::fs::remove_dir_all(program.data_dir().join("repositories")).expect("a directory");
-    // The store has a repository, so the daemon does not start without the directory.
+    // The start is refused: the store contains a repository, but the directory is missing.
     drop(program.spawn());
     seen.extend(program.ended().await.code());
     seen.extend(farrierd(&["--nonsense"]).await);
@@ -40,7 +40,7 @@ async fn every_exit_code_is_in_the_manual_and_comes_about() {
 
     let manual = include_str!("../../../../docs/operations.md");
     let table = manual.split("## Exit codes of farrierd").nth(1).and_then(|rest| rest.split("##").next());
-    let codes = table.expect("a chapter").lines().filter_map(|line| line.split('|').nth(1)?.trim().parse().ok());
+    let codes = table.expect("a section").lines().filter_map(|line| line.split('|').nth(1)?.trim().parse().ok());
     assert_eq!(seen, codes.collect());
 }
 

@@ -1,4 +1,4 @@
-//! What is logged, changed over the API.
+//! The log filter, changed over the API.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -8,14 +8,14 @@ use crate::support::{Binary, TestDaemon, eventually, process::output, send};
 const LOG: &str = "/api/farrier/v1/log";
 
 async fn set(program: &Binary, filter: &str) -> Value {
-    let wanted = json!({ "filter": filter }).to_string();
-    let answer = send(&program.unix(), Method::PATCH, LOG, &[], wanted).await;
+    let body = json!({ "filter": filter }).to_string();
+    let answer = send(&program.unix(), Method::PATCH, LOG, &[], body).await;
     assert_eq!(answer.status, 200, "{answer:?}");
     answer.json()
 }
 
-/// Asks for `path` until the log has a line about it.
-async fn requests_are_logged(program: &Binary, path: &str) {
+/// Repeats a request for `path` until the log contains it.
+async fn wait_for_request_line(program: &Binary, path: &str) {
     eventually("requests are logged", async || {
         send(&program.unix(), Method::GET, path, &[], "").await;
         program.log().contains(path)
@@ -24,14 +24,14 @@ async fn requests_are_logged(program: &Binary, path: &str) {
 }
 
 #[tokio::test]
-async fn a_level_holds_at_once_and_until_the_configuration_is_read_again() {
+async fn a_new_filter_applies_at_once_and_until_the_next_reload() {
     let mut program = Binary::new("[log]\nfilter = \"info,farrierd::access=off\"\n");
     program.start().await;
     send(&program.unix(), Method::GET, "/api/v1/version", &[], "").await;
     assert!(!program.log().contains("/api/v1/version"));
     let now = set(&program, "info").await;
     assert_eq!(now, json!({ "filter": "info", "configured": "info,farrierd::access=off" }));
-    requests_are_logged(&program, "/api/v1/version").await;
+    wait_for_request_line(&program, "/api/v1/version").await;
     assert!(program.log().contains("what is logged changes"), "{}", program.log());
 
     let reloaded = output(program.reload_command()).await.expect("the program");
@@ -41,7 +41,7 @@ async fn a_level_holds_at_once_and_until_the_configuration_is_read_again() {
 }
 
 #[tokio::test]
-async fn what_is_no_filter_is_refused_and_changes_nothing() {
+async fn an_invalid_filter_is_refused_and_changes_nothing() {
     let farrier = TestDaemon::start().await;
     for wrong in ["farrierd=loud".to_owned(), "warning".to_owned(), "loud".to_owned(), "x".repeat(5_000)] {
         let refused = farrier.admin(Method::PATCH, LOG, json!({ "filter": wrong })).await;

@@ -1,4 +1,4 @@
-//! Lines of the log at its default level: one for each request, and one for each action that matters to security.
+//! The log at its default level: one line per request, and one per action that matters for security.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use http::Method;
@@ -11,19 +11,19 @@ fn lines(program: &Binary, text: &str) -> Vec<String> {
     program.log().lines().filter(|line| line.contains(text)).map(str::to_owned).collect()
 }
 
-/// The one line of the log that contains `text`, once it is there.
+/// Waits for a log line that contains `text` and returns it.
 async fn line(program: &Binary, text: &str) -> String {
     eventually(text, async || !lines(program, text).is_empty()).await;
     lines(program, text).remove(0)
 }
 
 #[tokio::test]
-async fn each_request_has_one_line_with_who_what_and_how_much() {
+async fn each_request_is_logged_once_with_account_path_and_size() {
     let mut program = Binary::new("");
     program.start().await;
     let path = "/api/v1/repos/search";
     let answer = send(&program.tcp(), Method::GET, &format!("{path}?token=&q=planted-in-the-query"), &[], "").await;
-    let said = line(&program, path).await;
+    let logged = line(&program, path).await;
     let id = answer.header("x-request-id");
     let bytes = answer.body.len();
     for part in [
@@ -33,41 +33,41 @@ async fn each_request_has_one_line_with_who_what_and_how_much() {
         ),
         " duration_ms=".to_owned(),
     ] {
-        assert!(said.contains(&part), "{part}: {said}");
+        assert!(logged.contains(&part), "{part}: {logged}");
     }
     assert!(!program.log().contains("planted-in-the-query"));
 
     send(&program.unix(), Method::GET, "/api/v1/user", &[], "").await;
-    let said = line(&program, "/api/v1/user").await;
+    let logged = line(&program, "/api/v1/user").await;
     let uid = rustix::process::getuid().as_raw();
-    assert!(said.contains(&format!("account=\"admin\" uid={uid} status=200")), "{said}");
+    assert!(logged.contains(&format!("account=\"admin\" uid={uid} status=200")), "{logged}");
 
-    // A proxy on this machine is trusted to name its client.
+    // A proxy on this machine is trusted to forward the client's address.
     let forwarded = [("x-forwarded-for", "203.0.113.9")];
     send(&program.tcp(), Method::HEAD, "/api/v1/nothing", &forwarded, "").await;
-    let said = line(&program, "/api/v1/nothing").await;
-    assert!(said.contains("client=203.0.113.9 status=404 bytes=0"), "{said}");
+    let logged = line(&program, "/api/v1/nothing").await;
+    assert!(logged.contains("client=203.0.113.9 status=404 bytes=0"), "{logged}");
     assert_eq!(lines(&program, "/api/v1/nothing").len(), 1);
 }
 
 #[tokio::test]
-async fn a_stream_has_its_line_when_it_ends() {
+async fn a_stream_is_logged_when_it_ends() {
     let mut program = Binary::new("");
     program.start().await;
     let path = "/api/farrier/v1/events";
     let Over::Unix(socket) = program.unix() else { panic!("a socket") };
     let mut stream = tokio::net::UnixStream::connect(socket).await.expect("the daemon listens");
     let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n");
-    tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.expect("it listens");
+    tokio::io::AsyncWriteExt::write_all(&mut stream, request.as_bytes()).await.expect("the daemon reads");
     tokio::io::AsyncReadExt::read_u8(&mut stream).await.expect("an answer");
-    assert!(lines(&program, path).is_empty(), "the stream goes on");
+    assert!(lines(&program, path).is_empty(), "the stream is still open");
     drop(stream);
-    let said = line(&program, path).await;
-    assert!(said.contains("status=200"), "{said}");
+    let logged = line(&program, path).await;
+    assert!(logged.contains("status=200"), "{logged}");
 }
 
 #[tokio::test]
-async fn what_matters_to_security_is_logged_without_secrets() {
+async fn security_events_are_logged_without_secrets() {
     let mut program = Binary::new("");
     program.start().await;
     let admin = async |method: Method, path: &str, body: serde_json::Value| {
@@ -77,8 +77,8 @@ async fn what_matters_to_security_is_logged_without_secrets() {
         "must_change_password": false });
     assert_eq!(admin(Method::POST, "/api/v1/admin/users", user).await.status, 201);
     line(&program, "user created by=\"admin\" user=\"alice\" admin=false").await;
-    let wanted = json!({ "name": "t", "scopes": ["write:repository"] });
-    let made = admin(Method::POST, "/api/v1/users/alice/tokens", wanted).await;
+    let body = json!({ "name": "t", "scopes": ["write:repository"] });
+    let made = admin(Method::POST, "/api/v1/users/alice/tokens", body).await;
     let (token, id) = (made.json()["sha1"].as_str().expect("a token").to_owned(), made.json()["id"].to_string());
     line(&program, &format!("token created by=\"admin\" user=\"alice\" token_id={id} scopes=\"write:repository\""))
         .await;
@@ -91,7 +91,7 @@ async fn what_matters_to_security_is_logged_without_secrets() {
     }
     line(&program, "sign-in failed account=\"alice\" source=\"ip 127.0.0.1\"").await;
     line(&program, "too many failed sign-ins: further ones are refused account=\"alice\"").await;
-    // The name may be a token or a password in the wrong place.
+    // The user name may be a token or password by mistake, so it is not logged.
     let header = basic("wombat-secret-as-name", "wombat-wrong-pw");
     send(&program.unix(), Method::GET, "/api/v1/user", &[("authorization", &header)], "").await;
     line(&program, "sign-in failed account=\"-\" source=\"uid").await;

@@ -1,4 +1,4 @@
-//! farrier as a service: its units, and what passes between the daemon and its manager.
+//! farrierd as a system service: unit files, notifications, reloads, restarts and logs.
 
 mod activated;
 mod descriptors;

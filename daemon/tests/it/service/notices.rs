@@ -1,4 +1,4 @@
-//! What the service manager hears: the program and a socket in the manager's place.
+//! Notifications to the service manager. A socket of the test plays the manager.
 
 use std::{path::Path, time::Duration};
 
@@ -6,7 +6,7 @@ use tokio::net::UnixDatagram;
 
 use crate::support::{Binary, in_time};
 
-/// The manager's end.
+/// The manager's side of the notification socket.
 pub(super) struct Manager(UnixDatagram);
 
 impl Manager {
@@ -14,7 +14,7 @@ impl Manager {
         Self(UnixDatagram::bind(dir.join("notify")).expect("a socket"))
     }
 
-    /// A program whose manager this is, and which is to be heard of within `watchdog_ms`.
+    /// A program with this manager and a watchdog interval of `watchdog_ms`.
     pub(super) fn program(dir: &Path, watchdog_ms: u64) -> Binary {
         let mut program = Binary::new("");
         program.env("NOTIFY_SOCKET", dir.join("notify"));
@@ -22,8 +22,8 @@ impl Manager {
         program
     }
 
-    /// The next notice that says `state`. Others before it pass.
-    pub(super) async fn hears(&self, state: &str) -> String {
+    /// Waits for a notification with the line `state`, skipping others.
+    pub(super) async fn expect_state(&self, state: &str) -> String {
         let mut notice = [0; 4_096];
         in_time(state, async {
             loop {
@@ -37,46 +37,46 @@ impl Manager {
         .await
     }
 
-    /// Whether the daemon proves its life within `patience`.
-    async fn hears_life_within(&self, patience: Duration) -> bool {
-        tokio::time::timeout(patience, self.hears("WATCHDOG=1")).await.is_ok()
+    /// Whether a watchdog notification arrives within `patience`.
+    async fn watchdog_within(&self, patience: Duration) -> bool {
+        tokio::time::timeout(patience, self.expect_state("WATCHDOG=1")).await.is_ok()
     }
 }
 
 #[tokio::test]
-async fn a_life_of_the_daemon_as_its_manager_hears_it() {
+async fn the_manager_is_notified_of_readiness_watchdog_reload_and_stop() {
     let dir = tempfile::tempdir().expect("a directory");
     let manager = Manager::new(dir.path());
     let mut program = Manager::program(dir.path(), 2_000);
     program.start().await;
-    manager.hears("READY=1").await;
+    manager.expect_state("READY=1").await;
     for _ in 0..3 {
-        manager.hears("WATCHDOG=1").await;
+        manager.expect_state("WATCHDOG=1").await;
     }
     program.hang_up();
-    let reloading = manager.hears("RELOADING=1").await;
-    assert!(reloading.contains("MONOTONIC_USEC="), "newer managers insist: {reloading}");
-    manager.hears("READY=1").await;
+    let reloading = manager.expect_state("RELOADING=1").await;
+    assert!(reloading.contains("MONOTONIC_USEC="), "newer managers require the time: {reloading}");
+    manager.expect_state("READY=1").await;
     program.terminate();
-    manager.hears("STOPPING=1").await;
+    manager.expect_state("STOPPING=1").await;
     assert!(program.ended().await.success());
 }
 
 #[tokio::test]
-async fn who_cannot_be_reached_does_not_claim_to_live() {
+async fn an_unreachable_daemon_sends_no_watchdog_notification() {
     let dir = tempfile::tempdir().expect("a directory");
     let manager = Manager::new(dir.path());
     let mut program = Manager::program(dir.path(), 1_000);
     program.start().await;
-    manager.hears("WATCHDOG=1").await;
+    manager.expect_state("WATCHDOG=1").await;
     std::fs::remove_file(program.socket()).expect("the daemon's socket");
-    // What was under way may still be said.
+    // Notifications that were already sent may still arrive.
     in_time("the daemon notices", async {
         while !program.log().contains("the daemon does not answer itself") {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     })
     .await;
-    while manager.hears_life_within(Duration::from_millis(50)).await {}
-    assert!(!manager.hears_life_within(Duration::from_secs(1)).await);
+    while manager.watchdog_within(Duration::from_millis(50)).await {}
+    assert!(!manager.watchdog_within(Duration::from_secs(1)).await);
 }

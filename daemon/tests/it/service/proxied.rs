@@ -1,5 +1,5 @@
-//! nginx in front, configured as the manual says: git and the artifact client go through it and never see
-//! another address than its own.
+//! nginx in front of the daemon, configured as in docs/operations.md: git and the artifact client only see URLs of
+//! nginx.
 
 use std::{path::PathBuf, process::Stdio};
 
@@ -20,10 +20,10 @@ struct Nginx {
 }
 
 impl Nginx {
-    /// An nginx before the daemon at `behind`, if there is one.
+    /// Starts an nginx in front of the daemon at `behind`. Returns `None` if nginx is not installed.
     async fn start(address: &str, behind: &str, dir: PathBuf) -> Option<Self> {
-        let places = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"];
-        let Some(program) = places.into_iter().find(|path| std::path::Path::new(path).is_file()) else {
+        let paths = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"];
+        let Some(program) = paths.into_iter().find(|path| std::path::Path::new(path).is_file()) else {
             assert!(!required("there is no nginx"), "there is no nginx");
             return None;
         };
@@ -43,7 +43,7 @@ impl Nginx {
     }
 }
 
-/// What the manual shows, with this machine's addresses, and without certificates.
+/// The configuration from the manual, with the addresses of the test and without certificates.
 fn configuration(address: &str, behind: &str, dir: &std::path::Path) -> String {
     let manual = include_str!("../../../../docs/operations.md");
     let shown = manual.split("```nginx\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a block");
@@ -60,7 +60,7 @@ fn configuration(address: &str, behind: &str, dir: &std::path::Path) -> String {
     )
 }
 
-/// A daemon behind an nginx that it knows as its address.
+/// A daemon behind nginx, with the address of nginx as its root URL.
 async fn behind_nginx() -> Option<(TestDaemon, Nginx)> {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("an address").to_string();
@@ -89,7 +89,7 @@ async fn git_clones_and_pushes_through_nginx() {
 
     let remote = clone.replacen("http://", &format!("http://any:{token}@"), 1);
     let work = git::Client::init(farrier.scratch().join("work"));
-    // More than nginx keeps in memory, and than git sends without chunks.
+    // More than nginx buffers in memory, and more than git sends without chunked encoding.
     let large: Vec<u8> = (0_u32..2 << 20).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     std::fs::write(work.dir().join("large"), &large).expect("a file");
     work.done(&["add", "."]);
@@ -107,7 +107,7 @@ async fn git_clones_and_pushes_through_nginx() {
     assert_eq!(moved.header("location"), format!("http://{}/api/v1/repos/admin/tools", nginx.address));
 }
 
-/// Path and query of an address that must be nginx's.
+/// Path and query of a URL that must be one of nginx.
 fn path_at(nginx: &Nginx, url: &Value) -> String {
     let url = url.as_str().expect("an address");
     let path = url.strip_prefix(&format!("http://{}", nginx.address));
@@ -127,7 +127,7 @@ async fn call(nginx: &Nginx, job: &Job, method: &str, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn artifacts_go_up_and_down_through_nginx_at_its_own_addresses() {
+async fn artifacts_are_uploaded_and_downloaded_through_nginx() {
     let Some((farrier, nginx)) = behind_nginx().await else { return };
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
@@ -145,7 +145,7 @@ async fn artifacts_go_up_and_down_through_nginx_at_its_own_addresses() {
     let source = path_at(&nginx, &call(&nginx, &job, "GetSignedArtifactURL", "plain").await["signed_url"]);
     assert_eq!(send(&over, Method::GET, &source, &[], "").await.text(), "1234");
 
-    // The official client, told nothing but what a job is told.
+    // The official client gets only the environment of a job.
     let Some(client) = client(&job).await else { return };
     let (root, to) = (farrier.scratch().join("up"), farrier.scratch().join("down"));
     for dir in [&root, &to] {

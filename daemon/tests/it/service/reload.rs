@@ -1,11 +1,11 @@
-//! The configuration read again while the daemon runs.
+//! Reloading the configuration while the daemon runs.
 
 use http::Method;
 use serde_json::json;
 
 use crate::support::{Binary, eventually, in_time, process::output, send};
 
-/// The exit status for a configuration that cannot be used.
+/// Exit code for a configuration that cannot be used.
 const BAD_CONFIG: Option<i32> = Some(78);
 
 async fn running(config: &str) -> Binary {
@@ -14,23 +14,23 @@ async fn running(config: &str) -> Binary {
     program
 }
 
-/// `farrierd reload`: exit status, and all that it said.
+/// Runs `farrierd reload`. Returns its exit code and its output.
 async fn reload(program: &Binary) -> (Option<i32>, String) {
-    let done = output(program.reload_command()).await.expect("the program");
-    let said = format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    (done.status.code(), said)
+    let output = output(program.reload_command()).await.expect("the program");
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    (output.status.code(), text)
 }
 
-/// The status of a request with a body of 2,000 bytes.
+/// The status of a request with a body of about 2,000 bytes.
 async fn long_body(program: &Binary) -> u16 {
     let body = json!({ "name": "x".repeat(2_000) }).to_string();
     send(&program.unix(), Method::POST, "/api/v1/user/repos", &[], body).await.status
 }
 
 #[tokio::test]
-async fn limits_hosts_and_log_lines_change_while_it_runs() {
+async fn a_reload_applies_limits_allowed_hosts_and_the_log_filter() {
     let program = running("").await;
-    assert_eq!(long_body(&program).await, 422, "the name is too long, the body is not");
+    assert_eq!(long_body(&program).await, 422, "the name is too long, but not the body");
     let migrate = async || {
         let body = json!({ "clone_addr": "http://127.0.0.1:1/a.git", "repo_name": "a" }).to_string();
         send(&program.unix(), Method::POST, "/api/v1/repos/migrate", &[], body).await.text()
@@ -40,28 +40,31 @@ async fn limits_hosts_and_log_lines_change_while_it_runs() {
         "[server]\nmax_body_bytes = 1024\n[migration]\nallowed_hosts = \"loopback\"\n\
          [log]\nfilter = \"info,farrierd::access=off\"\n[git]\nmax_processes = 3\n",
     );
-    let (status, said) = reload(&program).await;
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("the new configuration holds"), "{said}");
-    assert!(said.contains("git.max_processes: the new value holds from the next start"), "{said}");
+    let (status, text) = reload(&program).await;
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("the new configuration holds"), "{text}");
+    assert!(text.contains("git.max_processes: the new value holds from the next start"), "{text}");
     assert_eq!(long_body(&program).await, 413);
-    assert_ne!(migrate().await, refused, "another reason: the host may be asked now");
+    assert_ne!(migrate().await, refused, "the host is now allowed, so the reason differs");
     send(&program.unix(), Method::GET, "/api/v1/version?after", &[], "").await;
-    assert!(!program.log().contains("/api/v1/version"), "requests are not logged any more");
+    assert!(!program.log().contains("/api/v1/version"), "requests are no longer logged");
 
     program.configure("[git]\nmax_processes = 3\n");
     assert_eq!(reload(&program).await.0, Some(0));
-    assert_eq!(long_body(&program).await, 422, "back at the default");
+    assert_eq!(long_body(&program).await, 422, "the limit is back at its default");
 }
 
 #[tokio::test]
-async fn a_bad_file_changes_nothing_and_is_named() {
+async fn an_invalid_file_changes_nothing_and_is_reported() {
     let program = running("[server]\nmax_body_bytes = 1024\n").await;
     program.configure("[server]\nmax_body_bytes = 1\ncolour = \"red\"\n");
-    let (status, said) = reload(&program).await;
-    assert_eq!(status, BAD_CONFIG, "{said}");
-    assert!(said.contains("server.colour: unknown key") && said.contains("server.max_body_bytes"), "{said}");
-    assert!(!program.log().contains("the old one holds"), "such a file does not even reach the daemon");
+    let (status, text) = reload(&program).await;
+    assert_eq!(status, BAD_CONFIG, "{text}");
+    assert!(text.contains("server.colour: unknown key") && text.contains("server.max_body_bytes"), "{text}");
+    assert!(
+        !program.log().contains("the old one holds"),
+        "farrierd reload refuses such a file before it signals the daemon"
+    );
 
     program.hang_up();
     eventually("the daemon names the problem", async || program.log().contains("server.colour: unknown key")).await;
@@ -70,38 +73,38 @@ async fn a_bad_file_changes_nothing_and_is_named() {
 }
 
 #[tokio::test]
-async fn who_asks_for_a_reload_need_not_read_the_daemons_credentials() {
+async fn a_reload_does_not_need_access_to_the_daemons_credentials() {
     let mut program = Binary::new("");
     let credentials = program.scratch();
     std::fs::write(credentials.join("proxy"), "user:password").expect("a file");
-    // systemd tells the daemon alone where they are.
+    // systemd sets this variable only for the daemon, not for `farrierd reload`.
     program.env("CREDENTIALS_DIRECTORY", credentials.clone());
     let config = "[webhook]\nproxy_url = \"http://127.0.0.1:1\"\nproxy_auth_file = \"proxy\"\n";
     program.configure(config);
     program.start().await;
     program.configure(&format!("{config}max_commits = 7\n"));
-    let (status, said) = reload(&program).await;
-    assert_eq!((status, said.trim()), (Some(0), "the new configuration holds"));
+    let (status, text) = reload(&program).await;
+    assert_eq!((status, text.trim()), (Some(0), "the new configuration holds"));
     std::fs::write(credentials.join("proxy"), "user:other").expect("a file");
-    let (status, said) = reload(&program).await;
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("webhook.proxy_url: the new value holds from the next start"), "{said}");
+    let (status, text) = reload(&program).await;
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("webhook.proxy_url: the new value holds from the next start"), "{text}");
     std::fs::remove_file(credentials.join("proxy")).expect("a file");
-    let (status, said) = reload(&program).await;
-    assert_eq!(status, Some(78), "{said}");
-    assert!(said.contains("webhook.proxy_auth_file"), "{said}");
+    let (status, text) = reload(&program).await;
+    assert_eq!(status, Some(78), "{text}");
+    assert!(text.contains("webhook.proxy_auth_file"), "{text}");
 }
 
 #[tokio::test]
-async fn connections_wait_for_the_new_number_of_places() {
+async fn waiting_connections_are_accepted_after_the_limit_is_raised() {
     let program = running("[server]\nmax_connections = 1\n").await;
     let first = tokio::net::UnixStream::connect(program.socket()).await.expect("the daemon listens");
     let version = async || send(&program.unix(), Method::GET, "/api/v1/version", &[], "").await.status;
     let waits = tokio::time::timeout(std::time::Duration::from_millis(200), version());
-    assert!(waits.await.is_err(), "the one place is taken");
+    assert!(waits.await.is_err(), "the only connection is in use");
     program.configure("[server]\nmax_connections = 2\n");
     assert_eq!(reload(&program).await.0, Some(0));
-    assert_eq!(in_time("there is a second place", version()).await, 200);
+    assert_eq!(in_time("a second connection is accepted", version()).await, 200);
     drop(first);
 }
 
@@ -109,26 +112,26 @@ async fn connections_wait_for_the_new_number_of_places() {
 async fn only_the_running_daemon_of_the_data_directory_is_signalled() {
     let mut program = running("").await;
     let bystander = crate::support::process::command("sleep").arg("600").spawn().expect("a process");
-    let named = bystander.id().expect("it runs");
-    let done = output(program.program(&["reload", &named.to_string()])).await.expect("the program");
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert_eq!(done.status.code(), Some(1), "{said}");
-    assert!(said.contains(&format!("process {named} is not the farrierd of the data directory")), "{said}");
-    assert!(std::path::Path::new(&format!("/proc/{named}")).exists(), "a hangup would have ended it");
+    let pid = bystander.id().expect("it runs");
+    let done = output(program.program(&["reload", &pid.to_string()])).await.expect("the program");
+    let text = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert_eq!(done.status.code(), Some(1), "{text}");
+    assert!(text.contains(&format!("process {pid} is not the farrierd of the data directory")), "{text}");
+    assert!(std::path::Path::new(&format!("/proc/{pid}")).exists(), "SIGHUP would have ended it");
     let own = program.id().to_string();
     assert!(output(program.program(&["reload", &own])).await.expect("the program").status.success());
 
     program.kill().await;
-    let (status, said) = reload(&program).await;
-    assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("no farrierd runs with the data directory"), "{said}");
+    let (status, text) = reload(&program).await;
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("no farrierd runs with the data directory"), "{text}");
     program.start().await;
-    let (status, said) = reload(&program).await;
-    assert_eq!(status, Some(0), "the mark that the killed daemon left does no harm: {said}");
+    let (status, text) = reload(&program).await;
+    assert_eq!(status, Some(0), "the pid file of the killed daemon does not matter: {text}");
 }
 
 #[tokio::test]
-async fn check_config_names_what_does_not_fit_this_machine() {
+async fn check_config_reports_problems_with_this_machine() {
     let program = Binary::new("");
     let scratch = program.scratch();
     let file = scratch.join("a file");
@@ -148,9 +151,9 @@ async fn check_config_names_what_does_not_fit_this_machine() {
         let done = output(command).await.expect("the program");
         (done.status.code(), String::from_utf8_lossy(&done.stderr).into_owned())
     };
-    let (status, said) = check(&[]).await;
-    assert_eq!(status, BAD_CONFIG, "{said}");
-    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+    let (status, text) = check(&[]).await;
+    assert_eq!(status, BAD_CONFIG, "{text}");
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let expected = [
         ("line 1: data_dir = ", "is not a directory"),
         ("line 3: server.listen = ", "0.0.0.0:3000 and 127.0.0.1:3000 cannot both be listened on"),
@@ -161,20 +164,20 @@ async fn check_config_names_what_does_not_fit_this_machine() {
         ("line 11: webhook.allowed_hosts = \"external, lopback\": ", "did you mean loopback?"),
         ("line 13: log.directory = ", "is not a directory"),
     ];
-    assert_eq!(lines.len(), expected.len() + 1, "{said}");
+    assert_eq!(lines.len(), expected.len() + 1, "{text}");
     for ((start, reason), line) in expected.iter().zip(&lines[1..]) {
-        assert!(line.starts_with(start) && line.contains(reason), "{start}… {reason}: {said}");
+        assert!(line.starts_with(start) && line.contains(reason), "{start}… {reason}: {text}");
     }
-    let (status, said) = check(&["--file-only"]).await;
-    assert_eq!((status, said.lines().count()), (BAD_CONFIG, 2), "{said}");
+    let (status, text) = check(&["--file-only"]).await;
+    assert_eq!((status, text.lines().count()), (BAD_CONFIG, 2), "{text}");
 }
 
 #[tokio::test]
-async fn a_log_directory_that_is_missing_is_made_without_a_complaint() {
+async fn a_missing_log_directory_is_created() {
     let mut program = Binary::new("");
     let directory = program.scratch().join("a/log");
     program.configure(&format!("[log]\ndirectory = \"{}\"\n", directory.display()));
     program.start().await;
-    assert_eq!(std::fs::read_dir(&directory).expect("it was made").count(), 1, "the file of today");
+    assert_eq!(std::fs::read_dir(&directory).expect("a directory").count(), 1, "the file of today");
     assert!(!program.log().contains("Error"), "{}", program.log());
 }

@@ -1,7 +1,7 @@
-//! Restarts that nobody notices: the sockets outlive the daemon, as systemd's do, and clients come
-//! all the time.
+//! Restarts without interruption: the sockets outlive the daemon, as with systemd, while clients send requests all the
+//! time.
 //!
-//! `FARRIER_RESTARTS` and `FARRIER_KILLS` ask for more rounds than the few that every run takes.
+//! `FARRIER_RESTARTS` and `FARRIER_KILLS` set the number of rounds, which is small by default.
 
 use std::sync::{
     Arc, Mutex,
@@ -14,25 +14,25 @@ use serde_json::json;
 
 use crate::support::{Binary, Lost, Over, PATIENCE, Pieces, eventually, in_time, send, try_send};
 
-/// Clients on each of the two sockets; half of them write.
+/// Number of clients per socket. Half of those on the Unix socket write.
 const CLIENTS: usize = 4;
 
 fn rounds(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().map_or(default, |text| text.parse().expect("a number of rounds"))
 }
 
-/// What all clients have seen.
+/// Results of all clients.
 #[derive(Default)]
-struct Seen {
+struct Results {
     answered: AtomicU64,
-    /// Connected, and then no whole answer.
+    /// Requests that were sent, but got no complete response.
     cut: Mutex<Vec<String>>,
-    /// Not even connected.
+    /// Connections that were refused.
     refused: Mutex<Vec<String>>,
-    enough: AtomicBool,
+    stop: AtomicBool,
 }
 
-impl Seen {
+impl Results {
     fn lost(&self, error: &Lost) {
         let refused = error.downcast_ref::<std::io::Error>().is_some();
         let list = if refused { &self.refused } else { &self.cut };
@@ -40,10 +40,10 @@ impl Seen {
     }
 }
 
-/// A program whose sockets are ours, and clients on both of them.
+/// A program with sockets of the test, and clients on both sockets.
 struct World {
     program: Binary,
-    seen: Arc<Seen>,
+    results: Arc<Results>,
     clients: Vec<tokio::task::JoinHandle<()>>,
 }
 
@@ -51,11 +51,11 @@ impl World {
     async fn new() -> Self {
         let mut program = Binary::passed_sockets("");
         program.start().await;
-        let mut world = Self { program, seen: Arc::default(), clients: Vec::new() };
+        let mut world = Self { program, results: Arc::default(), clients: Vec::new() };
         for number in 0..CLIENTS {
             for over in [world.program.tcp(), world.program.unix()] {
                 let writes = number % 2 == 0 && matches!(over, Over::Unix(_));
-                let client = Client { over, repository: format!("r{number}"), seen: world.seen.clone() };
+                let client = Client { over, repository: format!("r{number}"), results: world.results.clone() };
                 if writes {
                     let made = json!({ "name": client.repository }).to_string();
                     let made = send(&client.over, Method::POST, "/api/v1/user/repos", &[], made).await;
@@ -68,53 +68,54 @@ impl World {
         world
     }
 
-    /// Waits until clients have had `more` answers from whoever serves now.
-    async fn serves(&self, more: u64) {
-        let before = self.seen.answered.load(Ordering::Relaxed);
-        eventually("clients are answered", async || self.seen.answered.load(Ordering::Relaxed) >= before + more).await;
+    /// Waits until the clients have received `more` responses.
+    async fn wait_for_answers(&self, more: u64) {
+        let before = self.results.answered.load(Ordering::Relaxed);
+        eventually("clients are answered", async || self.results.answered.load(Ordering::Relaxed) >= before + more)
+            .await;
     }
 
     async fn restart(&mut self) {
         self.program.terminate();
-        assert!(self.program.ended().await.success(), "an orderly end:\n{}", self.program.log());
+        assert!(self.program.ended().await.success(), "the daemon exits cleanly:\n{}", self.program.log());
         self.program.start().await;
     }
 
     async fn end(self) -> (Vec<String>, Vec<String>) {
-        self.seen.enough.store(true, Ordering::Relaxed);
+        self.results.stop.store(true, Ordering::Relaxed);
         for client in self.clients {
             in_time("a client ends", client).await.expect("no panic");
         }
         let take = |list: &Mutex<Vec<String>>| std::mem::take(&mut *list.lock().expect("no panic"));
-        (take(&self.seen.refused), take(&self.seen.cut))
+        (take(&self.results.refused), take(&self.results.cut))
     }
 }
 
-/// One client: a connection a request, one after the other.
+/// A client that opens one connection per request.
 struct Client {
     over: Over,
     repository: String,
-    seen: Arc<Seen>,
+    results: Arc<Results>,
 }
 
 impl Client {
     async fn read(self) {
-        while !self.seen.enough.load(Ordering::Relaxed) {
+        while !self.results.stop.load(Ordering::Relaxed) {
             self.ask(Method::GET, "/api/v1/version", String::new()).await;
         }
     }
 
-    /// Counts up in the description of a repository. What was answered is there for good.
+    /// Increments a number in the description of a repository. Acknowledged increments must not be lost.
     async fn write(self) {
         let path = format!("/api/v1/repos/admin/{}", self.repository);
         let mut count = 0_u64;
-        while !self.seen.enough.load(Ordering::Relaxed) {
+        while !self.results.stop.load(Ordering::Relaxed) {
             let Some(found) = self.ask(Method::GET, &path, String::new()).await else { continue };
-            let there: u64 = found["description"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default();
-            // One more than was answered may be there: the answer was cut, the change was not.
-            assert!((count..=count + 1).contains(&there), "{there} is there, {count} was answered");
-            let next = json!({ "description": (there + 1).to_string() }).to_string();
-            count = there;
+            let current: u64 = found["description"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default();
+            // An unanswered increment may have been applied.
+            assert!((count..=count + 1).contains(&current), "the value is {current}, acknowledged was {count}");
+            let next = json!({ "description": (current + 1).to_string() }).to_string();
+            count = current;
             if self.ask(Method::PATCH, &path, next).await.is_some() {
                 count += 1;
             }
@@ -122,15 +123,15 @@ impl Client {
     }
 
     async fn ask(&self, method: Method, path: &str, body: String) -> Option<serde_json::Value> {
-        let asked = tokio::time::timeout(PATIENCE, try_send(&self.over, method, path, &[], body)).await;
-        match asked.expect("an answer in time") {
+        let result = tokio::time::timeout(PATIENCE, try_send(&self.over, method, path, &[], body)).await;
+        match result.expect("a response in time") {
             Ok(answer) => {
                 assert_eq!(answer.status, 200, "{answer:?}");
-                self.seen.answered.fetch_add(1, Ordering::Relaxed);
+                self.results.answered.fetch_add(1, Ordering::Relaxed);
                 Some(answer.json())
             }
             Err(error) => {
-                self.seen.lost(&error);
+                self.results.lost(&error);
                 None
             }
         }
@@ -138,38 +139,38 @@ impl Client {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn restarts_refuse_nobody_and_cut_nothing() {
+async fn restarts_refuse_no_connection_and_interrupt_no_request() {
     let mut world = World::new().await;
     for _ in 0..rounds("FARRIER_RESTARTS", 4) {
-        world.serves(20).await;
+        world.wait_for_answers(20).await;
         world.restart().await;
     }
-    world.serves(20).await;
+    world.wait_for_answers(20).await;
     let (refused, cut) = world.end().await;
     assert_eq!((refused, cut), (Vec::new(), Vec::new()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kills_refuse_nobody_and_lose_nothing_that_was_answered() {
+async fn kills_refuse_no_connection_and_lose_no_acknowledged_change() {
     let mut world = World::new().await;
     for _ in 0..rounds("FARRIER_KILLS", 2) {
-        world.serves(20).await;
+        world.wait_for_answers(20).await;
         world.program.kill().await;
         world.program.start().await;
     }
-    world.serves(20).await;
+    world.wait_for_answers(20).await;
     let (refused, _) = world.end().await;
     assert_eq!(refused, Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn a_request_that_has_begun_ends_before_the_daemon_does() {
+async fn a_running_request_is_completed_before_the_daemon_stops() {
     let mut program = Binary::passed_sockets("");
     program.start().await;
     let body = r#"{"name":"slowly"}"#;
     let head = format!("POST /api/v1/user/repos HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", body.len());
-    let wanted = r#"{"name":"t","scopes":["all"]}"#;
-    let token = send(&program.unix(), Method::POST, "/api/v1/users/admin/tokens", &[], wanted).await;
+    let token_body = r#"{"name":"t","scopes":["all"]}"#;
+    let token = send(&program.unix(), Method::POST, "/api/v1/users/admin/tokens", &[], token_body).await;
     let token = token.json()["sha1"].as_str().expect("a token").to_owned();
     let head = head.replace("\r\n\r\n", &format!("\r\nAuthorization: token {token}\r\n\r\n{}", &body[..5]));
     let mut request = Pieces::begin(&program.tcp(), head).await;
@@ -188,7 +189,7 @@ async fn a_request_that_has_begun_ends_before_the_daemon_does() {
     let (status, answer) = request.answer().await;
     assert_eq!(status, 201, "{answer}");
     assert!(program.ended().await.success());
-    assert!(!next.is_finished(), "who comes now waits for the next daemon");
+    assert!(!next.is_finished(), "a new connection waits for the next daemon");
     program.start().await;
     assert_eq!(in_time("the next daemon answers", next).await.expect("no panic"), 200);
 }

@@ -1,4 +1,4 @@
-//! The unit files: that systemd understands every line, and how far the daemon is shut in.
+//! The systemd units: systemd accepts every line, and the sandbox is strict.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use tempfile::TempDir;
 
 use crate::support::process::{command, output};
 
-/// Worse than this and the daemon may do something that it does not need. 1.2 is what is left to one
-/// that serves TCP, sends to hooks, and is asked by users whom it must tell apart.
+/// Maximum exposure level according to `systemd-analyze security`. What remains is needed to serve TCP, to send to
+/// hooks, and to identify local users.
 const EXPOSURE_MAX: f64 = 1.2;
 
-/// The shipped units in a directory of their own, with a program that is there.
+/// Copies the shipped units to a directory, with the path of the test's program.
 fn units() -> TempDir {
     let dir = tempfile::tempdir().expect("a directory");
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../systemd");
@@ -22,36 +22,36 @@ fn units() -> TempDir {
     dir
 }
 
-/// Runs `systemd-analyze` in `dir`; says so where there is none.
+/// Runs `systemd-analyze` in `dir`. Prints a note and returns `None` if it is not installed.
 async fn analyze(dir: &TempDir, args: &[&str]) -> Option<std::process::Output> {
     let mut analyze = command("systemd-analyze");
     analyze.current_dir(dir.path()).args(args);
-    let done = output(analyze).await;
-    if done.is_none() {
+    let result = output(analyze).await;
+    if result.is_none() {
         assert!(std::env::var_os("FARRIER_REQUIRE_SYSTEMD").is_none(), "there is no systemd-analyze");
         eprintln!("skipped: there is no systemd-analyze");
     }
-    done
+    result
 }
 
 #[tokio::test]
-async fn systemd_understands_every_line() {
+async fn systemd_accepts_every_line_of_the_units() {
     let dir = units();
     for unit in ["./farrierd.service", "./farrierd.socket", "./farrierd-tcp.socket"] {
         let Some(checked) = analyze(&dir, &["verify", "--man=no", unit]).await else { return };
-        let said = String::from_utf8_lossy(&checked.stderr).into_owned();
-        // What systemd ignores it only complains about. It also reads units of the machine.
-        assert!(checked.status.success() && !said.contains("farrierd"), "{unit}: {said}");
+        let text = String::from_utf8_lossy(&checked.stderr).into_owned();
+        // systemd only warns about lines that it ignores. It also reads units of the machine.
+        assert!(checked.status.success() && !text.contains("farrierd"), "{unit}: {text}");
     }
 }
 
 #[tokio::test]
-async fn the_service_may_do_little() {
+async fn the_exposure_of_the_service_is_limited() {
     let dir = units();
     let args = ["security", "--offline=true", "--no-pager", "./farrierd.service"];
-    let Some(judged) = analyze(&dir, &args).await else { return };
-    let said = String::from_utf8_lossy(&judged.stdout).into_owned();
-    let level = said.lines().find_map(|line| line.split("Overall exposure level for farrierd.service: ").nth(1));
+    let Some(security) = analyze(&dir, &args).await else { return };
+    let text = String::from_utf8_lossy(&security.stdout).into_owned();
+    let level = text.lines().find_map(|line| line.split("Overall exposure level for farrierd.service: ").nth(1));
     let level: f64 = level.and_then(|rest| rest.split(' ').next()?.parse().ok()).expect("a level");
-    assert!(level <= EXPOSURE_MAX, "{said}");
+    assert!(level <= EXPOSURE_MAX, "{text}");
 }

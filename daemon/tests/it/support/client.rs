@@ -129,8 +129,8 @@ pub async fn python() -> Option<PathBuf> {
 async fn make_python() -> Result<PathBuf, String> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
     let stamp = directory.join("requirements.txt");
-    let wanted = std::fs::read(home().join("requirements.txt")).expect("a file");
-    if std::fs::read(&stamp).is_ok_and(|made| made == wanted) {
+    let required = std::fs::read(home().join("requirements.txt")).expect("a file");
+    if std::fs::read(&stamp).is_ok_and(|installed| installed == required) {
         return Ok(directory.join("bin"));
     }
     let mut venv = command("python3");
@@ -140,7 +140,7 @@ async fn make_python() -> Result<PathBuf, String> {
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"]);
     pip.current_dir(home());
     step(pip, "the Python clients cannot be installed").await?;
-    std::fs::write(&stamp, wanted).expect("a file");
+    std::fs::write(&stamp, required).expect("a file");
     Ok(directory.join("bin"))
 }
 

@@ -140,7 +140,7 @@ impl TestDaemon {
             panic!("the daemon did not start: {:?}", running.await)
         };
         self.running = Running::Here(running);
-        let address = |wanted| started.listeners.iter().find(|(kind, _)| *kind == wanted).map(|(_, at)| at.clone());
+        let address = |kind: &str| started.listeners.iter().find(|(name, _)| *name == kind).map(|(_, at)| at.clone());
         if let Some(address) = address("tcp") {
             self.listens_on(&address);
         }

@@ -1,20 +1,20 @@
-//! What is typed: in pieces, all at once, and pasted.
+//! Keyboard input: split into pieces, all at once, and pasted.
 
 use rustix::process::Signal;
 
 use super::Start;
 use crate::program::World;
 
-/// Patient enough for a machine that does something else in the middle of a key.
-const PATIENT: &[(&str, &str)] = &[("ESCDELAY", "2000")];
+/// A long escape delay, for a machine that is busy in the middle of a key sequence.
+const LONG_ESCAPE_DELAY: &[(&str, &str)] = &[("ESCDELAY", "2000")];
 
 #[test]
-fn a_key_is_a_key_wherever_its_bytes_are_torn() {
+fn a_key_is_recognized_wherever_its_bytes_are_split() {
     let world = World::new();
     world.fake.state().repositories = 60;
-    let mut session = Start { env: PATIENT, ..world.start() }.session();
+    let mut session = Start { env: LONG_ESCAPE_DELAY, ..world.start() }.session();
     session.wait_at("repo-00000");
-    // Each pair goes somewhere and back, so that a key that was lost or torn is seen at once.
+    // Each pair moves the cursor away and back, so that a lost or misread key is noticed at once.
     let pairs = [
         ("\x1b[B", "repo-00001", "\x1b[A"),
         ("\x1bOB", "repo-00001", "\x1bOA"),
@@ -23,9 +23,9 @@ fn a_key_is_a_key_wherever_its_bytes_are_torn() {
         ("\x1bOF", "repo-00059", "\x1bOH"),
         ("\x1b[4~", "repo-00059", "\x1b[1~"),
     ];
-    for (there, row, back) in pairs {
-        for at in 1..there.len() {
-            for (key, row) in [(there, row), (back, "repo-00000")] {
+    for (away, row, back) in pairs {
+        for at in 1..away.len() {
+            for (key, row) in [(away, row), (back, "repo-00000")] {
                 let (one, two) = key.split_at(at);
                 session.type_apart(one);
                 session.type_apart(two);
@@ -38,7 +38,7 @@ fn a_key_is_a_key_wherever_its_bytes_are_torn() {
 }
 
 #[test]
-fn a_paste_is_no_command_wherever_its_bytes_are_torn() {
+fn a_paste_triggers_no_command_wherever_its_bytes_are_split() {
     let world = World::new();
     let mut session = Start { env: &[("ESCDELAY", "300")], ..world.start() }.session();
     session.wait_for("octo/tool");
@@ -48,14 +48,14 @@ fn a_paste_is_no_command_wherever_its_bytes_are_torn() {
         session.type_apart(one);
         session.type_apart(two);
     }
-    // In a text field it is text, and its line's end sends nothing.
+    // In a text field, a paste is text, and its line break does not submit.
     session.type_("/");
     session.wait_for("Enter keep");
     for at in [1, 3, 8, 12] {
         let (one, two) = "\x1b[200~to\ro\x1b[201~".split_at(at);
         session.type_apart(one);
         session.type_apart(two);
-        session.wait("what was pasted", |screen| screen.contents().contains("to o"));
+        session.wait("the pasted text", |screen| screen.contents().contains("to o"));
         session.type_("\x15");
         session.wait_at("octo/tool");
     }
@@ -65,12 +65,12 @@ fn a_paste_is_no_command_wherever_its_bytes_are_torn() {
 }
 
 #[test]
-fn a_paste_commands_nothing_whatever_lies_over_the_screen() {
+fn a_paste_triggers_no_command_in_any_view() {
     let world = World::new();
     let mut session = world.start().session();
     session.wait_for("octo/tool");
-    // What opens it, what is seen then, and whether what is pasted is seen as text.
-    let places = [
+    // Keys that open a view, a text that it shows, and whether the view takes text.
+    let views = [
         ("", "[2 Repos]", false),
         ("?", "Help: Repositories", true),
         ("x", "Actions: octo/tool", false),
@@ -82,19 +82,19 @@ fn a_paste_commands_nothing_whatever_lies_over_the_screen() {
         ("n", "New repository", true),
         ("M", "Import a repository", true),
     ];
-    for (keys, title, typed) in places {
+    for (keys, title, takes_text) in views {
         session.type_(keys);
         session.wait_for(title);
-        // It begins with what would answer, and ends with what would leave.
+        // The paste begins with a key that would confirm, and ends with one that would leave.
         session.type_("\x1b[200~y\rDq\x03octo/tool\r\x1b[201~");
-        if typed {
-            session.wait("it as text", |screen| screen.contents().contains("Dq"));
+        if takes_text {
+            session.wait("the pasted text", |screen| screen.contents().contains("Dq"));
         }
         session.wait_for(title);
         if keys == "D" {
-            // A question takes nothing that may have been typed ahead of it.
-            let begun = std::time::Instant::now();
-            super::until("the question's patience", || begun.elapsed().as_millis() > 300);
+            // A question ignores keys for a short time, so that no key typed ahead answers it.
+            let opened = std::time::Instant::now();
+            super::until("the question accepts keys", || opened.elapsed().as_millis() > 300);
         }
         session.type_("\x1b");
         if keys == "n" || keys == "M" {
@@ -102,7 +102,7 @@ fn a_paste_commands_nothing_whatever_lies_over_the_screen() {
             session.type_("y");
         }
         if !keys.is_empty() {
-            session.wait("it closed", |screen| !screen.contents().contains(title));
+            session.wait("the view to close", |screen| !screen.contents().contains(title));
         }
         session.wait_at("octo/tool");
     }
@@ -112,7 +112,7 @@ fn a_paste_commands_nothing_whatever_lies_over_the_screen() {
 }
 
 #[test]
-fn keys_that_wait_are_drawn_once_and_the_next_one_is_heard() {
+fn queued_keys_are_drawn_once_and_the_next_key_works() {
     let world = World::new();
     world.fake.state().repositories = 500;
     let mut session = world.start().session();
@@ -130,9 +130,9 @@ fn keys_that_wait_are_drawn_once_and_the_next_one_is_heard() {
 }
 
 #[test]
-fn keys_that_come_in_pieces_are_keys_and_pastes_are_not() {
+fn split_keys_are_recognized_and_pastes_are_text() {
     let world = World::new();
-    let mut session = Start { env: PATIENT, ..world.start() }.session();
+    let mut session = Start { env: LONG_ESCAPE_DELAY, ..world.start() }.session();
     session.wait_for("octo/tool");
     session.type_("\x1b[200~q\nD\x03\x1b[201~?");
     session.wait_for("Help: Repositories");
@@ -140,13 +140,13 @@ fn keys_that_come_in_pieces_are_keys_and_pastes_are_not() {
         session.type_apart(piece);
     }
     session.type_("filter");
-    // A torn arrow that counted as Escape would have closed the help.
+    // If a split arrow key counted as Escape, the help would be closed.
     session.wait_for("Search: filter");
     session.leave();
 }
 
 #[test]
-fn a_lone_escape_is_heard_without_another_key() {
+fn a_single_escape_works_without_another_key() {
     let world = World::new();
     let mut session = world.start().session();
     session.wait_for("octo/tool");

@@ -1,17 +1,16 @@
-//! A command that `farrier ci exec` runs on a terminal: it reads what is typed, and the keys that
-//! interrupt and stop it work.
+//! `farrier ci exec` on a terminal: the command reads typed input, and the keys that interrupt and suspend it work.
 
 use super::Start;
 use crate::program::World;
 
-/// Reads a line, and then goes on until it is interrupted. Starts no process after that line: a shell
-/// that is stopped while it starts one does not always continue.
+/// Reads a line, and then waits until it is interrupted. Starts no process after that line, because a shell that is
+/// suspended while it starts a process does not always continue.
 const COMMAND: &str = "trap 'echo heard; exit 5' INT; sleep 600 & echo ready; read line; echo \"got $line\"; wait";
 /// A shell with job control.
 const SHELL: &str = "set -m; \"$0\" \"$@\"; echo \"first $?\"; fg; echo \"last $?\"; read end";
 
 #[test]
-fn a_command_on_a_terminal_can_be_typed_to_stopped_continued_and_interrupted() {
+fn a_command_on_a_terminal_reads_input_and_can_be_suspended_continued_and_interrupted() {
     let world = World::new();
     let words = ["ci", "exec", "--repo", "o/r", "--", "sh", "-c", COMMAND];
     let mut session = Start { words: &words, script: Some(SHELL), ..world.start() }.session();
@@ -19,7 +18,7 @@ fn a_command_on_a_terminal_can_be_typed_to_stopped_continued_and_interrupted() {
     session.type_("hello\r");
     session.wait_for("got hello");
     session.type_("\x1a");
-    // 128 and SIGTSTP: the shell sees the program stop, not only the command.
+    // 128 + SIGTSTP: the shell sees that the program is suspended, not only the command.
     session.wait_for("first 148");
     session.type_("\x03");
     session.wait_for("last 5");

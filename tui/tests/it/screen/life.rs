@@ -1,4 +1,4 @@
-//! How it begins and how it ends, whatever ends it.
+//! Start and end of the program, whatever ends it.
 
 use std::{
     fs::File,
@@ -11,27 +11,27 @@ use std::{
 
 use rustix::process::Signal;
 
-use super::{Session, restored, usual_modes};
+use super::{Session, assert_restored, assert_usual_modes};
 use crate::program::World;
 
 #[test]
-fn it_opens_shows_what_there_is_and_leaves_no_trace() {
+fn the_screen_starts_shows_repositories_and_restores_the_terminal() {
     let world = World::new();
     let mut session = world.start().session();
     session.wait_for("octo/tool");
-    session.wait("the screen of its own", |screen| screen.alternate_screen() && screen.bracketed_paste());
+    session.wait("the alternate screen", |screen| screen.alternate_screen() && screen.bracketed_paste());
     session.type_("\r");
     session.wait_for("[Overview]");
     session.type_("qq");
     assert_eq!(session.ended().code(), Some(0));
-    restored(&session);
+    assert_restored(&session);
 }
 
 #[test]
-fn the_first_picture_waits_for_no_answer() {
+fn the_first_frame_does_not_wait_for_a_response() {
     let world = World::new();
     let socket = world.dir.path().join("silent.sock");
-    // Connections are taken by the kernel; nobody answers them.
+    // The kernel accepts connections, but nothing answers them.
     let _silent = UnixListener::bind(&socket).unwrap();
     let mut session = super::Start { socket, ..world.start() }.session();
     session.wait_for("[2 Repos]");
@@ -43,7 +43,7 @@ fn the_first_picture_waits_for_no_answer() {
 }
 
 #[test]
-fn a_daemon_that_is_nowhere_is_named() {
+fn an_unreachable_daemon_is_reported() {
     let world = World::new();
     let mut session = super::Start { words: &["--socket", "/nonexistent/s"], ..world.start() }.session();
     session.wait_for("cannot reach the socket /nonexistent/s");
@@ -53,38 +53,38 @@ fn a_daemon_that_is_nowhere_is_named() {
 }
 
 #[test]
-fn signals_end_it_in_order() {
+fn signals_end_the_program_cleanly() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130), (Signal::QUIT, 131)] {
         let world = World::new();
         let mut session = world.start().session();
         session.wait_for("octo/tool");
         session.signal(signal);
         assert_eq!(session.ended().code(), Some(code));
-        restored(&session);
+        assert_restored(&session);
     }
 }
 
 #[test]
-fn signals_end_it_on_a_terminal_that_nobody_reads() {
+fn signals_end_the_program_on_a_blocked_terminal() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
         let world = World::new();
         let mut session = world.start().session();
         session.wait_for("octo/tool");
         session.stop_reading();
         fill(&session);
-        // The next picture finds no room.
+        // The next frame cannot be written.
         session.type_("?");
         session.signal(signal);
         assert_eq!(session.ended().code(), Some(code));
-        usual_modes(&session);
+        assert_usual_modes(&session);
     }
 }
 
-/// Writes until the terminal takes no more.
+/// Writes until the terminal accepts no more bytes.
 fn fill(session: &Session) {
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap();
     let mut terminal = File::options().write(true).custom_flags(nonblocking).open(&session.name).unwrap();
-    // What is left after the large pieces is filled byte by byte.
+    // After the large pieces, fill the rest byte by byte.
     for piece in [&[b'x'; 4096][..], b"x"] {
         let full = loop {
             if let Err(full) = terminal.write_all(piece) {
@@ -96,8 +96,8 @@ fn fill(session: &Session) {
 }
 
 #[test]
-fn a_terminal_that_went_away_takes_the_program_with_it() {
-    // The signal of a hang-up may be ignored by whoever started the program.
+fn the_program_ends_when_its_terminal_disappears() {
+    // The process that starts the program may ignore SIGHUP.
     for script in ["exec \"$0\" \"$@\"", "trap '' HUP; exec \"$0\" \"$@\""] {
         let world = World::new();
         let mut session = super::Start { script: Some(script), ..world.start() }.session();
@@ -109,11 +109,11 @@ fn a_terminal_that_went_away_takes_the_program_with_it() {
 }
 
 #[test]
-fn a_hang_up_that_is_only_said_ends_it_without_a_word() {
+fn sighup_ends_the_program_without_output() {
     let world = World::new();
     let mut session = world.start().session();
     session.wait_for("octo/tool");
-    session.wait("the mark of the link", |screen| screen.contents().contains(" ok"));
+    session.wait("the connection mark", |screen| screen.contents().contains(" ok"));
     let before = session.count();
     session.signal(Signal::HUP);
     let status = session.ended();
@@ -122,7 +122,7 @@ fn a_hang_up_that_is_only_said_ends_it_without_a_word() {
 }
 
 #[test]
-fn it_stops_like_any_other_program_and_goes_on_where_it_was() {
+fn the_program_can_be_suspended_and_continues_where_it_was() {
     let world = World::new();
     let script = "set -m; \"$0\" \"$@\"; echo stopped; read line; fg >/dev/null; exit $?";
     let mut session = super::Start { script: Some(script), ..world.start() }.session();
@@ -131,9 +131,9 @@ fn it_stops_like_any_other_program_and_goes_on_where_it_was() {
     session.wait_for("Help: Repositories");
     session.type_("\x1a");
     session.wait_for("stopped");
-    restored(&session);
-    let asked = || world.fake.state().seen.iter().filter(|one| one.contains("/repos/search")).count();
-    let before = asked();
+    assert_restored(&session);
+    let searches = || world.fake.state().seen.iter().filter(|one| one.contains("/repos/search")).count();
+    let before = searches();
     session.resize((120, 40));
     session.type_("\n");
     session.wait("the same screen in another size", |screen| {
@@ -146,12 +146,12 @@ fn it_stops_like_any_other_program_and_goes_on_where_it_was() {
     });
     session.type_("\x1b");
     session.wait_at("octo/tool");
-    super::until("another look at what is shown", || asked() > before);
+    super::until("another search request", || searches() > before);
     session.leave();
 }
 
 #[test]
-fn another_size_is_another_picture() {
+fn a_resize_redraws_the_screen() {
     let world = World::new();
     let session = world.start().session();
     session.wait_for("octo/tool");
@@ -163,11 +163,11 @@ fn another_size_is_another_picture() {
 }
 
 #[test]
-fn a_storm_of_sizes_ends_in_the_last_one() {
+fn after_many_resizes_the_last_size_is_drawn() {
     let world = World::new();
     let mut session = world.start().session();
     session.wait_for("octo/tool");
-    // Any sequence without a pattern would do.
+    // An arbitrary sequence without a pattern.
     let mut odd = 7_u64;
     for _ in 0..200 {
         odd = odd.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

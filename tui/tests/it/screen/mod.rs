@@ -1,7 +1,8 @@
-//! The full screen on a pseudo-terminal, as a person has it: keys go in, and what the bytes that come
-//! out make of a terminal is looked at.
+//! The full screen on a pseudo-terminal: tests send keys and inspect the screen that a terminal emulator makes of the
+//! output.
 //!
-//! Here is the terminal; the tests stand in modules. They wait for what is to be seen and never for
+//! This module contains the terminal, its submodules the tests. Tests wait for screen contents and never for time;
+//! benches measure durations.
 //! time: how long something takes is measured by benches.
 
 mod day;
@@ -33,19 +34,19 @@ use rustix::{
 
 use crate::program::program;
 
-/// Nothing takes this long; only a bug does.
+/// Upper bound of every wait.
 const BOUND: Duration = Duration::from_secs(60);
 
-/// What came out of the program.
+/// The output of the program.
 #[derive(Default)]
-struct Seen {
+struct Output {
     parser: vt100::Parser,
     bytes: Vec<u8>,
 }
 
-type Shown = Arc<(Mutex<Seen>, Condvar)>;
+type SharedOutput = Arc<(Mutex<Output>, Condvar)>;
 
-/// How a session begins.
+/// How to start a session.
 pub(crate) struct Start<'a> {
     pub(crate) socket: PathBuf,
     pub(crate) directory: PathBuf,
@@ -53,21 +54,20 @@ pub(crate) struct Start<'a> {
     pub(crate) env: &'a [(&'a str, &'a str)],
     /// Columns and rows.
     pub(crate) size: (u16, u16),
-    /// What a shell does before, in a session of its own with this terminal. `$0` and `$@` start the
-    /// program.
+    /// A shell script that runs in a session of its own with this terminal. `$0` and `$@` start the program.
     pub(crate) script: Option<&'a str>,
 }
 
-/// A program on a terminal of its own.
+/// A program on its own terminal.
 pub(crate) struct Session {
-    /// Keys go in here; dropping it and the reader's hangs the terminal up.
+    /// Keys are written here. Dropping it and the reader's copy hangs up the terminal.
     master: Option<File>,
-    /// Dropping it ends the reader.
+    /// Dropping it stops the reader.
     reading: Option<(PipeWriter, JoinHandle<()>)>,
-    /// Without anybody at this end, what was written would be lost with the program.
+    /// Kept open: otherwise unread output would be lost when the program ends.
     terminal: File,
     name: String,
-    shown: Shown,
+    output: SharedOutput,
     child: Child,
 }
 
@@ -80,12 +80,12 @@ impl Start<'_> {
         let terminal = File::options().read(true).write(true).open(&name).unwrap();
         set_size(&terminal, self.size);
         let parser = vt100::Parser::new(self.size.1.try_into().unwrap(), self.size.0.try_into().unwrap(), 0);
-        let shown = Shown::new((Mutex::new(Seen { parser, bytes: Vec::new() }), Condvar::new()));
+        let output = SharedOutput::new((Mutex::new(Output { parser, bytes: Vec::new() }), Condvar::new()));
         let end = || terminal.try_clone().unwrap();
         let child = self.command().stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
         let master = File::from(master);
-        let reading = Some(read_on(master.try_clone().unwrap(), Arc::clone(&shown)));
-        Session { master: Some(master), reading, terminal, name, shown, child }
+        let reading = Some(start_reader(master.try_clone().unwrap(), Arc::clone(&output)));
+        Session { master: Some(master), reading, terminal, name, output, child }
     }
 
     fn command(&self) -> Command {
@@ -93,8 +93,8 @@ impl Start<'_> {
         program.env("FARRIER_SOCKET", &self.socket).args(self.words);
         program.env("TERM", "xterm").env("LANG", "C.UTF-8").envs(self.env.iter().copied());
         let Some(script) = self.script else { return program };
-        // Only tests about it have a session with the terminal: the end of one takes away what was not
-        // read yet.
+        // Only tests that need it get a session with a controlling terminal: when such a session ends, unread output is
+        // lost.
         #[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
         let mut command = Command::new("setsid");
         command.args(["--ctty", "sh", "-c", script]).arg(program.get_program()).args(program.get_args());
@@ -109,21 +109,21 @@ impl Session {
         self.master.as_mut().unwrap().write_all(keys.as_ref()).unwrap();
     }
 
-    /// Types, and waits until somebody has read it: what is typed next comes in another piece.
+    /// Types `keys` and waits until the program has read them, so that further keys arrive in another read.
     fn type_apart(&mut self, keys: impl AsRef<[u8]>) {
         self.type_(keys);
-        until("a reader of what is typed", || rustix::io::ioctl_fionread(&self.terminal).unwrap() == 0);
+        until("the program to read the keys", || rustix::io::ioctl_fionread(&self.terminal).unwrap() == 0);
     }
 
     #[track_caller]
     pub(crate) fn wait(&self, what: &str, holds: impl Fn(&vt100::Screen) -> bool) {
-        let (seen, changed) = &*self.shown;
+        let (locked, changed) = &*self.output;
         let until = Instant::now() + BOUND;
-        let mut seen = seen.lock().unwrap();
-        while !holds(seen.parser.screen()) {
+        let mut locked = locked.lock().unwrap();
+        while !holds(locked.parser.screen()) {
             let left = until.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "{what} did not come:\n{}", seen.parser.screen().contents());
-            seen = changed.wait_timeout(seen, left).unwrap().0;
+            assert!(!left.is_zero(), "timed out waiting for {what}:\n{}", locked.parser.screen().contents());
+            locked = changed.wait_timeout(locked, left).unwrap().0;
         }
     }
 
@@ -132,26 +132,26 @@ impl Session {
         self.wait(text, |screen| screen.contents().contains(text));
     }
 
-    /// Waits until the cursor's row holds `text`.
+    /// Waits until the row of the cursor contains `text`.
     #[track_caller]
     pub(crate) fn wait_at(&self, text: &str) {
         self.wait(text, |screen| cursor_row(screen).is_some_and(|row| row.contains(text)));
     }
 
-    /// Everything that the program wrote so far, with its escape sequences.
+    /// All output of the program so far, with its escape sequences.
     pub(crate) fn written(&self) -> String {
-        String::from_utf8_lossy(&self.shown.0.lock().unwrap().bytes).into_owned()
+        String::from_utf8_lossy(&self.output.0.lock().unwrap().bytes).into_owned()
     }
 
-    /// How many bytes came so far.
+    /// Number of bytes that the program has written so far.
     fn count(&self) -> usize {
-        self.shown.0.lock().unwrap().bytes.len()
+        self.output.0.lock().unwrap().bytes.len()
     }
 
     fn resize(&self, size: (u16, u16)) {
-        let mut seen = self.shown.0.lock().unwrap();
-        seen.parser.screen_mut().set_size(size.1.try_into().unwrap(), size.0.try_into().unwrap());
-        drop(seen);
+        let mut locked = self.output.0.lock().unwrap();
+        locked.parser.screen_mut().set_size(size.1.try_into().unwrap(), size.0.try_into().unwrap());
+        drop(locked);
         set_size(self.master.as_ref().unwrap(), size);
         self.signal(Signal::WINCH);
     }
@@ -161,7 +161,7 @@ impl Session {
         self.master = None;
     }
 
-    /// Nobody looks at the terminal any more.
+    /// Stops reading the output of the program.
     fn stop_reading(&mut self) {
         let (stop, reader) = self.reading.take().unwrap();
         drop(stop);
@@ -184,7 +184,7 @@ impl Session {
         }
     }
 
-    /// Leaves, and the program has nothing against it.
+    /// Leaves the program, which must exit with code 0.
     #[track_caller]
     pub(crate) fn leave(mut self) {
         self.type_("\x03");
@@ -194,35 +194,35 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // After a test that failed nobody else ends it.
+        // After a failed test, the program still runs.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Reads what the program draws until it is told to stop.
-#[expect(clippy::disallowed_methods, reason = "the terminal needs somebody who reads it beside the test")]
-fn read_on(mut from: File, shown: Shown) -> (PipeWriter, JoinHandle<()>) {
-    let (stop, told) = std::io::pipe().unwrap();
+/// Reads the output of the program until the returned pipe is closed.
+#[expect(clippy::disallowed_methods, reason = "the terminal needs a reader thread beside the test")]
+fn start_reader(mut from: File, output: SharedOutput) -> (PipeWriter, JoinHandle<()>) {
+    let (stop, stop_receiver) = std::io::pipe().unwrap();
     let reader = std::thread::spawn(move || {
         let mut bytes = [0; 4096];
         loop {
             let mut both = [PollFd::new(&from, PollFlags::IN), PollFd::new(&stop, PollFlags::IN)];
             poll(&mut both, None).unwrap();
-            let (come, over) = (both[0].revents(), both[1].revents());
-            if !over.is_empty() {
+            let (readable, stopped) = (both[0].revents(), both[1].revents());
+            if !stopped.is_empty() {
                 return;
             }
             let Ok(count @ 1..) = from.read(&mut bytes) else { return };
-            assert!(!come.is_empty());
-            let mut seen = shown.0.lock().unwrap();
-            seen.parser.process(&bytes[..count]);
-            seen.bytes.extend_from_slice(&bytes[..count]);
-            drop(seen);
-            shown.1.notify_all();
+            assert!(!readable.is_empty());
+            let mut locked = output.0.lock().unwrap();
+            locked.parser.process(&bytes[..count]);
+            locked.bytes.extend_from_slice(&bytes[..count]);
+            drop(locked);
+            output.1.notify_all();
         }
     });
-    (told, reader)
+    (stop_receiver, reader)
 }
 
 fn set_size(terminal: &File, (columns, rows): (u16, u16)) {
@@ -230,31 +230,31 @@ fn set_size(terminal: &File, (columns, rows): (u16, u16)) {
     tcsetwinsize(terminal, size).unwrap();
 }
 
-/// Waits for something that is not to be seen.
+/// Waits for a condition that the screen does not show.
 #[track_caller]
 fn until(what: &str, holds: impl Fn() -> bool) {
     let until = Instant::now() + BOUND;
     while !holds() {
-        assert!(Instant::now() < until, "{what} did not come");
+        assert!(Instant::now() < until, "timed out waiting for {what}");
         std::thread::yield_now();
     }
 }
 
-/// The row that the list's cursor is in.
+/// The row with the cursor of the list.
 pub(crate) fn cursor_row(screen: &vt100::Screen) -> Option<String> {
     screen.rows(0, screen.size().1.get()).find(|row| row.starts_with('>'))
 }
 
-/// The terminal is as it was: its modes and what it shows.
+/// Checks that the terminal has its original modes and screen.
 #[track_caller]
-fn restored(session: &Session) {
-    usual_modes(session);
+fn assert_restored(session: &Session) {
+    assert_usual_modes(session);
     session.wait("the screen from before", |screen| !screen.alternate_screen());
     session.wait("a cursor and plain pastes", |screen| !screen.hide_cursor() && !screen.bracketed_paste());
 }
 
 #[track_caller]
-fn usual_modes(session: &Session) {
+fn assert_usual_modes(session: &Session) {
     let modes = tcgetattr(&session.terminal).unwrap().local_modes;
     assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG));
 }

@@ -1,10 +1,10 @@
-//! What the bytes make of a terminal.
+//! The drawn screen: colours, characters, and redraws.
 
 use super::{Start, cursor_row};
 use crate::program::World;
 
 #[test]
-fn without_colours_the_cursors_row_is_still_seen() {
+fn without_colours_the_row_of_the_cursor_is_reversed() {
     let world = World::new();
     world.fake.state().repositories = 30;
     let mut session = Start { env: &[("NO_COLOR", "1")], ..world.start() }.session();
@@ -19,8 +19,8 @@ fn without_colours_the_cursors_row_is_still_seen() {
                 .map(|(y, x)| screen.cell(y, x).unwrap())
                 .all(|cell| cell.fgcolor() == vt100::Color::Default && cell.bgcolor() == vt100::Color::Default)
     });
-    // Not even in between: an empty colour code would take the attributes away again.
-    let bytes = session.shown.0.lock().unwrap().bytes.clone();
+    // Also not in earlier frames: an empty colour code would reset the attributes.
+    let bytes = session.output.0.lock().unwrap().bytes.clone();
     let text = String::from_utf8(bytes).unwrap();
     let codes = text.split('\x1b').filter_map(|part| part.strip_prefix('[')?.split_once('m').map(|(codes, _)| codes));
     for codes in codes.filter(|codes| codes.bytes().all(|b| b.is_ascii_digit() || b == b';')) {
@@ -30,40 +30,42 @@ fn without_colours_the_cursors_row_is_still_seen() {
 }
 
 #[test]
-fn a_terminal_without_unicode_gets_none() {
+fn a_terminal_without_unicode_gets_ascii_only() {
     let world = World::new();
     let mut session = Start { env: &[("LANG", "C")], size: (120, 40), ..world.start() }.session();
     session.wait_for("[Overview]");
     session.type_("?");
     session.wait_for("Help: Repositories");
-    assert!(session.shown.0.lock().unwrap().bytes.is_ascii());
+    assert!(session.output.0.lock().unwrap().bytes.is_ascii());
     session.leave();
 }
 
 #[test]
-fn nothing_is_sent_while_nothing_happens() {
+fn nothing_is_drawn_while_nothing_changes() {
     let world = World::new();
     world.fake.state().repositories = 5;
     let session = world.start().session();
     session.wait_at("repo-00000");
-    session.wait("the mark of the link", |screen| screen.contents().contains(" ok"));
-    let asked = || world.fake.state().seen.iter().filter(|one| one.contains("/repos/search")).count();
-    let (before, sent) = (asked(), session.count());
-    // What is shown is asked for again now and then, and is still the same.
-    super::until("another question", || asked() >= before + 2);
+    session.wait("the connection mark", |screen| screen.contents().contains(" ok"));
+    let searches = || world.fake.state().seen.iter().filter(|one| one.contains("/repos/search")).count();
+    let (before, sent) = (searches(), session.count());
+    // The list is refreshed from time to time. It does not change, so nothing may be drawn.
+    super::until("another search request", || searches() >= before + 2);
     assert_eq!(session.count(), sent);
     session.leave();
 }
 
 #[test]
-fn what_the_daemon_says_steers_no_terminal() {
+fn escape_sequences_from_the_daemon_are_not_sent_to_the_terminal() {
     let world = World::new();
     world.fake.state().name = Some("octo/\u{1b}]0;owned\u{7}\u{1b}[2Jx\u{9b}31m".to_owned());
     let session = world.start().session();
-    session.wait("the name, harmless", |screen| cursor_row(screen).is_some_and(|row| row.contains("]0;owned")));
-    let bytes = session.shown.0.lock().unwrap().bytes.clone();
+    session.wait("the name without escape sequences", |screen| {
+        cursor_row(screen).is_some_and(|row| row.contains("]0;owned"))
+    });
+    let bytes = session.output.0.lock().unwrap().bytes.clone();
     let text = String::from_utf8(bytes).unwrap();
     assert!(!text.contains('\u{7}') && !text.contains("\u{1b}]") && !text.contains('\u{9b}'), "{text:?}");
-    assert_eq!(text.matches("\u{1b}[2J").count(), 1, "only the program's own");
+    assert_eq!(text.matches("\u{1b}[2J").count(), 1, "only the program clears the screen");
     session.leave();
 }

@@ -1,4 +1,4 @@
-//! A daemon that is stopped by a signal: its socket still accepts connections, and nobody answers.
+//! A daemon that is suspended by a signal: its socket accepts connections, but nothing answers.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::Start;
 use crate::session::Daemon;
 
-/// The daemon as a process of its own, which a signal can stop.
+/// The daemon as a separate process that a signal can suspend.
 struct Process {
     child: Child,
     socket: String,
@@ -43,7 +43,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.signal(Signal::CONT);
-        // The end of its input ends it, and it removes its data.
+        // The process ends and removes its data when its input is closed.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
@@ -59,7 +59,7 @@ fn a_daemon_for_another_test() {
 }
 
 #[test]
-fn a_stopped_daemon_is_reported_and_its_return_too() {
+fn a_suspended_daemon_and_its_return_are_reported() {
     let daemon = Process::start();
     let work = tempfile::tempdir().unwrap();
     let start = Start {
@@ -81,7 +81,7 @@ fn a_stopped_daemon_is_reported_and_its_return_too() {
     session.type_("\x1b");
     session.wait_for("Cancelled while waiting");
     daemon.signal(Signal::CONT);
-    session.wait("the mark of a daemon that answers", |screen| {
+    session.wait("the connection mark", |screen| {
         let header = screen.rows(0, 80).next().unwrap_or_default();
         header.ends_with(" ok") && !screen.contents().contains("stale ")
     });

@@ -1,4 +1,4 @@
-//! What the terminal is asked, and where it is: in time, late, never; inside of tmux.
+//! Terminal capabilities: detected in time, late, or never, and inside tmux.
 
 use std::{
     process::{Command, Stdio},
@@ -8,41 +8,41 @@ use std::{
 use super::{Session, Start, until};
 use crate::program::World;
 
-const QUESTION: &[u8] = b"\x1b[?2026$p";
+const QUERY: &[u8] = b"\x1b[?2026$p";
 const BEGINS: &[u8] = b"\x1b[?2026h";
-const ANSWER: &str = "\x1b[?2026;2$y";
+const REPLY: &str = "\x1b[?2026;2$y";
 
 fn has(session: &Session, bytes: &[u8]) -> bool {
-    session.shown.0.lock().unwrap().bytes.windows(bytes.len()).any(|part| part == bytes)
+    session.output.0.lock().unwrap().bytes.windows(bytes.len()).any(|part| part == bytes)
 }
 
-/// How often the terminal was asked.
-fn asked(session: &Session) -> usize {
-    let seen = session.shown.0.lock().unwrap();
-    seen.bytes.windows(QUESTION.len()).filter(|part| *part == QUESTION).count()
+/// How often the program queried the terminal.
+fn queries(session: &Session) -> usize {
+    let seen = session.output.0.lock().unwrap();
+    seen.bytes.windows(QUERY.len()).filter(|part| *part == QUERY).count()
 }
 
-/// A person goes on as if nothing was: no byte of an answer was a key.
+/// Checks that keys work as usual and that no byte of a response counts as a key.
 #[track_caller]
-fn goes_on(session: &mut Session) {
+fn assert_keys_work(session: &mut Session) {
     session.type_("?");
     session.wait_for("Help: Repositories");
     session.type_("\x1b");
     session.wait("the list", |screen| !screen.contents().contains("Help: Repositories"));
     session.wait_at("octo/tool");
-    session.wait("no message about a key", |screen| !screen.contents().contains("No action"));
+    session.wait("no message about an unknown key", |screen| !screen.contents().contains("No action"));
 }
 
 #[test]
-fn frames_are_marked_for_a_terminal_that_says_at_once_that_it_knows_the_marks() {
+fn frames_are_marked_for_a_terminal_that_reports_support_in_time() {
     let world = World::new();
     let mut session = world.start().session();
-    // A machine that is busy may take too long to answer; it is asked again then.
+    // A busy machine may respond too late. Then the test makes the program query again.
     for question in 1..50 {
-        until("the question", || asked(&session) == question);
-        session.type_(ANSWER);
+        until("the query", || queries(&session) == question);
+        session.type_(REPLY);
         session.wait_for("octo/tool");
-        goes_on(&mut session);
+        assert_keys_work(&mut session);
         if has(&session, BEGINS) {
             break;
         }
@@ -53,45 +53,45 @@ fn frames_are_marked_for_a_terminal_that_says_at_once_that_it_knows_the_marks() 
 }
 
 #[test]
-fn a_terminal_that_says_nothing_or_that_it_does_not_know_gets_no_marks() {
+fn frames_are_not_marked_without_a_report_of_support() {
     for answer in ["", "\x1b[?2026;0$y"] {
         let world = World::new();
         let mut session = world.start().session();
-        until("the question", || has(&session, QUESTION));
+        until("the query", || has(&session, QUERY));
         session.type_(answer);
         session.wait_for("octo/tool");
-        goes_on(&mut session);
+        assert_keys_work(&mut session);
         assert!(!has(&session, BEGINS));
         session.leave();
     }
 }
 
 #[test]
-fn an_answer_that_comes_late_or_torn_changes_nothing_and_types_nothing() {
+fn a_late_or_split_reply_is_ignored_and_types_nothing() {
     let world = World::new();
     let mut session = world.start().session();
-    until("the question", || has(&session, QUESTION));
+    until("the query", || has(&session, QUERY));
     session.wait_for("octo/tool");
-    // A terminal that is far away.
+    // Like a terminal behind a slow connection.
     std::thread::sleep(Duration::from_millis(300));
-    let (one, two) = ANSWER.split_at(6);
+    let (one, two) = REPLY.split_at(6);
     session.type_apart(one);
     std::thread::sleep(Duration::from_millis(200));
     session.type_apart(two);
-    goes_on(&mut session);
+    assert_keys_work(&mut session);
     assert!(!has(&session, BEGINS));
     session.leave();
 }
 
 #[test]
-fn who_decided_is_not_asked_about_and_a_terminal_can_be_looked_at_anew() {
+fn a_configured_setting_sends_no_query_and_detection_can_be_repeated() {
     let world = World::new();
     for (word, marked) in [("on", true), ("off", false)] {
         world.write(".config/farrier/config.toml", format!("[ui]\nsync = \"{word}\"\n"));
         let mut session = world.start().session();
         session.wait_for("octo/tool");
-        goes_on(&mut session);
-        assert_eq!((has(&session, QUESTION), has(&session, BEGINS)), (false, marked));
+        assert_keys_work(&mut session);
+        assert_eq!((has(&session, QUERY), has(&session, BEGINS)), (false, marked));
         session.leave();
     }
     world.write(".config/farrier/config.toml", "");
@@ -99,13 +99,13 @@ fn who_decided_is_not_asked_about_and_a_terminal_can_be_looked_at_anew() {
     session.wait_for("octo/tool");
     session.type_(":redetect\r");
     session.wait_for("Terminal detected again");
-    until("the question once more", || asked(&session) == 2);
-    session.type_(ANSWER);
-    goes_on(&mut session);
+    until("another query", || queries(&session) == 2);
+    session.type_(REPLY);
+    assert_keys_work(&mut session);
     session.leave();
 }
 
-/// A tmux with a server of its own.
+/// A tmux with its own server.
 struct Tmux(std::path::PathBuf);
 
 impl Tmux {
@@ -125,7 +125,7 @@ impl Drop for Tmux {
 }
 
 #[test]
-fn what_is_copied_inside_of_tmux_is_in_its_buffer() {
+fn copied_text_is_put_into_the_tmux_buffer() {
     let world = World::new();
     let tmux = Tmux(world.dir.path().join("tmux.sock"));
     if tmux.run(&["new-session", "-d", "sleep 600"]).is_none() {
@@ -139,6 +139,6 @@ fn what_is_copied_inside_of_tmux_is_in_its_buffer() {
     session.type_("yn");
     session.wait_for("copied: octo/tool");
     until("the text in the buffer", || tmux.run(&["show-buffer"]).as_deref() == Some("octo/tool"));
-    assert!(!has(&session, b"\x1b]52;"), "the terminal is not told what tmux passes on");
+    assert!(!has(&session, b"\x1b]52;"), "tmux forwards the text, so the terminal gets no sequence");
     session.leave();
 }

@@ -1,5 +1,5 @@
-//! Secrets go in wherever they can, and nothing shows them: no answer but the one that makes them, no line
-//! of the log at its loudest, no error, no figure, no list of processes.
+//! Secrets are sent to the daemon in every possible place, and must not appear in any output except the response that
+//! creates them: not in logs, errors, metrics or process lists.
 
 mod outputs;
 mod uses;
@@ -9,12 +9,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use self::outputs::{Outputs, Secret};
 use crate::support::{Binary, eventually};
 
-/// Only what follows `:` in the file is secret.
+/// The file contains `USER:PASSWORD`; only the password is secret.
 const PROXY: Secret = Secret::never("a proxy's password", "wombat-px-51c09");
-const IN_A_BROKEN_FILE: Secret = Secret::never("a password in a file that is no TOML", "wombat-bk-7d2e1");
+const IN_A_BROKEN_FILE: Secret = Secret::never("a password in a file that is not TOML", "wombat-bk-7d2e1");
 const IN_A_WRONG_FILE: Secret = Secret::never("a password in a file that cannot be used", "wombat-wr-90ab3");
 
-/// A program that logs all it can, also into files, with a proxy's password as a credential of its unit.
+/// A program with the most verbose log, also written to files, and a proxy password as a credential of its unit.
 async fn program() -> Binary {
     let mut program = Binary::new("");
     let (credentials, logs) = (program.scratch(), program.scratch().join("logs"));
@@ -34,7 +34,7 @@ async fn program() -> Binary {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_secret_is_seen_nowhere() {
+async fn secrets_do_not_appear_in_any_output() {
     let mut program = program().await;
     let mut seen = Outputs::of(&program);
     uses::accounts(&program, &mut seen).await;
@@ -59,12 +59,12 @@ async fn what_is_secret_is_seen_nowhere() {
     for file in std::fs::read_dir(program.scratch().join("logs")).expect("a directory") {
         seen.note("a file of the log", std::fs::read(file.expect("a file").path()).expect("text"));
     }
-    seen.note("what came of the last reload", std::fs::read(program.data_dir().join("last-reload")).expect("a file"));
-    assert!(program.log().len() > 10_000, "it was loud");
-    seen.assert_secret();
+    seen.note("the result of the last reload", std::fs::read(program.data_dir().join("last-reload")).expect("a file"));
+    assert!(program.log().len() > 10_000, "the log is verbose");
+    seen.assert_no_secret_shown();
 }
 
-/// Files that are refused, by a reload and by `check-config`.
+/// Invalid configuration files, for a reload and for `check-config`.
 async fn bad_files(program: &Binary, seen: &mut Outputs) {
     let broken = format!("[webhook]\nproxy_url = \"http://u:{}@h\n", IN_A_BROKEN_FILE.text);
     let wrong = format!("[webhook]\nproxy_url = \"ftp://u:{}@h\"\n", IN_A_WRONG_FILE.text);

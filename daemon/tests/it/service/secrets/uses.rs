@@ -1,4 +1,4 @@
-//! What people and programs do with secrets: as they should, and wrongly.
+//! Correct and incorrect uses of secrets by users and programs.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
@@ -21,14 +21,14 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
 }
 
-/// Passwords and tokens in all their places.
+/// Passwords and tokens in every place where they can be used.
 pub(super) async fn accounts(program: &Binary, seen: &mut Outputs) {
     let alice = json!({ "username": "alice", "email": "a@example.org", "password": PASSWORD.text,
         "must_change_password": false });
     assert_eq!(seen.ask("POST", "/api/v1/admin/users", &[], &alice.to_string()).await.status, 201);
     let right = basic("alice", &PASSWORD.text);
-    let wanted = json!({ "name": "t", "scopes": ["all"] }).to_string();
-    let made = seen.ask_as("POST", "/api/v1/users/alice/tokens", &[("authorization", &right)], &wanted).await;
+    let body = json!({ "name": "t", "scopes": ["all"] }).to_string();
+    let made = seen.ask_as("POST", "/api/v1/users/alice/tokens", &[("authorization", &right)], &body).await;
     assert_eq!(made.status, 201, "{made:?}");
     let token = text(&made.json()["sha1"]);
     for header in
@@ -46,7 +46,7 @@ pub(super) async fn accounts(program: &Binary, seen: &mut Outputs) {
     assert_eq!(seen.ask("PATCH", "/api/v1/admin/users/alice", &[], &changed).await.status, 200);
 
     assert_eq!(seen.ask("POST", "/api/v1/user/repos", &[], r#"{"name":"tool"}"#).await.status, 201);
-    let admin = seen.ask("POST", "/api/v1/admin/users/admin/tokens", &[], &wanted).await;
+    let admin = seen.ask("POST", "/api/v1/admin/users/admin/tokens", &[], &body).await;
     let admin = text(&admin.json()["sha1"]);
     let work = git::Client::init(program.scratch().join("work"));
     std::fs::write(work.dir().join("file"), "x").expect("a file");
@@ -64,10 +64,10 @@ pub(super) async fn accounts(program: &Binary, seen: &mut Outputs) {
     seen.secret(Secret::made("an administrator's token", &admin, &["POST /api/v1/admin/users/admin/tokens"]));
 }
 
-/// Runtime tokens and signed addresses.
+/// Job tokens and signed URLs.
 pub(super) async fn jobs(_: &Binary, seen: &mut Outputs) {
-    let begun = seen.ask("POST", "/api/farrier/v1/jobs", &[], r#"{"repo":"admin/tool"}"#).await.json();
-    let (token, run, job) = (text(&begun["token"]), begun["run_id"].to_string(), begun["job_id"].to_string());
+    let started = seen.ask("POST", "/api/farrier/v1/jobs", &[], r#"{"repo":"admin/tool"}"#).await.json();
+    let (token, run, job) = (text(&started["token"]), started["run_id"].to_string(), started["job_id"].to_string());
     let bearer = format!("Bearer {token}");
     let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
     let call = |method: &str| format!("/twirp/github.actions.results.api.v1.ArtifactService/{method}");
@@ -86,8 +86,8 @@ pub(super) async fn jobs(_: &Binary, seen: &mut Outputs) {
     ] {
         seen.ask_as("PUT", &format!("{upload}&{what}"), &[], body).await;
     }
-    let other_place = upload.replacen("/_blob/", "/_blob/9", 1);
-    assert_eq!(seen.ask_as("PUT", &format!("{other_place}&comp=block&blockid=YQ"), &[], "x").await.status, 403);
+    let other_blob = upload.replacen("/_blob/", "/_blob/9", 1);
+    assert_eq!(seen.ask_as("PUT", &format!("{other_blob}&comp=block&blockid=YQ"), &[], "x").await.status, 403);
     assert_eq!(seen.ask_as("POST", &call("FinalizeArtifact"), &headers, &ids).await.status, 200);
     let signed = seen.ask_as("POST", &call("GetSignedArtifactURL"), &headers, &ids).await.json();
     let download = path_of(&text(&signed["signed_url"]));
@@ -106,23 +106,23 @@ pub(super) async fn jobs(_: &Binary, seen: &mut Outputs) {
     seen.secret(Secret::made("a download's signature", &signature(&download), &["/GetSignedArtifactURL"]));
 }
 
-/// Where managers of a hook see its address, whatever stands in it.
-const OF_MANAGERS: &[&str] = &["/hooks", "/deliveries"];
+/// Managers of a hook may see its URL with everything in it.
+const FOR_MANAGERS: &[&str] = &["/hooks", "/deliveries"];
 const HOOKS: [Secret; 8] = [
     Secret::never("a hook's secret", "wombat-hs-11aa0"),
     Secret::never("a hook's authorization", "wombat-ha-22bb1"),
     Secret::never("a password in a hook's address", "wombat-hp-33cc2"),
-    Secret::but("the path of a Slack address", "wombat-sl-44dd3", OF_MANAGERS),
-    Secret::but("the query of a chat's address", "wombat-dc-55ee4", OF_MANAGERS),
+    Secret::but("the path of a Slack address", "wombat-sl-44dd3", FOR_MANAGERS),
+    Secret::but("the query of a chat's address", "wombat-dc-55ee4", FOR_MANAGERS),
     Secret::never("a bot's token", "1234:wombat-tg-66ff5"),
     Secret::never("an account's token at Matrix", "wombat-mx-7700a"),
     Secret::never("a rotated secret", "wombat-hr-88bb7"),
 ];
 
-/// Hooks of all kinds, whose receivers fail and say what they were sent.
+/// Hooks of all kinds, whose receivers fail and return what they received.
 pub(super) async fn hooks(_: &Binary, seen: &mut Outputs) {
     let [secret, authorization, userinfo, slack, discord, bot, matrix, rotated] = HOOKS.map(|secret| secret.text);
-    // Each says what it knows of its own hook: others' secrets it has never been sent.
+    // Each receiver returns the secrets of its own hook only.
     let mut receivers = Vec::new();
     for own in
         [vec![&secret, &authorization, &rotated], vec![&secret, &userinfo], vec![], vec![], vec![&bot], vec![&matrix]]
@@ -165,9 +165,9 @@ pub(super) async fn hooks(_: &Binary, seen: &mut Outputs) {
         json!({ "type": "gitea", "config": { "url": format!("ftp://x:{userinfo}@h/"), "content_type": "json" } });
     assert_eq!(seen.ask("POST", "/api/v1/admin/hooks", &[], &refused.to_string()).await.status, 422);
 
-    assert_eq!(seen.ask("POST", "/api/v1/user/repos", &[], r#"{"name":"told"}"#).await.status, 201);
+    assert_eq!(seen.ask("POST", "/api/v1/user/repos", &[], r#"{"name":"notified"}"#).await.status, 201);
     let (unix, hooks) = (seen.unix.clone(), hooks.as_array().expect("a list").len());
-    eventually("everybody was told", async || {
+    eventually("all deliveries have failed", async || {
         let ended = send(&unix, Method::GET, "/api/farrier/v1/deliveries?status=failure", &[], "").await.json();
         ended.as_array().expect("a list").len() >= hooks
     })
@@ -176,14 +176,14 @@ pub(super) async fn hooks(_: &Binary, seen: &mut Outputs) {
         let detail = seen.get(&format!("/api/farrier/v1/deliveries/{}", text(&delivery["guid"]))).await;
         assert_eq!(detail.status, 200, "{detail:?}");
     }
-    assert!(seen.with("******") > 0, "what was hidden is seen to be hidden");
+    assert!(seen.with("******") > 0, "hidden values are shown as asterisks");
     for secret in HOOKS {
         seen.secret(secret);
     }
 }
 
-/// git hears of credentials through its environment, which only the daemon's own user can read; nothing
-/// else shows them.
+/// git gets credentials in its environment, which only the daemon's user can read. They must not appear anywhere
+/// else.
 const IN_GIT: &[&str] = &["environment of a process"];
 const MIGRATIONS: [Secret; 3] = [
     Secret::but("a source's password", "wombat-mp-a1b2c", IN_GIT),
@@ -191,7 +191,7 @@ const MIGRATIONS: [Secret; 3] = [
     Secret::but("a password in a source's address", "wombat-mu-56789", IN_GIT),
 ];
 
-/// Sources that want credentials: one that refuses, one that does not answer, one that is no address.
+/// Migrations with credentials from sources that refuse, that do not answer, or whose URL is invalid.
 pub(super) async fn migrations(program: &Binary, seen: &mut Outputs) {
     let [password, token, userinfo] = MIGRATIONS.map(|secret| secret.text);
     let head =
@@ -199,7 +199,7 @@ pub(super) async fn migrations(program: &Binary, seen: &mut Outputs) {
     let refusing = Source::answering(move |_| Some(head.to_vec())).await;
     let silent = Source::answering(|_| None).await;
     let in_address = format!("http://u:{userinfo}@");
-    for wanted in [
+    for fields in [
         json!({ "auth_username": "u", "auth_password": password }),
         json!({ "auth_token": token }),
         json!({ "clone_addr": refusing.url("x").replacen("http://", &in_address, 1) }),
@@ -207,7 +207,7 @@ pub(super) async fn migrations(program: &Binary, seen: &mut Outputs) {
         json!({ "clone_addr": format!("ssh://u:{userinfo}@h/x") }),
     ] {
         let mut body = json!({ "clone_addr": refusing.url("x"), "repo_name": "copy" });
-        for (key, value) in wanted.as_object().expect("an object") {
+        for (key, value) in fields.as_object().expect("an object") {
             body[key] = value.clone();
         }
         let refused = seen.ask("POST", "/api/v1/repos/migrate", &[], &body.to_string()).await;
@@ -215,11 +215,11 @@ pub(super) async fn migrations(program: &Binary, seen: &mut Outputs) {
     }
     let body = json!({ "clone_addr": silent.url("x").replacen("http://", &in_address, 1), "repo_name": "slow",
         "auth_username": "u", "auth_password": password });
-    let begun = seen.ask("POST", "/api/v1/repos/migrate", &[("prefer", "respond-async")], &body.to_string()).await;
-    assert_eq!(begun.status, 202, "{begun:?}");
+    let started = seen.ask("POST", "/api/v1/repos/migrate", &[("prefer", "respond-async")], &body.to_string()).await;
+    assert_eq!(started.status, 202, "{started:?}");
     eventually("git asks the source", async || silent.requests.load(std::sync::atomic::Ordering::SeqCst) > 0).await;
     seen.processes(program.id());
-    assert!(seen.with(&silent.address) > 0, "git was seen at work");
+    assert!(seen.with(&silent.address) > 0, "the git process was recorded");
     seen.get("/api/v1/repos/admin/slow").await;
     assert_eq!(seen.ask("DELETE", "/api/v1/repos/admin/slow", &[], "").await.status, 204);
     for secret in MIGRATIONS {

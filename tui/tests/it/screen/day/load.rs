@@ -1,4 +1,4 @@
-//! Rows of a forge that has been there for years, written where a stopped daemon finds them.
+//! Writes many rows into the store of a stopped daemon.
 
 use std::{path::Path, sync::Arc};
 
@@ -16,34 +16,34 @@ use farrierd::{
     },
 };
 
-/// Rows of one transaction.
-const AT_ONCE: usize = 1_000;
-/// Hooks that have been sent something.
+/// Rows per transaction.
+const BATCH: usize = 1_000;
+/// Number of hooks that have deliveries.
 const HOOKS: u64 = 10;
 const HOUR_MS: i64 = 3_600_000;
 
-/// Writes so many repositories of the administrator, and so many deliveries, into the store in `file`.
+/// Writes this number of the administrator's repositories and of deliveries into the store in `file`.
 pub(super) fn load(file: &Path, repositories: u64, deliveries: u64) {
-    // What is old is forgotten.
-    let begun_ms = farrierd::clock::Clock::system().now_ms() - 3 * HOUR_MS;
+    // Recent enough that retention keeps the deliveries.
+    let start_ms = farrierd::clock::Clock::system().now_ms() - 3 * HOUR_MS;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let engine = RedbEngine::open(file, RedbOptions::default()).unwrap();
         let store = Store::open(Arc::new(engine)).await.unwrap();
-        for first in (0..repositories).step_by(AT_ONCE) {
-            some_repositories(&store, begun_ms, first..repositories.min(first + AT_ONCE as u64)).await.unwrap();
+        for first in (0..repositories).step_by(BATCH) {
+            insert_repositories(&store, start_ms, first..repositories.min(first + BATCH as u64)).await.unwrap();
         }
-        let hooks = all_hooks(&store, begun_ms).await.unwrap();
-        for first in (0..deliveries).step_by(AT_ONCE) {
-            some_deliveries(&store, begun_ms, &hooks, first..deliveries.min(first + AT_ONCE as u64)).await.unwrap();
+        let hooks = insert_hooks(&store, start_ms).await.unwrap();
+        for first in (0..deliveries).step_by(BATCH) {
+            insert_deliveries(&store, start_ms, &hooks, first..deliveries.min(first + BATCH as u64)).await.unwrap();
         }
     });
 }
 
-async fn some_repositories(store: &Store, begun_ms: i64, numbers: std::ops::Range<u64>) -> Result<(), StoreError> {
+async fn insert_repositories(store: &Store, start_ms: i64, numbers: std::ops::Range<u64>) -> Result<(), StoreError> {
     let mut rows = Vec::new();
     for number in numbers {
-        let at_ms = begun_ms - 10_000 * HOUR_MS + i64::try_from(number).unwrap() * 1_000;
+        let at_ms = start_ms - 10_000 * HOUR_MS + i64::try_from(number).unwrap() * 1_000;
         rows.push(Repository {
             id: store.next_id(Kind::Repository).await?,
             owner_kind: OwnerKind::User.into(),
@@ -68,8 +68,8 @@ async fn some_repositories(store: &Store, begun_ms: i64, numbers: std::ops::Rang
         .await
 }
 
-/// Switched off, so that they hear of nothing new.
-async fn all_hooks(store: &Store, begun_ms: i64) -> Result<Vec<Hook>, StoreError> {
+/// Creates inactive hooks, so that they get no new deliveries.
+async fn insert_hooks(store: &Store, start_ms: i64) -> Result<Vec<Hook>, StoreError> {
     let mut rows = Vec::new();
     for number in 0..HOOKS {
         rows.push(Hook {
@@ -78,8 +78,8 @@ async fn all_hooks(store: &Store, begun_ms: i64) -> Result<Vec<Hook>, StoreError
             r#type: "farrier".into(),
             url: format!("https://receiver-{number}.example.net/in"),
             events: vec!["push".into()],
-            created_ms: begun_ms,
-            updated_ms: begun_ms,
+            created_ms: start_ms,
+            updated_ms: start_ms,
             ..Hook::default()
         });
     }
@@ -95,10 +95,10 @@ async fn all_hooks(store: &Store, begun_ms: i64) -> Result<Vec<Hook>, StoreError
     Ok(rows)
 }
 
-/// One in fifty has failed for good.
-async fn some_deliveries(
+/// Creates deliveries. One in fifty has failed.
+async fn insert_deliveries(
     store: &Store,
-    begun_ms: i64,
+    start_ms: i64,
     hooks: &[Hook],
     numbers: std::ops::Range<u64>,
 ) -> Result<(), StoreError> {
@@ -115,7 +115,7 @@ async fn some_deliveries(
             repository_id: number + 1,
             trigger: DeliveryTrigger::Event.into(),
             state: farrier_proto::store::DeliveryState::Pending.into(),
-            created_ms: begun_ms + i64::try_from(number).unwrap() * 100,
+            created_ms: start_ms + i64::try_from(number).unwrap() * 100,
             ..Delivery::default()
         });
     }
@@ -132,7 +132,7 @@ async fn some_deliveries(
         .await?;
     let outcomes: Vec<_> = rows.iter().map(|row| outcome(row, hooks)).collect();
     let outcomes = &outcomes;
-    store.write(async |tx: Tx| deliveries::record(&tx, outcomes, begun_ms, 0).await.map(drop)).await
+    store.write(async |tx: Tx| deliveries::record(&tx, outcomes, start_ms, 0).await.map(drop)).await
 }
 
 fn outcome(row: &Delivery, hooks: &[Hook]) -> deliveries::Outcome {

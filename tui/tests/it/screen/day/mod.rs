@@ -1,7 +1,7 @@
-//! A day at work: the real daemon, its receiver and git, and a person who has nothing but the screen.
+//! A typical day with a real daemon, a receiver and git, operated only through the screen.
 //!
-//! Once with an empty daemon in this process; and, when asked for, with built programs, in tmux, and
-//! with as many rows as a daemon is made for:
+//! One test uses an empty daemon in this process. The other is ignored by default and uses built programs, tmux, and
+//! the number of rows that the daemon is designed for:
 //!
 //! ```sh
 //! cargo build --release
@@ -19,17 +19,17 @@ use std::{
     time::Instant,
 };
 
-use self::service::{Service, Whole};
+use self::service::{ProcessDaemon, Service};
 use super::{Session, Start, cursor_row, until};
 use crate::session::Daemon;
 
-/// Takes what is delivered and says 200. Answers its address and what came.
+/// Starts a receiver that answers 200. Returns its URL and the received bodies.
 #[expect(clippy::disallowed_methods, reason = "the receiver needs a thread beside the test")]
 fn receiver() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}/in", listener.local_addr().unwrap());
-    let came = Arc::new(Mutex::new(Vec::new()));
-    let bodies = Arc::clone(&came);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let bodies = Arc::clone(&received);
     std::thread::spawn(move || {
         for connection in listener.incoming() {
             let mut reader = BufReader::new(connection.unwrap());
@@ -50,11 +50,11 @@ fn receiver() -> (String, Arc<Mutex<Vec<String>>>) {
             reader.get_mut().write_all(answer.as_bytes()).unwrap();
         }
     });
-    (address, came)
+    (address, received)
 }
 
-/// Pushes a commit as a person with a token does.
-#[expect(clippy::disallowed_methods, reason = "the test is a person with git")]
+/// Pushes a commit with a token.
+#[expect(clippy::disallowed_methods, reason = "the test uses git like a user")]
 fn push(daemon: &dyn Service, name: &str) {
     let status = daemon.run(&["status", "--json"]).json();
     let listeners = status["listeners"].as_array().unwrap();
@@ -65,24 +65,24 @@ fn push(daemon: &dyn Service, name: &str) {
     let work = daemon.work(name);
     std::fs::create_dir_all(&work).unwrap();
     std::fs::write(work.join("file"), name).unwrap();
-    let person = ["-c", "user.name=p", "-c", "user.email=p@example.org"];
+    let identity = ["-c", "user.name=p", "-c", "user.email=p@example.org"];
     for words in
         [&["init", "-q", "-b", "main"][..], &["add", "."], &["commit", "-qm", name], &["push", "-q", &url, "main"]]
     {
         let mut git = Command::new("git");
-        git.args(person).args(words).current_dir(&work).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        git.args(identity).args(words).current_dir(&work).env("GIT_CONFIG_GLOBAL", "/dev/null");
         let ran = git.stdin(Stdio::null()).output().unwrap();
         assert!(ran.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ran.stderr));
     }
 }
 
-/// Goes to the field with this label.
-fn field(session: &mut Session, label: &str) {
+/// Moves the focus to the field with this label.
+fn focus_field(session: &mut Session, label: &str) {
     for _ in 0..30 {
         let focus = |screen: &vt100::Screen| {
             screen.rows(0, 80).find_map(|row| row.split_once("│ > ").map(|(_, rest)| rest.to_owned()))
         };
-        let before = focus(session.shown.0.lock().unwrap().parser.screen());
+        let before = focus(session.output.0.lock().unwrap().parser.screen());
         if before.as_ref().is_some_and(|field| field.starts_with(label)) {
             return;
         }
@@ -93,33 +93,33 @@ fn field(session: &mut Session, label: &str) {
 }
 
 fn retype(session: &mut Session, label: &str, text: &str) {
-    field(session, label);
+    focus_field(session, label);
     session.type_("\x15");
-    // As a person does who has it in the clipboard.
+    // Paste the text, as a user does.
     session.type_(format!("\x1b[200~{text}\x1b[201~"));
     session.wait_for(text);
 }
 
-/// Types an answer once the question takes one: what is typed ahead of it is thrown away.
+/// Answers a question once it accepts keys. It ignores keys that are typed too early.
 fn answer(session: &mut Session, question: &str, keys: &str, shown: &str) {
     session.wait_for(question);
-    let begun = Instant::now();
-    until("the question's patience", || begun.elapsed().as_millis() > 300);
+    let started = Instant::now();
+    until("the question accepts keys", || started.elapsed().as_millis() > 300);
     session.type_(keys);
-    session.wait("an answer", |screen| screen.contents().contains(shown));
+    session.wait("the result of the answer", |screen| screen.contents().contains(shown));
 }
 
-/// How much there is, and how the screen is started.
+/// The amount of data, and how to start the screen.
 struct Day<'a> {
     script: Option<&'a str>,
     env: &'a [(&'a str, &'a str)],
-    /// What the status line says once all repositories are there.
+    /// What the status line shows when all repositories are loaded.
     rows: &'a str,
     artifact: usize,
 }
 
 #[test]
-fn a_hook_fails_is_mended_and_delivers_and_the_daemon_comes_back() {
+fn a_failed_delivery_is_redelivered_and_a_restart_of_the_daemon_is_survived() {
     let day = Day { script: None, env: &[], rows: "1/1 ", artifact: 600_000 };
     day.pass(&mut Daemon::reaching("loopback"));
 }
@@ -128,15 +128,15 @@ fn a_hook_fails_is_mended_and_delivers_and_the_daemon_comes_back() {
 #[ignore = "takes minutes, tmux and built programs"]
 fn a_day_at_full_size() {
     let programs = std::env::var_os("FARRIER_PROGRAMS").expect("FARRIER_PROGRAMS names a directory of built programs");
-    let mut daemon = Whole::new(programs.as_ref());
+    let mut daemon = ProcessDaemon::new(programs.as_ref());
     load::load(&daemon.store(), 100_000, 100_000);
-    daemon.come_back();
+    daemon.start();
     let work = daemon.work("tmux.conf");
     std::fs::write(work, "set -g status off\n").unwrap();
-    // Not the program that was built for tests.
+    // Start the built program, not the one that was built for tests.
     let script = "exec tmux -f tmux.conf -L farrier new-session \"$FARRIER_PROGRAM\"";
-    let (program, place) = (daemon.farrier(), daemon.work("."));
-    let env = [("FARRIER_PROGRAM", program.to_str().unwrap()), ("TMUX_TMPDIR", place.to_str().unwrap())];
+    let (program, directory) = (daemon.farrier(), daemon.work("."));
+    let env = [("FARRIER_PROGRAM", program.to_str().unwrap()), ("TMUX_TMPDIR", directory.to_str().unwrap())];
     let day = Day { script: Some(script), env: &env, rows: "1/100 000", artifact: 300 << 20 };
     day.pass(&mut daemon);
 }
@@ -144,42 +144,43 @@ fn a_day_at_full_size() {
 impl Day<'_> {
     fn pass(&self, daemon: &mut dyn Service) {
         daemon.run(&["repo", "create", "admin/demo"]).ok();
-        let (address, came) = receiver();
+        let (address, received) = receiver();
         let (socket, directory) = (daemon.socket(), daemon.work("."));
         let start = Start { socket, directory, words: &[], env: self.env, size: (80, 24), script: self.script };
-        let begun = Instant::now();
-        // For whoever wants to see it, with `--nocapture`.
+        let started = Instant::now();
+        // Visible with `--nocapture`.
         let note = |what: &str, session: &Session| {
-            let seen = session.shown.0.lock().unwrap().parser.screen().contents();
-            println!("{:6.2} s  {what}\n{seen}\n", begun.elapsed().as_secs_f64());
+            let seen = session.output.0.lock().unwrap().parser.screen().contents();
+            println!("{:6.2} s  {what}\n{seen}\n", started.elapsed().as_secs_f64());
         };
         let mut session = start.session();
         session.wait_at("admin/demo");
         note("the first rows", &session);
         session.wait_for(self.rows);
         note("all rows", &session);
-        fails_and_is_mended(daemon, &mut session, &address);
-        note("a hook made, a push, a failure, the hook mended, delivered again", &session);
-        until("the delivery", || !came.lock().unwrap().is_empty());
-        assert!(came.lock().unwrap()[0].contains("refs/heads/main"));
+        hook_fails_and_is_repaired(daemon, &mut session, &address);
+        note("a hook created, a push, a failure, the hook repaired, delivered again", &session);
+        until("the delivery", || !received.lock().unwrap().is_empty());
+        assert!(received.lock().unwrap()[0].contains("refs/heads/main"));
         self.artifacts(daemon, &mut session);
         note("an artifact uploaded, downloaded and deleted", &session);
-        comes_back(daemon, &mut session);
+        daemon_restarts(daemon, &mut session);
         session.wait_for(self.rows);
         note("the daemon gone and back", &session);
 
-        // A repository goes only by its name.
+        // Deleting a repository requires its name.
         session.type_("2");
         session.wait_at("admin/demo");
         session.type_("D");
         answer(&mut session, "admin/demo", "admin/demo\t\r", "[2 Repos]");
-        session.wait("it gone", |screen| !screen.rows(0, 80).take(22).any(|row| row.contains("admin/demo")));
+        session
+            .wait("the row to disappear", |screen| !screen.rows(0, 80).take(22).any(|row| row.contains("admin/demo")));
         assert_eq!(daemon.run(&["repo", "show", "admin/demo"]).code, 3);
         note("the repository deleted", &session);
         session.leave();
     }
 
-    /// Downloads one, and deletes it.
+    /// Uploads an artifact, downloads and deletes it.
     fn artifacts(&self, daemon: &dyn Service, session: &mut Session) {
         std::fs::write(daemon.work("raw.txt"), "hello\n".repeat(self.artifact / 6)).unwrap();
         let farrier = daemon.farrier();
@@ -194,21 +195,23 @@ impl Day<'_> {
         session.wait_at("raw.txt");
         session.type_("d");
         if self.artifact > 100 << 20 {
-            session.wait("how far it is", |screen| screen.rows(0, 80).any(|row| row.contains(" %")));
+            session.wait("the progress", |screen| screen.rows(0, 80).any(|row| row.contains(" %")));
         }
         session.wait_for("saved");
         assert_eq!(std::fs::metadata(daemon.work("raw.txt")).unwrap().len(), self.artifact as u64 / 6 * 6);
         session.type_("D");
         answer(session, "raw.txt", "y", "[5 Artif]");
-        // Only the list of downloads still has it.
-        session.wait("it gone", |screen| screen.rows(0, 80).filter(|row| row.contains("raw.txt")).count() == 1);
+        // Only the list of downloads still contains the name.
+        session.wait("the row to disappear", |screen| {
+            screen.rows(0, 80).filter(|row| row.contains("raw.txt")).count() == 1
+        });
         let listed = daemon.run(&["artifact", "list", "--repo", "admin/demo", "--json"]).json();
         assert_eq!(listed["total_count"], 0, "{listed}");
     }
 }
 
-/// A hook whose receiver is not there, a push, and what is to be done about it.
-fn fails_and_is_mended(daemon: &dyn Service, session: &mut Session, address: &str) {
+/// Creates a hook with an unreachable receiver, pushes, edits the hook, and redelivers.
+fn hook_fails_and_is_repaired(daemon: &dyn Service, session: &mut Session, address: &str) {
     session.type_("3");
     session.wait("hooks, or none", |screen| {
         let text = screen.contents();
@@ -225,7 +228,7 @@ fn fails_and_is_mended(daemon: &dyn Service, session: &mut Session, address: &st
         cursor_row(screen).is_some_and(|row| row.contains("push") && row.contains("FAIL"))
     });
 
-    // Mended, and sent again.
+    // Edit the hook and redeliver.
     session.type_("3");
     session.wait_at("127.0.0.1:9");
     session.type_("e");
@@ -240,20 +243,20 @@ fn fails_and_is_mended(daemon: &dyn Service, session: &mut Session, address: &st
     session.wait_at("200");
 }
 
-/// The daemon goes away under the screen and comes back.
-fn comes_back(daemon: &mut dyn Service, session: &mut Session) {
+/// Stops the daemon while the screen runs, and starts it again.
+fn daemon_restarts(daemon: &mut dyn Service, session: &mut Session) {
     session.type_("2");
     session.wait_at("admin/demo");
-    daemon.go_away();
+    daemon.stop();
     session.wait_for("No connection to");
-    // What is there can still be looked at.
+    // The loaded rows are still shown.
     session.wait_at("admin/demo");
     session.type_("?");
     session.wait_for("Help: Repositories");
     session.type_("\x1b");
-    daemon.come_back();
+    daemon.start();
     session.wait_for("Connected again");
-    session.wait("the link", |screen| !screen.contents().contains("No connection to"));
+    session.wait("the connection message to disappear", |screen| !screen.contents().contains("No connection to"));
     session.type_("r");
     session.wait_at("admin/demo");
 }

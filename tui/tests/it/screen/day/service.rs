@@ -1,4 +1,4 @@
-//! The daemon that a person has in front of them: one in this process, or a whole one.
+//! The daemon of the test: in this process, or a separate process.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,15 +11,15 @@ use crate::{
     session::Daemon,
 };
 
-/// What a day needs of a daemon.
+/// What the test needs from a daemon.
 pub(super) trait Service {
     fn socket(&self) -> PathBuf;
-    /// Where the person's files are.
+    /// A path in the working directory of the user.
     fn work(&self, name: &str) -> PathBuf;
-    /// The terminal program, as another person or a job runs it.
+    /// Path of the terminal program.
     fn farrier(&self) -> PathBuf;
-    fn go_away(&mut self);
-    fn come_back(&mut self);
+    fn stop(&mut self);
+    fn start(&mut self);
 
     fn run(&self, words: &[&str]) -> Ran {
         let mut command = program_of(&self.farrier(), &self.work("."));
@@ -40,42 +40,42 @@ impl Service for Daemon {
         crate::session::FARRIER.into()
     }
 
-    fn go_away(&mut self) {
+    fn stop(&mut self) {
         self.stop();
     }
 
-    fn come_back(&mut self) {
-        self.go_on();
+    fn start(&mut self) {
+        self.start_again();
     }
 }
 
-/// A daemon that is a process, from a directory of built programs.
-pub(super) struct Whole {
+/// A daemon process, started from a directory of built programs.
+pub(super) struct ProcessDaemon {
     programs: PathBuf,
     dir: tempfile::TempDir,
     child: Option<Child>,
 }
 
-impl Whole {
-    /// Its data is made and it is stopped again.
+impl ProcessDaemon {
+    /// Starts the daemon to create its data, and stops it again.
     pub(super) fn new(programs: &Path) -> Self {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("work")).unwrap();
         let config = "[webhook]\nallowed_hosts = \"loopback\"\n[artifacts]\nreserve_bytes = 0\n";
         std::fs::write(dir.path().join("farrierd.toml"), config).unwrap();
-        let mut whole = Self { programs: programs.to_owned(), dir, child: None };
-        whole.come_back();
-        whole.go_away();
-        whole
+        let mut daemon = Self { programs: programs.to_owned(), dir, child: None };
+        daemon.start();
+        daemon.stop();
+        daemon
     }
 
-    /// The store of the daemon that does not run.
+    /// Path of the store.
     pub(super) fn store(&self) -> PathBuf {
         self.dir.path().join("data/farrier.redb")
     }
 }
 
-impl Service for Whole {
+impl Service for ProcessDaemon {
     fn socket(&self) -> PathBuf {
         self.dir.path().join("farrier.sock")
     }
@@ -88,14 +88,14 @@ impl Service for Whole {
         self.programs.join("farrier")
     }
 
-    /// Without a chance to end in order.
-    fn go_away(&mut self) {
+    /// Kills the process.
+    fn stop(&mut self) {
         let mut child = self.child.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
     }
 
-    fn come_back(&mut self) {
+    fn start(&mut self) {
         let mut command = program_of(&self.programs.join("farrierd"), self.dir.path());
         command.args(["--config", "farrierd.toml", "--data-dir", "data", "--listen", "127.0.0.1:0", "--socket"]);
         let log = std::fs::File::create(self.dir.path().join("farrierd.log")).unwrap();
@@ -105,20 +105,20 @@ impl Service for Whole {
     }
 }
 
-impl Drop for Whole {
+impl Drop for ProcessDaemon {
     fn drop(&mut self) {
         if self.child.is_some() {
-            self.go_away();
+            self.stop();
         }
     }
 }
 
-/// A built program with nothing of the test's environment.
+/// A built program with a cleared environment.
 #[expect(clippy::disallowed_methods, reason = "tests start the programs that they test")]
 fn program_of(path: &Path, directory: &Path) -> Command {
-    let like = program(directory);
+    let template = program(directory);
     let mut command = Command::new(path);
-    command.env_clear().envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env_clear().envs(template.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command.current_dir(directory);
     command
 }
