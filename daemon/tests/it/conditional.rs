@@ -107,7 +107,7 @@ async fn if_match_is_checked_on_the_hook_routes_of_every_owner() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deliveries_and_pushes_change_the_response_but_not_its_etag() {
+async fn deliveries_and_pushes_change_the_response_but_do_not_fail_if_match() {
     let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
     let farrier = TestDaemon::over_store(store.clone()).await;
     farrier.repository("tool").await;

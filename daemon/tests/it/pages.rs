@@ -1,4 +1,4 @@
-//! Addresses in answers lead somewhere, and the pages behind them show only what the caller may see.
+//! URLs in responses can be opened, and the pages behind them show only what the caller may see.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Receiver, TestDaemon, eventually, git::Client, send};
 
-/// Addresses that one test follows.
+/// Maximum number of URLs that the test follows.
 const ADDRESSES_MAX: usize = 2_000;
 
 async fn anonymous(farrier: &TestDaemon, path: &str) -> Answer {
     send(&farrier.tcp(), Method::GET, path, &[("accept", "text/html")], "").await
 }
 
-/// A daemon with something of every kind that has an address.
+/// A daemon with an object of every kind that has a URL.
 async fn populated() -> TestDaemon {
     let farrier = TestDaemon::with(|config| config.webhook.allowed_hosts = "loopback".into()).await;
     let receiver = Receiver::start().await;
@@ -46,7 +46,7 @@ async fn populated() -> TestDaemon {
     let job = farrier.begin("demo", None).await;
     farrier.upload(&job, "log", b"bytes").await;
     farrier.end(&job).await;
-    eventually("all is delivered", async || {
+    eventually("all deliveries have succeeded", async || {
         let list = farrier.admin(Method::GET, "/api/farrier/v1/deliveries", Value::Null).await.json();
         let rows = list.as_array().expect("a list").clone();
         rows.len() >= 6 && rows.iter().all(|row| row["state"] == "success")
@@ -55,7 +55,7 @@ async fn populated() -> TestDaemon {
     farrier
 }
 
-/// Every address in `value` that begins with `root`, with the name of its field.
+/// Collects all URLs in `value` that begin with `root`, with the names of their fields.
 fn addresses(root: &str, value: &Value, field: &str, found: &mut Vec<(String, String)>) {
     match value {
         Value::String(text) if text.starts_with(root) && !text.contains('{') => {
@@ -68,11 +68,11 @@ fn addresses(root: &str, value: &Value, field: &str, found: &mut Vec<(String, St
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_address_in_an_answer_leads_somewhere() {
+async fn every_url_in_a_response_can_be_opened() {
     let farrier = populated().await;
     let shown = farrier.admin(Method::GET, "/api/v1/repos/admin/demo", Value::Null).await.json();
     let clone_url = shown["clone_url"].as_str().expect("text");
-    let root = clone_url.strip_suffix("/admin/demo.git").expect("its place").to_owned();
+    let root = clone_url.strip_suffix("/admin/demo.git").expect("the clone URL of the repository").to_owned();
     let repository = "/api/v1/repos/admin/demo";
     let mut begin: Vec<String> = ["", "/branches", "/tags", "/commits", "/contents", "/contents/dir", "/git/refs"]
         .into_iter()
@@ -97,10 +97,10 @@ async fn every_address_in_an_answer_leads_somewhere() {
         if seen.contains_key(&path) {
             continue;
         }
-        assert!(seen.len() < ADDRESSES_MAX, "the answers have no end: {fields:?}");
+        assert!(seen.len() < ADDRESSES_MAX, "the responses contain too many URLs: {fields:?}");
         let answer = farrier.admin(Method::GET, &path, Value::Null).await;
-        let leads_somewhere = matches!(answer.status, 200 | 302 | 401 | 405);
-        assert!(leads_somewhere, "{field} leads to {path}: {} {}", answer.status, answer.text());
+        let exists = matches!(answer.status, 200 | 302 | 401 | 405);
+        assert!(exists, "{field} leads to {path}: {} {}", answer.status, answer.text());
         seen.insert(path, answer.status);
         *fields.entry(field).or_default() += 1;
         if answer.status == 200 && answer.header("content-type").starts_with("application/json") {
@@ -114,12 +114,12 @@ async fn every_address_in_an_answer_leads_somewhere() {
     }
     for field in ["html_url", "avatar_url", "clone_url", "url", "git_url", "download_url", "zipball_url", "compare_url"]
     {
-        assert!(fields.contains_key(field), "no answer has {field}: {fields:?}");
+        assert!(fields.contains_key(field), "no response has {field}: {fields:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_names_the_clone_address_and_runs_nothing() {
+async fn a_page_shows_the_clone_url_and_allows_no_scripts() {
     let farrier = populated().await;
     let page = anonymous(&farrier, "/admin/demo").await;
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
@@ -174,7 +174,7 @@ async fn a_private_repository_looks_like_a_missing_one() {
     }
     assert_eq!(look(&admin, "/admin/hidden").await.status, 200);
     assert!(look(&admin, "/admin").await.text().contains("admin/hidden"));
-    // Programs hear what they heard before there were pages.
+    // Other clients get the same response as for a missing route.
     let program = send(&farrier.tcp(), Method::GET, "/admin/hidden", &[], "").await;
     assert_eq!((program.status, program.json().is_object()), (404, true), "{program:?}");
 }

@@ -116,5 +116,5 @@ async fn with_zero_days_data_without_a_row_is_removed_at_the_next_sweep() {
     farrier.halted(async |config| create_orphans(&config.data_dir)).await;
     let gone = |path: &str| !farrier.data_dir().join(path).exists();
     eventually("both are removed", async || gone("repositories/30.git") && gone("artifacts/30")).await;
-    eventually("nothing is left", async || set_aside(&farrier).await.is_empty()).await;
+    eventually("no item is set aside", async || set_aside(&farrier).await.is_empty()).await;
 }

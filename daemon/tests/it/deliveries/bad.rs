@@ -40,8 +40,8 @@ async fn each_invalid_response_costs_one_attempt() {
         let tested = at_hook(&farrier, Method::POST, id, "/pings?wait=1", Value::Null).await.json();
         assert_eq!((&tested["status"], &tested["attempts"]), (&json!(status), &json!(1)), "{what}: {tested}");
     }
-    let nobody = hook(&farrier, "http://nobody.invalid/", &["repository"], json!({})).await;
-    let tested = at_hook(&farrier, Method::POST, nobody, "/pings?wait=1", Value::Null).await.json();
+    let unknown_host = hook(&farrier, "http://nobody.invalid/", &["repository"], json!({})).await;
+    let tested = at_hook(&farrier, Method::POST, unknown_host, "/pings?wait=1", Value::Null).await.json();
     assert_eq!(tested["status"], "dns", "{tested}");
 }
 

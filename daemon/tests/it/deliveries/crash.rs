@@ -71,7 +71,7 @@ async fn every_acknowledged_event_reaches_every_hook_at_least_once() {
         touch(&farrier, "demo", &name).await;
         acknowledged.insert(name);
     }
-    eventually("nothing waits any more", async || {
+    eventually("no delivery is pending", async || {
         let pending = farrier.admin(Method::GET, "/api/farrier/v1/deliveries?status=pending", Value::Null).await;
         pending.json() == json!([])
     })

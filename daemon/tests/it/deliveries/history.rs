@@ -158,7 +158,7 @@ async fn a_recovery_sends_each_failed_delivery_once_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dry_run_sends_nothing_and_a_hook_that_is_switched_off_gets_no_redelivery() {
+async fn a_dry_run_sends_nothing_and_an_inactive_hook_gets_no_redelivery() {
     let farrier = farrier_with(|config| config.webhook.retry_schedule_secs = vec![]).await;
     let receiver = Receiver::start().await;
     receiver.say([500, 500].map(Say::Status));
@@ -183,8 +183,8 @@ async fn a_dry_run_sends_nothing_and_a_hook_that_is_switched_off_gets_no_redeliv
         at_hook(&farrier, Method::POST, id, &format!("/deliveries/{guid}/attempts"), Value::Null).await,
         farrier.admin(Method::POST, &any, Value::Null).await,
     ] {
-        let says = format!("hook {id} is switched off; switch it on (farrier hook on {id}");
-        assert_eq!((refused.status, refused.text().contains(&says)), (422, true), "{refused:?}");
+        let expected_text = format!("hook {id} is switched off; switch it on (farrier hook on {id}");
+        assert_eq!((refused.status, refused.text().contains(&expected_text)), (422, true), "{refused:?}");
     }
     assert_eq!((sent(&farrier, id, "?status=failure").await.len(), receiver.got().len()), (2, 2));
 

@@ -1,4 +1,4 @@
-//! Unreachable commits stay for `git.prune_after_days` and are removed then.
+//! Unreachable commits are kept for `git.prune_after_days` and then removed.
 
 use std::{
     fs,
@@ -16,7 +16,7 @@ const NOW: i64 = 1_764_000_000_000;
 const DAY_MS: i64 = 86_400_000;
 
 /// A daemon that keeps unreachable commits for 30 days and deleted repositories for longer.
-async fn thirty_days() -> (TestDaemon, String) {
+async fn daemon_with_retention() -> (TestDaemon, String) {
     let farrier = TestDaemon::with_clock(Clock::manual(NOW), |config| {
         config.git.prune_after_days = 30;
         config.storage.set_aside_days = 1_000;
@@ -27,7 +27,7 @@ async fn thirty_days() -> (TestDaemon, String) {
 }
 
 impl TestDaemon {
-    /// Git in the directory of a repository.
+    /// A git client in the directory of a repository.
     fn bare(&self, repository: u64) -> Client {
         Client::at(self.data_dir().join(format!("repositories/{repository}.git")))
     }
@@ -47,8 +47,8 @@ impl TestDaemon {
     }
 }
 
-/// Pushes two commits to the repository `name`, then replaces the second one. Returns the commit that stays, the one
-/// that was replaced and the one that replaced it.
+/// Pushes two commits to the repository `name`, then replaces the second one. Returns the first commit, the replaced
+/// one and the replacement.
 async fn force_pushed(farrier: &TestDaemon, token: &str, name: &str) -> [String; 3] {
     farrier.repository(name).await;
     let remote = farrier.remote(&format!("admin/{name}"), token);
@@ -64,14 +64,14 @@ async fn force_pushed(farrier: &TestDaemon, token: &str, name: &str) -> [String;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_was_pushed_over_is_readable_until_its_days_are_over() {
-    let (farrier, token) = thirty_days().await;
+async fn a_replaced_commit_is_readable_until_the_retention_is_over() {
+    let (farrier, token) = daemon_with_retention().await;
     let [first, lost, second] = force_pushed(&farrier, &token, "demo").await;
     assert_eq!(farrier.commit_status("demo", &lost).await, 200);
     farrier.clock.advance_ms(DAY_MS);
-    eventually("the daemon has noted what is unreachable", async || farrier.has_cruft_pack(1)).await;
+    eventually("the unreachable objects are recorded", async || farrier.has_cruft_pack(1)).await;
     assert_eq!(farrier.commit_status("demo", &lost).await, 200);
-    // A push meanwhile, with enough packs to be tidied, leaves the noted times alone.
+    // A push meanwhile, with enough packs to trigger a repack, does not change the recorded times.
     farrier.clock.advance_ms(29 * DAY_MS);
     farrier.bare(1).done(&["repack", "-d", "-q", "--geometric=2", "--write-midx"]);
     assert_eq!(farrier.commit_status("demo", &lost).await, 200);
@@ -88,12 +88,15 @@ async fn a_commit_that_was_pushed_over_is_readable_until_its_days_are_over() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_a_branch_reaches_again_stays() {
-    let (farrier, token) = thirty_days().await;
+async fn a_commit_that_becomes_reachable_again_is_kept() {
+    let (farrier, token) = daemon_with_retention().await;
     let [_, lost, _] = force_pushed(&farrier, &token, "demo").await;
     force_pushed(&farrier, &token, "other").await;
     farrier.clock.advance_ms(DAY_MS);
-    eventually("both are looked at", async || farrier.has_cruft_pack(1) && farrier.has_cruft_pack(2)).await;
+    eventually("the unreachable objects of both repositories are recorded", async || {
+        farrier.has_cruft_pack(1) && farrier.has_cruft_pack(2)
+    })
+    .await;
     let body = serde_json::json!({ "new_branch_name": "back", "old_ref_name": lost });
     let made = farrier.admin(Method::POST, "/api/v1/repos/admin/demo/branches", body).await;
     assert_eq!(made.status, 201, "{made:?}");
@@ -104,8 +107,8 @@ async fn a_commit_that_a_branch_reaches_again_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deleted_repositories_and_those_that_lost_a_ref_are_not_pruned() {
-    let (farrier, token) = thirty_days().await;
+async fn deleted_repositories_and_repositories_with_a_missing_ref_are_not_pruned() {
+    let (farrier, token) = daemon_with_retention().await;
     let [_, deleted, _] = force_pushed(&farrier, &token, "deleted").await;
     let [_, _, damaged] = force_pushed(&farrier, &token, "damaged").await;
     let [_, last, _] = force_pushed(&farrier, &token, "last").await;
@@ -113,10 +116,10 @@ async fn deleted_repositories_and_those_that_lost_a_ref_are_not_pruned() {
     assert_eq!(gone.status, 204);
     farrier.bare(2).done(&["update-ref", "-d", "refs/heads/main"]);
     farrier.clock.advance_ms(DAY_MS);
-    eventually("the last one is looked at", async || farrier.has_cruft_pack(3)).await;
+    eventually("the unreachable objects of the last repository are recorded", async || farrier.has_cruft_pack(3)).await;
     farrier.clock.advance_ms(31 * DAY_MS);
-    // Repositories are pruned in the order of their numbers.
-    eventually("the last one is pruned", async || !farrier.has_object(3, &last)).await;
+    // Repositories are pruned in the order of their ids.
+    eventually("the last repository is pruned", async || !farrier.has_object(3, &last)).await;
     assert!(farrier.has_object(1, &deleted), "the deleted repository was pruned");
     assert!(farrier.has_object(2, &damaged), "the repository without its ref was pruned");
     let restored =
@@ -127,14 +130,14 @@ async fn deleted_repositories_and_those_that_lost_a_ref_are_not_pruned() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pushes_lose_nothing_while_the_repository_is_pruned() {
-    let (farrier, token) = thirty_days().await;
+    let (farrier, token) = daemon_with_retention().await;
     force_pushed(&farrier, &token, "demo").await;
     let remote = farrier.remote("admin/demo", &token);
     let work = Client::init(farrier.scratch().join("pusher"));
     let push_all = move || {
         let mut tips = Vec::new();
         for n in 0..12 {
-            // The same files again and again: git finds some of the objects unreachable or in a cruft pack.
+            // The same files repeatedly: git finds some of the objects unreachable or in a cruft pack.
             work.done(&["checkout", "-q", "--orphan", &format!("local-{n}")]);
             let id = work.commit("file", format!("{}", n % 3));
             work.done(&["push", "-q", &remote, "HEAD:refs/heads/moved", &format!("HEAD:refs/heads/kept-{n}")]);

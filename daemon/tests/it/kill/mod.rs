@@ -204,7 +204,7 @@ async fn a_late_block_is_removed_also_after_a_kill() {
         eventually("the late block has a file", || async { sizes() != kept }).await;
         farrier.kill().await;
         farrier.start().await;
-        eventually("the late block is gone", || async { sizes() == kept }).await;
+        eventually("the late block is removed", || async { sizes() == kept }).await;
         assert_no_errors(&farrier.log());
     }
 }

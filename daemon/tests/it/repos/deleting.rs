@@ -52,7 +52,7 @@ async fn deleting_a_repository_removes_its_runs_jobs_and_artifacts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn all_repositories_of_an_organisation_are_deleted_in_one_step() {
+async fn all_repositories_of_an_organisation_are_deleted_at_once() {
     const COUNT: usize = 20;
     let farrier = TestDaemon::start().await;
     let made = farrier.admin(Method::POST, "/api/v1/orgs", json!({ "username": "acme" })).await;
@@ -65,16 +65,16 @@ async fn all_repositories_of_an_organisation_are_deleted_in_one_step() {
         let list = farrier.admin(Method::GET, "/api/v1/orgs/acme/repos?limit=50", Value::Null).await;
         list.json().as_array().expect("a list").len()
     };
-    let looking = async {
+    let observing = async {
         loop {
             match left().await {
                 0 => break,
-                count => assert_eq!(count, COUNT, "some are deleted and some are not"),
+                count => assert_eq!(count, COUNT, "some repositories are deleted and others are not"),
             }
         }
     };
     let deleting = farrier.admin(Method::DELETE, "/api/v1/orgs/acme/repos", Value::Null);
-    let (deleted, ()) = tokio::join!(deleting, looking);
+    let (deleted, ()) = tokio::join!(deleting, observing);
     assert_eq!(deleted.status, 202, "{deleted:?}");
     let events = "/api/farrier/v1/events?kind=repository&limit=200";
     let events = send(&farrier.unix(), Method::GET, events, &[("accept", "application/json")], "").await.json();

@@ -45,7 +45,7 @@ async fn the_manual_lists_exactly_the_exit_codes_that_occur() {
 }
 
 #[tokio::test]
-async fn a_git_that_is_missing_or_too_old_is_refused_with_the_version_that_is_needed() {
+async fn a_missing_or_too_old_git_is_refused_with_the_required_version() {
     let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let program = Binary::new("");
     for (path, problem) in [
@@ -56,12 +56,12 @@ async fn a_git_that_is_missing_or_too_old_is_refused_with_the_version_that_is_ne
         for args in [&["check-config"][..], &["--listen", "127.0.0.1:0"]] {
             let mut command = program.program(args);
             command.env("PATH", data.join(path));
-            let done = output(command).await.expect("the program");
-            let text = String::from_utf8_lossy(&done.stderr).into_owned();
-            assert_eq!((done.status.code(), text.contains(problem)), (Some(78), true), "{path} {args:?}: {text}");
+            let result = output(command).await.expect("the program");
+            let text = String::from_utf8_lossy(&result.stderr).into_owned();
+            assert_eq!((result.status.code(), text.contains(problem)), (Some(78), true), "{path} {args:?}: {text}");
         }
     }
-    assert!(!program.data_dir().join("farrier.redb").exists(), "nothing is made before the check");
+    assert!(!program.data_dir().join("farrier.redb").exists(), "no store is created before the check");
     let mut command = program.program(&["check-config", "--file-only"]);
     command.env("PATH", data.join("old-git"));
     assert_eq!(output(command).await.expect("the program").status.code(), Some(0));

@@ -170,7 +170,7 @@ impl Client {
         let mut node = command("node");
         node.arg("client.mjs").arg(script.to_string()).current_dir(home()).env("RUNNER_DEBUG", "1");
         node.envs(self.env.iter().map(|(name, value)| (name, value)));
-        let done = output(node).await.expect("node was there before");
+        let done = output(node).await.expect("node is installed");
         let log = String::from_utf8_lossy(&done.stdout).into_owned();
         let Some((log, result)) = log.rsplit_once("RESULT ") else {
             panic!("the client broke: {log}\n{}", String::from_utf8_lossy(&done.stderr))
