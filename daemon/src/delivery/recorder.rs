@@ -36,7 +36,7 @@ pub(super) async fn run(app: App, mut inbox: mpsc::Receiver<Report>) {
                 app.retries.due_at(at_ms);
             }
             if outcome.attempt.is_some() {
-                app.serving.requests.series().attempted(outcome.then == Then::Done);
+                app.serving.requests.series().count_attempt(outcome.then == Then::Done);
             }
             if app.history.attempted(outcome.hook) {
                 app.sweep.now();

@@ -1,7 +1,7 @@
-//! The access log: one line for each request, when its answer has been sent.
+//! The access log: one line per request, written when the response has been sent.
 //!
-//! The lines have the target [`TARGET`], so `log.filter` can switch them off alone. Paths are logged without their
-//! query, where tokens and signatures are.
+//! The lines have the target [`TARGET`], so `log.filter` can switch them off separately. Paths are logged without
+//! their query, which can contain tokens and signatures.
 
 use std::{
     net::IpAddr,
@@ -18,47 +18,46 @@ use tokio::time::Instant;
 
 use crate::serve::Peer;
 
-/// The target of the lines.
+/// The tracing target of access log lines.
 pub(super) const TARGET: &str = "farrierd::access";
 
-/// The status of a request whose client left before it was answered, as in the logs of nginx.
+/// Logged as the status when the client disconnects before the response, as nginx does.
 const CLIENT_LEFT: u16 = 499;
-/// Answers up to this size are logged at once and not followed. Bytes.
+/// Responses up to this many bytes are logged at once, without waiting for the body to be sent.
 const SMALL: u64 = 16 << 10;
 
-/// Who made a request, as it becomes known while the request is handled; in the extensions of requests that are
-/// logged.
+/// The caller's name, set once authentication succeeds. Stored in the extensions of requests that are logged.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallerName(Arc<OnceLock<String>>);
 
 impl CallerName {
-    /// Notes the name of the account or of the job. The first name counts.
+    /// Sets the name of the account or the job. Later calls have no effect.
     pub(super) fn set(&self, name: impl Into<String>) {
         self.0.get_or_init(|| name.into());
     }
 }
 
-/// The line of one request. It is written when this is dropped, so a request whose client leaves has one, too.
-pub(super) struct Line {
+/// The log line of one request. It is written on drop, so it is also written when the client disconnects early.
+pub(super) struct AccessLogEntry {
     request_id: [u8; 16],
     method: Method,
     path: String,
     client: Option<IpAddr>,
     peer: Peer,
     caller: CallerName,
-    begun: Instant,
+    started: Instant,
     status: u16,
     bytes: u64,
 }
 
-impl Line {
-    /// Begins the line of a request; `None` if the log's filter does not want it.
+impl AccessLogEntry {
+    /// Creates the entry of a request, or `None` if the log filter excludes access log lines.
     pub(super) fn begin(
         request_id: [u8; 16],
         method: &Method,
         path: &str,
         peer: &Peer,
-        begun: Instant,
+        started: Instant,
     ) -> Option<Self> {
         if !tracing::enabled!(target: TARGET, tracing::Level::INFO) {
             return None;
@@ -70,24 +69,24 @@ impl Line {
             client: None,
             peer: peer.clone(),
             caller: CallerName::default(),
-            begun,
+            started,
             status: CLIENT_LEFT,
             bytes: 0,
         })
     }
 
-    /// Notes the client's address, as the peer or a trusted proxy gives it.
-    pub(super) fn client(&mut self, address: Option<IpAddr>) {
+    /// Sets the client's address: the peer's, or the one that a trusted proxy reports.
+    pub(super) fn set_client(&mut self, address: Option<IpAddr>) {
         self.client = address;
     }
 
-    /// Where the name of the caller is to be noted.
+    /// Returns the slot for the caller's name.
     pub(super) fn caller(&self) -> CallerName {
         self.caller.clone()
     }
 
-    /// The answer whose end ends the line.
-    pub(super) fn answered(mut self, response: Response<Body>) -> Response<Body> {
+    /// Sets the status and size of `response`. A large body keeps the entry until it has been sent.
+    pub(super) fn follow(mut self, response: Response<Body>) -> Response<Body> {
         let status = response.status();
         self.status = status.as_u16();
         let no_body =
@@ -99,17 +98,17 @@ impl Line {
                 self.bytes = bytes;
                 response
             }
-            _ => response.map(|body| Body::new(Followed { body, line: self })),
+            _ => response.map(|body| Body::new(LoggedBody { body, entry: self })),
         }
     }
 }
 
-impl Drop for Line {
+impl Drop for AccessLogEntry {
     fn drop(&mut self) {
         let request_id = std::str::from_utf8(&self.request_id).unwrap_or_default();
         let method = self.method.as_str();
         let (path, status, bytes) = (self.path.as_str(), self.status, self.bytes);
-        let duration_ms = (self.begun.elapsed().as_secs_f64() * 1e6).round() / 1e3;
+        let duration_ms = (self.started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
         let account = self.caller.0.get().map_or("-", String::as_str);
         match (&self.peer, self.client) {
             (Peer::Unix(ids), _) => {
@@ -124,20 +123,20 @@ impl Drop for Line {
     }
 }
 
-/// The body of an answer whose bytes are counted.
-struct Followed {
+/// A response body that adds its bytes to the log entry.
+struct LoggedBody {
     body: Body,
-    line: Line,
+    entry: AccessLogEntry,
 }
 
-impl http_body::Body for Followed {
+impl http_body::Body for LoggedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let next = Pin::new(&mut self.body).poll_frame(cx);
         if let Poll::Ready(Some(Ok(frame))) = &next {
-            self.line.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
+            self.entry.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
         }
         next
     }

@@ -1,8 +1,7 @@
-//! Who asks: credentials out of a request, and what a route asks of them.
+//! Authentication of requests, and the token scopes and roles that routes require.
 //!
-//! The order of refusals is that of the API family: wrong credentials, the account's state, acting
-//! as another, what the path names, the token's scopes, signing in, the role. The body is read
-//! after all of them.
+//! Checks run in the order that Gitea-family clients expect: wrong credentials, the account's state, `sudo`, the
+//! objects named in the path, the token's scopes, sign-in, the role. The body is read after all checks.
 
 mod credentials;
 mod peers;
@@ -29,17 +28,17 @@ use crate::{
     },
 };
 
-/// What a token must be allowed for a route: every category, at the level of the method.
+/// What a route requires of its caller: a token scope for each category, at the level of the request method.
 pub(super) trait RequiredScopes {
-    /// The categories.
+    /// The categories of the required scopes.
     const CATEGORIES: &'static [Category];
-    /// Whether an account is needed to read, too. To write, somebody must always have signed in.
+    /// Whether read requests also require an account. Write requests always require a signed-in caller.
     const SIGNED_IN: bool = false;
     /// Whether an account that must change its password may use the route.
     const PASSWORD_MAY_BE_DUE: bool = false;
 }
 
-/// Adds to `N` that an account is needed.
+/// The requirements of `N`, and an account.
 pub(super) struct SignedIn<N>(PhantomData<N>);
 
 impl<N: RequiredScopes> RequiredScopes for SignedIn<N> {
@@ -47,7 +46,7 @@ impl<N: RequiredScopes> RequiredScopes for SignedIn<N> {
     const SIGNED_IN: bool = true;
 }
 
-/// Admits, beside the callers of `N`, accounts that must change their password.
+/// The requirements of `N`, also open to accounts that must change their password.
 pub(super) struct PasswordMayBeDue<N>(PhantomData<N>);
 
 impl<N: RequiredScopes> RequiredScopes for PasswordMayBeDue<N> {
@@ -56,7 +55,7 @@ impl<N: RequiredScopes> RequiredScopes for PasswordMayBeDue<N> {
     const PASSWORD_MAY_BE_DUE: bool = true;
 }
 
-macro_rules! needs {
+macro_rules! required_scopes {
     ($($(#[$doc:meta])* $name:ident: $($category:ident),*;)*) => {$(
         $(#[$doc])*
         pub(super) struct $name;
@@ -67,29 +66,29 @@ macro_rules! needs {
     )*};
 }
 
-needs! {
-    /// No scope at all.
-    Nothing: ;
+required_scopes! {
+    /// No scope.
+    NoScope: ;
     /// Scope `user`.
-    OfUser: User;
+    UserScope: User;
     /// Scope `repository`.
-    OfRepository: Repository;
+    RepositoryScope: Repository;
     /// Scopes `user` and `repository`.
-    OfUserRepository: User, Repository;
+    UserRepositoryScopes: User, Repository;
     /// Scopes `organization` and `repository`.
-    OfOrganizationRepository: Organization, Repository;
+    OrganizationRepositoryScopes: Organization, Repository;
     /// Scope `organization`.
-    OfOrganization: Organization;
+    OrganizationScope: Organization;
     /// Scopes `user` and `organization`.
-    OfUserOrganization: User, Organization;
-    /// Scope `admin`; only site administrators.
-    OfAdmin: Admin;
+    UserOrganizationScopes: User, Organization;
+    /// Scope `admin`; the caller must also be a site administrator.
+    AdminScope: Admin;
 }
 
-/// The caller of a route that needs the scopes `N`. Wrong credentials never get here.
+/// Extracts the caller of a route that requires `N`. Wrong credentials are refused, never treated as anonymous.
 pub(super) struct Caller<N> {
     pub(super) identity: Identity,
-    needs: PhantomData<N>,
+    required: PhantomData<N>,
 }
 
 impl<N: RequiredScopes> FromRequestParts<App> for Caller<N> {
@@ -99,25 +98,25 @@ impl<N: RequiredScopes> FromRequestParts<App> for Caller<N> {
         let identity = identify_for(app, parts, N::PASSWORD_MAY_BE_DUE).await?;
         let level = level(&parts.method);
         match check::<N>(&identity, level) {
-            Ok(()) => Ok(Self { identity, needs: PhantomData }),
-            Err(refusal) => Err(missing(app, parts, &identity).await.unwrap_or_else(|| refusal.into())),
+            Ok(()) => Ok(Self { identity, required: PhantomData }),
+            Err(refusal) => Err(not_found(app, parts, &identity).await.unwrap_or_else(|| refusal.into())),
         }
     }
 }
 
-/// What a request with this method does.
+/// Returns the access level that requests with `method` need.
 pub(super) fn level(method: &Method) -> Level {
     if matches!(*method, Method::GET | Method::HEAD) { Level::Read } else { Level::Write }
 }
 
-/// Only checks credentials that were shown; for routes that are the same for everybody.
-pub(super) struct Anyone;
+/// Checks credentials if the request has any. For routes whose response is the same for every caller.
+pub(super) struct CheckedCredentials;
 
-impl FromRequestParts<App> for Anyone {
+impl FromRequestParts<App> for CheckedCredentials {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        // Who the peer is cannot be wrong, and nobody asks for it here.
+        // The identity of a socket peer cannot be wrong, and these routes do not use it.
         if credentials::may_hold(&parts.headers, parts.uri.query()) {
             identify(app, parts).await?;
         }
@@ -125,10 +124,10 @@ impl FromRequestParts<App> for Anyone {
     }
 }
 
-/// Where a request comes from, as far as guessing credentials is concerned.
-pub(super) struct Source(pub(super) String);
+/// The origin of a request, by which failed sign-ins are counted. See [`credentials::source`].
+pub(super) struct SignInSource(pub(super) String);
 
-impl FromRequestParts<App> for Source {
+impl FromRequestParts<App> for SignInSource {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
@@ -136,7 +135,7 @@ impl FromRequestParts<App> for Source {
     }
 }
 
-/// Who makes the request: what every protocol asks first.
+/// Authenticates a request. All protocols use this.
 pub(super) async fn identify(app: &App, parts: &Parts) -> Result<Identity, ApiError> {
     identify_for(app, parts, false).await
 }
@@ -164,7 +163,7 @@ async fn identify_for(app: &App, parts: &Parts, password_may_be_due: bool) -> Re
     Ok(authentication::act_as(app, identity, &other).await?)
 }
 
-/// Refuses who lacks a scope, has not signed in, or is no administrator where that is needed.
+/// Refuses callers that lack a scope, have not signed in, or are not administrators where `N` requires it.
 fn check<N: RequiredScopes>(identity: &Identity, level: Level) -> Result<(), Error> {
     for category in N::CATEGORIES {
         access::require_scope(identity, *category, level)?;
@@ -182,14 +181,15 @@ fn check<N: RequiredScopes>(identity: &Identity, level: Level) -> Result<(), Err
     Ok(())
 }
 
-/// Who may not do something with what is not there hears that it is not there. Looked up only for
-/// those who are refused anyway.
-async fn missing(app: &App, parts: &mut Parts, identity: &Identity) -> Option<ApiError> {
+/// Returns a 404 or a redirect if the object in the path does not exist under that name for the caller.
+///
+/// Called only for refused requests: Gitea-family clients expect 404 before 401 and 403.
+async fn not_found(app: &App, parts: &mut Parts, identity: &Identity) -> Option<ApiError> {
     if parts.uri.path().starts_with("/api/v1/admin/") {
         return None;
     }
     let captures = RawPathParams::from_request_parts(parts, app).await.ok()?;
-    let capture = |wanted: &str| captures.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
+    let capture = |key: &str| captures.iter().find(|(name, _)| *name == key).map(|(_, value)| value);
     let snapshot = app.store.read().await.ok()?;
     let refusal = match (capture("owner"), capture("repo"), capture("org").or(capture("name"))) {
         (Some(owner), Some(repo), _) => repositories::find(&snapshot, identity, owner, repo, Action::Read).await.err(),
@@ -201,7 +201,7 @@ async fn missing(app: &App, parts: &mut Parts, identity: &Identity) -> Option<Ap
         .map(ApiError::from)
 }
 
-/// The bearer token of an Actions client.
+/// Returns the bearer token of the `Authorization` header.
 pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;

@@ -79,9 +79,9 @@ pub(super) struct DrainOnDrop<B: Body<Data = Bytes> + Send + Unpin + 'static> {
 }
 
 impl<B: Body<Data = Bytes> + Send + Unpin> DrainOnDrop<B> {
-    /// `asks_first`: the client waits for `100 Continue` before it sends the body.
-    pub(super) fn new(body: B, asks_first: bool, tasks: Tasks) -> Self {
-        Self { body: Some(body), sending: !asks_first, tasks }
+    /// `expects_continue`: the client waits for `100 Continue` before it sends the body.
+    pub(super) fn new(body: B, expects_continue: bool, tasks: Tasks) -> Self {
+        Self { body: Some(body), sending: !expects_continue, tasks }
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_stands_still_fails_and_a_slow_one_does_not() {
+    async fn an_idle_body_fails_and_a_slow_one_does_not() {
         let steps = futures_util::stream::unfold(0, |step| async move {
             let pause = if step < 3 { 9 } else { 11 };
             tokio::time::sleep(Duration::from_secs(pause)).await;
@@ -156,8 +156,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_rest_of_a_dropped_body_is_read_unless_the_client_waits_to_be_asked() {
-        for (asks_first, begun, expected) in [(false, false, 5), (true, false, 0), (true, true, 5)] {
+    async fn the_rest_of_a_dropped_body_is_read_unless_the_client_waits_for_100_continue() {
+        for (expects_continue, started, expected) in [(false, false, 5), (true, false, 0), (true, true, 5)] {
             let read = Arc::new(AtomicUsize::new(0));
             let counter = read.clone();
             let frames = futures_util::stream::iter(0..5).map(move |_| {
@@ -165,16 +165,16 @@ mod tests {
                 Ok::<_, BoxError>(Frame::data(Bytes::from_static(b"x")))
             });
             let tasks = Tasks::default();
-            let mut body = DrainOnDrop::new(StreamBody::new(frames), asks_first, tasks.clone());
-            if begun {
+            let mut body = DrainOnDrop::new(StreamBody::new(frames), expects_continue, tasks.clone());
+            if started {
                 body.frame().await.expect("a frame").expect("no error");
             }
             drop(body);
-            // One task, all of whose input is there: it runs to its end when it is its turn.
+            // The drain task never waits: one yield lets it run to its end.
             for _ in 0..10 {
                 tokio::task::yield_now().await;
             }
-            assert_eq!(read.load(Ordering::SeqCst), expected, "asks_first={asks_first} begun={begun}");
+            assert_eq!(read.load(Ordering::SeqCst), expected, "expects_continue={expects_continue} started={started}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Errors of the REST API: one body, one table of status codes.
+//! Errors of the REST API: the error body and the table of status codes.
 
 use axum::{
     body::Body,
@@ -13,70 +13,71 @@ use super::{
 };
 use crate::service::Error;
 
-/// An answer that says no.
+/// An error response of the REST API.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
     body: Box<ErrorBody>,
-    more: More,
+    details: ErrorDetails,
 }
 
-/// What some refusals say besides their body.
+/// Content of the response headers of some errors.
 #[derive(Clone, Debug, Default)]
-struct More {
-    /// `owner/name` of a repository that has moved.
+struct ErrorDetails {
+    /// New `owner/name` of a repository that has moved.
     moved: Option<String>,
-    /// What stood in the path, and what stands there now.
+    /// Old and new name of an account or organisation in the path.
     renamed: Option<(String, String)>,
     retry_after_secs: Option<u64>,
 }
 
 impl ApiError {
-    /// An error with a sentence for the client.
+    /// Creates an error with a message for the client.
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         let body = ErrorBody { message: message.into(), ..ErrorBody::default() };
-        Self { status, body: Box::new(body), more: More::default() }
+        Self { status, body: Box::new(body), details: ErrorDetails::default() }
     }
 
-    /// The input field `field` cannot be used.
+    /// Creates a 422 for the input field `field`.
     pub(super) fn unprocessable(field: &str, message: impl Into<String>) -> Self {
         let mut error = Self::new(StatusCode::UNPROCESSABLE_ENTITY, message);
         error.body.field = Some(field.to_owned());
         error
     }
 
-    /// 400 instead of 422 for some fields: where the API family has it so.
+    /// Converts `error`, with 400 instead of 422 if it is about one of `fields`: the status that Gitea-family
+    /// clients expect there.
     pub(super) fn bad_request_for(error: Error, fields: &[&str]) -> Self {
-        let is_one =
+        let is_listed =
             matches!(&error, Error::Invalid { field, .. } | Error::Taken { field, .. } if fields.contains(field));
-        let mut answer = Self::from(error);
-        if is_one {
-            answer.status = StatusCode::BAD_REQUEST;
+        let mut response = Self::from(error);
+        if is_listed {
+            response.status = StatusCode::BAD_REQUEST;
         }
-        answer
+        response
     }
 
-    /// Something failed that the client can do nothing about; the log says what.
+    /// Creates a 500. The cause is in the log only.
     pub(super) fn internal() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal error")
     }
 
-    /// No such route.
+    /// Creates the 404 for a path without a route.
     pub(super) fn no_route() -> Self {
         Self::new(StatusCode::NOT_FOUND, "not found")
     }
 
-    /// The route exists, not for this method. The router adds `Allow`.
+    /// Creates the 405 for a route without this method. The router adds `Allow`.
     pub(super) fn no_method() -> Self {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "this route has no such method")
     }
 
-    /// The status, for protocols that write it in their own form.
+    /// Returns the status, for protocols with their own error format.
     pub(super) fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// The sentence for the client.
+    /// Returns the message for the client.
     pub(super) fn message(&self) -> &str {
         &self.body.message
     }
@@ -95,16 +96,16 @@ impl From<Error> for ApiError {
             Error::Store { .. } | Error::Blob { .. } | Error::Git { .. } => return Self::of_storage(&error, status),
             other => other.to_string(),
         };
-        let mut answer = Self::new(status, message);
-        answer.body.code = code_of(&error).map(str::to_owned);
+        let mut response = Self::new(status, message);
+        response.body.code = code_of(&error).map(str::to_owned);
         match error {
-            Error::Invalid { field, .. } | Error::Taken { field, .. } => answer.body.field = Some(field.to_owned()),
-            Error::Moved { owner, name } => answer.more.moved = Some(format!("{owner}/{name}")),
-            Error::Renamed { from, to } => answer.more.renamed = Some((from, to)),
-            Error::Throttled { retry_after_secs } => answer.more.retry_after_secs = Some(retry_after_secs),
+            Error::Invalid { field, .. } | Error::Taken { field, .. } => response.body.field = Some(field.to_owned()),
+            Error::Moved { owner, name } => response.details.moved = Some(format!("{owner}/{name}")),
+            Error::Renamed { from, to } => response.details.renamed = Some((from, to)),
+            Error::Throttled { retry_after_secs } => response.details.retry_after_secs = Some(retry_after_secs),
             _ => {}
         }
-        answer
+        response
     }
 }
 
@@ -119,7 +120,7 @@ impl ApiError {
     }
 }
 
-/// A field as the API family spells it in messages: `CloneAddr` for `clone_addr`.
+/// Returns a field name as Gitea-family APIs spell it in messages: `CloneAddr` for `clone_addr`.
 fn family_name(field: &str) -> String {
     let capital = |word: &str| match word.split_at_checked(1) {
         Some((first, rest)) => first.to_ascii_uppercase() + rest,
@@ -128,7 +129,7 @@ fn family_name(field: &str) -> String {
     field.split('_').map(capital).collect()
 }
 
-/// The one table of status codes. Twirp and the block-blob protocol start from it, too.
+/// Returns the status code of `error`. Twirp and the block-blob protocol also start from this table.
 pub(super) fn status_of(error: &Error) -> StatusCode {
     use crate::{
         blob::BlobError,
@@ -146,7 +147,7 @@ pub(super) fn status_of(error: &Error) -> StatusCode {
         Error::Precondition { .. } | Error::Changed { .. } => StatusCode::PRECONDITION_FAILED,
         Error::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
         Error::Body { .. } => StatusCode::BAD_REQUEST,
-        // Stopped: told to end while it hashed. The next daemon goes on from the same blocks.
+        // Stopped: the daemon was stopped while it hashed. The next daemon continues with the same blocks.
         Error::Busy | Error::Blob { source: BlobError::Stopped { .. }, .. } => StatusCode::SERVICE_UNAVAILABLE,
         Error::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
         Error::Store { source, .. } => match source {
@@ -174,38 +175,39 @@ fn code_of(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Puts the whole chain of causes into the log, once.
+/// Logs `error` with its chain of causes.
 pub(super) fn report(error: &Error) {
     tracing::error!(error = error as &dyn std::error::Error, "a request failed");
 }
 
-/// An error body that waits for what only the front of the router knows.
+/// An error body in the extensions of a response, until [`complete`] adds the URL and the request id.
 #[derive(Clone)]
-struct Pending(Box<ErrorBody>, More);
+struct PendingError(Box<ErrorBody>, ErrorDetails);
 
 impl IntoResponse for ApiError {
-    /// The body follows in [`complete`].
+    /// Creates a response without a body; [`complete`] adds it.
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
-        response.extensions_mut().insert(Pending(self.body, self.more));
+        response.extensions_mut().insert(PendingError(self.body, self.details));
         response
     }
 }
 
-/// Writes the body of an error answer: where the API is described and which request this was.
+/// Writes the body of an error response, with the URL of the API's description and the request id. Other responses
+/// are returned unchanged.
 pub(super) fn complete(response: Response, root_url: &str, uri: &Uri, request_id: &str) -> Response {
     let (mut parts, body) = response.into_parts();
-    let Some(Pending(mut error, more)) = parts.extensions.remove::<Pending>() else {
+    let Some(PendingError(mut error, details)) = parts.extensions.remove::<PendingError>() else {
         return Response::from_parts(parts, body);
     };
     error.url = format!("{root_url}/api/swagger");
     error.request_id = Some(request_id.to_owned());
-    let renamed = more.renamed.and_then(|(from, to)| renamed_to(root_url, uri, &from, &to));
-    let location = more.moved.and_then(|to| moved_to(root_url, uri, &to)).or(renamed);
+    let renamed = details.renamed.and_then(|(from, to)| renamed_to(root_url, uri, &from, &to));
+    let location = details.moved.and_then(|to| moved_to(root_url, uri, &to)).or(renamed);
     if let Some(location) = location.and_then(|location| HeaderValue::try_from(location).ok()) {
         parts.headers.insert(header::LOCATION, location);
     }
-    if let Some(seconds) = more.retry_after_secs {
+    if let Some(seconds) = details.retry_after_secs {
         parts.headers.insert(header::RETRY_AFTER, seconds.into());
     }
     parts.headers.remove(header::CONTENT_LENGTH);
@@ -213,43 +215,45 @@ pub(super) fn complete(response: Response, root_url: &str, uri: &Uri, request_id
     Response::from_parts(parts, Body::from(to_json(&error)))
 }
 
-/// The same request with another repository in its path; `None`: the route names none.
+/// Returns the address of the same request with the repository `to` in its path, or `None` if the route has no
+/// repository.
 fn moved_to(root_url: &str, uri: &Uri, to: &str) -> Option<String> {
     let segments: Vec<&str> = uri.path().split('/').collect();
-    let at = route_of(&segments)?.split('/').position(|part| part == "{owner}")?;
-    let path = [segments.get(..at)?, &[to], segments.get(at + 2..)?].concat().join("/");
+    let index = route_of(&segments)?.split('/').position(|part| part == "{owner}")?;
+    let path = [segments.get(..index)?, &[to], segments.get(index + 2..)?].concat().join("/");
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     Some(format!("{root_url}{path}{query}"))
 }
 
-/// The same request with `to` where the route captures the name `from`, in any case. A fixed segment of
-/// the path is never replaced, whatever an account is called.
+/// Returns the address of the same request with `to` where the route captures the name `from`, in any case.
+/// Only captures are replaced: an account may have the same name as a fixed segment.
 fn renamed_to(root_url: &str, uri: &Uri, from: &str, to: &str) -> Option<String> {
     let decoded = |segment: &str| percent_encoding::percent_decode_str(segment).decode_utf8_lossy().to_lowercase();
     let mut segments: Vec<&str> = uri.path().split('/').collect();
     let route: Vec<&str> = route_of(&segments)?.split('/').collect();
     let from = from.to_lowercase();
-    let at = route.iter().zip(&segments).position(|(part, segment)| is_name(part) && decoded(segment) == from)?;
-    segments[at] = to;
+    let is_old_name = |(part, segment): (&&str, &&str)| is_capture(part) && decoded(segment) == from;
+    let index = route.iter().zip(&segments).position(is_old_name)?;
+    segments[index] = to;
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     Some(format!("{root_url}{}{query}", segments.join("/")))
 }
 
-/// Whether a part of a route captures one segment.
-fn is_name(part: &str) -> bool {
+/// Returns whether a part of a route captures exactly one segment.
+fn is_capture(part: &str) -> bool {
     part.starts_with('{') && !part.starts_with("{*")
 }
 
-/// The route that a path belongs to, as the router finds it: fixed segments come before captures.
+/// Returns the route of a path. Like the router, prefers fixed segments to captures.
 fn route_of(segments: &[&str]) -> Option<&'static str> {
-    let fits = |route: &str| {
+    let matches = |route: &str| {
         let parts: Vec<&str> = route.split('/').collect();
         let rest = parts.last().is_some_and(|part| part.starts_with("{*"));
         let long_enough = if rest { segments.len() >= parts.len() } else { segments.len() == parts.len() };
         long_enough && parts.iter().zip(segments).all(|(part, segment)| part.starts_with('{') || part == segment)
     };
     let fixed = |route: &str| route.split('/').map(|part| !part.starts_with('{')).collect::<Vec<_>>();
-    let routes = ROUTES.iter().map(|(_, route)| *route).filter(|route| fits(route));
+    let routes = ROUTES.iter().map(|(_, route)| *route).filter(|route| matches(route));
     routes.max_by_key(|route| fixed(route))
 }
 
@@ -271,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_spelled_as_the_family_does() {
+    fn field_names_in_messages_have_the_spelling_of_gitea() {
         assert_eq!([family_name("name"), family_name("clone_addr")], ["Name", "CloneAddr"]);
     }
 
@@ -289,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renamed_owner_that_is_called_like_a_part_of_the_route_is_replaced_where_it_stands() {
+    fn a_renamed_owner_is_replaced_only_in_captures_of_the_route() {
         for (old, path, expected) in [
             ("users", "/api/v1/users/users", "http://h/api/v1/users/new"),
             ("v1", "/api/v1/users/V1/tokens", "http://h/api/v1/users/new/tokens"),
@@ -301,6 +305,6 @@ mod tests {
             assert_eq!(renamed_to("http://h", &uri, old, "new").as_deref(), Some(expected), "{path}");
         }
         let search = "/api/v1/users/search".parse().expect("a path");
-        assert_eq!(renamed_to("http://h", &search, "search", "new"), None, "not a name there");
+        assert_eq!(renamed_to("http://h", &search, "search", "new"), None, "a fixed segment");
     }
 }

@@ -1,7 +1,7 @@
-//! Entity tags: what a client has already is not sent again (RFC 9110, 8.8.3 and 13.1.2).
+//! Entity tags: content that the client already has is not sent again (RFC 9110, 8.8.3 and 13.1.2).
 //!
-//! Objects in JSON are tagged by what is in them, here, once for all routes. What has an id of its own
-//! (files, archives, artifacts) says its tag where it is served.
+//! This module tags JSON objects by their content, for all routes. Files, archives and artifacts have their own ids;
+//! their handlers set the tag.
 
 use std::hash::{DefaultHasher, Hasher as _};
 
@@ -13,10 +13,10 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::{extract::JSON, if_match::HasRevision};
 
-/// The tag of a JSON body; lists have none: they are pages of what changes all the time.
+/// Returns the tag of a JSON body, or `None` for lists and for statuses other than 200.
 ///
-/// Weak, as a proxy may compress the body, and no protection against forgery: it is compared with one
-/// of the same address and caller.
+/// The tag is weak because a proxy may compress the body. The hash need not resist forgery: a tag is only compared
+/// with tags of the same address and caller.
 pub(super) fn of(status: StatusCode, body: &[u8]) -> Option<HeaderValue> {
     if status != StatusCode::OK || body.first() != Some(&b'{') {
         return None;
@@ -28,21 +28,23 @@ pub(super) fn of(status: StatusCode, body: &[u8]) -> Option<HeaderValue> {
     HeaderValue::from_bytes(&tag).ok()
 }
 
-/// The answer to a request of `method` whose client has what `known` names.
-pub(super) fn apply(mut response: Response, method: &Method, known: Option<&HeaderValue>) -> Response {
-    let reads = method == Method::GET || method == Method::HEAD;
-    if reads && known.is_none() || !is_object(response.headers()) {
+/// Returns 304 if `if_none_match` names the tag of `response`, else `response`.
+///
+/// Removes the tag from responses to other methods than GET and HEAD, unless it holds a revision.
+pub(super) fn apply(mut response: Response, method: &Method, if_none_match: Option<&HeaderValue>) -> Response {
+    let is_read = method == Method::GET || method == Method::HEAD;
+    if is_read && if_none_match.is_none() || !is_object(response.headers()) {
         return response;
     }
-    if !reads {
-        // What has been changed is not what this address shows. A revision holds all the same.
+    if !is_read {
+        // The body of a change need not be what GET on this address returns. A revision is valid in any case.
         if response.extensions().get::<HasRevision>().is_none() {
             response.headers_mut().remove(header::ETAG);
         }
         return response;
     }
     let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()).unwrap_or_default();
-    if !known.and_then(|known| known.to_str().ok()).is_some_and(|known| names(known, tag)) {
+    if !if_none_match.and_then(|list| list.to_str().ok()).is_some_and(|list| names(list, tag)) {
         return response;
     }
     let (mut parts, _) = response.into_parts();
@@ -52,23 +54,23 @@ pub(super) fn apply(mut response: Response, method: &Method, known: Option<&Head
     Response::from_parts(parts, Body::empty())
 }
 
-/// Whether the answer is an object in JSON that was tagged here.
+/// Returns whether the response is a JSON object with a tag.
 fn is_object(headers: &HeaderMap) -> bool {
     headers.contains_key(header::ETAG) && headers.get(header::CONTENT_TYPE).is_some_and(|value| value == JSON)
 }
 
-/// Whether the client has `etag` already.
+/// Returns whether the client already has the content with the tag `etag`.
 pub(super) fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     let values = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    values.into_iter().any(|known| names(known, etag))
+    values.into_iter().any(|list| names(list, etag))
 }
 
-/// 304 with the headers that the whole answer would have.
+/// Returns 304 with the headers of the full response.
 pub(super) fn not_modified(headers: HeaderMap) -> Response {
     (StatusCode::NOT_MODIFIED, headers).into_response()
 }
 
-/// Whether a list of tags names `etag`, however weak either is.
+/// Returns whether a list of tags contains `etag`, by weak comparison.
 fn names(list: &str, etag: &str) -> bool {
     let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     list.split(',').any(|tag| tag.trim() == "*" || bare(tag) == bare(etag))
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_content() {
+    fn if_none_match_is_compared_weakly() {
         let headers =
             |value: &'static str| HeaderMap::from_iter([(header::IF_NONE_MATCH, HeaderValue::from_static(value))]);
         for known in ["\"a\"", "\"x\", \"a\"", "W/\"a\"", "*"] {
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_have_tags_and_nothing_else() {
+    fn only_objects_with_status_200_have_tags() {
         let tag = |status, body: &str| of(status, body.as_bytes());
         let one = tag(StatusCode::OK, "{}").expect("a tag");
         assert!(one.len() == 20 && one.to_str().is_ok_and(|tag| tag.starts_with("W/\"") && tag.ends_with('"')));

@@ -1,5 +1,4 @@
-//! Input and output of the REST API: JSON bodies as lenient as the API family's, and its one form
-//! of JSON answers.
+//! JSON request bodies and JSON responses of the REST API. Bodies are read as leniently as Gitea-family APIs do.
 
 use axum::{
     body::Body,
@@ -14,21 +13,22 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{error::ApiError, etag};
 use crate::app::App;
 
-/// The content type of all REST answers.
+/// The content type of all REST responses.
 pub(super) const JSON: &str = "application/json;charset=utf-8";
 
-/// Room for a JSON answer before it grows: one repository fits. Bytes.
-const JSON_ROOM: usize = 2_048;
-/// Headers of a JSON answer.
-const HEADERS_ROOM: usize = 12;
+/// Initial capacity of a JSON body, in bytes: one repository fits.
+const JSON_CAPACITY: usize = 2_048;
+/// Initial capacity of the headers of a JSON response.
+const HEADERS_CAPACITY: usize = 12;
 
-/// A JSON body.
+/// Extracts a JSON request body.
 ///
-/// No body at all is `{}`. What begins with `{` is JSON whatever its type says: people use curl.
-/// Unknown keys are ignored, broken JSON is 422, a large body 413.
-pub(super) struct Input<T>(pub(super) T);
+/// An empty body is read as `{}`. A body that begins with `{` is read as JSON regardless of its content type, because
+/// curl sends another one by default. Unknown keys are ignored. Invalid JSON is refused with 422, a body that is too
+/// large with 413.
+pub(super) struct JsonBody<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<App> for Input<T> {
+impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
@@ -38,7 +38,7 @@ impl<T: DeserializeOwned> FromRequest<App> for Input<T> {
     }
 }
 
-/// Reads a whole body of at most `limit` bytes.
+/// Reads a complete body of at most `limit` bytes.
 pub(super) async fn collect(body: Body, limit: usize) -> Result<Bytes, ApiError> {
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
@@ -53,29 +53,29 @@ pub(super) async fn collect(body: Body, limit: usize) -> Result<Bytes, ApiError>
 fn parse<T: DeserializeOwned>(headers: &HeaderMap, bytes: &[u8]) -> Result<T, ApiError> {
     let text = bytes.trim_ascii();
     let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    // Also where the type says JSON: a list is no object, though it could be read as one.
-    let broken = declared.contains("json") && !matches!(text.first(), Some(b'['));
-    if !broken && text.first().is_some_and(|byte| *byte != b'{') {
+    // An array is refused even if its content type is JSON: serde would read it as a struct.
+    let is_json = declared.contains("json") && !matches!(text.first(), Some(b'['));
+    if !is_json && text.first().is_some_and(|byte| *byte != b'{') {
         return Err(ApiError::unprocessable("", "[]: the body must be a JSON object"));
     }
     let text = if text.is_empty() { b"{}" } else { text };
     serde_json::from_slice(text).map_err(|error| ApiError::unprocessable("", format!("[]: {error}")))
 }
 
-/// A JSON answer as the API family writes it, with a line break at its end.
-pub(super) struct Output<T>(pub(super) StatusCode, pub(super) T);
+/// A JSON response with the headers of Gitea-family APIs. The body ends with a line break.
+pub(super) struct JsonResponse<T>(pub(super) StatusCode, pub(super) T);
 
-impl<T: Serialize> IntoResponse for Output<T> {
+impl<T: Serialize> IntoResponse for JsonResponse<T> {
     fn into_response(self) -> Response {
         let body = to_json(&self.1);
         let tag = etag::of(self.0, &body);
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.0;
-        // With what is said of every answer they are more than a map makes room for at first.
-        let mut headers = HeaderMap::with_capacity(HEADERS_ROOM);
+        // Together with the headers of all responses there are more than a map has room for by default.
+        let mut headers = HeaderMap::with_capacity(HEADERS_CAPACITY);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
-        let lasts = HeaderValue::from_static("max-age=0, private, must-revalidate, no-transform");
-        headers.insert(header::CACHE_CONTROL, lasts);
+        let cache_control = HeaderValue::from_static("max-age=0, private, must-revalidate, no-transform");
+        headers.insert(header::CACHE_CONTROL, cache_control);
         if let Some(tag) = tag {
             headers.insert(header::ETAG, tag);
         }
@@ -84,19 +84,19 @@ impl<T: Serialize> IntoResponse for Output<T> {
     }
 }
 
-/// 200 with a JSON body.
-pub(super) fn ok<T: Serialize>(body: T) -> Output<T> {
-    Output(StatusCode::OK, body)
+/// Returns 200 with a JSON body.
+pub(super) fn ok<T: Serialize>(body: T) -> JsonResponse<T> {
+    JsonResponse(StatusCode::OK, body)
 }
 
-/// 201 with a JSON body.
-pub(super) fn created<T: Serialize>(body: T) -> Output<T> {
-    Output(StatusCode::CREATED, body)
+/// Returns 201 with a JSON body.
+pub(super) fn created<T: Serialize>(body: T) -> JsonResponse<T> {
+    JsonResponse(StatusCode::CREATED, body)
 }
 
-/// The bytes of a JSON answer.
+/// Encodes a JSON response body.
 pub(super) fn to_json<T: Serialize>(body: &T) -> Bytes {
-    let mut bytes = Vec::with_capacity(JSON_ROOM);
+    let mut bytes = Vec::with_capacity(JSON_CAPACITY);
     serde_json::to_writer(&mut bytes, body).expect("bodies are plain data");
     bytes.push(b'\n');
     bytes.into()
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_lenient_where_clients_are() {
+    fn bodies_are_read_leniently() {
         let named = CreateRepository { name: "x".into(), ..CreateRepository::default() };
         for (content_type, text) in [
             ("application/json", r#"{"name":"x","description":null,"unknown":[1]}"#),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_bodies_are_named() {
+    fn invalid_bodies_are_refused_with_a_message() {
         let deep = "[".repeat(10_000);
         for (content_type, text) in [
             ("application/json", "{\"name\":"),

@@ -28,16 +28,18 @@ use super::{
 };
 use crate::{app::App, model::secret, serve::Peer, webhook::request::ATTEMPT};
 
-/// Finds a request in the log; in every answer.
+/// Response header with the request id, which also appears in the log.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Makes the numbers of requests: 16 hexadecimal digits, no two alike while the daemon runs, and
-/// from another place at each start. Asking the system for each would cost a tenth of a small GET.
+/// Generates request ids of 16 hexadecimal digits, unique until the daemon restarts.
+///
+/// The first id is random. Drawing each id from the system's random generator would take a tenth of the time of a
+/// small GET.
 struct RequestIds(AtomicU64);
 
 impl RequestIds {
-    /// Odd, so that adding it again and again comes by every number once; and far from small, so
-    /// that neighbours do not look alike.
+    /// Odd, so that repeated addition reaches every number before it repeats one; large, so that consecutive ids
+    /// look different.
     const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
     fn new() -> Self {
@@ -52,7 +54,7 @@ impl RequestIds {
     }
 }
 
-/// The number of one request, without a place of its own in memory.
+/// The id of one request, as ASCII hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct RequestId([u8; 16]);
 
@@ -62,7 +64,7 @@ impl RequestId {
     }
 }
 
-/// Where clients of the family look for words about what will go away.
+/// Response header in which Gitea-family clients expect deprecation warnings.
 const WARNING: HeaderName = HeaderName::from_static("x-gitea-warning");
 
 /// The HTTP service that the accept loop calls for each request. Clones share their state.
@@ -89,41 +91,41 @@ impl HttpService {
         let Shared { router, app, idle_timeout, ids } = &*self.0;
         let tasks = &app.tasks;
         let id = ids.next();
-        let begun = tokio::time::Instant::now();
+        let started = tokio::time::Instant::now();
         let method = request.method().clone();
         let (mut parts, body) = request.into_parts();
         parts.uri = canonical(parts.uri);
-        let mut line = access_log::Line::begin(id.0, &method, parts.uri.path(), &peer, begun);
-        if let Some(line) = &mut line {
-            line.client(client_address(app, &parts.headers, Some(&peer)));
-            parts.extensions.insert(line.caller());
+        let mut entry = access_log::AccessLogEntry::begin(id.0, &method, parts.uri.path(), &peer, started);
+        if let Some(entry) = &mut entry {
+            entry.set_client(client_address(app, &parts.headers, Some(&peer)));
+            parts.extensions.insert(entry.caller());
         }
         parts.extensions.insert(peer);
         let body = if body.is_end_stream() {
             Body::empty()
         } else {
-            let asks_first = parts.headers.contains_key(header::EXPECT);
-            Body::new(DrainOnDrop::new(IdleTimeoutBody::new(body, *idle_timeout), asks_first, tasks.clone()))
+            let expects_continue = parts.headers.contains_key(header::EXPECT);
+            Body::new(DrainOnDrop::new(IdleTimeoutBody::new(body, *idle_timeout), expects_continue, tasks.clone()))
         };
         let uri = parts.uri.clone();
-        let known = parts.headers.get(header::IF_NONE_MATCH).cloned();
-        // The query is left out of every log line: signatures and tokens stand there.
+        let if_none_match = parts.headers.get(header::IF_NONE_MATCH).cloned();
+        // No log line contains the query: it can hold signatures and tokens.
         let path = uri.path();
         let request = Request::from_parts(parts, body);
 
-        let answer = AssertUnwindSafe(answer(router.clone(), request)).catch_unwind();
-        // hyper drops the answer of a client that is gone. A change that has begun goes on to its
-        // end none the less: it may be made already, with what follows from it still to do.
-        let answer = if method.is_safe() { answer.await } else { tasks.carry(answer).await };
-        let response = match answer {
-            Ok(response) => etag::apply(response, &method, known.as_ref()),
+        let handling = AssertUnwindSafe(route(router.clone(), request)).catch_unwind();
+        // hyper drops this future when the client disconnects. A request that changes data still runs to its end:
+        // the transaction may be committed already while its follow-up work is not done.
+        let result = if method.is_safe() { handling.await } else { tasks.carry(handling).await };
+        let response = match result {
+            Ok(response) => etag::apply(response, &method, if_none_match.as_ref()),
             Err(panic) => {
                 tracing::error!(request_id = id.as_str(), panic = panic_text(&*panic), "a handler panicked");
                 ApiError::internal().into_response()
             }
         };
         let status = response.status().as_u16();
-        app.serving.requests.count(path, status, begun);
+        app.serving.requests.count(path, status, started);
         if status >= 500 {
             tracing::warn!(request_id = id.as_str(), %method, path, status, "a request failed");
         }
@@ -137,16 +139,17 @@ impl HttpService {
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
-        match line {
-            Some(line) => line.answered(response),
+        match entry {
+            Some(entry) => entry.follow(response),
             None => response,
         }
     }
 }
 
-async fn answer(router: Router, request: Request<Body>) -> Response<Body> {
+/// Returns the response of the route that `request` belongs to.
+async fn route(router: Router, request: Request<Body>) -> Response<Body> {
     if request.headers().contains_key(ATTEMPT) {
-        // A hook that calls its own service could set off the event that it tells of, for ever.
+        // A hook whose target is a farrier could trigger the event that it delivers, in an endless loop.
         let reason = "this is a delivery of a webhook, which no farrier receives";
         return ApiError::new(StatusCode::LOOP_DETECTED, reason).into_response();
     }
@@ -158,14 +161,14 @@ async fn answer(router: Router, request: Request<Body>) -> Response<Body> {
         };
     }
     if path.starts_with("/_blob/") {
-        return BlobApiError::no_address().into_response();
+        return BlobApiError::invalid_address().into_response();
     }
     ApiError::no_route().into_response()
 }
 
-/// Whether the escapes of a path are text.
+/// Returns whether the percent-encoding of a path decodes to UTF-8.
 ///
-/// A path whose escapes are no text cannot name anything. Twirp does not decode paths.
+/// Other paths cannot name anything, so no route sees them. Twirp does not decode paths.
 pub(crate) fn is_text(path: &str) -> bool {
     !path.contains('%') || path.starts_with("/twirp") || percent_decode_str(path).decode_utf8().is_ok()
 }
@@ -175,7 +178,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)")
 }
 
-/// One spelling of each path: no doubled slashes, none at the end.
+/// Returns `uri` without repeated slashes in the path and without a slash at its end.
 pub(crate) fn canonical(uri: Uri) -> Uri {
     let path = uri.path();
     if !path.contains("//") && (path.len() <= 1 || !path.ends_with('/')) {
@@ -191,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_that_are_no_text_are_told() {
+    fn only_escapes_that_decode_to_utf8_are_text() {
         for (path, expected) in
             [("/a%2Fb", true), ("/%", true), ("/%ff", false), ("/a/%c0%ae", false), ("/twirp/%ff", true)]
         {
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_requests_have_one_number() {
+    fn request_ids_are_unique() {
         let ids = RequestIds::new();
         let many: std::collections::HashSet<RequestId> = (0..1_000).map(|_| ids.next()).collect();
         assert_eq!(many.len(), 1_000);
@@ -208,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_have_one_spelling() {
+    fn repeated_and_trailing_slashes_are_removed() {
         for (given, expected) in [
             ("/api/v1/version", "/api/v1/version"),
             ("/api//v1/version/", "/api/v1/version"),

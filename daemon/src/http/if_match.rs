@@ -1,8 +1,8 @@
-//! Conditional changes: entity tags that carry a revision, and the header `If-Match` (RFC 9110, 13.1.1).
+//! Conditional changes: entity tags with a revision, and the header `If-Match` (RFC 9110, 13.1.1).
 //!
-//! The `ETag` of an editable object is `W/"BODY-REVISION"`. The whole tag identifies the answer and is
-//! what `If-None-Match` compares, so an answer whose counters changed is sent again. `If-Match`
-//! compares the revision only, so a delivery or a push does not make an edit fail.
+//! The `ETag` of an editable object is `W/"BODY-REVISION"`. `If-None-Match` compares the complete tag, so a response
+//! whose counters changed is sent again. `If-Match` compares the revision only, so a delivery or a push does not make
+//! an edit fail.
 
 use std::convert::Infallible;
 
@@ -13,13 +13,13 @@ use axum::{
 use http::{HeaderMap, HeaderValue, header, request::Parts};
 use serde::Serialize;
 
-use super::extract::Output;
+use super::extract::JsonResponse;
 use crate::model::revision::{Expected, Revision};
 
 /// Hexadecimal digits of a revision.
 const DIGITS: usize = 16;
 
-/// The states in which the client wants its change to be made; any without `If-Match`.
+/// Extracts the revisions at which the client accepts the change. Any revision without `If-Match`.
 pub(super) struct IfMatch(pub(super) Expected);
 
 impl<S: Sync> FromRequestParts<S> for IfMatch {
@@ -30,8 +30,7 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
     }
 }
 
-/// Reads `If-Match`. A tag that was not made here matches nothing: then the change is refused, which
-/// is the safe answer to a condition that cannot be read.
+/// Reads `If-Match`. A tag in an unknown format matches no revision, so the change is refused.
 fn expected(headers: &HeaderMap) -> Expected {
     let mut values = headers.get_all(header::IF_MATCH).iter().peekable();
     if values.peek().is_none() {
@@ -47,7 +46,7 @@ fn expected(headers: &HeaderMap) -> Expected {
     Expected::OneOf(revisions)
 }
 
-/// The revision in an entity tag.
+/// Returns the revision in an entity tag.
 fn revision_in(tag: &str) -> Option<Revision> {
     // A proxy that compresses makes strong tags weak, so both are read.
     let tag = tag.strip_prefix("W/").unwrap_or(tag).strip_prefix('"')?.strip_suffix('"')?;
@@ -56,8 +55,8 @@ fn revision_in(tag: &str) -> Option<Revision> {
     is_ours.then(|| u64::from_str_radix(digits, 16).ok()).flatten().map(Revision)
 }
 
-/// An object in JSON whose `ETag` can be sent back in `If-Match`.
-pub(super) struct Editable<T>(pub(super) Output<T>, pub(super) Revision);
+/// A JSON response whose `ETag` can be sent back in `If-Match`.
+pub(super) struct Editable<T>(pub(super) JsonResponse<T>, pub(super) Revision);
 
 impl<T: Serialize> IntoResponse for Editable<T> {
     fn into_response(self) -> Response {
@@ -73,8 +72,8 @@ impl<T: Serialize> IntoResponse for Editable<T> {
     }
 }
 
-/// Marks an answer whose tag holds a revision. Such a tag is also sent after a change: the client can
-/// go on editing without reading the object again.
+/// Marks a response whose tag holds a revision. Such a tag is also sent after a change, so that the client can edit
+/// again without reading the object first.
 #[derive(Clone, Copy)]
 pub(super) struct HasRevision;
 

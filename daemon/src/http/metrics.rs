@@ -1,5 +1,5 @@
-//! `GET /metrics`: figures in the text format that Prometheus reads; on the listeners of all others
-//! for administrators, and on a listener of its own.
+//! `GET /metrics`: metrics in the Prometheus text format. For administrators on the usual listeners, without
+//! authentication on the listener of `metrics.listen`.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use axum::{
 use http::header;
 
 use super::{
-    auth::{Caller, OfAdmin},
+    auth::{AdminScope, Caller},
     error::ApiError,
     requests::Requests,
     v1::service::health,
@@ -24,22 +24,22 @@ use crate::{
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Figures about the daemon, for administrators.
-pub(super) async fn get(State(app): State<App>, _: Caller<OfAdmin>) -> Response {
-    answer(&app).await
+/// `GET /metrics` for administrators.
+pub(super) async fn get(State(app): State<App>, _: Caller<AdminScope>) -> Response {
+    metrics(&app).await
 }
 
-/// What `metrics.listen` serves: figures and health, for anybody who can connect.
+/// Builds the router of `metrics.listen`: metrics and health, without authentication.
 pub fn metrics_router(app: App) -> Router {
     Router::new()
-        .route("/metrics", routing::get(async |State(app): State<App>| answer(&app).await))
+        .route("/metrics", routing::get(async |State(app): State<App>| metrics(&app).await))
         .route("/api/healthz", routing::get(health))
         .fallback(async || ApiError::no_route())
         .method_not_allowed_fallback(async || ApiError::no_method())
         .with_state(app)
 }
 
-async fn answer(app: &App) -> Response {
+async fn metrics(app: &App) -> Response {
     let mut all = figures::figures(app).await;
     all.push(requests(&app.serving.requests));
     ([(header::CONTENT_TYPE, TEXT)], render(&all)).into_response()
@@ -51,7 +51,7 @@ fn requests(requests: &Requests) -> Figure {
         .map(|(class, status, count)| (vec![("class", class.to_owned()), ("status", status.to_owned())], count));
     Figure {
         name: "farrier_http_requests_total",
-        help: "Answered requests, by what they speak and the first digit of the status.",
+        help: "Handled requests, by protocol and first digit of the status.",
         kind: Kind::Counter,
         values: values.collect(),
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_written_as_prometheus_reads_them() {
+    fn metrics_are_written_in_the_prometheus_text_format() {
         let plain = Figure { name: "a_bytes", help: "A.", kind: Kind::Gauge, values: vec![(Vec::new(), 7)] };
         let label = vec![("x", "a\"b\\c\nd".to_owned()), ("y", "z".to_owned())];
         let labelled = Figure { name: "b_total", help: "B.", kind: Kind::Counter, values: vec![(label, 1)] };

@@ -1,6 +1,7 @@
-//! HTTP: identity, input, limits, and one conversion of errors per protocol.
+//! The HTTP layer: routing, authentication, decoding of requests, encoding of responses and errors.
 //!
-//! Handlers decode, call one service function and encode. Only this module knows status codes.
+//! A handler decodes its request, calls one service function and encodes the result. Status codes are chosen
+//! only in this module.
 
 mod access_log;
 pub mod artifact;

@@ -1,12 +1,12 @@
-//! Under which address a client reached us: what signed addresses are built from.
+//! The address under which a client reached the daemon, from which signed addresses are built.
 
 use http::{HeaderMap, header, uri::Authority};
 use url::Url;
 
 use crate::{app::App, serve::Peer};
 
-/// The base of signed addresses, without a slash at its end: what is configured, else the host
-/// that the request named, through a trusted proxy if one says so.
+/// Returns the base of signed addresses, without a slash at its end: `artifacts.base_url` if set, else the host of the
+/// request as a trusted proxy or the client reports it.
 pub(super) fn base(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> String {
     if let Some(base) = &app.config.artifacts.base_url {
         return trimmed(base);
@@ -14,11 +14,11 @@ pub(super) fn base(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Strin
     let trusted = is_trusted(app, peer);
     let forwarded = |name: &str| {
         let value = headers.get(name).filter(|_| trusted)?.to_str().ok()?;
-        // A chain of proxies appends; the first one spoke to the client.
+        // Each proxy of a chain appends; the first value comes from the one that the client connected to.
         value.split(',').next().map(str::trim)
     };
-    let named = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let host = forwarded("x-forwarded-host").into_iter().chain(named).find(|host| is_host(host));
+    let requested = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = forwarded("x-forwarded-host").into_iter().chain(requested).find(|host| is_host(host));
     let Some(host) = host else { return app.root_url.clone() };
     let scheme = match forwarded("x-forwarded-proto") {
         Some("https") => "https",
@@ -27,12 +27,13 @@ pub(super) fn base(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Strin
     format!("{scheme}://{host}")
 }
 
-/// A base address as text, without a slash at its end.
+/// Returns a base address as text, without a slash at its end.
 pub fn trimmed(base: &Url) -> String {
     base.as_str().trim_end_matches('/').to_owned()
 }
 
-/// The Unix socket counts as trusted: who reaches it is on this machine already.
+/// Returns whether `X-Forwarded-*` headers of `peer` are used. Peers on the Unix socket run on this machine and are
+/// trusted.
 fn is_trusted(app: &App, peer: Option<&Peer>) -> bool {
     match peer {
         Some(Peer::Unix(_)) => true,
@@ -41,7 +42,7 @@ fn is_trusted(app: &App, peer: Option<&Peer>) -> bool {
     }
 }
 
-/// A host and perhaps a port, nothing that could change what an address means.
+/// Returns whether `text` is a host with an optional port, without anything that would change the meaning of a URL.
 fn is_host(text: &str) -> bool {
     text.parse::<Authority>().is_ok_and(|authority| !authority.host().is_empty() && !text.contains('@'))
 }

@@ -1,18 +1,18 @@
-//! Values in the query of a request, read as leniently as the API family reads them.
+//! Reads query parameters as leniently as Gitea-family APIs do.
 
 use super::error::ApiError;
 use crate::{clock::Millis, service::Error};
 
-/// Characters of an unknown word that its refusal repeats.
-const GIVEN_MAX_CHARS: usize = 50;
+/// Maximum number of characters of an unknown value in an error message.
+const VALUE_MAX_CHARS: usize = 50;
 
-/// The value of `name`; an empty one counts as absent.
+/// Returns the value of `name`, or `None` if it is absent or empty.
 pub(super) fn value(query: Option<&str>, name: &str) -> Option<String> {
     let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     pairs.find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.into_owned())
 }
 
-/// A yes or no.
+/// Returns the boolean `name`. Unknown words are `false`.
 pub(super) fn flag(query: Option<&str>, name: &str) -> Option<bool> {
     match value(query, name)?.as_str() {
         "true" | "1" | "yes" | "on" => Some(true),
@@ -20,7 +20,7 @@ pub(super) fn flag(query: Option<&str>, name: &str) -> Option<bool> {
     }
 }
 
-/// One of a few words; another one is refused.
+/// Returns the meaning of the word in `name`. Refuses words that are not in `words`.
 pub(super) fn one_of<T: Copy>(query: Option<&str>, name: &str, words: &[(&str, T)]) -> Result<Option<T>, ApiError> {
     let Some(given) = value(query, name) else { return Ok(None) };
     if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == given) {
@@ -29,7 +29,8 @@ pub(super) fn one_of<T: Copy>(query: Option<&str>, name: &str, words: &[(&str, T
     Err(unknown(name, &given, words))
 }
 
-/// Some of a few words, separated by commas; the parameter may be there several times. Other words are refused.
+/// Returns the meanings of the comma-separated words in `name`, which may be repeated. Refuses words that are not in
+/// `words`.
 pub(super) fn several_of<T: Copy>(query: Option<&str>, name: &str, words: &[(&str, T)]) -> Result<Vec<T>, ApiError> {
     let mut meanings = Vec::new();
     for (_, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()).filter(|(key, _)| key == name) {
@@ -43,11 +44,11 @@ pub(super) fn several_of<T: Copy>(query: Option<&str>, name: &str, words: &[(&st
 
 fn unknown<T>(name: &str, given: &str, words: &[(&str, T)]) -> ApiError {
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    let given: String = given.chars().take(GIVEN_MAX_CHARS).collect();
+    let given: String = given.chars().take(VALUE_MAX_CHARS).collect();
     ApiError::unprocessable(name, format!("[{name}]: {given:?} is not one of {}", known.join(", ")))
 }
 
-/// A whole number.
+/// Returns the whole number `name`. Refuses other values.
 pub(super) fn number(query: Option<&str>, name: &str) -> Result<Option<u64>, ApiError> {
     let Some(text) = value(query, name) else { return Ok(None) };
     match text.parse() {
@@ -56,13 +57,13 @@ pub(super) fn number(query: Option<&str>, name: &str) -> Result<Option<u64>, Api
     }
 }
 
-/// A moment as clients write it: RFC 3339, or seconds since the epoch.
+/// Parses a time in RFC 3339 or in seconds since the epoch.
 pub(super) fn time(field: &'static str, text: &str) -> Result<Millis, ApiError> {
     if let Ok(seconds) = text.parse::<i64>() {
         return Ok(seconds.saturating_mul(1_000));
     }
-    let moment = text.parse::<jiff::Timestamp>().map_err(|_| Error::invalid(field, "is no time in RFC 3339"))?;
-    Ok(moment.as_millisecond())
+    let timestamp = text.parse::<jiff::Timestamp>().map_err(|_| Error::invalid(field, "is no time in RFC 3339"))?;
+    Ok(timestamp.as_millisecond())
 }
 
 #[cfg(test)]
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_flags() {
+    fn words_and_flags_are_read() {
         let query = Some("q=a%20b&x=&yes=true&no=0&sort=up");
         assert_eq!(value(query, "q").as_deref(), Some("a b"));
         assert_eq!((value(query, "x"), flag(query, "none")), (None, None));

@@ -1,4 +1,4 @@
-//! Answered requests, counted by what they speak and how they went.
+//! Counters of handled requests, by protocol and status.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,11 +6,11 @@ use tokio::time::Instant;
 
 use super::series::Series;
 
-/// What a request speaks, by its path.
+/// Protocols and APIs, by the path of a request.
 const CLASSES: [&str; 6] = ["api", "farrier", "twirp", "blob", "git", "other"];
 const STATUSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// The counters.
+/// Counts handled requests.
 #[derive(Debug, Default)]
 pub struct Requests {
     counts: [[AtomicU64; STATUSES.len()]; CLASSES.len()],
@@ -18,19 +18,19 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Counts one that had begun at `begun` and was answered with `status`.
-    pub(super) fn count(&self, path: &str, status: u16, begun: Instant) {
-        self.series.requested(begun);
+    /// Counts a request that started at `started` and got the response status `status`.
+    pub(super) fn count(&self, path: &str, status: u16, started: Instant) {
+        self.series.count_request(started);
         let digit = usize::from(status / 100).clamp(1, STATUSES.len()) - 1;
         self.counts[class(path)][digit].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The last minute.
+    /// Returns the per-second counters of the last minute.
     pub fn series(&self) -> &Series {
         &self.series
     }
 
-    /// Each class and status, and how many there were.
+    /// Returns each class and status with its count.
     pub fn counted(&self) -> impl Iterator<Item = (&'static str, &'static str, u64)> {
         let rows = self.counts.iter().zip(CLASSES);
         rows.flat_map(|(row, class)| {
@@ -39,7 +39,7 @@ impl Requests {
     }
 }
 
-/// The place in [`CLASSES`].
+/// Returns the index in [`CLASSES`].
 fn class(path: &str) -> usize {
     if path.starts_with("/api/farrier/") {
         1

@@ -1,7 +1,7 @@
-//! The whole route table: one line a route.
+//! The route table: one line per route.
 //!
-//! The router and [`ROUTES`] are made from the same lines, so a test can ask for each route who may
-//! use it and no route can be forgotten there.
+//! The router and [`ROUTES`] are generated from the same lines. The access matrix test reads [`ROUTES`], so no
+//! route can be missing there.
 
 use axum::{
     Router,
@@ -13,7 +13,7 @@ use super::{
     artifact::{block, download, twirp},
     error::ApiError,
     farrier, git, metrics,
-    openapi::{self, Described},
+    openapi::{self, RouteDescription},
     pages,
     v1::{
         admin, artifacts, browse, collaborators,
@@ -23,8 +23,9 @@ use super::{
 };
 use crate::app::App;
 
-/// Makes a function for each group of routes, [`ROUTES`] of all groups, and [`operations`] of those
-/// that speak the REST API: a group `speaking` something else is not described.
+/// Generates a function per group of routes, [`ROUTES`], and [`operations`].
+///
+/// A group marked `speaking PROTOCOL` is not part of the REST API and has no OpenAPI description.
 macro_rules! routes {
     ($($(#[$doc:meta])* $group:ident below $prefix:literal $(speaking $other:ident)? {
         $($method:ident $path:literal => $($handler:ident)::+ $(::<$of:ident>)?;)*
@@ -33,12 +34,12 @@ macro_rules! routes {
             Router::new()$(.route(concat!($prefix, $path), $method($($handler)::+ $(::<$of>)?)))*
         })*
 
-        /// Every route: the method in lower case (`any` for all) and the path with its captures in
-        /// braces. `get` answers HEAD, too.
+        /// Every route: the method in lower case (`any` for all methods) and the path with its captures in braces.
+        /// `get` also handles HEAD.
         pub const ROUTES: &[(&str, &str)] = &[$($((stringify!($method), concat!($prefix, $path)),)*)*];
 
-        /// Shows `each` what `#[utoipa::path]` says about the handlers of the REST API, route by route.
-        pub(super) fn operations(mut each: impl FnMut(Described)) {
+        /// Calls `each` with the OpenAPI description of every route of the REST API.
+        pub(super) fn operations(mut each: impl FnMut(RouteDescription)) {
             $(routes!(@describe each [$($other)?] $prefix { $($method $path => $($handler)::+;)* });)*
         }
     };
@@ -48,13 +49,13 @@ macro_rules! routes {
             #[derive(utoipa::OpenApi)]
             #[openapi(paths($($handler)::+))]
             struct Handler;
-            $each(Described::new(stringify!($method), concat!($prefix, $path), Handler::openapi()));
+            $each(RouteDescription::new(stringify!($method), concat!($prefix, $path), Handler::openapi()));
         })*
     };
 }
 
 routes! {
-    service_itself below "/api" {
+    service_info below "/api" {
         get "/healthz" => service::health;
         get "/v1/version" => service::version;
         get "/v1/settings/api" => settings::api;
@@ -69,7 +70,7 @@ routes! {
         get "/v1/label/templates/{template}" => settings::labels;
     }
 
-    description below "" {
+    api_description below "" {
         get "/openapi.json" => openapi::document;
         get "/swagger.v1.json" => openapi::document;
         get "/api/swagger" => openapi::page;
@@ -160,8 +161,8 @@ routes! {
         get "/tasks" => runs::list_tasks;
     }
 
-    /// What repositories hold. The rest of an address may have slashes in it, raw or escaped.
-    contents_of_repositories below "/api/v1/repos/{owner}/{repo}" {
+    /// The content of repositories. A `{*capture}` may contain slashes, raw or escaped.
+    repository_contents below "/api/v1/repos/{owner}/{repo}" {
         get "/branches" => browse::branches::list;
         post "/branches" => browse::branches::create;
         get "/branches/{*branch}" => browse::branches::get;
@@ -219,38 +220,38 @@ routes! {
         delete "/user/hooks/{id}" => hooks::user::delete;
     }
 
-    /// What hooks were sent, and sending it again, beside each hook.
-    deliveries_of_hooks below "/api/v1" {
+    /// The deliveries of a hook: list, redeliver, recover, test, ping.
+    hook_deliveries below "/api/v1" {
         get "/admin/hooks/{id}/deliveries" => deliveries::history::list::<Admin>;
         get "/admin/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Admin>;
-        post "/admin/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::again::redeliver::<Admin>;
-        post "/admin/hooks/{id}/recover" => deliveries::again::recover::<Admin>;
-        post "/admin/hooks/{id}/tests" => deliveries::trials::test::<Admin>;
-        post "/admin/hooks/{id}/pings" => deliveries::trials::ping::<Admin>;
+        post "/admin/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver::<Admin>;
+        post "/admin/hooks/{id}/recover" => deliveries::redeliver::recover::<Admin>;
+        post "/admin/hooks/{id}/tests" => deliveries::test_events::test::<Admin>;
+        post "/admin/hooks/{id}/pings" => deliveries::test_events::ping::<Admin>;
         get "/repos/{owner}/{repo}/hooks/{id}/deliveries" => deliveries::history::list::<Repo>;
         get "/repos/{owner}/{repo}/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Repo>;
-        post "/repos/{owner}/{repo}/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::again::redeliver::<Repo>;
-        post "/repos/{owner}/{repo}/hooks/{id}/recover" => deliveries::again::recover::<Repo>;
-        post "/repos/{owner}/{repo}/hooks/{id}/tests" => deliveries::trials::test::<Repo>;
-        post "/repos/{owner}/{repo}/hooks/{id}/pings" => deliveries::trials::ping::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/recover" => deliveries::redeliver::recover::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/tests" => deliveries::test_events::test::<Repo>;
+        post "/repos/{owner}/{repo}/hooks/{id}/pings" => deliveries::test_events::ping::<Repo>;
         get "/orgs/{org}/hooks/{id}/deliveries" => deliveries::history::list::<Org>;
         get "/orgs/{org}/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Org>;
-        post "/orgs/{org}/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::again::redeliver::<Org>;
-        post "/orgs/{org}/hooks/{id}/recover" => deliveries::again::recover::<Org>;
-        post "/orgs/{org}/hooks/{id}/tests" => deliveries::trials::test::<Org>;
-        post "/orgs/{org}/hooks/{id}/pings" => deliveries::trials::ping::<Org>;
+        post "/orgs/{org}/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver::<Org>;
+        post "/orgs/{org}/hooks/{id}/recover" => deliveries::redeliver::recover::<Org>;
+        post "/orgs/{org}/hooks/{id}/tests" => deliveries::test_events::test::<Org>;
+        post "/orgs/{org}/hooks/{id}/pings" => deliveries::test_events::ping::<Org>;
         get "/user/hooks/{id}/deliveries" => deliveries::history::list::<Own>;
         get "/user/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Own>;
-        post "/user/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::again::redeliver::<Own>;
-        post "/user/hooks/{id}/recover" => deliveries::again::recover::<Own>;
-        post "/user/hooks/{id}/tests" => deliveries::trials::test::<Own>;
-        post "/user/hooks/{id}/pings" => deliveries::trials::ping::<Own>;
+        post "/user/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver::<Own>;
+        post "/user/hooks/{id}/recover" => deliveries::redeliver::recover::<Own>;
+        post "/user/hooks/{id}/tests" => deliveries::test_events::test::<Own>;
+        post "/user/hooks/{id}/pings" => deliveries::test_events::ping::<Own>;
     }
 
-    own below "/api/farrier/v1" {
+    farrier_api below "/api/farrier/v1" {
         get "/deliveries" => deliveries::history::list_all;
         get "/deliveries/{delivery}" => deliveries::history::get_any;
-        post "/deliveries/{delivery}/attempts" => deliveries::again::redeliver_any;
+        post "/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver_any;
         get "/status" => farrier::status::get;
         put "/user/password" => farrier::password::change;
         get "/log" => farrier::log::get;
@@ -267,10 +268,10 @@ routes! {
         delete "/hooks/{id}" => farrier::hooks::delete;
         get "/hooks/{id}/deliveries" => deliveries::history::list::<Any>;
         get "/hooks/{id}/deliveries/{delivery}" => deliveries::history::get::<Any>;
-        post "/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::again::redeliver::<Any>;
-        post "/hooks/{id}/recover" => deliveries::again::recover::<Any>;
-        post "/hooks/{id}/tests" => deliveries::trials::test::<Any>;
-        post "/hooks/{id}/pings" => deliveries::trials::ping::<Any>;
+        post "/hooks/{id}/deliveries/{delivery}/attempts" => deliveries::redeliver::redeliver::<Any>;
+        post "/hooks/{id}/recover" => deliveries::redeliver::recover::<Any>;
+        post "/hooks/{id}/tests" => deliveries::test_events::test::<Any>;
+        post "/hooks/{id}/pings" => deliveries::test_events::ping::<Any>;
         get "/runs" => farrier::runs::list;
         get "/runs/{run}" => farrier::runs::get;
         get "/artifacts" => farrier::artifacts::list;
@@ -296,11 +297,11 @@ routes! {
         post "/runs/{run}/cancel" => farrier::runs::cancel;
     }
 
-    figures below "" speaking prometheus {
+    metrics_text below "" speaking prometheus {
         get "/metrics" => metrics::get;
     }
 
-    not_built below "/api/v1" speaking nothing {
+    not_supported below "/api/v1" speaking nothing {
         post "/repos/{owner}/{repo}/forks" => repositories::fork;
     }
 
@@ -318,21 +319,21 @@ routes! {
     }
 }
 
-/// Every route of the daemon.
+/// Builds the router with every route of the daemon.
 pub fn router(app: App) -> Router {
-    service_itself()
-        .merge(description())
+    service_info()
+        .merge(api_description())
         .merge(accounts())
         .merge(administration())
         .merge(organisations())
         .merge(repositories())
         .merge(actions())
-        .merge(contents_of_repositories())
+        .merge(repository_contents())
         .merge(webhooks())
-        .merge(deliveries_of_hooks())
-        .merge(own())
-        .merge(figures())
-        .merge(not_built())
+        .merge(hook_deliveries())
+        .merge(farrier_api())
+        .merge(metrics_text())
+        .merge(not_supported())
         .merge(artifact_service())
         .merge(git_over_http())
         .fallback(pages::answer)

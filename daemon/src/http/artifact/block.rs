@@ -1,6 +1,6 @@
-//! `PUT` on a signed address: the part of Azure's block-blob protocol that artifact clients speak.
+//! `PUT` on a signed address: the part of Azure's block-blob protocol that artifact clients use.
 //!
-//! 201 with an empty body is the only success that they know. `x-ms-version` is never looked at.
+//! Clients accept only 201 with an empty body as success. The header `x-ms-version` is ignored.
 
 use axum::{
     body::Body,
@@ -19,7 +19,7 @@ use crate::{
     service::artifacts::{self, BlockInput, Checks},
 };
 
-/// Longest announced size of one block: Azure's. Bytes.
+/// Largest `Content-Length` of a block, in bytes: the limit of Azure.
 const BLOCK_MAX_BYTES: u64 = 4_000 << 20;
 
 /// `PUT /_blob/{artifact}/{generation}/{file}`
@@ -48,7 +48,7 @@ pub(in crate::http) async fn put(
             ));
         }
         (Some("blocklist"), _) => {
-            let ids = list(body).await?;
+            let ids = read_block_list(body).await?;
             artifacts::commit(&app, key, &ids).await?;
         }
         (None, _) => put_blob(&app, key, headers, body).await?,
@@ -69,7 +69,7 @@ async fn put_blob(app: &App, key: UploadKey, headers: &HeaderMap, body: Body) ->
     Ok(artifacts::put_blob(app, key, input(headers, body, u64::MAX)?).await?)
 }
 
-/// A body with what its headers say about it.
+/// Returns a request body with the length and checksums from its headers.
 fn input(headers: &HeaderMap, body: Body, max: u64) -> Result<BlockInput<axum::body::BodyDataStream>, BlobApiError> {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     let length = text(header::CONTENT_LENGTH.as_str()).and_then(|value| value.parse().ok());
@@ -96,7 +96,7 @@ fn digest<const N: usize>(text: &str, code: &'static str, header: &str) -> Resul
     bytes.ok_or_else(|| BlobApiError::new(StatusCode::BAD_REQUEST, code, message()))
 }
 
-async fn list(body: Body) -> Result<Vec<String>, BlobApiError> {
+async fn read_block_list(body: Body) -> Result<Vec<String>, BlobApiError> {
     let body = extract::collect(body, block_list::BODY_MAX_BYTES).await.map_err(|error| {
         let code = match error.status() {
             StatusCode::PAYLOAD_TOO_LARGE => "RequestBodyTooLarge",
@@ -108,9 +108,9 @@ async fn list(body: Body) -> Result<Vec<String>, BlobApiError> {
         .map_err(|error| BlobApiError::new(StatusCode::BAD_REQUEST, "InvalidXmlDocument", error.to_string()))
 }
 
-/// The first value of `name`, decoded once.
+/// Returns the first value of the query parameter `name`.
 fn parameter(query: &str, name: &str) -> Option<String> {
-    // A blank stands for itself: clients leave the `+` of base64 as it is.
+    // Clients do not escape the `+` of base64, which would otherwise decode to a space.
     let literal_plus = query.replace('+', "%2B");
     let mut pairs = url::form_urlencoded::parse(literal_plus.as_bytes());
     pairs.find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.into_owned())
@@ -121,7 +121,7 @@ mod tests {
     use super::parameter;
 
     #[test]
-    fn block_ids_arrive_as_they_stand_in_the_list() {
+    fn block_ids_in_the_query_equal_those_in_the_block_list() {
         assert_eq!(parameter("op=w&comp=block&blockid=a+b/c=", "blockid").as_deref(), Some("a+b/c="));
         assert_eq!(parameter("blockid=a%2Bb%2Fc%3D", "blockid").as_deref(), Some("a+b/c="));
         assert_eq!(parameter("comp=", "comp"), None);

@@ -1,16 +1,16 @@
-//! The block list: XML that orders uploaded blocks.
+//! Parses the block list: XML with the ids of uploaded blocks in their order.
 
 use quick_xml::{Reader, events::Event};
 
 /// Largest body, bytes: 50,000 ids of 88 characters with their elements.
 pub(super) const BODY_MAX_BYTES: usize = 8 << 20;
 
-/// The body is not what the protocol describes.
+/// The body is not a valid block list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the body is no block list: {0}")]
+#[error("the body is not a block list: {0}")]
 pub struct BlockListError(String);
 
-/// The ids that a block list names, in order.
+/// Returns the ids in a block list, in order.
 ///
 /// `Latest`, `Committed` and `Uncommitted` mean the same here: an upload has one set of blocks.
 /// Declarations, white space and comments are skipped, entities beyond XML's own are refused.
@@ -49,7 +49,7 @@ pub fn block_ids(body: &[u8]) -> Result<Vec<String>, BlockListError> {
             }
             (State::After, Event::Eof) => return Ok(ids),
             (_, Event::Eof) => return Err(wrong("it ends early")),
-            _ => return Err(wrong("an element or a text stands where none may")),
+            _ => return Err(wrong("an element or a text is not allowed at its position")),
         };
     }
 }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_as_clients_write_them() {
+    fn block_lists_of_clients_are_parsed() {
         for (body, expected) in [
             (
                 "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?><BlockList><Latest>YQ==</Latest><Latest>Yg==</Latest></BlockList>",

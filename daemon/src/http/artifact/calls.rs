@@ -1,4 +1,4 @@
-//! The calls of `ArtifactService`: messages into service calls and back.
+//! The methods of the Twirp service `ArtifactService`.
 
 use axum::response::Response;
 use farrier_proto::{
@@ -10,39 +10,39 @@ use farrier_proto::{
     wkt::Timestamp,
 };
 
-use super::twirp::{Call, TwirpError};
+use super::twirp::{TwirpError, TwirpRequest};
 use crate::{
     http::show::number,
     service::artifacts::{self, Create, Filter, Finalize},
 };
 
 /// `CreateArtifact`
-pub(super) async fn create(call: &Call) -> Result<Response, TwirpError> {
+pub(super) async fn create(call: &TwirpRequest) -> Result<Response, TwirpError> {
     let request: CreateArtifactRequest = call.message()?;
-    own_job(call, &request.workflow_run_backend_id, &request.workflow_job_run_backend_id)?;
+    require_own_job(call, &request.workflow_run_backend_id, &request.workflow_job_run_backend_id)?;
     let expires_ms = match request.expires_at {
         None => None,
-        Some(at) => Some(at.as_millis().ok_or_else(|| TwirpError::invalid("expires_at is no time"))?),
+        Some(at) => Some(at.as_millis().ok_or_else(|| TwirpError::invalid("expires_at is not a valid time"))?),
     };
     let input = Create { name: request.name, expires_ms, mime_type: request.mime_type, version: request.version };
     let (key, mime_type) = artifacts::create(&call.app, &call.job, input).await?;
     let address = artifacts::upload_address(&call.app, key, &mime_type);
-    Ok(call.answer(&CreateArtifactResponse { ok: true, signed_upload_url: format!("{}{address}", call.base) }))
+    Ok(call.response(&CreateArtifactResponse { ok: true, signed_upload_url: format!("{}{address}", call.base) }))
 }
 
 /// `FinalizeArtifact`
-pub(super) async fn finalize(call: &Call) -> Result<Response, TwirpError> {
+pub(super) async fn finalize(call: &TwirpRequest) -> Result<Response, TwirpError> {
     let request: FinalizeArtifactRequest = call.message()?;
-    own_job(call, &request.workflow_run_backend_id, &request.workflow_job_run_backend_id)?;
+    require_own_job(call, &request.workflow_run_backend_id, &request.workflow_job_run_backend_id)?;
     let input = Finalize { name: request.name, size: request.size, hash: request.hash };
     let id = artifacts::finalize(&call.app, &call.job, input).await?;
-    Ok(call.answer(&FinalizeArtifactResponse { ok: true, artifact_id: number(id) }))
+    Ok(call.response(&FinalizeArtifactResponse { ok: true, artifact_id: number(id) }))
 }
 
 /// `ListArtifacts`
-pub(super) async fn list(call: &Call) -> Result<Response, TwirpError> {
+pub(super) async fn list(call: &TwirpRequest) -> Result<Response, TwirpError> {
     let request: ListArtifactsRequest = call.message()?;
-    own_run(call, &request.workflow_run_backend_id)?;
+    require_own_run(call, &request.workflow_run_backend_id)?;
     let filter = Filter { name: request.name_filter, id: request.id_filter.map(|id| id.value) };
     let rows = artifacts::list_run(&call.app, &call.job, &filter).await?;
     let artifacts = rows.iter().map(|row| {
@@ -57,39 +57,39 @@ pub(super) async fn list(call: &Call) -> Result<Response, TwirpError> {
             digest: Some(artifacts::digest_text(&content.sha256)),
         }
     });
-    Ok(call.answer(&ListArtifactsResponse { artifacts: artifacts.collect() }))
+    Ok(call.response(&ListArtifactsResponse { artifacts: artifacts.collect() }))
 }
 
 /// `GetSignedArtifactURL`
-pub(super) async fn signed_url(call: &Call) -> Result<Response, TwirpError> {
+pub(super) async fn signed_url(call: &TwirpRequest) -> Result<Response, TwirpError> {
     let request: GetSignedArtifactUrlRequest = call.message()?;
-    own_run(call, &request.workflow_run_backend_id)?;
+    require_own_run(call, &request.workflow_run_backend_id)?;
     let job = &request.workflow_job_run_backend_id;
     let found = artifacts::find_in_run(&call.app, &call.job, job, &request.name).await?;
     let address = artifacts::read_address(&call.app, &found.row)?;
-    Ok(call.answer(&GetSignedArtifactUrlResponse { signed_url: format!("{}{address}", call.base) }))
+    Ok(call.response(&GetSignedArtifactUrlResponse { signed_url: format!("{}{address}", call.base) }))
 }
 
 /// `DeleteArtifact`
-pub(super) async fn delete(call: &Call) -> Result<Response, TwirpError> {
+pub(super) async fn delete(call: &TwirpRequest) -> Result<Response, TwirpError> {
     let request: DeleteArtifactRequest = call.message()?;
-    own_run(call, &request.workflow_run_backend_id)?;
+    require_own_run(call, &request.workflow_run_backend_id)?;
     let job = &request.workflow_job_run_backend_id;
     let id = artifacts::delete_in_run(&call.app, &call.job, job, &request.name).await?;
-    Ok(call.answer(&DeleteArtifactResponse { ok: true, artifact_id: number(id) }))
+    Ok(call.response(&DeleteArtifactResponse { ok: true, artifact_id: number(id) }))
 }
 
-/// A token speaks for its run only, and the answer does not tell whether there is another.
-fn own_run(call: &Call, run: &str) -> Result<(), TwirpError> {
+/// Checks that `run` is the run of the token. The error is the same whether `run` exists or not.
+fn require_own_run(call: &TwirpRequest, run: &str) -> Result<(), TwirpError> {
     if run == call.job.run_id.to_string() {
         return Ok(());
     }
     Err(TwirpError::permission_denied("the runtime token is for another workflow run"))
 }
 
-/// Uploads are made in the name of the token's own job; reading is open to the whole run.
-fn own_job(call: &Call, run: &str, job: &str) -> Result<(), TwirpError> {
-    own_run(call, run)?;
+/// Checks that `run` and `job` are those of the token. Required for uploads; all jobs of a run may read.
+fn require_own_job(call: &TwirpRequest, run: &str, job: &str) -> Result<(), TwirpError> {
+    require_own_run(call, run)?;
     if job == call.job.job_id.to_string() {
         return Ok(());
     }

@@ -1,19 +1,19 @@
-//! The name under which a client saves a download.
+//! `Content-Disposition`: the name under which a client saves a download.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// Everything but RFC 3986's unreserved characters.
+/// All characters except RFC 3986's unreserved characters.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// `Content-Disposition` for `name`.
+/// Returns the header value for a download with the name `name`.
 ///
-/// Both forms are percent-encoded: the official client decodes either one, ends the plain form at
-/// a quote even inside quotes, and fails for good on a `%` that does not begin an escape.
+/// Both parameters are percent-encoded. The official client decodes both, ends the plain one at the first quote even if
+/// it is escaped, and fails on a `%` that does not begin an escape.
 pub fn attachment(name: &str) -> String {
     named("attachment", name)
 }
 
-/// The same for what a browser may show by itself.
+/// Like [`attachment`], for content that a browser may display.
 pub fn inline(name: &str) -> String {
     named("inline", name)
 }
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_survive_the_client() {
+    fn names_are_percent_encoded_for_the_official_client() {
         for (name, encoded) in [
             ("raw.txt", "raw.txt"),
             ("100%.log", "100%25.log"),

@@ -1,7 +1,7 @@
 //! `GET` and `HEAD` on a signed address.
 //!
-//! The length is always said and the bytes are never encoded: clients take a short body for a
-//! whole one otherwise.
+//! The response always has a `Content-Length` and no content encoding: otherwise clients accept a truncated body as
+//! complete.
 
 use axum::{
     body::Body,
@@ -21,7 +21,7 @@ use crate::{
     service::artifacts::{self, Download},
 };
 
-/// What Azure's clients say in place of `Range`.
+/// The header that Azure clients send instead of `Range`.
 const MS_RANGE: HeaderName = HeaderName::from_static("x-ms-range");
 
 /// `GET /_blob/{artifact}/{generation}/{file}`
@@ -39,7 +39,7 @@ pub(in crate::http) async fn get(
     let size = download.content.size;
     let etag = format!("\"sha256-{}\"", hex::encode(&download.content.sha256));
     let mut response = Response::new(Body::empty());
-    describe(response.headers_mut(), &download, &etag);
+    set_headers(response.headers_mut(), &download, &etag);
 
     let range = match requested_range(&headers, &etag, size) {
         RequestedRange::Whole => 0..size,
@@ -62,12 +62,12 @@ pub(in crate::http) async fn get(
     };
     response.headers_mut().insert(header::CONTENT_LENGTH, (range.end - range.start).into());
     if method != Method::HEAD {
-        *response.body_mut() = Body::new(super::stream::Sized::new(download.bytes(&app, range).await?));
+        *response.body_mut() = Body::new(super::stream::BlockBody::new(download.bytes(&app, range).await?));
     }
     Ok(response)
 }
 
-/// The range that counts: `If-Range` with another content asks for the whole.
+/// Returns the requested range. If `If-Range` names other content, that is the complete artifact.
 fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let Some(range) = text(MS_RANGE).or_else(|| text(header::RANGE)) else { return RequestedRange::Whole };
@@ -77,13 +77,13 @@ fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange
     }
 }
 
-fn describe(headers: &mut HeaderMap, download: &Download, etag: &str) {
+fn set_headers(headers: &mut HeaderMap, download: &Download, etag: &str) {
     set(headers, header::CONTENT_TYPE, &download.content.mime_type);
     set(headers, header::CONTENT_DISPOSITION, &disposition::attachment(&download.name));
     set(headers, header::ETAG, etag);
     set(headers, header::ACCEPT_RANGES, "bytes");
     set(headers, header::CACHE_CONTROL, "private, max-age=0, no-transform");
-    // Whatever was uploaded never runs in the name of this host.
+    // Uploaded content must not run scripts with the origin of this host.
     set(headers, header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'");
 }
 

@@ -1,5 +1,4 @@
-//! The artifact protocol of the Actions clients: Twirp calls, and blocks of the Azure blob
-//! protocol on signed addresses.
+//! The artifact protocol of Actions clients: Twirp calls, and Azure block-blob requests on signed addresses.
 
 pub(super) mod block;
 pub mod block_list;

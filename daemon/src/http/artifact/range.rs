@@ -1,22 +1,22 @@
-//! Byte ranges of downloads.
+//! Parses byte ranges of downloads.
 
 use std::ops::Range;
 
-/// What a range header asks for.
+/// The bytes that a range header asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestedRange {
-    /// The whole content: no range, several ones, or one that makes no sense.
+    /// The complete content: the header is absent, has several ranges, or is not valid.
     Whole,
     /// These bytes.
     Part(Range<u64>),
-    /// Bytes that there are not.
+    /// Bytes outside the content.
     Unsatisfiable,
 }
 
-/// Reads `bytes=first-last`, `bytes=first-` or `bytes=-count` for a content of `size` bytes.
+/// Parses `bytes=first-last`, `bytes=first-` or `bytes=-count` for a content of `size` bytes.
 ///
-/// As RFC 9110 says, a header that cannot be understood is ignored, and so are several ranges,
-/// which no client of artifacts asks for.
+/// Invalid headers are ignored, as RFC 9110 requires. Headers with several ranges are ignored, too: no artifact client
+/// sends them.
 pub fn parse(header: &str, size: u64) -> RequestedRange {
     let Some((unit, spec)) = header.split_once('=') else { return RequestedRange::Whole };
     if !unit.trim().eq_ignore_ascii_case("bytes") || spec.contains(',') {
@@ -25,7 +25,7 @@ pub fn parse(header: &str, size: u64) -> RequestedRange {
     let Some((first, last)) = spec.split_once('-') else { return RequestedRange::Whole };
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        // More digits than fit mean a number beyond any content.
+        // A number that overflows is larger than any content.
         digits.then(|| text.parse().unwrap_or(u64::MAX))
     };
     match (first.trim(), last.trim()) {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges() {
+    fn ranges_are_parsed_and_limited_to_the_content() {
         use RequestedRange::{Part, Unsatisfiable, Whole};
         for (header, expected) in [
             ("bytes=100-199", Part(100..200)),

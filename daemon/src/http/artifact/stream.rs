@@ -1,4 +1,4 @@
-//! Artifact bytes as a response body with an exact length.
+//! Streams artifact bytes as a response body with an exact length.
 
 use std::{
     pin::Pin,
@@ -11,23 +11,24 @@ use http_body::{Body, Frame, SizeHint};
 
 use crate::blob::{BlobError, BlockReader};
 
-/// Blocks as a body. A failing read cuts the connection: the client sees that bytes are missing.
-pub(super) struct Sized(BlockReader);
+/// A body that reads blocks. If a read fails, the connection is closed before the end of the body, so that the client
+/// notices missing bytes.
+pub(super) struct BlockBody(BlockReader);
 
-impl Sized {
+impl BlockBody {
     pub(super) fn new(reader: BlockReader) -> Self {
         Self(reader)
     }
 }
 
-impl Body for Sized {
+impl Body for BlockBody {
     type Data = Bytes;
     type Error = BlobError;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BlobError>>> {
         let next = Pin::new(&mut self.0).poll_next(cx);
         if let Poll::Ready(Some(Err(error))) = &next {
-            tracing::error!(error = error as &dyn std::error::Error, "a download broke off");
+            tracing::error!(error = error as &dyn std::error::Error, "an artifact download was aborted");
         }
         next.map(|item| item.map(|bytes| bytes.map(Frame::data)))
     }

@@ -1,6 +1,6 @@
-//! Twirp: one route for all calls, messages in JSON or protobuf, errors always in JSON.
+//! The Twirp endpoint: one route for all methods, messages in JSON or protobuf, errors always in JSON.
 //!
-//! Clients retry whatever is no JSON, for half a minute, so every answer here is.
+//! Clients retry for 30 seconds if an error is not JSON, so every error of this route is JSON.
 
 use axum::{
     body::Body,
@@ -24,14 +24,14 @@ use crate::{
     },
 };
 
-/// What follows the vendor word in the path of the artifact service.
+/// The part of the service name after the vendor.
 const PACKAGE_AND_SERVICE: &str = ".actions.results.api.v1.ArtifactService";
 const METHODS: [&str; 5] =
     ["CreateArtifact", "FinalizeArtifact", "ListArtifacts", "GetSignedArtifactURL", "DeleteArtifact"];
-/// Largest message, bytes.
+/// Largest message, in bytes.
 const MESSAGE_MAX_BYTES: usize = 1 << 20;
 
-/// An answer of Twirp that says no.
+/// A Twirp error response.
 #[derive(Debug)]
 pub(in crate::http) struct TwirpError {
     status: StatusCode,
@@ -73,7 +73,7 @@ impl From<Error> for TwirpError {
                 Self::new(StatusCode::NOT_FOUND, "not_found", msg)
             }
             Error::Throttled { .. } => Self::new(status, "resource_exhausted", msg),
-            // 413 and 422 are no statuses of Twirp.
+            // Twirp has no statuses 413 and 422.
             Error::Invalid { .. } | Error::Unusable { .. } | Error::Body { .. } | Error::TooLarge { .. } => {
                 Self::invalid(msg)
             }
@@ -101,11 +101,11 @@ impl IntoResponse for TwirpError {
     }
 }
 
-/// A call that has proved to come from a live job.
-pub(super) struct Call {
+/// A request with the runtime token of a job that is in progress.
+pub(super) struct TwirpRequest {
     pub(super) app: App,
     pub(super) job: JobIdentity,
-    /// Base of signed addresses for this caller.
+    /// Base address for signed addresses, as the caller reaches the daemon.
     pub(super) base: String,
     encoding: Encoding,
     body: Bytes,
@@ -117,7 +117,7 @@ enum Encoding {
     Protobuf,
 }
 
-/// `/twirp/{vendor}.actions.results.api.v1.{Service}/{Method}`, and whatever else lies there.
+/// Handles `/twirp/{vendor}.actions.results.api.v1.{Service}/{Method}` and all other paths below `/twirp`.
 pub(in crate::http) async fn call(State(app): State<App>, request: Request) -> Result<Response, TwirpError> {
     let path = request.uri().path().to_owned();
     if request.method() != Method::POST {
@@ -137,7 +137,7 @@ pub(in crate::http) async fn call(State(app): State<App>, request: Request) -> R
     }
 }
 
-/// The method that a path names, if it is one of ours under a known vendor word.
+/// Returns the method in a path, if the vendor, the service and the method are known.
 fn method_of(path: &str, vendors: &[String]) -> Option<&'static str> {
     let (service, method) = path.strip_prefix("/twirp/")?.split_once('/')?;
     let vendor = service.strip_suffix(PACKAGE_AND_SERVICE)?;
@@ -145,7 +145,7 @@ fn method_of(path: &str, vendors: &[String]) -> Option<&'static str> {
     METHODS.into_iter().find(|known| *known == method)
 }
 
-async fn receive(app: App, request: Request<Body>) -> Result<Call, TwirpError> {
+async fn receive(app: App, request: Request<Body>) -> Result<TwirpRequest, TwirpError> {
     let (parts, body) = request.into_parts();
     let token = auth::bearer(&parts.headers);
     let token = token.ok_or_else(|| Error::Unauthenticated { reason: "a runtime token is required".into() })?;
@@ -157,7 +157,7 @@ async fn receive(app: App, request: Request<Body>) -> Result<Call, TwirpError> {
     let base = origin::base(&app, &parts.headers, parts.extensions.get::<Peer>());
     let body = extract::collect(body, MESSAGE_MAX_BYTES).await;
     let body = body.map_err(|error| TwirpError::malformed(error.message()))?;
-    Ok(Call { app, job, base, encoding, body })
+    Ok(TwirpRequest { app, job, base, encoding, body })
 }
 
 fn encoding(headers: &HeaderMap) -> Result<Encoding, TwirpError> {
@@ -165,7 +165,7 @@ fn encoding(headers: &HeaderMap) -> Result<Encoding, TwirpError> {
     match declared.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
         "application/json" => Ok(Encoding::Json),
         "application/protobuf" => Ok(Encoding::Protobuf),
-        // Twirp's own answer to other types.
+        // Twirp requires 404 with `bad_route` for other types.
         _ => Err(TwirpError::new(
             StatusCode::NOT_FOUND,
             "bad_route",
@@ -174,8 +174,8 @@ fn encoding(headers: &HeaderMap) -> Result<Encoding, TwirpError> {
     }
 }
 
-impl Call {
-    /// The request's message.
+impl TwirpRequest {
+    /// Decodes the message of the request.
     pub(super) fn message<M: Message + Default + DeserializeOwned>(&self) -> Result<M, TwirpError> {
         match self.encoding {
             Encoding::Json => read_json(&self.body).map_err(TwirpError::malformed),
@@ -185,8 +185,8 @@ impl Call {
         }
     }
 
-    /// The answer, in the request's encoding.
-    pub(super) fn answer<M: Message + Serialize>(&self, message: &M) -> Response {
+    /// Returns a response with `message`, in the encoding of the request.
+    pub(super) fn response<M: Message + Serialize>(&self, message: &M) -> Response {
         match self.encoding {
             Encoding::Json => {
                 let body = serde_json::to_string(message).expect("messages are plain data");
@@ -199,8 +199,8 @@ impl Call {
     }
 }
 
-/// Reads a message as leniently as clients differ: both spellings of names, numbers as text or as
-/// numbers, `null` for absent, unknown fields skipped.
+/// Parses a JSON message leniently, because clients differ: field names in both spellings, numbers as text or as
+/// numbers, `null` for absent fields. Unknown fields are skipped.
 pub fn read_json<M: DeserializeOwned>(body: &[u8]) -> Result<M, String> {
     let mut value: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     match &mut value {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_messages_are_named() {
+    fn invalid_messages_are_refused() {
         let deep = format!("{{\"a\":{}", "[".repeat(100_000));
         for bad in ["", "[]", "7", "{", r#"{"size":"x"}"#, r#"{"name":7}"#, r#"{"expires_at":"soon"}"#, &deep] {
             assert!(

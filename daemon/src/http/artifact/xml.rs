@@ -1,4 +1,4 @@
-//! Errors of the block-blob protocol: XML bodies and `x-ms-error-code`.
+//! Errors of the block-blob protocol: an XML body and the header `x-ms-error-code`.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, StatusCode, header};
@@ -6,10 +6,10 @@ use quick_xml::escape::escape;
 
 use crate::{http::error, model::signed_url::Refused, service::Error};
 
-/// The header that carries an error's code beside the body.
+/// Response header with the error code.
 const ERROR_CODE: HeaderName = HeaderName::from_static("x-ms-error-code");
 
-/// An answer of the block-blob protocol that says no.
+/// An error response of the block-blob protocol.
 #[derive(Debug)]
 pub(in crate::http) struct BlobApiError {
     status: StatusCode,
@@ -22,8 +22,8 @@ impl BlobApiError {
         Self { status, code, message: message.into() }
     }
 
-    /// The address cannot be one that was signed here.
-    pub(in crate::http) fn no_address() -> Self {
+    /// Creates the error for an address that the daemon cannot have signed.
+    pub(in crate::http) fn invalid_address() -> Self {
         Self::new(StatusCode::FORBIDDEN, "AuthenticationFailed", Refused::Signature.to_string())
     }
 }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_cannot_break_the_body() {
+    fn errors_have_a_code_header_and_the_status_of_the_service_error() {
         let error = BlobApiError::new(StatusCode::BAD_REQUEST, "X", "<a> & \"b\"");
         let response = error.into_response();
         assert_eq!(response.headers()["x-ms-error-code"], "X");

@@ -1,4 +1,4 @@
-//! Credentials out of a request: headers first, then the query.
+//! Reads credentials from a request: from headers first, then from the query.
 
 use std::net::IpAddr;
 
@@ -7,10 +7,10 @@ use http::{HeaderMap, StatusCode, header};
 
 use crate::{app::App, http::error::ApiError, serve::Peer, service::authentication::Credentials};
 
-/// Names, in the query or in a header, whom to act as.
+/// Query parameter and header that name the account to act as.
 const SUDO: &str = "sudo";
 
-/// The credentials in a request. Malformed ones are refused, never taken for none.
+/// Returns the credentials of a request. Malformed credentials are an error, not `None`.
 pub(super) fn of(
     headers: &HeaderMap,
     query: Option<&str>,
@@ -28,13 +28,13 @@ pub(super) fn of(
     }
 }
 
-/// Whether a request may hold credentials or ask to act as another. Cheap, and never wrong about a
-/// request that holds any.
+/// Returns whether a request may have credentials or `sudo`. A quick check that can return `true` for a request
+/// without credentials, but never `false` for one that has them.
 pub(super) fn may_hold(headers: &HeaderMap, query: Option<&str>) -> bool {
     query.is_some() || headers.contains_key(header::AUTHORIZATION) || headers.contains_key(SUDO)
 }
 
-/// A token in the query, as old clients send it.
+/// Returns the token in the query, as old clients send it.
 pub(in crate::http) fn query_token(query: Option<&str>) -> Option<String> {
     let pairs = query.into_iter().flat_map(|query| url::form_urlencoded::parse(query.as_bytes()));
     let mut tokens =
@@ -58,16 +58,17 @@ fn basic(encoded: &str) -> Option<Credentials> {
     Some(Credentials::Basic { name: name.to_owned(), password: password.to_owned() })
 }
 
-/// The account that an administrator wants to act as.
+/// Returns the name of the account that the caller, an administrator, wants to act as.
 pub(super) fn sudo(headers: &HeaderMap, query: Option<&str>) -> Option<String> {
     let mut pairs = query.into_iter().flat_map(|query| url::form_urlencoded::parse(query.as_bytes()));
-    let asked = pairs.find(|(name, _)| name == SUDO).map(|(_, value)| value.into_owned());
+    let in_query = pairs.find(|(name, _)| name == SUDO).map(|(_, value)| value.into_owned());
     let header = || headers.get(SUDO).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-    asked.filter(|name| !name.is_empty()).or_else(header).filter(|name| !name.is_empty())
+    in_query.filter(|name| !name.is_empty()).or_else(header).filter(|name| !name.is_empty())
 }
 
-/// Where a request comes from, as far as guessing is concerned: an address, a network of IPv6, a
-/// local user. A proxy that is trusted says it for its client.
+/// Returns the origin by which failed sign-ins are counted: an IPv4 address, an IPv6 /64 network, or a local user.
+///
+/// Behind a trusted proxy, this is the address that the proxy reports.
 pub(super) fn source(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> String {
     if let Some(Peer::Unix(Some(ids))) = peer {
         return format!("uid {}", ids.uid);
@@ -82,7 +83,7 @@ pub(super) fn source(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Str
     }
 }
 
-/// The address of the client: that of the peer, or, if the peer is a trusted proxy, the one that the proxy names.
+/// Returns the client's address: the peer's, or the one that the peer reports if it is a trusted proxy.
 /// `None` on the Unix socket.
 pub(in crate::http) fn client_address(app: &App, headers: &HeaderMap, peer: Option<&Peer>) -> Option<IpAddr> {
     let Some(Peer::Tcp(Some(address))) = peer else { return None };
@@ -90,9 +91,9 @@ pub(in crate::http) fn client_address(app: &App, headers: &HeaderMap, peer: Opti
     let trusted = |address: &IpAddr| app.config.server.trusted_proxies.iter().any(|n| n.contains(address));
     let mut client = address;
     if trusted(&address) {
-        let told = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
-        let hops: Vec<_> = told.flat_map(|line| line.split(',')).map(str::trim).collect();
-        // From the nearest hop outwards, as long as who tells is trusted.
+        let forwarded = headers.get_all("x-forwarded-for").iter().filter_map(|value| value.to_str().ok());
+        let hops: Vec<_> = forwarded.flat_map(|line| line.split(',')).map(str::trim).collect();
+        // From the nearest hop outwards, as long as the reporting hop is a trusted proxy.
         for hop in hops.iter().rev().map_while(|hop| hop.parse().ok()) {
             client = hop;
             if !trusted(&hop) {
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_credentials_and_no_malformed_one() {
+    fn every_form_of_credentials_is_read_and_malformed_ones_are_refused() {
         assert_eq!(shown("token abc", ""), "token abc");
         assert_eq!(shown("Bearer abc", "token=other"), "token abc");
         assert_eq!(shown("TOKEN  abc ", ""), "token abc");
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn who_to_act_as_is_in_the_query_or_in_a_header() {
+    fn sudo_is_read_from_the_query_before_the_header() {
         let mut headers = HeaderMap::new();
         assert_eq!(sudo(&headers, Some("x=1")), None);
         assert_eq!(sudo(&headers, Some("sudo=")), None);

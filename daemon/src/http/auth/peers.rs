@@ -1,4 +1,4 @@
-//! What the kernel says of the peer stands for credentials on the Unix socket.
+//! Identity of callers on the Unix socket, from the user and groups that the kernel reports.
 
 use crate::{
     app::App,
@@ -8,7 +8,7 @@ use crate::{
     service::authentication,
 };
 
-/// Who the peer is without credentials.
+/// Returns the identity of a caller that sent no credentials.
 pub(super) async fn identity(app: &App, peer: Option<&Peer>) -> Result<Identity, ApiError> {
     let Some(Peer::Unix(Some(ids))) = peer else { return Ok(Identity::Anonymous) };
     if app.peers.administers(ids) {
@@ -17,10 +17,10 @@ pub(super) async fn identity(app: &App, peer: Option<&Peer>) -> Result<Identity,
     Ok(if app.peers.runs_ci(ids) { Identity::CiAgent } else { Identity::Anonymous })
 }
 
-/// Which local users act as what.
+/// Maps local users and groups to identities.
 #[derive(Clone, Debug, Default)]
 pub struct PeerRules {
-    /// Whether the kernel's word counts at all.
+    /// Whether the peer's user and groups are used at all.
     pub trusted: bool,
     /// The daemon's own user.
     pub own_uid: u32,
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn peers_are_believed_only_where_configured() {
+    fn peers_have_an_identity_only_where_configured() {
         let rules = PeerRules { trusted: true, own_uid: 7, admin_gid: Some(50), ci_gid: Some(60) };
         let peer = |uid, gids: &[u32]| PeerIds { uid, gids: gids.into() };
         assert!(rules.administers(&peer(0, &[])) && rules.administers(&peer(7, &[])));

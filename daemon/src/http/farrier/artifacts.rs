@@ -1,4 +1,4 @@
-//! Artifacts of all repositories: found, kept for longer or shorter, deleted.
+//! Artifacts of all repositories: list, change the expiry, delete.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -9,11 +9,11 @@ use farrier_common::api;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository, SignedIn},
+        auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
-        extract::{Input, Output, ok},
-        openapi::parameters::WhichArtifacts,
-        page::{self, Page},
+        extract::{JsonBody, JsonResponse, ok},
+        openapi::parameters::ArtifactListParams,
+        page::{self, PageQuery},
         query, show,
     },
     model::identity::Identity,
@@ -22,26 +22,26 @@ use crate::{
         access::Action,
         artifacts::{
             self, Until,
-            across::{self, ArtifactQuery, State as Are},
+            across::{self, ArtifactQuery, State as ArtifactState},
         },
     },
     store::{Snapshot, artifacts::Position},
 };
 
-/// Artifacts that one request may delete.
+/// Maximum number of artifacts that one request may delete.
 const DELETE_MAX: usize = 1_000;
 
-/// Artifacts that the caller may read, newest first or by expiry. `Link` leads to the next page.
+/// Lists the artifacts that the caller may read, newest first or by expiry. `Link` has the address of the next page.
 #[utoipa::path(
     get, path = "/artifacts",
     operation_id = "farrierListArtifacts", tag = "farrier",
-    params(WhichArtifacts),
+    params(ArtifactListParams),
     security(("account" = [])),
-    responses((status = 200, body = Vec<api::FoundArtifact>), (status = 422, description = "A filter means nothing.")),
+    responses((status = 200, body = Vec<api::FoundArtifact>), (status = 422, description = "A filter is not valid.")),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfRepository>>,
+    caller: Caller<SignedIn<RepositoryScope>>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -56,7 +56,8 @@ pub(in crate::http) async fn list(
 }
 
 async fn parse_query(snapshot: &Snapshot, identity: &Identity, query: Option<&str>) -> Result<ArtifactQuery, ApiError> {
-    let states = [Are::Uploading, Are::Ready, Are::Expired].map(|state| (state.word(), state));
+    let states = [ArtifactState::Uploading, ArtifactState::Ready, ArtifactState::Expired];
+    let states = states.map(|state| (state.word(), state));
     let before = query::value(query, "expires_before");
     Ok(ArtifactQuery {
         repository: super::repository(snapshot, identity, query, Action::ReadActions).await?,
@@ -66,17 +67,17 @@ async fn parse_query(snapshot: &Snapshot, identity: &Identity, query: Option<&st
         by_expiry: query::one_of(query, "sort", &[("newest", false), ("expiry", true)])?.unwrap_or_default(),
         expires_before_ms: before.map(|text| query::time("expires_before", &text)).transpose()?,
         after: query::value(query, "cursor").map(|text| cursor(&text)).transpose()?,
-        limit: Page::of_actions(query).limit,
+        limit: PageQuery::of_actions(query).limit,
     })
 }
 
 fn cursor(text: &str) -> Result<Position, ApiError> {
     let parts =
         text.rsplit_once('-').and_then(|(ms, id)| Some(Position { ms: ms.parse().ok()?, id: id.parse().ok()? }));
-    parts.ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: leads nowhere; take it from `Link`"))
+    parts.ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not valid; take it from `Link`"))
 }
 
-/// An artifact of any repository.
+/// Returns an artifact of any repository.
 #[utoipa::path(
     get, path = "/artifacts/{id}",
     operation_id = "farrierGetArtifact", tag = "farrier",
@@ -84,30 +85,30 @@ fn cursor(text: &str) -> Result<Position, ApiError> {
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
-) -> Result<Output<api::FoundArtifact>, ApiError> {
+) -> Result<JsonResponse<api::FoundArtifact>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let (entry, _) = across::get(&snapshot, &caller.identity, number(&id), Action::ReadActions).await?;
     Ok(ok(show::found_artifact(&app, &entry)))
 }
 
-/// Sets when an artifact expires.
+/// Sets the time when an artifact expires.
 #[utoipa::path(
     patch, path = "/artifacts/{id}",
     operation_id = "farrierEditArtifact", tag = "farrier",
     request_body = api::EditArtifact,
     responses(
         (status = 200, body = api::FoundArtifact),
-        (status = 409, description = "It has expired already."),
+        (status = 409, description = "The artifact has already expired."),
     ),
 )]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
-    Input(input): Input<api::EditArtifact>,
-) -> Result<Output<api::FoundArtifact>, ApiError> {
+    JsonBody(input): JsonBody<api::EditArtifact>,
+) -> Result<JsonResponse<api::FoundArtifact>, ApiError> {
     let until = match (input.expires_at.as_deref().filter(|text| !text.is_empty()), input.days) {
         (Some(text), None) => Until::At(query::time("expires_at", text)?),
         (None, Some(days)) => Until::Days(days),
@@ -118,7 +119,7 @@ pub(in crate::http) async fn edit(
     Ok(ok(show::found_artifact(&app, &entry)))
 }
 
-/// Deletes artifacts and tells what came of each.
+/// Deletes several artifacts and returns the result for each one.
 #[utoipa::path(
     post, path = "/artifacts/deletions",
     operation_id = "farrierDeleteArtifacts", tag = "farrier",
@@ -127,9 +128,9 @@ pub(in crate::http) async fn edit(
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
-    Input(input): Input<api::DeleteArtifacts>,
-) -> Result<Output<api::DeletedArtifacts>, ApiError> {
+    caller: Caller<RepositoryScope>,
+    JsonBody(input): JsonBody<api::DeleteArtifacts>,
+) -> Result<JsonResponse<api::DeletedArtifacts>, ApiError> {
     if input.ids.is_empty() || input.ids.len() > DELETE_MAX {
         return Err(ApiError::unprocessable("ids", format!("[ids]: must be 1 to {DELETE_MAX} numbers")));
     }
@@ -143,7 +144,7 @@ pub(in crate::http) async fn delete(
     Ok(ok(api::DeletedArtifacts { results: results.collect() }))
 }
 
-/// The number in a path; there is no artifact 0.
+/// Parses an artifact number in a path. Returns 0, which no artifact has, for other text.
 fn number(text: &str) -> u64 {
     text.parse().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Questions before something is made: for forms. They change nothing.
+//! Checks for forms, before an object is created. They change nothing.
 
 use axum::extract::State;
 use farrier_common::api;
@@ -6,14 +6,14 @@ use farrier_common::api;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository, SignedIn},
+        auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
-        extract::{Input, Output, ok},
+        extract::{JsonBody, JsonResponse, ok},
     },
     service::{hooks, migrations},
 };
 
-/// Tries a branch filter on the branches that were pushed last.
+/// Applies a branch filter to the branches that were pushed last.
 #[utoipa::path(
     post, path = "/checks/branch-filter",
     operation_id = "farrierCheckBranchFilter", tag = "farrier",
@@ -22,26 +22,26 @@ use crate::{
 )]
 pub(in crate::http) async fn branch_filter(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfRepository>>,
-    Input(input): Input<api::CheckBranchFilter>,
-) -> Result<Output<api::CheckedBranchFilter>, ApiError> {
+    caller: Caller<SignedIn<RepositoryScope>>,
+    JsonBody(input): JsonBody<api::CheckBranchFilter>,
+) -> Result<JsonResponse<api::CheckedBranchFilter>, ApiError> {
     Ok(ok(hooks::try_filter(&app, &caller.identity, &input).await?))
 }
 
-/// Asks whether a migration could be begun, and what its source has. Refuses what a migration refuses.
+/// Checks whether an import could start, and returns what the source contains. Fails with the errors of an import.
 #[utoipa::path(
     post, path = "/checks/migration",
     operation_id = "farrierCheckMigration", tag = "farrier",
     request_body = api::MigrateRepository,
     responses(
         (status = 200, body = api::CheckedMigration),
-        (status = 409, description = "There is something of that name."),
+        (status = 409, description = "A repository with this name exists."),
     ),
 )]
 pub(in crate::http) async fn migration(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
-    Input(input): Input<api::MigrateRepository>,
-) -> Result<Output<api::CheckedMigration>, ApiError> {
+    caller: Caller<RepositoryScope>,
+    JsonBody(input): JsonBody<api::MigrateRepository>,
+) -> Result<JsonResponse<api::CheckedMigration>, ApiError> {
     Ok(ok(migrations::check(&app, &caller.identity, &input).await?))
 }

@@ -1,4 +1,4 @@
-//! Jobs that agents begin and end.
+//! Jobs: CI agents start, renew and end them.
 
 use axum::extract::{Path, State};
 use farrier_common::api;
@@ -6,36 +6,36 @@ use farrier_common::api;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
-        extract::{Input, Output, created, ok},
+        extract::{JsonBody, JsonResponse, created, ok},
         show,
     },
     service::{Error, ci},
     store::{owners, repositories, runs},
 };
 
-/// Begins a job, in a new run or in a live one.
+/// Starts a job, in a new run or in a run that is in progress.
 #[utoipa::path(
     post, path = "/jobs",
     operation_id = "farrierBeginJob", tag = "farrier",
     request_body = api::BeginRun,
     responses(
         (status = 201, body = api::BegunJob),
-        (status = 412, description = "The run has completed, or has as many jobs as it can."),
+        (status = 412, description = "The run has completed, or has the maximum number of jobs."),
     ),
 )]
 pub(in crate::http) async fn begin(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
-    Input(input): Input<api::BeginRun>,
-) -> Result<Output<api::BegunJob>, ApiError> {
-    let begun = ci::begin(&app, &caller.identity, input).await?;
+    caller: Caller<RepositoryScope>,
+    JsonBody(input): JsonBody<api::BeginRun>,
+) -> Result<JsonResponse<api::BegunJob>, ApiError> {
+    let started = ci::begin(&app, &caller.identity, input).await?;
     Ok(created(api::BegunJob {
-        run_id: show::number(begun.job.run_id),
-        job_id: show::number(begun.job.id),
-        token: begun.token,
-        env: begun.env,
+        run_id: show::number(started.job.run_id),
+        job_id: show::number(started.job.id),
+        token: started.token,
+        env: started.env,
     }))
 }
 
@@ -47,27 +47,27 @@ pub(in crate::http) async fn begin(
 )]
 pub(in crate::http) async fn renew(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
-) -> Result<Output<api::JobLease>, ApiError> {
+) -> Result<JsonResponse<api::JobLease>, ApiError> {
     let id = id.parse().map_err(|_| Error::NotFound { what: "the job" })?;
     let job = ci::renew(&app, &caller.identity, id).await?;
     Ok(ok(api::JobLease { job_id: show::number(job.id), expires_at: show::time(job.deadline_ms) }))
 }
 
-/// Ends a job; again with the same conclusion changes nothing.
+/// Ends a job. Repeating the request with the same conclusion changes nothing.
 #[utoipa::path(
     post, path = "/jobs/{job}/end",
     operation_id = "farrierEndJob", tag = "farrier",
     request_body = api::EndJob,
-    responses((status = 200, body = api::Job), (status = 409, description = "It ended with another conclusion.")),
+    responses((status = 200, body = api::Job), (status = 409, description = "The job ended with another conclusion.")),
 )]
 pub(in crate::http) async fn end(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
-    Input(input): Input<api::EndJob>,
-) -> Result<Output<api::Job>, ApiError> {
+    JsonBody(input): JsonBody<api::EndJob>,
+) -> Result<JsonResponse<api::Job>, ApiError> {
     let id = id.parse().map_err(|_| Error::NotFound { what: "the job" })?;
     let job = ci::end(&app, &caller.identity, id, input.conclusion).await?;
     let snapshot = app.store.read().await.map_err(Error::from)?;

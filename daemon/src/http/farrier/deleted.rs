@@ -10,21 +10,21 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfAdmin},
+        auth::{AdminScope, Caller},
         error::ApiError,
-        extract::{Input, Output, ok},
-        openapi::parameters::WhichDeleted,
-        page::{self, Page},
+        extract::{JsonBody, JsonResponse, ok},
+        openapi::parameters::DeletedListParams,
+        page::{self, PageQuery},
         query, show,
     },
     service::deleted::{self, ListQuery, repositories::Target},
 };
 
-/// Deleted repositories that can be restored, the last deleted first. `Link` leads to the next page.
+/// Lists deleted repositories that can be restored, the last deleted first. `Link` has the address of the next page.
 #[utoipa::path(
     get, path = "/deleted/repositories",
     operation_id = "farrierListDeletedRepositories", tag = "farrier",
-    params(WhichDeleted),
+    params(DeletedListParams),
     security(("account" = [])),
     responses(
         (status = 200, body = Vec<api::RestorableRepository>),
@@ -33,17 +33,17 @@ use crate::{
 )]
 pub(in crate::http) async fn repositories(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let wanted = wanted(query.as_deref())?;
-    let found = deleted::repositories::page(&app, &caller.identity, &wanted).await?;
+    let selection = parse_query(query.as_deref())?;
+    let found = deleted::repositories::page(&app, &caller.identity, &selection).await?;
     let shown: Vec<_> = found.entries.iter().map(show::restorable_repository).collect();
-    Ok((headers(&app, &uri, found.next, wanted.limit), ok(shown)).into_response())
+    Ok((headers(&app, &uri, found.next, selection.limit), ok(shown)).into_response())
 }
 
-/// A deleted repository that can be restored.
+/// Returns a deleted repository that can be restored.
 #[utoipa::path(
     get, path = "/deleted/repositories/{id}",
     operation_id = "farrierGetDeletedRepository", tag = "farrier",
@@ -52,9 +52,9 @@ pub(in crate::http) async fn repositories(
 )]
 pub(in crate::http) async fn repository(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(id): Path<String>,
-) -> Result<Output<api::RestorableRepository>, ApiError> {
+) -> Result<JsonResponse<api::RestorableRepository>, ApiError> {
     let entry = deleted::repositories::get(&app, &caller.identity, number(&id)).await?;
     Ok(ok(show::restorable_repository(&entry)))
 }
@@ -71,10 +71,10 @@ pub(in crate::http) async fn repository(
 )]
 pub(in crate::http) async fn restore_repository(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(id): Path<String>,
-    Input(input): Input<api::RestoreRepository>,
-) -> Result<Output<api::Repository>, ApiError> {
+    JsonBody(input): JsonBody<api::RestoreRepository>,
+) -> Result<JsonResponse<api::Repository>, ApiError> {
     let given = |text: Option<String>| text.filter(|text| !text.is_empty());
     let target = Target { owner: given(input.owner), name: given(input.name) };
     let found = deleted::repositories::restore(&app, &caller.identity, number(&id), &target).await?;
@@ -89,18 +89,18 @@ pub(in crate::http) async fn restore_repository(
 )]
 pub(in crate::http) async fn purge_repository(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     deleted::repositories::purge(&app, &caller.identity, number(&id)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Deleted artifacts that can be restored, the last deleted first. `Link` leads to the next page.
+/// Lists deleted artifacts that can be restored, the last deleted first. `Link` has the address of the next page.
 #[utoipa::path(
     get, path = "/deleted/artifacts",
     operation_id = "farrierListDeletedArtifacts", tag = "farrier",
-    params(WhichDeleted),
+    params(DeletedListParams),
     security(("account" = [])),
     responses(
         (status = 200, body = Vec<api::RestorableArtifact>),
@@ -109,17 +109,17 @@ pub(in crate::http) async fn purge_repository(
 )]
 pub(in crate::http) async fn artifacts(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let wanted = wanted(query.as_deref())?;
-    let found = deleted::artifacts::page(&app, &caller.identity, &wanted).await?;
+    let selection = parse_query(query.as_deref())?;
+    let found = deleted::artifacts::page(&app, &caller.identity, &selection).await?;
     let shown: Vec<_> = found.entries.iter().map(show::restorable_artifact).collect();
-    Ok((headers(&app, &uri, found.next, wanted.limit), ok(shown)).into_response())
+    Ok((headers(&app, &uri, found.next, selection.limit), ok(shown)).into_response())
 }
 
-/// A deleted artifact that can be restored.
+/// Returns a deleted artifact that can be restored.
 #[utoipa::path(
     get, path = "/deleted/artifacts/{id}",
     operation_id = "farrierGetDeletedArtifact", tag = "farrier",
@@ -128,9 +128,9 @@ pub(in crate::http) async fn artifacts(
 )]
 pub(in crate::http) async fn artifact(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(id): Path<String>,
-) -> Result<Output<api::RestorableArtifact>, ApiError> {
+) -> Result<JsonResponse<api::RestorableArtifact>, ApiError> {
     let entry = deleted::artifacts::get(&app, &caller.identity, number(&id)).await?;
     Ok(ok(show::restorable_artifact(&entry)))
 }
@@ -146,9 +146,9 @@ pub(in crate::http) async fn artifact(
 )]
 pub(in crate::http) async fn restore_artifact(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(id): Path<String>,
-) -> Result<Output<api::FoundArtifact>, ApiError> {
+) -> Result<JsonResponse<api::FoundArtifact>, ApiError> {
     let entry = deleted::artifacts::restore(&app, &caller.identity, number(&id)).await?;
     Ok(ok(show::found_artifact(&app, &entry)))
 }
@@ -161,18 +161,18 @@ pub(in crate::http) async fn restore_artifact(
 )]
 pub(in crate::http) async fn purge_artifact(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     deleted::artifacts::purge(&app, &caller.identity, number(&id)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn wanted(query: Option<&str>) -> Result<ListQuery, ApiError> {
+fn parse_query(query: Option<&str>) -> Result<ListQuery, ApiError> {
     Ok(ListQuery {
         path: query::value(query, "repository"),
         after: query::value(query, "cursor").map(|text| cursor(&text)).transpose()?,
-        limit: Page::of_actions(query).limit,
+        limit: PageQuery::of_actions(query).limit,
     })
 }
 
@@ -186,7 +186,7 @@ fn headers(app: &App, uri: &http::Uri, next: Option<(i64, u64)>, limit: usize) -
     page::by_cursor(app, uri.path(), uri.query(), next.as_deref(), limit)
 }
 
-/// The number in a path; nothing has the number 0.
+/// Parses a number in a path. Returns 0, which no object has, for other text.
 fn number(text: &str) -> u64 {
     text.parse().unwrap_or(0)
 }

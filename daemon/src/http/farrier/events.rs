@@ -1,4 +1,4 @@
-//! What happens, as it happens: server-sent events, or a page of them as JSON.
+//! Events: a stream of server-sent events, or a page as JSON.
 
 use std::{convert::Infallible, fmt::Write as _, time::Duration};
 
@@ -18,10 +18,10 @@ use tokio::{
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository, SignedIn},
+        auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
         extract::ok,
-        openapi::parameters::{LastEvent, WhichEvents},
+        openapi::parameters::{EventParams, LastEventHeader},
         query, show,
     },
     model::identity::Identity,
@@ -32,33 +32,37 @@ use crate::{
     },
 };
 
-/// Events of a page when the request names no number, and most of them.
+/// Default number of events per page.
 const PAGE: usize = 100;
+/// Maximum number of events per page.
 const PAGE_MAX: usize = 1_000;
-/// A comment goes out when nothing else did for so long: the client sees that somebody is there.
+/// Time without events after which a comment is sent, so that the client notices a broken connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// A stream ends after so long and the client goes on where it was: a right that was taken away
-/// ends with it.
-const LIFE: Duration = Duration::from_secs(600);
-/// Characters of an unknown kind that its refusal repeats.
+/// Time after which a stream ends. The client connects again and continues; a caller that has lost its permission
+/// is refused then.
+const STREAM_MAX: Duration = Duration::from_secs(600);
+/// Maximum number of characters of an unknown kind in an error message.
 const UNKNOWN_MAX_CHARS: usize = 50;
-/// Where a client that lost its stream was.
+/// Request header with the number of the last received event. Clients send it when they reconnect.
 const LAST: HeaderName = HeaderName::from_static("last-event-id");
 
-/// What happens: a stream of server-sent events, or, to who accepts only JSON, a page.
+/// Streams events as server-sent events, or returns a page of events if the client accepts only JSON.
 #[utoipa::path(
     get, path = "/events",
     operation_id = "farrierListEvents", tag = "farrier",
-    params(WhichEvents, LastEvent),
+    params(EventParams, LastEventHeader),
     security(("account" = [])),
     responses(
         (status = 200, content((api::Events = "application/json"), (String = "text/event-stream"))),
-        (status = 422, description = "A number in the query or in `Last-Event-ID` cannot be read, or `repository` is not OWNER/NAME."),
+        (
+            status = 422,
+            description = "A number in the query or in `Last-Event-ID` or the value of `repository` is not valid.",
+        ),
     ),
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfRepository>>,
+    caller: Caller<SignedIn<RepositoryScope>>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -84,32 +88,32 @@ pub(in crate::http) async fn get(
     }
     let after = match after {
         Some(after) => after,
-        None => beginning(&app, &caller.identity, &filter, last.unwrap_or(0)).await?,
+        None => start(&app, &caller.identity, &filter, last.unwrap_or(0)).await?,
     };
-    let seat = app.event_streams.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
+    let permit = app.event_streams.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
     let stream = Stream {
-        heard: app.events.listen(),
+        changes: app.events.listen(),
         after,
         app,
         identity: caller.identity,
         filter,
-        ends: Instant::now() + LIFE,
-        begun: false,
-        _seat: seat,
+        ends: Instant::now() + STREAM_MAX,
+        started: false,
+        _permit: permit,
     };
-    let pieces = futures_util::stream::unfold(stream, async |mut stream| {
-        let piece = stream.next().await?;
-        Some((Ok::<_, Infallible>(piece), stream))
+    let chunks = futures_util::stream::unfold(stream, async |mut stream| {
+        let chunk = stream.next().await?;
+        Some((Ok::<_, Infallible>(chunk), stream))
     });
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
     ];
-    Ok((headers, Body::from_stream(pieces)).into_response())
+    Ok((headers, Body::from_stream(chunks)).into_response())
 }
 
-/// The number behind which a stream begins that is to begin with the `last` events.
-async fn beginning(app: &App, identity: &Identity, filter: &Filter, last: usize) -> Result<u64, ApiError> {
+/// Returns the event number after which a stream starts that begins with the newest `last` events.
+async fn start(app: &App, identity: &Identity, filter: &Filter, last: usize) -> Result<u64, ApiError> {
     let newest = events::newest(app, identity, filter, last).await?;
     Ok(newest.events.first().map_or(newest.next, |event| event.id.saturating_sub(1)))
 }
@@ -129,7 +133,8 @@ async fn filter(app: &App, identity: &Identity, query: Option<&str>) -> Result<F
     Ok(Filter { repository: super::repository(&snapshot, identity, query, Action::Read).await?, kinds })
 }
 
-/// Where to go on: the header is what clients send by themselves when they come back.
+/// Returns the event number to continue after: from `Last-Event-ID`, which clients send when they reconnect, else from
+/// the query.
 fn after(query: Option<&str>, headers: &HeaderMap) -> Result<Option<u64>, ApiError> {
     match headers.get(LAST) {
         Some(value) => {
@@ -141,34 +146,33 @@ fn after(query: Option<&str>, headers: &HeaderMap) -> Result<Option<u64>, ApiErr
     }
 }
 
-/// A stream of one client. It reads from the store what the client has taken, and holds nothing
-/// beside.
+/// The event stream of one client. It reads events from the store when the client can receive them, and buffers none.
 struct Stream {
     app: App,
     identity: Identity,
     filter: Filter,
     after: u64,
-    heard: watch::Receiver<()>,
+    changes: watch::Receiver<()>,
     ends: Instant,
-    begun: bool,
-    _seat: OwnedSemaphorePermit,
+    started: bool,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Stream {
-    /// What goes out next; `None`: the end.
+    /// Returns the next bytes to send, or `None` at the end of the stream.
     async fn next(&mut self) -> Option<Bytes> {
-        if !self.begun {
-            self.begun = true;
-            // The head reaches the client with this.
+        if !self.started {
+            self.started = true;
+            // hyper sends the response head with the first bytes of the body.
             return Some(Bytes::from_static(b": farrier\n\n"));
         }
-        let quiet = Instant::now() + HEARTBEAT;
+        let heartbeat = Instant::now() + HEARTBEAT;
         loop {
             if Instant::now() >= self.ends || self.app.tasks.stop().is_cancelled() {
                 return None;
             }
-            // Marked before the look: what settles after it is heard.
-            self.heard.mark_unchanged();
+            // Before the read, so that an event that is committed after the read wakes the stream.
+            self.changes.mark_unchanged();
             let page = events::page(&self.app, &self.identity, &self.filter, self.after, PAGE).await;
             let page =
                 page.inspect_err(|error| tracing::warn!(error = error as &dyn std::error::Error, "events")).ok()?;
@@ -182,8 +186,8 @@ impl Stream {
             }
             let stop = self.app.tasks.stop().clone();
             tokio::select! {
-                heard = self.heard.changed() => heard.ok()?,
-                () = tokio::time::sleep_until(quiet) => return Some(Bytes::from_static(b": quiet\n\n")),
+                changed = self.changes.changed() => changed.ok()?,
+                () = tokio::time::sleep_until(heartbeat) => return Some(Bytes::from_static(b": quiet\n\n")),
                 () = tokio::time::sleep_until(self.ends) => {}
                 () = stop.cancelled() => {}
             }
@@ -191,7 +195,7 @@ impl Stream {
     }
 }
 
-/// A page in the words of server-sent events.
+/// Formats a page as server-sent events.
 fn text(page: &events::Page) -> String {
     let mut text = String::new();
     if page.gap {
@@ -211,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_are_written_one_line_each_and_gaps_are_said() {
+    fn each_event_has_one_data_line_and_gaps_are_reported() {
         let event = Event { id: 7, kind: "push".into(), repository_path: "a/b\n".into(), ..Event::default() };
         let page = events::Page { events: vec![event], gap: true, ..events::Page::default() };
         let text = text(&page);
@@ -221,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_comes_before_the_query() {
+    fn last_event_id_overrides_the_query() {
         let mut headers = HeaderMap::new();
         assert_eq!(after(Some("after=3"), &headers).expect("a number"), Some(3));
         headers.insert(LAST, HeaderValue::from_static("9"));

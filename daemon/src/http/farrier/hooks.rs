@@ -1,5 +1,5 @@
-//! Hooks of all places: the list of those that the caller may manage, one of them by its number alone, and the types
-//! and events that hooks can have.
+//! Hooks of all owners: the hooks that the caller may manage, single hooks by number, and the types and events that
+//! hooks can have.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -12,12 +12,12 @@ use http::{HeaderName, StatusCode};
 use crate::{
     app::App,
     http::{
-        auth::{Anyone, Caller, Nothing, SignedIn},
+        auth::{Caller, CheckedCredentials, NoScope, SignedIn},
         error::ApiError,
-        extract::{Input, Output, ok},
+        extract::{JsonBody, JsonResponse, ok},
         if_match::{Editable, IfMatch},
-        openapi::parameters::{IfMatchHeader, ManagedHookQuery},
-        page::{self, Page},
+        openapi::parameters::{IfMatchHeader, ManagedHookParams},
+        page::{self, PageQuery},
         query, show,
         v1::hooks as v1,
     },
@@ -31,27 +31,30 @@ use crate::{
     store::Snapshot,
 };
 
-type Who = Caller<SignedIn<Nothing>>;
+type HookCaller = Caller<SignedIn<NoScope>>;
 
-/// Lists the hooks of all places that the caller may manage. `Link` leads to the next page.
+/// Lists the hooks of all owners that the caller may manage. `Link` has the address of the next page.
 #[utoipa::path(
     get, path = "/hooks",
     operation_id = "farrierListHooks", tag = "farrier",
-    params(ManagedHookQuery),
+    params(ManagedHookParams),
     security(("account" = [])),
-    responses((status = 200, body = Vec<api::Hook>), (status = 422, description = "A filter or an order is not known.")),
+    responses(
+        (status = 200, body = Vec<api::Hook>),
+        (status = 422, description = "A filter or the order is not valid."),
+    ),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
-    let wanted = list_query(query)?;
+    let selection = list_query(query)?;
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let reach = reach(&app, &snapshot, &caller.identity, query).await?;
-    let page = hooks::page(&snapshot, &reach, &wanted).await?;
+    let page = hooks::page(&snapshot, &reach, &selection).await?;
     let shown: Vec<_> = page.hooks.iter().map(|managed| show::managed_hook(&app, managed)).collect();
     let next = page.next.map(|next| format!("{}-{}", hex::encode(next.key), next.id));
     let mut response = ok(shown).into_response();
@@ -59,11 +62,11 @@ pub(in crate::http) async fn list(
     if let Some(total) = page.total {
         headers.insert(HeaderName::from_static("x-total-count"), total.into());
     }
-    headers.extend(page::by_cursor(&app, uri.path(), query, next.as_deref(), wanted.limit));
+    headers.extend(page::by_cursor(&app, uri.path(), query, next.as_deref(), selection.limit));
     Ok(response)
 }
 
-/// The hooks that the caller may manage, narrowed to the repository or the owner that the query names.
+/// Returns the hooks that the caller may manage, limited to the repository or owner in the query.
 async fn reach(app: &App, snapshot: &Snapshot, identity: &Identity, query: Option<&str>) -> Result<Reach, ApiError> {
     let mut reach = Reach::of(app, snapshot, identity).await?;
     if let Some(repository) = super::repository(snapshot, identity, query, Action::Read).await? {
@@ -98,7 +101,7 @@ fn list_query(query: Option<&str>) -> Result<ListQuery, ApiError> {
         sort: query::one_of(query, "sort", &sorts)?.unwrap_or_default(),
         descending: query::one_of(query, "order", &[("asc", false), ("desc", true)])?.unwrap_or_default(),
         after: query::value(query, "cursor").map(|text| cursor(&text)).transpose()?,
-        limit: Page::of_actions(query).limit,
+        limit: PageQuery::of_actions(query).limit,
     })
 }
 
@@ -109,14 +112,15 @@ fn cursor(text: &str) -> Result<Cursor, ApiError> {
         .ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not a cursor of this list; take it from `Link`"))
 }
 
-/// The place of the hook with the number `id`, and the snapshot that says so.
+/// Returns the owner of the hook with the number `id` if the caller may manage the hook, and the snapshot in which that
+/// was checked.
 async fn find(app: &App, identity: &Identity, level: Level, id: &str) -> Result<(Snapshot, HookOwner), ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let hook_owner = HookOwner::of_hook(app, &snapshot, identity, level, v1::number(id)).await?;
     Ok((snapshot, hook_owner))
 }
 
-/// Shows a hook of any place.
+/// Returns a hook of any owner.
 #[utoipa::path(
     get, path = "/hooks/{id}",
     operation_id = "farrierGetHook", tag = "farrier",
@@ -125,7 +129,7 @@ async fn find(app: &App, identity: &Identity, level: Level, id: &str) -> Result<
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path(id): Path<String>,
 ) -> Result<Editable<api::Hook>, ApiError> {
     let (snapshot, hook_owner) = find(&app, &caller.identity, Level::Read, &id).await?;
@@ -135,7 +139,7 @@ pub(in crate::http) async fn get(
     Ok(Editable(ok(show::managed_hook(&app, &Managed { found, home })), revision))
 }
 
-/// Changes a hook of any place.
+/// Changes a hook of any owner.
 #[utoipa::path(
     patch, path = "/hooks/{id}",
     operation_id = "farrierEditHook", tag = "farrier",
@@ -143,22 +147,22 @@ pub(in crate::http) async fn get(
     request_body = api::EditHook,
     responses(
         (status = 200, body = api::Hook),
-        (status = 409, description = "There are as many hooks of this kind as there can be."),
+        (status = 409, description = "The maximum number of hooks is reached."),
         (status = 400, description = "A chat channel cannot have this name."),
     ),
 )]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
-    Input(input): Input<api::EditHook>,
+    JsonBody(input): JsonBody<api::EditHook>,
 ) -> Result<Response, ApiError> {
     let (_, hook_owner) = find(&app, &caller.identity, Level::Write, &id).await?;
     v1::edit(&app, hook_owner, &id, &input, &expected).await
 }
 
-/// Deletes a hook of any place.
+/// Deletes a hook of any owner.
 #[utoipa::path(
     delete, path = "/hooks/{id}",
     operation_id = "farrierDeleteHook", tag = "farrier",
@@ -167,7 +171,7 @@ pub(in crate::http) async fn edit(
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
@@ -181,16 +185,16 @@ pub(in crate::http) async fn delete(
     operation_id = "farrierListHookTypes", tag = "farrier",
     responses((status = 200, body = Vec<api::HookType>)),
 )]
-pub(in crate::http) async fn types(_anyone: Anyone) -> Output<Vec<api::HookType>> {
+pub(in crate::http) async fn types(_: CheckedCredentials) -> JsonResponse<Vec<api::HookType>> {
     ok(TYPES.iter().map(show::hook_type).collect())
 }
 
-/// Lists the events that hooks can ask for.
+/// Lists the events that hooks can subscribe to.
 #[utoipa::path(
     get, path = "/hooks/events",
     operation_id = "farrierListHookEvents", tag = "farrier",
     responses((status = 200, body = Vec<api::HookEvent>)),
 )]
-pub(in crate::http) async fn events(_anyone: Anyone) -> Output<Vec<api::HookEvent>> {
+pub(in crate::http) async fn events(_: CheckedCredentials) -> JsonResponse<Vec<api::HookEvent>> {
     ok(EVENTS.iter().map(show::hook_event).collect())
 }

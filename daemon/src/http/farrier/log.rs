@@ -1,4 +1,4 @@
-//! What the daemon logs.
+//! The log filter.
 
 use axum::extract::State;
 use farrier_common::api;
@@ -6,35 +6,35 @@ use farrier_common::api;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfAdmin},
+        auth::{AdminScope, Caller},
         error::ApiError,
-        extract::{Input, Output, ok},
+        extract::{JsonBody, JsonResponse, ok},
     },
     service::logs,
 };
 
-/// What is logged.
+/// Returns the log filter.
 #[utoipa::path(
     get, path = "/log",
     operation_id = "farrierGetLogFilter", tag = "farrier",
     security(("account" = [])),
     responses((status = 200, body = api::LogFilter)),
 )]
-pub(in crate::http) async fn get(State(app): State<App>, _: Caller<OfAdmin>) -> Output<api::LogFilter> {
+pub(in crate::http) async fn get(State(app): State<App>, _: Caller<AdminScope>) -> JsonResponse<api::LogFilter> {
     ok(logs::get(&app))
 }
 
-/// Logs something else until the configuration is read again.
+/// Changes the log filter until the configuration is reloaded.
 #[utoipa::path(
     patch, path = "/log",
     operation_id = "farrierSetLogFilter", tag = "farrier",
     request_body = api::SetLogFilter,
-    responses((status = 200, body = api::LogFilter), (status = 422, description = "No filter can be read from it.")),
+    responses((status = 200, body = api::LogFilter), (status = 422, description = "The filter is not valid.")),
 )]
 pub(in crate::http) async fn set(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
-    Input(input): Input<api::SetLogFilter>,
-) -> Result<Output<api::LogFilter>, ApiError> {
+    caller: Caller<AdminScope>,
+    JsonBody(input): JsonBody<api::SetLogFilter>,
+) -> Result<JsonResponse<api::LogFilter>, ApiError> {
     Ok(ok(logs::set(&app, &caller.identity, input)?))
 }

@@ -1,4 +1,4 @@
-//! `/api/farrier/v1`: what the compatible API has no word for.
+//! `/api/farrier/v1`: functions that Gitea-family APIs do not have.
 
 pub(super) mod artifacts;
 pub(super) mod checks;
@@ -23,7 +23,8 @@ use crate::{
     store::Snapshot,
 };
 
-/// The number of the repository that a list is limited to, if the caller may do `action` with it.
+/// Returns the number of the repository in the parameter `repository`, or `None` without the parameter. Fails if the
+/// caller may not do `action` with the repository.
 async fn repository(
     snapshot: &Snapshot,
     identity: &Identity,

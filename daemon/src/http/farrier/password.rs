@@ -7,28 +7,28 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfUser, PasswordMayBeDue, SignedIn, Source},
+        auth::{Caller, PasswordMayBeDue, SignInSource, SignedIn, UserScope},
         error::ApiError,
-        extract::Input,
+        extract::JsonBody,
     },
     service::accounts,
 };
 
-/// Changes the caller's own password; also for an account that must change it before anything else.
+/// Changes the caller's password. Also available to accounts that must change their password first.
 #[utoipa::path(
     put, path = "/user/password",
     operation_id = "farrierChangePassword", tag = "farrier",
     request_body = api::ChangePassword,
     responses(
         (status = 204),
-        (status = 409, description = "The account has no password, or it was changed meanwhile."),
+        (status = 409, description = "The account has no password, or the password was changed at the same time."),
     ),
 )]
 pub(in crate::http) async fn change(
     State(app): State<App>,
-    caller: Caller<PasswordMayBeDue<SignedIn<OfUser>>>,
-    Source(source): Source,
-    Input(input): Input<api::ChangePassword>,
+    caller: Caller<PasswordMayBeDue<SignedIn<UserScope>>>,
+    SignInSource(source): SignInSource,
+    JsonBody(input): JsonBody<api::ChangePassword>,
 ) -> Result<StatusCode, ApiError> {
     accounts::change_password(&app, &caller.identity, input, &source).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -10,11 +10,11 @@ use farrier_proto::store::RunStatus;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository, SignedIn},
+        auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
-        extract::{Output, ok},
-        openapi::parameters::WhichRuns,
-        page::{self, Page},
+        extract::{JsonResponse, ok},
+        openapi::parameters::RunListParams,
+        page::{self, PageQuery},
         query, show,
     },
     service::{
@@ -27,17 +27,17 @@ use crate::{
     },
 };
 
-/// Runs that the caller may read with their jobs, newest first. `Link` leads to the next page.
+/// Lists the runs that the caller may read, with their jobs, newest first. `Link` has the address of the next page.
 #[utoipa::path(
     get, path = "/runs",
     operation_id = "farrierListRuns", tag = "farrier",
-    params(WhichRuns),
+    params(RunListParams),
     security(("account" = [])),
-    responses((status = 200, body = Vec<api::FoundRun>), (status = 422, description = "A filter means nothing.")),
+    responses((status = 200, body = Vec<api::FoundRun>), (status = 422, description = "A filter is not valid.")),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfRepository>>,
+    caller: Caller<SignedIn<RepositoryScope>>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -47,7 +47,7 @@ pub(in crate::http) async fn list(
     let before = query::number(query, "cursor")?;
     let words = [RunStatus::InProgress, RunStatus::Completed].map(|status| (ci::status_word(status), status));
     let status = query::one_of(query, "status", &words)?;
-    let selection = RunQuery { repository, status, before, limit: Page::of_actions(query).limit };
+    let selection = RunQuery { repository, status, before, limit: PageQuery::of_actions(query).limit };
     let (entries, next) = across::page(&snapshot, &caller.identity, &selection).await?;
     let next = next.map(|next| next.to_string());
     let headers = page::by_cursor(&app, uri.path(), query, next.as_deref(), selection.limit);
@@ -55,7 +55,7 @@ pub(in crate::http) async fn list(
     Ok((headers, ok(shown)).into_response())
 }
 
-/// One run with its jobs.
+/// Returns a run with its jobs.
 #[utoipa::path(
     get, path = "/runs/{run}",
     operation_id = "farrierGetRun", tag = "farrier",
@@ -64,9 +64,9 @@ pub(in crate::http) async fn list(
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfRepository>>,
+    caller: Caller<SignedIn<RepositoryScope>>,
     Path(id): Path<String>,
-) -> Result<Output<api::FoundRun>, ApiError> {
+) -> Result<JsonResponse<api::FoundRun>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let entry = across::find(&snapshot, &caller.identity, number(&id)?).await?;
     Ok(ok(show::found_run(&app, &entry)))
@@ -83,9 +83,9 @@ pub(in crate::http) async fn get(
 )]
 pub(in crate::http) async fn cancel(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
-) -> Result<Output<api::FoundRun>, ApiError> {
+) -> Result<JsonResponse<api::FoundRun>, ApiError> {
     let id = number(&id)?;
     ci::cancel_run(&app, &caller.identity, id).await?;
     let snapshot = app.store.read().await.map_err(Error::from)?;

@@ -1,4 +1,4 @@
-//! The last minute, for who watches.
+//! Per-second metrics of the last minute.
 
 use axum::extract::State;
 use farrier_common::api;
@@ -6,14 +6,14 @@ use farrier_common::api;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfAdmin},
+        auth::{AdminScope, Caller},
         error::ApiError,
-        extract::{Output, ok},
+        extract::{JsonResponse, ok},
     },
     service::deliveries::watch,
 };
 
-/// The last minute, second by second.
+/// Returns metrics of the last minute, second by second.
 #[utoipa::path(
     get, path = "/metrics/series",
     operation_id = "farrierGetMetricsSeries", tag = "farrier",
@@ -22,12 +22,12 @@ use crate::{
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    _: Caller<OfAdmin>,
-) -> Result<Output<api::MetricsSeries>, ApiError> {
+    _: Caller<AdminScope>,
+) -> Result<JsonResponse<api::MetricsSeries>, ApiError> {
     let waiting = watch::waiting(&app).await?;
     let minute = app.serving.requests.series().minute();
     let counts = |counts: Vec<u32>| counts.into_iter().map(i64::from).collect();
-    let most = app.config.artifacts.max_uploads;
+    let max_uploads = app.config.artifacts.max_uploads;
     let micros = |micros: u64| i64::try_from(micros).unwrap_or(i64::MAX);
     Ok(ok(api::MetricsSeries {
         requests: counts(minute.requests),
@@ -35,7 +35,7 @@ pub(in crate::http) async fn get(
         failed: counts(minute.failed),
         p50_micros: micros(minute.p50_micros),
         p99_micros: micros(minute.p99_micros),
-        uploads: i64::try_from(most.saturating_sub(app.uploads.available_permits())).unwrap_or(i64::MAX),
+        uploads: i64::try_from(max_uploads.saturating_sub(app.uploads.available_permits())).unwrap_or(i64::MAX),
         waiting: i64::try_from(waiting.pending).unwrap_or(i64::MAX),
         oldest_due_secs: waiting.oldest_due_ms / 1_000,
     }))

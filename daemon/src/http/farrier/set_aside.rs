@@ -1,4 +1,4 @@
-//! Data that was set aside. For administrators.
+//! Lists data that was set aside. For administrators.
 
 use axum::extract::State;
 use farrier_common::api;
@@ -6,15 +6,15 @@ use farrier_common::api;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfAdmin},
+        auth::{AdminScope, Caller},
         error::ApiError,
-        extract::{Output, ok},
+        extract::{JsonResponse, ok},
         show,
     },
     service::set_aside,
 };
 
-/// Data that no row of the store named and that was moved out of use, with sizes and dates.
+/// Lists data that was set aside because no row of the store refers to it, with sizes and dates.
 #[utoipa::path(
     get, path = "/set-aside",
     operation_id = "farrierListSetAside", tag = "farrier",
@@ -23,8 +23,8 @@ use crate::{
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
-) -> Result<Output<api::SetAside>, ApiError> {
+    caller: Caller<AdminScope>,
+) -> Result<JsonResponse<api::SetAside>, ApiError> {
     let items = set_aside::list(&app, &caller.identity).await?;
     Ok(ok(api::SetAside {
         days: app.config.storage.set_aside_days.into(),

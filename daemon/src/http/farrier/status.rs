@@ -1,4 +1,4 @@
-//! The daemon about itself.
+//! Status of the daemon.
 
 use axum::extract::State;
 use farrier_common::api;
@@ -6,14 +6,14 @@ use farrier_common::api;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, Nothing},
+        auth::{Caller, NoScope},
         error::ApiError,
-        extract::{Output, ok},
+        extract::{JsonResponse, ok},
     },
     service::status,
 };
 
-/// The daemon about itself.
+/// Returns the status of the daemon.
 #[utoipa::path(
     get, path = "/status",
     operation_id = "farrierGetStatus", tag = "farrier",
@@ -22,7 +22,7 @@ use crate::{
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<Nothing>,
-) -> Result<Output<api::Status>, ApiError> {
+    caller: Caller<NoScope>,
+) -> Result<JsonResponse<api::Status>, ApiError> {
     Ok(ok(status::status(&app, &caller.identity).await?))
 }

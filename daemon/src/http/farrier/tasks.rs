@@ -1,4 +1,4 @@
-//! What the daemon does in the background because somebody asked for it.
+//! Background tasks that users started.
 
 use axum::extract::{Path, State};
 use farrier_common::api;
@@ -7,15 +7,15 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
-        extract::{Output, ok},
+        extract::{JsonResponse, ok},
     },
     service::{Error, tasks},
     show,
 };
 
-/// Tasks that run, and for an hour those that have ended: the youngest first.
+/// Lists running tasks and tasks that ended within the last hour, newest first.
 #[utoipa::path(
     get, path = "/tasks",
     operation_id = "farrierListTasks", tag = "farrier",
@@ -24,14 +24,14 @@ use crate::{
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
-) -> Result<Output<api::BackgroundTasks>, ApiError> {
+    caller: Caller<RepositoryScope>,
+) -> Result<JsonResponse<api::BackgroundTasks>, ApiError> {
     let all = tasks::list(&app, &caller.identity).await?;
     let shown = all.iter().map(|task| show::background_task(task, app.now_ms())).collect();
     Ok(ok(api::BackgroundTasks { tasks: shown }))
 }
 
-/// One task.
+/// Returns a task.
 #[utoipa::path(
     get, path = "/tasks/{task}",
     operation_id = "farrierGetTask", tag = "farrier",
@@ -40,30 +40,30 @@ pub(in crate::http) async fn list(
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
-) -> Result<Output<api::BackgroundTask>, ApiError> {
+) -> Result<JsonResponse<api::BackgroundTask>, ApiError> {
     let task = tasks::find(&app, &caller.identity, number(&id)?).await?;
     Ok(ok(show::background_task(&task, app.now_ms())))
 }
 
-/// Ends a task: nothing stays of what it has made so far.
+/// Cancels a task and deletes its partial result.
 #[utoipa::path(
     post, path = "/tasks/{task}/cancel",
     operation_id = "farrierCancelTask", tag = "farrier",
     security(("account" = [])),
     responses(
         (status = 202, body = api::BackgroundTask),
-        (status = 409, description = "It has ended already."),
+        (status = 409, description = "The task has already ended."),
     ),
 )]
 pub(in crate::http) async fn cancel(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
-) -> Result<Output<api::BackgroundTask>, ApiError> {
+) -> Result<JsonResponse<api::BackgroundTask>, ApiError> {
     let task = tasks::cancel(&app, &caller.identity, number(&id)?).await?;
-    Ok(Output(StatusCode::ACCEPTED, show::background_task(&task, app.now_ms())))
+    Ok(JsonResponse(StatusCode::ACCEPTED, show::background_task(&task, app.now_ms())))
 }
 
 fn number(id: &str) -> Result<u64, Error> {

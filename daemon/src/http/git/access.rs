@@ -1,4 +1,4 @@
-//! Who may fetch from or push to a repository, in the statuses that git clients understand.
+//! Decides whether a caller may fetch from or push to a repository, with the status codes that git clients expect.
 
 use farrier_common::names;
 use http::request::Parts;
@@ -20,14 +20,15 @@ use crate::{
     store::{Snapshot, owners, owners::Owner, repositories as rows},
 };
 
-/// A caller and the repository that they may use.
+/// An authorized caller and the repository of the request.
 #[derive(Debug)]
 pub(super) struct Allowed {
     pub(super) identity: Identity,
     pub(super) found: Found,
 }
 
-/// Decides. A missing repository and one that the caller may not see are told the same way.
+/// Checks the caller's permission for `service`. A repository that the caller may not see gives the same error as a
+/// missing one.
 pub(super) async fn allow(
     app: &App,
     parts: &Parts,
@@ -45,7 +46,7 @@ pub(super) async fn allow(
     let name = name.strip_suffix(".git").unwrap_or(name);
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let Some(found) = find(&snapshot, &identity, owner, name).await? else {
-        return Err(missing(&snapshot, &identity, owner, name, parts).await?);
+        return Err(not_found(&snapshot, &identity, owner, name, parts).await?);
     };
     if !found.access_level.allows(action) {
         let anonymous = matches!(identity, Identity::Anonymous);
@@ -57,12 +58,12 @@ pub(super) async fn allow(
         return Err(GitFailure::forbidden(reason));
     }
     if service == Service::Receive {
-        writable(&found)?;
+        require_writable(&found)?;
     }
     Ok(Allowed { identity, found })
 }
 
-/// The repository, if the caller may see it.
+/// Returns the repository if the caller may see it.
 async fn find(snapshot: &Snapshot, identity: &Identity, owner: &str, name: &str) -> Result<Option<Found>, GitFailure> {
     if names::check_repository(name).is_err() {
         return Ok(None);
@@ -70,21 +71,22 @@ async fn find(snapshot: &Snapshot, identity: &Identity, owner: &str, name: &str)
     match repositories::find(snapshot, identity, owner, name, Action::Read).await {
         Ok(found) if found.repository.deleted => Ok(None),
         Ok(found) => Ok(Some(found)),
-        // Where it went is said in git's own way.
+        // `not_found` handles redirects: they need git's path.
         Err(Error::NotFound { .. } | Error::Moved { .. } | Error::Unauthenticated { .. }) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-fn writable(found: &Found) -> Result<(), GitFailure> {
+fn require_writable(found: &Found) -> Result<(), GitFailure> {
     if found.repository.archived {
         return Err(GitFailure::forbidden("the repository is archived: nothing can be pushed"));
     }
     Ok(())
 }
 
-/// What is said about a repository that is not there for the caller.
-async fn missing(
+/// Returns the error for a repository that does not exist for the caller: a redirect if it was renamed or moved, 401
+/// for anonymous callers, else 404.
+async fn not_found(
     snapshot: &Snapshot,
     identity: &Identity,
     owner: &str,
@@ -102,12 +104,12 @@ async fn missing(
     })
 }
 
-/// Where a repository went that was called `owner`/`name`, if the caller may see it there.
+/// Returns the new path of a repository that was once called `owner`/`name`, if the caller may see it.
 async fn renamed(snapshot: &Snapshot, identity: &Identity, owner: &str, name: &str) -> Result<Option<String>, Error> {
     if names::check_repository(name).is_err() {
         return Ok(None);
     }
-    let Some(owner) = owner_once_called(snapshot, owner).await? else { return Ok(None) };
+    let Some(owner) = owner_by_any_name(snapshot, owner).await? else { return Ok(None) };
     let repository = match rows::by_name(snapshot, owner.id(), name).await? {
         Some(repository) => Some(repository),
         None => rows::redirected(snapshot, owner.id(), name).await?,
@@ -120,7 +122,8 @@ async fn renamed(snapshot: &Snapshot, identity: &Identity, owner: &str, name: &s
     Ok(access_level.allows(Action::Read).then(|| format!("{}/{}", owner.name(), repository.name)))
 }
 
-async fn owner_once_called(snapshot: &Snapshot, name: &str) -> Result<Option<Owner>, Error> {
+/// Returns the owner with the current or former name `name`.
+async fn owner_by_any_name(snapshot: &Snapshot, name: &str) -> Result<Option<Owner>, Error> {
     if name.contains('\0') {
         return Ok(None);
     }

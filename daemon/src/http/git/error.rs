@@ -1,4 +1,4 @@
-//! Errors of git over HTTP: a status and a line of text that git shows.
+//! Errors of git over HTTP: a status code and a line of text that git shows.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
@@ -9,7 +9,7 @@ use crate::{
     service::Error,
 };
 
-/// An answer that says no.
+/// An error response for git clients.
 #[derive(Debug)]
 pub(super) struct GitFailure {
     status: StatusCode,
@@ -22,7 +22,7 @@ impl GitFailure {
         Self { status, text: text.into(), location: None }
     }
 
-    /// Asks for credentials: also for what is not there, so that nobody learns what is.
+    /// Asks for credentials. Also sent for missing repositories, so that the response does not show which ones exist.
     pub(super) fn challenge() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "authentication is required")
     }
@@ -43,7 +43,7 @@ impl GitFailure {
         Self::new(StatusCode::BAD_REQUEST, "the service must be git-upload-pack or git-receive-pack")
     }
 
-    /// The repository is called something else now.
+    /// Redirects to the new path of a repository.
     pub(super) fn moved(to: String) -> Self {
         Self { location: Some(to), ..Self::new(StatusCode::TEMPORARY_REDIRECT, "the repository has moved") }
     }

@@ -1,69 +1,70 @@
-//! Fetching: the request goes to `upload-pack` as it comes, and so does the answer. Only the list of
-//! refs, with which every fetch begins, needs no process.
+//! Fetch: streams the request to `git upload-pack` and its output to the client. The list of refs, with which each
+//! fetch begins, is answered without a process.
 
 use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use tokio::{io::AsyncWriteExt as _, process::ChildStdin};
 
 use super::{
-    NOTHING, Service,
+    EMPTY, Service,
     access::Allowed,
-    answer::{self, Out},
     error::GitFailure,
-    input::{Input, InputError},
+    output::{self, GitOutputSender},
     refs::{LsRefs, REQUEST_MAX_BYTES},
+    request_body::{RequestBody, RequestBodyError},
     result,
-    watch::Watch,
+    stall_timer::StallTimer,
 };
 use crate::{
     app::App,
     git::{Call, GitProcess},
 };
 
-/// Answers a fetch.
+/// Handles a fetch.
 pub(super) async fn serve(
     app: App,
     allowed: Allowed,
-    mut input: Input,
+    mut input: RequestBody,
     protocol: Option<&str>,
 ) -> Result<Response, GitFailure> {
     let id = allowed.found.repository.id;
     if protocol == Some("version=2")
-        && let Some(asked) = input.peek(REQUEST_MAX_BYTES).await?
-        && let Some(asked) = LsRefs::parse(&asked, allowed.found.repository.sha256)
+        && let Some(body) = input.peek(REQUEST_MAX_BYTES).await?
+        && let Some(ls_refs) = LsRefs::parse(&body, allowed.found.repository.sha256)
         && let Some(list) = app.git.ref_list(id).await?
-        && let Some(answer) = asked.answer(&list)
+        && let Some(refs) = ls_refs.list(&list)
     {
-        return Ok(result(Service::Upload, answer.freeze()));
+        return Ok(result(Service::Upload, refs.freeze()));
     }
     let call = app.git.call(id, ["upload-pack", "--stateless-rpc"]).args([app.git.directory(id)]);
     let call = call.env("GIT_PROTOCOL", protocol.unwrap_or_default());
-    let body = stream(&app, call, input, NOTHING).await?;
+    let body = stream(&app, call, input, EMPTY).await?;
     Ok(result(Service::Upload, body))
 }
 
-/// Runs `call` with `input`; the body is `begin` and what the call writes. The process dies with
-/// the client.
-pub(super) async fn stream(app: &App, call: Call, input: Input, begin: Bytes) -> Result<Body, GitFailure> {
+/// Runs `call` with `input`. The returned body is `prefix` followed by the output. The process is killed when the
+/// client disconnects.
+pub(super) async fn stream(app: &App, call: Call, input: RequestBody, prefix: Bytes) -> Result<Body, GitFailure> {
     let process = call.stream().await?;
-    let (out, answer) = answer::channel();
-    let watch = Watch::new(app.git.timeout());
-    app.tasks.short(run(process, input, out, watch));
-    answer.begun(begin).await
+    let (out, git_output) = output::channel();
+    let stall_timer = StallTimer::new(app.git.timeout());
+    app.tasks.short(run(process, input, out, stall_timer));
+    git_output.into_body(prefix).await
 }
 
-async fn run(mut process: GitProcess, mut input: Input, out: Out, watch: Watch) {
+async fn run(mut process: GitProcess, mut input: RequestBody, out: GitOutputSender, stall_timer: StallTimer) {
     let stdin = process.stdin();
     let work = async {
-        let feeding = feed(&mut input, stdin, &watch);
-        tokio::join!(feeding, answer::forward(&mut process, &out, &watch, false))
+        let feeding = feed(&mut input, stdin, &stall_timer);
+        tokio::join!(feeding, output::forward(&mut process, &out, &stall_timer, false))
     };
     let (fed, forwarded) = tokio::select! {
         done = work => done,
         () = out.closed() => return,
-        () = watch.stalled() => {
-            tracing::warn!(command = process.command(), "a fetch stood still and was given up");
-            let _ = out.try_send(Err(GitFailure::new(http::StatusCode::REQUEST_TIMEOUT, "nothing moved for too long")));
+        () = stall_timer.expired() => {
+            tracing::warn!(command = process.command(), "a fetch made no progress and was aborted");
+            let text = "the transfer made no progress for too long";
+            let _ = out.try_send(Err(GitFailure::new(http::StatusCode::REQUEST_TIMEOUT, text)));
             return;
         }
     };
@@ -73,7 +74,7 @@ async fn run(mut process: GitProcess, mut input: Input, out: Out, watch: Watch) 
     }
     match process.wait().await {
         Ok(ended) if ended.status == Some(0) => {}
-        // What git wrote says in the protocol what is wrong.
+        // Git has reported the error to the client, in its protocol.
         Ok(ended) if ended.status.is_some() && forwarded.is_ok_and(|bytes| bytes > 0) => {
             tracing::debug!(status = ended.status, stderr = ended.stderr, "git {} refused", ended.command);
         }
@@ -85,15 +86,19 @@ async fn run(mut process: GitProcess, mut input: Input, out: Out, watch: Watch) 
     }
 }
 
-/// Writes the whole input. Git may stop reading early: then the rest is of no interest.
-async fn feed(input: &mut Input, stdin: Option<ChildStdin>, watch: &Watch) -> Result<(), InputError> {
+/// Writes the complete input to git. Git may stop reading early; the rest is not needed then.
+async fn feed(
+    input: &mut RequestBody,
+    stdin: Option<ChildStdin>,
+    stall_timer: &StallTimer,
+) -> Result<(), RequestBodyError> {
     let Some(mut stdin) = stdin else { return Ok(()) };
-    while let Some(piece) = input.next().await? {
-        watch.moved();
-        if stdin.write_all(&piece).await.is_err() {
+    while let Some(chunk) = input.next().await? {
+        stall_timer.restart();
+        if stdin.write_all(&chunk).await.is_err() {
             return Ok(());
         }
-        watch.moved();
+        stall_timer.restart();
     }
     Ok(())
 }

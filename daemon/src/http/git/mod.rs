@@ -1,17 +1,17 @@
 //! Git over HTTP: fetch and push in the smart protocol.
 //!
-//! Errors are plain text, which is what git shows. Who may do what is decided before git starts;
-//! bytes stream in both directions with bounded memory; git dies with its client. The dumb
-//! protocol does not exist here: it knows neither hidden refs nor events.
+//! Errors are plain text, because git shows the body of an error response. Permissions are checked before git starts.
+//! Bytes stream in both directions with bounded memory, and a git process is killed when its client disconnects. The
+//! dumb protocol is not supported, because it cannot hide refs and its requests cause no events.
 
 mod access;
-mod answer;
 mod error;
 mod fetch;
-mod input;
+mod output;
 mod push;
 mod refs;
-mod watch;
+mod request_body;
+mod stall_timer;
 
 use axum::{
     extract::{Path, Request, State},
@@ -27,7 +27,7 @@ use self::{
 use super::error::ApiError;
 use crate::{app::App, git::pkt};
 
-/// What a client wants of a repository.
+/// The service that a git client requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Service {
     /// `git-upload-pack`: fetch.
@@ -54,16 +54,16 @@ impl Service {
     }
 }
 
-/// First parts of paths that belong to other protocols; no owner has such a name.
+/// First path segments of other protocols. No owner can have these names.
 const NOT_OWNERS: [&str; 3] = ["api", "twirp", "_blob"];
 
-/// `GET …/info/refs?service=…`: what there is, and what can be done with it.
+/// `GET …/info/refs?service=…`: lists the refs and the capabilities of a service.
 pub(super) async fn info_refs(
     State(app): State<App>,
-    Path(place): Path<(String, String)>,
+    Path(repository): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    if NOT_OWNERS.contains(&place.0.as_str()) {
+    if NOT_OWNERS.contains(&repository.0.as_str()) {
         return ApiError::no_route().into_response();
     }
     let (parts, _) = request.into_parts();
@@ -71,45 +71,45 @@ pub(super) async fn info_refs(
     let word = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "service").map(|(_, word)| word);
     let Some(word) = word else { return GitFailure::dumb().into_response() };
     let Some(service) = Service::named(&word) else { return GitFailure::unknown_service().into_response() };
-    let answered = match allow(&app, &parts, &place, service).await {
+    let result = match allow(&app, &parts, &repository, service).await {
         Ok(allowed) => advertise(&app, &allowed, service, &parts.headers).await,
-        Err(refused) => Err(refused),
+        Err(failure) => Err(failure),
     };
-    answered.unwrap_or_else(GitFailure::into_response)
+    result.unwrap_or_else(GitFailure::into_response)
 }
 
 /// `POST …/git-upload-pack`
 pub(super) async fn upload_pack(
     State(app): State<App>,
-    Path(place): Path<(String, String)>,
+    Path(repository): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    serve(app, place, request, Service::Upload).await
+    serve(app, repository, request, Service::Upload).await
 }
 
 /// `POST …/git-receive-pack`
 pub(super) async fn receive_pack(
     State(app): State<App>,
-    Path(place): Path<(String, String)>,
+    Path(repository): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    serve(app, place, request, Service::Receive).await
+    serve(app, repository, request, Service::Receive).await
 }
 
-async fn serve(app: App, place: (String, String), request: Request, service: Service) -> Response {
-    if NOT_OWNERS.contains(&place.0.as_str()) {
+async fn serve(app: App, repository: (String, String), request: Request, service: Service) -> Response {
+    if NOT_OWNERS.contains(&repository.0.as_str()) {
         return ApiError::no_route().into_response();
     }
     let (parts, body) = request.into_parts();
-    let answered = async {
-        let allowed = allow(&app, &parts, &place, service).await?;
-        let input = input::Input::new(&parts.headers, body, service, app.git.max_push_bytes())?;
+    let handling = async {
+        let allowed = allow(&app, &parts, &repository, service).await?;
+        let input = request_body::RequestBody::new(&parts.headers, body, service, app.git.max_push_bytes())?;
         match service {
             Service::Upload => fetch::serve(app, allowed, input, protocol(&parts.headers)).await,
             Service::Receive => push::serve(app, allowed, input).await,
         }
     };
-    answered.await.unwrap_or_else(GitFailure::into_response)
+    handling.await.unwrap_or_else(GitFailure::into_response)
 }
 
 async fn advertise(
@@ -118,33 +118,34 @@ async fn advertise(
     service: Service,
     headers: &HeaderMap,
 ) -> Result<Response, GitFailure> {
-    let mut begin = BytesMut::new();
-    pkt::put(&mut begin, format!("# service=git-{}\n", service.command()).as_bytes());
-    pkt::put_flush(&mut begin);
+    let mut prefix = BytesMut::new();
+    pkt::put(&mut prefix, format!("# service=git-{}\n", service.command()).as_bytes());
+    pkt::put_flush(&mut prefix);
     let repository = &allowed.found.repository;
     let protocol = protocol(headers).unwrap_or_default();
     let content_type = format!("application/x-git-{}-advertisement", service.command());
     if service == Service::Upload && protocol == "version=2" {
-        let greeting = app.git.fetch_capabilities(repository.id, repository.sha256).await?;
-        begin.extend_from_slice(&greeting);
-        return Ok(answer(&content_type, axum::body::Body::from(begin.freeze())));
+        let capabilities = app.git.fetch_capabilities(repository.id, repository.sha256).await?;
+        prefix.extend_from_slice(&capabilities);
+        return Ok(response(&content_type, axum::body::Body::from(prefix.freeze())));
     }
-    // Version 1 differs from the older one in its first line; nobody speaks it.
+    // Version 1 has a different first line. No common client uses it, so git itself answers.
     if service == Service::Receive
         && !protocol.contains("version=1")
         && let Some(list) = app.git.ref_list(repository.id).await?
     {
         let capabilities = app.git.push_capabilities(repository.id, repository.sha256).await?;
-        begin.unsplit(refs::advertisement(&list, &capabilities, repository.sha256));
-        return Ok(answer(&content_type, axum::body::Body::from(begin.freeze())));
+        prefix.unsplit(refs::advertisement(&list, &capabilities, repository.sha256));
+        return Ok(response(&content_type, axum::body::Body::from(prefix.freeze())));
     }
     let call = app.git.call(repository.id, [service.command(), "--stateless-rpc", "--advertise-refs"]);
     let call = call.args([app.git.directory(repository.id)]).env("GIT_PROTOCOL", protocol);
-    let body = fetch::stream(app, call, input::Input::none(), begin.freeze()).await?;
-    Ok(answer(&content_type, body))
+    let body = fetch::stream(app, call, request_body::RequestBody::empty(), prefix.freeze()).await?;
+    Ok(response(&content_type, body))
 }
 
-/// The protocol that a client asks for, if it is nothing but words: it goes into git's environment.
+/// Returns the protocol version that the client requests. `None` if the header has characters other than letters,
+/// digits, `:` and `=`, because the value is put into git's environment.
 fn protocol(headers: &HeaderMap) -> Option<&str> {
     let text = headers.get("git-protocol")?.to_str().ok()?;
     let word = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -155,8 +156,8 @@ fn protocol(headers: &HeaderMap) -> Option<&str> {
     (text.len() <= 256 && text.split(':').all(pair)).then_some(text)
 }
 
-/// 200 with headers that keep caches away.
-fn answer(content_type: &str, body: axum::body::Body) -> Response {
+/// Returns 200 with headers that forbid caching.
+fn response(content_type: &str, body: axum::body::Body) -> Response {
     let mut response = Response::new(body);
     if let Ok(value) = HeaderValue::from_str(content_type) {
         response.headers_mut().insert(header::CONTENT_TYPE, value);
@@ -176,13 +177,13 @@ fn uncached(headers: &mut HeaderMap) {
     }
 }
 
-/// The content type of an answer to a POST.
+/// Returns the response to a POST request.
 fn result(service: Service, body: impl Into<axum::body::Body>) -> Response {
-    answer(&format!("application/x-git-{}-result", service.command()), body.into())
+    response(&format!("application/x-git-{}-result", service.command()), body.into())
 }
 
-/// Bytes that nothing has to be said with.
-const NOTHING: Bytes = Bytes::new();
+/// No bytes.
+const EMPTY: Bytes = Bytes::new();
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,8 @@
-//! Pushing: the daemon reads what is asked for, decides, lets `receive-pack` do it, and records
-//! the outcome before the answer ends.
+//! Push: reads the list of ref updates, checks it, runs `git receive-pack`, and records the result before the response
+//! ends.
 //!
-//! The last piece of the body is held back until the repository's lock is there: until then git
-//! cannot move a ref, so slow pushes do not wait for one another and outcomes are recorded one
-//! after the other.
+//! The last chunk of the body is held back until the daemon holds the repository's lock. Git cannot update a ref
+//! without that chunk, so slow pushes do not block each other, and results are recorded in order.
 
 use std::{error::Error as StdError, time::Duration};
 
@@ -13,13 +12,13 @@ use http::StatusCode;
 use tokio::{io::AsyncWriteExt as _, process::ChildStdin};
 
 use super::{
-    NOTHING, Service,
+    EMPTY, Service,
     access::Allowed,
-    answer::{self, Out},
     error::GitFailure,
-    input::{DRAIN_MAX, Input, InputError},
+    output::{self, GitOutputSender},
+    request_body::{DRAIN_MAX, RequestBody, RequestBodyError},
     result,
-    watch::Watch,
+    stall_timer::StallTimer,
 };
 use crate::{
     app::App,
@@ -31,44 +30,44 @@ use crate::{
     service::pushes::{self, Push},
 };
 
-/// Pauses between attempts to record the outcome of a push while the store is away.
+/// Pauses between attempts to record the result of a push while the store is not available.
 const RECORD_PAUSES_SECS: [u64; 5] = [1, 2, 5, 15, 60];
 
-/// Answers a push.
-pub(super) async fn serve(app: App, allowed: Allowed, mut input: Input) -> Result<Response, GitFailure> {
+/// Handles a push.
+pub(super) async fn serve(app: App, allowed: Allowed, mut input: RequestBody) -> Result<Response, GitFailure> {
     let repository = allowed.found.repository;
     let (list, commands) = read_commands(&mut input).await?;
     if commands.updates.is_empty() {
-        // Only whether a push would be let in; nothing may follow.
+        // Git sends an empty list to check the credentials before it sends a large push.
         let _ = tokio::time::timeout(DRAIN_MAX, input.drain()).await;
-        return Ok(result(Service::Receive, NOTHING));
+        return Ok(result(Service::Receive, EMPTY));
     }
     let refusals = pushes::refusals(&repository, &commands);
     if !refusals.is_empty() {
         let _ = tokio::time::timeout(DRAIN_MAX, input.drain()).await;
         return Ok(result(Service::Receive, report::refused(&commands, &refusals)));
     }
-    let (out, answer) = answer::channel();
+    let (out, git_output) = output::channel();
     let request = PushRequest { repository: repository.id, actor: allowed.identity.user_id(), list, commands };
     app.tasks.short(run(app.clone(), request, input, out));
-    Ok(result(Service::Receive, answer.begun(NOTHING).await?))
+    Ok(result(Service::Receive, git_output.into_body(EMPTY).await?))
 }
 
-/// A push that may be done.
+/// A push that passed all checks.
 struct PushRequest {
     repository: u64,
     actor: u64,
-    /// What was read of the body.
+    /// The bytes of the body that were read so far.
     list: Bytes,
     commands: Commands,
 }
 
-/// Reads the list of updates; gives what was read of the body so far.
-async fn read_commands(input: &mut Input) -> Result<(Bytes, Commands), GitFailure> {
+/// Reads the list of ref updates. Also returns the bytes of the body that were read.
+async fn read_commands(input: &mut RequestBody) -> Result<(Bytes, Commands), GitFailure> {
     let mut parser = Parser::default();
     let mut read = BytesMut::new();
-    while let Some(piece) = input.next().await? {
-        read.extend_from_slice(&piece);
+    while let Some(chunk) = input.next().await? {
+        read.extend_from_slice(&chunk);
         match parser.advance(&read) {
             Ok(true) => return Ok((read.freeze(), parser.finish())),
             Ok(false) => {}
@@ -78,7 +77,7 @@ async fn read_commands(input: &mut Input) -> Result<(Bytes, Commands), GitFailur
     Err(GitFailure::new(StatusCode::BAD_REQUEST, "the body ended within the list of ref updates"))
 }
 
-/// Starts git and marks the push as begun.
+/// Starts git and marks the push as started in the store.
 async fn start(app: &App, request: &PushRequest) -> Result<(GitProcess, Push), GitFailure> {
     let id = request.repository;
     let limit = app.git.max_push_bytes().to_string();
@@ -90,7 +89,7 @@ async fn start(app: &App, request: &PushRequest) -> Result<(GitProcess, Push), G
     match process {
         Ok(process) => Ok((process, push)),
         Err(error) => {
-            // There is nothing to record but that.
+            // Git did not start: record the push with 0 bytes, which removes the mark.
             let lock = app.git.lock(id).await;
             pushes::record(app, &push, 0, &lock).await?;
             Err(error.into())
@@ -98,34 +97,38 @@ async fn start(app: &App, request: &PushRequest) -> Result<(GitProcess, Push), G
     }
 }
 
-/// How far a push got before git ended.
-struct Fed {
-    /// Held when git got the whole body.
+/// The part of a push that was sent to git.
+struct FeedResult {
+    /// The repository's lock. `Some` if git received the complete body.
     lock: Option<RepositoryLock>,
     bytes: u64,
-    broken: Option<InputError>,
+    error: Option<RequestBodyError>,
 }
 
-/// Does a push and records it. Outlives the request: once git has the whole push, it is done and recorded whoever still listens.
-async fn run(app: App, request: PushRequest, mut input: Input, out: Out) {
+/// Runs a push and records its result. Outlives the request: once git has received the complete body, the push is
+/// finished and recorded even if the client disconnects.
+async fn run(app: App, request: PushRequest, mut input: RequestBody, out: GitOutputSender) {
     let (mut process, push) = match start(&app, &request).await {
         Ok(started) => started,
-        Err(failure) => return drop(out.send(Err(failure)).await),
+        Err(failure) => {
+            let _ = out.send(Err(failure)).await;
+            return;
+        }
     };
     let PushRequest { repository, list, .. } = request;
     let (app, push) = (&app, &push);
-    let watch = Watch::new(app.git.timeout());
+    let stall_timer = StallTimer::new(app.git.timeout());
     let stdin = process.stdin();
     let work = async {
-        let feeding = feed(app, repository, list, &mut input, stdin, &watch);
-        tokio::join!(feeding, answer::forward(&mut process, &out, &watch, true))
+        let feeding = feed(app, repository, list, &mut input, stdin, &stall_timer);
+        tokio::join!(feeding, output::forward(&mut process, &out, &stall_timer, true))
     };
     let done = tokio::select! {
         (fed, _) = work => Some(fed),
-        () = watch.stalled() => None,
+        () = stall_timer.expired() => None,
     };
     let stalled = done.is_none();
-    let Fed { lock, bytes, broken } = done.unwrap_or(Fed { lock: None, bytes: 0, broken: None });
+    let FeedResult { lock, bytes, error } = done.unwrap_or(FeedResult { lock: None, bytes: 0, error: None });
     end(process, stalled).await;
     let lock = match lock {
         Some(lock) => lock,
@@ -133,10 +136,12 @@ async fn run(app: App, request: PushRequest, mut input: Input, out: Out) {
     };
     let recorded = pushes::record(app, push, bytes, &lock).await;
     drop(lock);
-    let failure = match (&recorded, broken) {
+    let failure = match (&recorded, error) {
         (Err(_), _) => Some(GitFailure::new(StatusCode::SERVICE_UNAVAILABLE, "the push could not be recorded")),
-        (Ok(()), Some(broken)) => Some(broken.into()),
-        (Ok(()), None) if stalled => Some(GitFailure::new(StatusCode::REQUEST_TIMEOUT, "nothing moved for too long")),
+        (Ok(()), Some(error)) => Some(error.into()),
+        (Ok(()), None) if stalled => {
+            Some(GitFailure::new(StatusCode::REQUEST_TIMEOUT, "the transfer made no progress for too long"))
+        }
         (Ok(()), None) => None,
     };
     if let Some(failure) = failure {
@@ -152,17 +157,18 @@ async fn run(app: App, request: PushRequest, mut input: Input, out: Out) {
 
 async fn end(process: GitProcess, kill: bool) {
     if kill {
-        tracing::warn!("a push stood still and was given up");
+        tracing::warn!("a push made no progress and was aborted");
         return;
     }
     match process.wait().await {
         Ok(ended) if ended.status == Some(0) => {}
         Ok(ended) => tracing::info!(status = ended.status, stderr = ended.stderr, "a push was not accepted"),
-        Err(error) => tracing::error!(error = &error as &dyn StdError, "a push ended badly"),
+        Err(error) => tracing::error!(error = &error as &dyn StdError, "git failed during a push"),
     }
 }
 
-/// The store was away: the mark stays until this succeeds, or until the next start finds it.
+/// Retries to record a push. The mark in the store stays until this succeeds; otherwise the next start recovers the
+/// push.
 async fn record_later(app: &App, repository: u64, push: &Push, bytes: u64) {
     for pause in RECORD_PAUSES_SECS {
         tokio::select! {
@@ -177,16 +183,18 @@ async fn record_later(app: &App, repository: u64, push: &Push, bytes: u64) {
     }
 }
 
-/// Writes the body to git, the last piece under the repository's lock. Git may end before it has
-/// read everything; the client's bytes are taken even so, or it would not read the answer.
+/// Writes the body to git, the last chunk under the repository's lock.
+///
+/// Git may end before it has read everything. The body is still read to its end, because the client reads the response
+/// only after it has sent everything.
 async fn feed(
     app: &App,
     repository: u64,
     list: Bytes,
-    input: &mut Input,
+    input: &mut RequestBody,
     stdin: Option<ChildStdin>,
-    watch: &Watch,
-) -> Fed {
+    stall_timer: &StallTimer,
+) -> FeedResult {
     let mut stdin = stdin;
     let mut held = list;
     let mut bytes = 0;
@@ -194,20 +202,20 @@ async fn feed(
         let next = match input.next().await {
             Ok(Some(next)) => next,
             Ok(None) => break,
-            // Without its end git gives the push up and removes what it has unpacked.
-            Err(broken) => return Fed { lock: None, bytes, broken: Some(broken) },
+            // Without the last chunk, git aborts the push and removes the received objects.
+            Err(error) => return FeedResult { lock: None, bytes, error: Some(error) },
         };
-        watch.moved();
+        stall_timer.restart();
         bytes += next.len() as u64;
         write(&mut stdin, &held).await;
-        watch.moved();
+        stall_timer.restart();
         held = next;
     }
     let lock = app.git.lock(repository).await;
-    watch.moved();
+    stall_timer.restart();
     write(&mut stdin, &held).await;
-    watch.moved();
-    Fed { lock: Some(lock), bytes, broken: None }
+    stall_timer.restart();
+    FeedResult { lock: Some(lock), bytes, error: None }
 }
 
 async fn write(stdin: &mut Option<ChildStdin>, bytes: &[u8]) {

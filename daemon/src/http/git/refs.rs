@@ -1,5 +1,5 @@
-//! Lists of refs as the protocols write them: what a push begins with, and the answer to the
-//! command `ls-refs` of protocol version 2. Pure: bytes in, bytes out.
+//! Lists of refs in git's wire format: the ref advertisement of a push, and the response to the command `ls-refs` of
+//! protocol version 2.
 //!
 //! Formats: gitprotocol-pack(5), "Reference Discovery"; gitprotocol-v2(5), "ls-refs".
 
@@ -12,21 +12,21 @@ use crate::git::{
 
 /// The end of a request's first section.
 const DELIMITER: &[u8] = b"0001";
-/// Longest request that is understood here; git sends some hundred bytes.
+/// Longest request that is parsed; git sends a few hundred bytes.
 pub(super) const REQUEST_MAX_BYTES: usize = 64 << 10;
 
-/// What `ls-refs` is asked.
+/// An `ls-refs` request.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct LsRefs {
     peel: bool,
     symrefs: bool,
     unborn: bool,
-    /// Begins of names; none: all.
+    /// Prefixes of ref names; empty: all refs.
     prefixes: Vec<String>,
 }
 
 impl LsRefs {
-    /// Reads a request; `None`: it is another command, or anything that git should look at itself.
+    /// Parses a request. `None` for other commands and for everything that git itself must answer.
     pub(super) fn parse(body: &[u8], sha256: bool) -> Option<Self> {
         let mut lines = Lines(body);
         if !matches!(lines.next()?, Line::Text("command=ls-refs")) {
@@ -43,27 +43,27 @@ impl LsRefs {
         if (format == "sha256") != sha256 || !matches!(format, "sha1" | "sha256") {
             return None;
         }
-        let mut asked = Self::default();
+        let mut request = Self::default();
         if lines.has_section() {
             while let Line::Text(argument) = lines.next()? {
                 match argument.split_once(' ') {
-                    None if argument == "peel" => asked.peel = true,
-                    None if argument == "symrefs" => asked.symrefs = true,
-                    None if argument == "unborn" => asked.unborn = true,
-                    Some(("ref-prefix", prefix)) => asked.prefixes.push(prefix.to_owned()),
+                    None if argument == "peel" => request.peel = true,
+                    None if argument == "symrefs" => request.symrefs = true,
+                    None if argument == "unborn" => request.unborn = true,
+                    Some(("ref-prefix", prefix)) => request.prefixes.push(prefix.to_owned()),
                     _ => return None,
                 }
             }
         }
-        (lines.0 == pkt::FLUSH).then_some(asked)
+        (lines.0 == pkt::FLUSH).then_some(request)
     }
 
-    /// The answer; `None`: what a tag comes to is not known.
-    pub(super) fn answer(&self, list: &RefList) -> Option<BytesMut> {
+    /// Returns the response, or `None` if the target of a tag is needed but not known.
+    pub(super) fn list(&self, list: &RefList) -> Option<BytesMut> {
         let mut out = BytesMut::new();
         self.put_head(&mut out, list);
         for (name, tip) in &list.tips {
-            if !self.wants(name) {
+            if !self.includes(name) {
                 continue;
             }
             let peeled = match &tip.peeled {
@@ -78,7 +78,7 @@ impl LsRefs {
     }
 
     fn put_head(&self, out: &mut BytesMut, list: &RefList) {
-        if !self.wants("HEAD") {
+        if !self.includes("HEAD") {
             return;
         }
         let line = match &list.head {
@@ -95,22 +95,22 @@ impl LsRefs {
         pkt::put(out, line.as_bytes());
     }
 
-    fn wants(&self, name: &str) -> bool {
+    fn includes(&self, name: &str) -> bool {
         self.prefixes.is_empty() || self.prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
     }
 }
 
-/// What a push begins with: where refs are, and `capabilities` beside the first.
+/// Returns the ref advertisement of a push: all refs, with `capabilities` after the first one.
 pub(super) fn advertisement(list: &RefList, capabilities: &[u8], sha256: bool) -> BytesMut {
-    let nothing = Tip { id: "0".repeat(if sha256 { 64 } else { 40 }), peeled: Peeled::Same };
+    let zero = Tip { id: "0".repeat(if sha256 { 64 } else { 40 }), peeled: Peeled::Same };
     let mut tips: Vec<(&str, &Tip)> = list.tips.iter().map(|(name, tip)| (name.as_str(), tip)).collect();
     if tips.is_empty() {
-        tips.push(("capabilities^{}", &nothing));
+        tips.push(("capabilities^{}", &zero));
     }
     let mut out = BytesMut::new();
-    for (at, (name, tip)) in tips.into_iter().enumerate() {
+    for (index, (name, tip)) in tips.into_iter().enumerate() {
         let mut line = BytesMut::from(format!("{} {name}", tip.id).as_bytes());
-        if at == 0 {
+        if index == 0 {
             line.put_u8(0);
             line.put_slice(capabilities);
         }
@@ -123,17 +123,17 @@ pub(super) fn advertisement(list: &RefList, capabilities: &[u8], sha256: bool) -
 
 /// A packet of a request.
 enum Line<'a> {
-    /// One without its line end.
+    /// A line, without its line break.
     Text(&'a str),
-    /// The section ends. It stays the next one.
+    /// The end of the section. It is not consumed.
     End,
 }
 
-/// The packets of a request.
+/// Reads the packets of a request.
 struct Lines<'a>(&'a [u8]);
 
 impl<'a> Lines<'a> {
-    /// The next packet; `None`: there is none, or no text.
+    /// Returns the next packet. `None` if the data is incomplete or not UTF-8.
     fn next(&mut self) -> Option<Line<'a>> {
         if self.0.starts_with(DELIMITER) {
             return Some(Line::End);
@@ -149,7 +149,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Whether another section follows; then the next line is its first.
+    /// Returns whether another section follows, and skips the delimiter before it.
     fn has_section(&mut self) -> bool {
         let rest = self.0.strip_prefix(DELIMITER);
         self.0 = rest.unwrap_or(self.0);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_understood_or_left_to_git() {
+    fn requests_are_parsed_or_left_to_git() {
         let all = "0014command=ls-refs\n0015agent=git/2.39.5\n0016object-format=sha100010009peel\n000csymrefs\n\
                    000bunborn\n001bref-prefix refs/heads/\n0013ref-prefix HEAD0000";
         let expected =
@@ -194,12 +194,12 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_that_cannot_be_followed_is_left_to_git_only_if_that_is_asked() {
+    fn an_unknown_tag_target_is_left_to_git_only_if_the_request_asks_to_peel() {
         let tip = Tip { id: "1".repeat(40), peeled: Peeled::Unknown };
         let list = RefList { head: Head::Of("refs/heads/main".into()), tips: [("refs/tags/v".into(), tip)].into() };
-        assert!(LsRefs::default().answer(&list).is_some());
+        assert!(LsRefs::default().list(&list).is_some());
         let peel = |prefix: &str| LsRefs { peel: true, prefixes: vec![prefix.into()], ..LsRefs::default() };
-        assert!(peel("refs/tags/").answer(&list).is_none());
-        assert_eq!(peel("refs/heads/").answer(&list).as_deref(), Some(pkt::FLUSH));
+        assert!(peel("refs/tags/").list(&list).is_none());
+        assert_eq!(peel("refs/heads/").list(&list).as_deref(), Some(pkt::FLUSH));
     }
 }

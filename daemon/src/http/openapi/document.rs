@@ -1,4 +1,4 @@
-//! The document as a whole.
+//! Builds the complete OpenAPI document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,26 +15,26 @@ use utoipa::{
 use super::{ROOT, operation, schemas};
 use crate::http::router;
 
-/// What operations are sorted by.
+/// The tags that group operations, with their descriptions.
 const TAGS: &[(&str, &str)] = &[
-    ("miscellaneous", "The service itself, and the templates that it ships."),
-    ("settings", "What clients ask before they begin."),
+    ("miscellaneous", "Version, health and built-in templates."),
+    ("settings", "Limits and features of this server."),
     ("user", "Accounts and their access tokens."),
     ("admin", "Administration of accounts and organisations."),
     ("organization", "Organisations, their members and repositories."),
-    ("repository", "Repositories and what they hold."),
+    ("repository", "Repositories and their content."),
     ("actions", "Runs, jobs and artifacts of a repository."),
-    ("farrier", "What the compatible API has no word for."),
+    ("farrier", "Functions that Gitea-family APIs do not have."),
 ];
 
-const ABOUT: &str = "Git repositories, artifacts of workflow runs and webhooks. Below `/api/v1` stands what clients \
-of the Gitea family speak, below `/api/farrier/v1` what only farrier has.\n\n\
-GET routes answer HEAD, too. `null` in a body is the same as a field that is absent, and unknown fields are ignored. \
-Administrators act as another account with the header `Sudo` or `?sudo=`. Slashes inside a parameter of a path may \
-stand as they are or as `%2F`.";
+const ABOUT: &str = "Git repositories, artifacts of workflow runs and webhooks. `/api/v1` is compatible with Gitea \
+clients; `/api/farrier/v1` has the functions that only farrier offers.\n\n\
+GET routes also accept HEAD. In request bodies, `null` means the same as an absent field, and unknown fields are \
+ignored. Administrators can act as another account with the header `Sudo` or the parameter `?sudo=`. Slashes inside a \
+path parameter can be sent raw or as `%2F`.";
 
-/// The document as it is written. Operations are text already: as trees, all of them together would
-/// take thirty times as much memory.
+/// The document to serialize. Operations are serialized one by one: as value trees, all of them together would take
+/// thirty times as much memory.
 #[derive(Serialize)]
 struct Document {
     openapi: &'static str,
@@ -45,7 +45,7 @@ struct Document {
     components: Value,
 }
 
-/// Makes the whole document, with [`ROOT`] for the base address.
+/// Builds the document as JSON text, with [`ROOT`] in place of the base address.
 pub(super) fn document() -> String {
     let plain = |schema| serde_json::to_value::<RefOr<Schema>>(schema).expect("plain data");
     let mut paths: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
@@ -58,14 +58,14 @@ pub(super) fn document() -> String {
         let (path, method) = (described.path.replace("{*", "{"), described.method);
         let mut operation = operation::finished(described);
         if let Some(body) = schemas::of_body(&operation) {
-            // No body at all is an empty object.
+            // A missing body is read as an empty object.
             operation["requestBody"]["required"] = found[&body].get("required").is_some().into();
             bodies.insert(body);
         }
         paths.entry(path).or_default().insert(method, to_raw_value(&operation).expect("plain data"));
     });
     found.insert("ErrorBody".into(), plain(farrier_common::api::ErrorBody::schema()));
-    schemas::settle(&mut found, &bodies);
+    schemas::complete(&mut found, &bodies);
     let document = Document {
         openapi: "3.1.0",
         info: json!({
@@ -79,7 +79,7 @@ pub(super) fn document() -> String {
         paths,
         components: json!({
             "schemas": found,
-            "responses": operation::shared_refusals(),
+            "responses": operation::shared_errors(),
             "securitySchemes": operation::security_schemes(),
         }),
     };

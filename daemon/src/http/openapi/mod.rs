@@ -1,18 +1,17 @@
-//! The API's description: an OpenAPI document made from the route table and from what
-//! `#[utoipa::path]` says beside each handler, and a page that shows it.
+//! The OpenAPI document of the REST API and the page that shows it. The document is built from the route table and
+//! the `#[utoipa::path]` attributes of the handlers.
 //!
-//! To describe a new operation, put `#[utoipa::path]` above its handler: method, path as in the
-//! table without `/api/v1`, an `operation_id` as the API family spells it, a `tag` of
-//! [`document`](self::document), `request_body`, what goes well under `responses`, and the refusals
-//! that only this operation has. Its doc comment is the summary. The rest comes from here: what the
-//! captures of the path are ([`parameters`]), the refusals that every operation shares and the
-//! headers of lists ([`operation`]), which fields are always there ([`schemas`]).
-//! A route that shares its handler with another one has its own name and tag in [`operation`].
-//! `security(("account" = []))` says of a GET that it needs somebody who has signed in, and
-//! `security(())` that credentials are not looked at.
+//! To describe a new operation, put `#[utoipa::path]` above its handler, with: the method; the path as in the route
+//! table without `/api/v1`; an `operation_id` in the style of Gitea; a `tag` from [`document`](self::document);
+//! `request_body`; `responses` with the successful responses and the errors that only this operation has. The doc
+//! comment of the handler is the summary. This module adds the path parameters ([`parameters`]), the errors that all
+//! operations share and the headers of lists ([`operation`]), and the required fields ([`schemas`]).
+//! Routes that share a handler get their own operation id and tag in [`operation`].
+//! `security(("account" = []))` marks a GET that requires a signed-in caller, `security(())` a route that ignores
+//! credentials.
 //!
-//! Git, Twirp and the signed addresses of artifact bytes are not described: they are other
-//! protocols, whose clients know them, and OpenAPI has no words for most of what they do.
+//! Git, Twirp and the signed addresses of artifact bytes are not described: they are separate protocols, and OpenAPI
+//! cannot express most of their features.
 
 mod document;
 mod operation;
@@ -32,31 +31,31 @@ use utoipa::openapi::{OpenApi, RefOr, Schema};
 use super::extract::JSON;
 use crate::app::App;
 
-/// Stands in the document for the base address, which is known with the first request only.
+/// Placeholder for the base address, which is not known when the document is built.
 const ROOT: &str = "{root}";
 
-/// The document as text with [`ROOT`] in it, made when somebody asks for it first.
+/// The document as text that contains [`ROOT`]. Built at the first request.
 static DOCUMENT: LazyLock<String> = LazyLock::new(document::document);
 
-/// A route and what is said about its handler.
-pub(super) struct Described {
+/// A route and the OpenAPI description of its handler.
+pub(super) struct RouteDescription {
     method: &'static str,
-    /// As in the route table.
+    /// The path as in the route table.
     path: &'static str,
-    /// The path that stands beside the handler, and below it the method and the operation.
-    said: serde_json::Value,
+    /// The `paths` object of the handler: its path, in it the method, in it the operation.
+    paths: serde_json::Value,
     schemas: BTreeMap<String, RefOr<Schema>>,
 }
 
-impl Described {
-    /// `handler` is a document with nothing in it but the route's handler.
+impl RouteDescription {
+    /// Creates the description. `handler` is a document that contains only the handler of the route.
     pub(super) fn new(method: &'static str, path: &'static str, handler: OpenApi) -> Self {
-        let said = serde_json::to_value(handler.paths).expect("plain data");
-        Self { method, path, said, schemas: handler.components.unwrap_or_default().schemas }
+        let paths = serde_json::to_value(handler.paths).expect("plain data");
+        Self { method, path, paths, schemas: handler.components.unwrap_or_default().schemas }
     }
 }
 
-/// The description of this API in OpenAPI 3.1.
+/// Returns the description of this API in OpenAPI 3.1.
 #[utoipa::path(
     get, path = "/openapi.json",
     operation_id = "getOpenAPI", tag = "miscellaneous",
@@ -68,7 +67,7 @@ pub(super) async fn document(State(app): State<App>) -> Response {
     ([(header::CONTENT_TYPE, JSON), (header::CACHE_CONTROL, "no-cache")], body).into_response()
 }
 
-/// A page that shows the description to people.
+/// Returns an HTML page that shows the description of this API.
 #[utoipa::path(
     get, path = "/api/swagger",
     operation_id = "getSwaggerPage", tag = "miscellaneous",
@@ -76,7 +75,7 @@ pub(super) async fn document(State(app): State<App>) -> Response {
     responses((status = 200, body = String, content_type = "text/html")),
 )]
 pub(super) async fn page() -> Response {
-    // Nothing of it comes from elsewhere, and it asks nobody but this daemon.
+    // The page loads nothing from other hosts and sends requests only to this daemon.
     const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                           connect-src 'self'; base-uri 'none'; form-action 'none'";
     ([(header::CONTENT_SECURITY_POLICY, POLICY)], Html(include_str!("page.html"))).into_response()

@@ -1,11 +1,10 @@
-//! One operation: what its handler says, and what holds for all of them.
+//! Completes the description of an operation: shared errors, headers of lists, security requirements.
 
 use serde_json::{Map, Value, json};
 
-use super::{Described, parameters, schemas};
+use super::{RouteDescription, parameters, schemas};
 
-/// Routes that share a handler with another one: method and path, and the operation's own name and
-/// tag.
+/// Routes that share a handler with another route: method, path, operation id, tag.
 const ALIASES: &[(&str, &str, &str, &str)] = &[
     ("get", "/swagger.v1.json", "getSwagger", "miscellaneous"),
     ("get", "/api/v1/orgs/{org}/public_members", "orgListPublicMembers", "organization"),
@@ -44,54 +43,54 @@ const ALIASES: &[(&str, &str, &str, &str)] = &[
     ("post", "/api/farrier/v1/hooks/{id}/tests", "farrierTestHook", "farrier"),
     ("post", "/api/farrier/v1/hooks/{id}/pings", "farrierPingHook", "farrier"),
 ];
-/// Older spellings of other routes.
-const OLD: &[&str] = &["/api/v1/org/{name}/repos"];
+/// Deprecated paths of other routes.
+const DEPRECATED: &[&str] = &["/api/v1/org/{name}/repos"];
 
-/// Refusals that many operations share: status, name, what it means.
-const REFUSALS: &[(&str, &str, &str)] = &[
-    ("307", "moved", "What the path names has another name now; `Location` leads there."),
-    ("401", "unauthorized", "The credentials are wrong, or somebody must sign in."),
-    ("403", "forbidden", "The caller may not, the token lacks a scope, or the account is closed."),
-    ("404", "notFound", "It does not exist, or the caller may not know that it does."),
-    ("412", "changed", "The object was changed since the client read it with the tag in `If-Match`."),
-    ("413", "tooLarge", "The body is larger than the daemon takes."),
-    ("422", "invalid", "The body is no JSON object, or a field cannot be used; `field` says which."),
-    ("429", "throttled", "Too many wrong credentials came from there; see `Retry-After`."),
-    ("500", "internal", "Something failed that the client can do nothing about."),
-    ("503", "unavailable", "The store is not available or too much is going on; the same request may succeed later."),
+/// Errors that many operations share: status, name, description.
+const SHARED_ERRORS: &[(&str, &str, &str)] = &[
+    ("307", "moved", "The owner or the repository in the path was renamed; `Location` is the new address."),
+    ("401", "unauthorized", "The credentials are wrong, or the request needs credentials."),
+    ("403", "forbidden", "The caller lacks the permission, the token lacks a scope, or the account is closed."),
+    ("404", "notFound", "The object does not exist or is not visible to the caller."),
+    ("412", "changed", "The object was changed after the client read the entity tag in `If-Match`."),
+    ("413", "tooLarge", "The body is larger than `server.max_body_bytes`."),
+    ("422", "invalid", "The body is not a JSON object, or a field is not valid; `field` names it."),
+    ("429", "throttled", "Too many failed sign-ins from this address; `Retry-After` says when to try again."),
+    ("500", "internal", "Internal error; the server log has the cause."),
+    ("503", "unavailable", "The store is not available or a limit is reached. Try again later."),
 ];
 
 const SCHEMES: [&str; 3] = ["AuthorizationHeaderToken", "BearerToken", "BasicAuth"];
 
-/// Finishes what the handler says of itself.
-pub(super) fn finished(described: Described) -> Value {
-    let Described { method, path, mut said, .. } = described;
-    let mut operation = own(&mut said);
+/// Returns the complete operation of a route.
+pub(super) fn finished(described: RouteDescription) -> Value {
+    let RouteDescription { method, path, mut paths, .. } = described;
+    let mut operation = take_operation(&mut paths);
     if let Some((.., id, tag)) = ALIASES.iter().find(|alias| (alias.0, alias.1) == (method, path)) {
         operation.insert("operationId".into(), json!(id));
         operation.insert("tags".into(), json!([tag]));
     }
-    if OLD.contains(&path) {
+    if DEPRECATED.contains(&path) {
         operation.insert("deprecated".into(), json!(true));
     }
-    let closed = operation.get("security") != Some(&json!([{}]));
+    let checks_credentials = operation.get("security") != Some(&json!([{}]));
     let signed_in = method != "get" || operation.contains_key("security");
     let parameters = parameters(path, &operation);
     let is_list = parameters.iter().any(|parameter| parameter["name"] == "page");
     operation.insert("parameters".into(), json!(parameters));
-    add_refusals(&mut operation, path, closed);
-    describe_answers(&mut operation, is_list);
-    if closed {
-        let all = SCHEMES.iter().map(|name| json!({ *name: [] }));
-        let nobody = (!signed_in).then(|| json!({}));
-        operation.insert("security".into(), nobody.into_iter().chain(all).collect());
+    add_shared_errors(&mut operation, path, checks_credentials);
+    describe_responses(&mut operation, is_list);
+    if checks_credentials {
+        let schemes = SCHEMES.iter().map(|name| json!({ *name: [] }));
+        let anonymous = (!signed_in).then(|| json!({}));
+        operation.insert("security".into(), anonymous.into_iter().chain(schemes).collect());
     }
     Value::Object(operation)
 }
 
-/// The operation that stands below its path and method.
-fn own(said: &mut Value) -> Map<String, Value> {
-    let item = said.as_object_mut().and_then(|paths| paths.values_mut().next());
+/// Takes the operation out of a `paths` object that has one path with one method.
+fn take_operation(paths: &mut Value) -> Map<String, Value> {
+    let item = paths.as_object_mut().and_then(|paths| paths.values_mut().next());
     let operation = item.and_then(Value::as_object_mut).and_then(|methods| methods.values_mut().next());
     match operation.map(Value::take) {
         Some(Value::Object(operation)) => operation,
@@ -99,12 +98,12 @@ fn own(said: &mut Value) -> Map<String, Value> {
     }
 }
 
-/// What stands in the path, then what the handler says of the query and the headers.
+/// Returns the parameters of the path, then those that the handler declares for the query and the headers.
 fn parameters(path: &str, operation: &Map<String, Value>) -> Vec<Value> {
     let captures = path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
     let mut all: Vec<Value> = captures.map(parameters::of_path).collect();
-    let said = operation.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
-    for mut parameter in said.into_iter().filter(|parameter| parameter["in"] != "path") {
+    let declared = operation.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
+    for mut parameter in declared.into_iter().filter(|parameter| parameter["in"] != "path") {
         schemas::without_null(&mut parameter["schema"]);
         schemas::list_words(&mut parameter["schema"]);
         all.push(parameter);
@@ -112,19 +111,19 @@ fn parameters(path: &str, operation: &Map<String, Value>) -> Vec<Value> {
     all
 }
 
-/// Adds the refusals that follow from the path, the body and the credentials.
-fn add_refusals(operation: &mut Map<String, Value>, path: &str, closed: bool) {
+/// Adds the shared errors that are possible because of the path, the body, `If-Match` and the credentials.
+fn add_shared_errors(operation: &mut Map<String, Value>, path: &str, checks_credentials: bool) {
     let has_body = operation.contains_key("requestBody");
     let parameters = operation.get("parameters").and_then(Value::as_array);
     let is_conditional = parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == "If-Match"));
     let names_owner = ["{owner}", "{org}", "{name}"].iter().any(|capture| path.contains(capture));
     let responses = operation.entry("responses").or_insert_with(|| json!({}));
-    for (status, name, _) in REFUSALS {
+    for (status, name, _) in SHARED_ERRORS {
         let applies = match *status {
             "307" => names_owner,
             "412" => is_conditional,
             "413" | "422" => has_body,
-            _ => closed,
+            _ => checks_credentials,
         };
         if applies && responses.get(status).is_none() {
             responses[*status] = json!({ "$ref": format!("#/components/responses/{name}") });
@@ -132,15 +131,15 @@ fn add_refusals(operation: &mut Map<String, Value>, path: &str, closed: bool) {
     }
 }
 
-/// Gives words to answers without any, the error body to refusals, headers to lists.
-fn describe_answers(operation: &mut Map<String, Value>, is_list: bool) {
+/// Adds default descriptions, the body of errors, and the headers of lists and redirects.
+fn describe_responses(operation: &mut Map<String, Value>, is_list: bool) {
     let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
     for (status, response) in responses.into_iter().flatten() {
         if response.get("$ref").is_some() {
             continue;
         }
         if response["description"].as_str().is_none_or(str::is_empty) {
-            response["description"] = json!(usual_words(status));
+            response["description"] = json!(default_description(status));
         }
         if status.as_str() >= "400" && response.get("content").is_none() {
             response["content"] = error_content();
@@ -148,8 +147,8 @@ fn describe_answers(operation: &mut Map<String, Value>, is_list: bool) {
         if status == "200" && is_list {
             let total = json!({ "type": "integer", "minimum": 0 });
             response["headers"] = json!({
-                "X-Total-Count": { "description": "Items on all pages.", "required": true, "schema": total },
-                "Link": { "description": "The next, last, first and previous page.", "schema": { "type": "string" } },
+                "X-Total-Count": { "description": "Number of items on all pages.", "required": true, "schema": total },
+                "Link": { "description": "Addresses of the next, last, first and previous page.", "schema": { "type": "string" } },
             });
         }
         if status == "302" {
@@ -158,16 +157,16 @@ fn describe_answers(operation: &mut Map<String, Value>, is_list: bool) {
     }
 }
 
-fn usual_words(status: &str) -> &'static str {
+fn default_description(status: &str) -> &'static str {
     match status {
-        "201" => "It is made.",
-        "202" => "It has begun.",
-        "204" => "Done; nothing more is to be said.",
-        "206" => "The range that was asked for.",
-        "302" => "`Location` leads there.",
-        "304" => "The client has it already.",
-        "503" => "Requests cannot be served.",
-        _ => "What was asked for.",
+        "201" => "Created.",
+        "202" => "Accepted; the work continues in the background.",
+        "204" => "Success, without a body.",
+        "206" => "The requested range.",
+        "302" => "Redirect to the address in `Location`.",
+        "304" => "Not modified.",
+        "503" => "The daemon cannot handle requests.",
+        _ => "Success.",
     }
 }
 
@@ -175,15 +174,15 @@ fn error_content() -> Value {
     json!({ "application/json": { "schema": { "$ref": "#/components/schemas/ErrorBody" } } })
 }
 
-/// The refusals that operations refer to.
-pub(super) fn shared_refusals() -> Value {
-    let one = |(_, name, about): &(&str, &str, &str)| {
+/// Returns the shared errors, as components that operations refer to.
+pub(super) fn shared_errors() -> Value {
+    let component = |(_, name, about): &(&str, &str, &str)| {
         ((*name).to_owned(), json!({ "description": about, "content": error_content() }))
     };
-    Value::Object(REFUSALS.iter().map(one).collect())
+    Value::Object(SHARED_ERRORS.iter().map(component).collect())
 }
 
-/// How callers say who they are.
+/// Returns the authentication methods.
 pub(super) fn security_schemes() -> Value {
     let [token, bearer, basic] = SCHEMES;
     json!({
@@ -191,9 +190,9 @@ pub(super) fn security_schemes() -> Value {
             "type": "apiKey",
             "in": "header",
             "name": "Authorization",
-            "description": "`token ` and an access token.",
+            "description": "The word `token`, a space, and an access token.",
         },
         bearer: { "type": "http", "scheme": "bearer", "description": "An access token." },
-        basic: { "type": "http", "scheme": "basic", "description": "Name and password, or a token in its place." },
+        basic: { "type": "http", "scheme": "basic", "description": "Account name and password, or account name and access token." },
     })
 }

@@ -1,21 +1,21 @@
-//! What stands in paths and queries.
+//! Path, query and header parameters.
 
-#![allow(dead_code)] // queries are described here and read leniently where they are needed
+#![allow(dead_code)] // used only for the description; handlers read queries leniently, by name
 
 use serde_json::{Value, json};
 use utoipa::IntoParams;
 
-/// What a capture of a path is.
+/// The form of a path parameter.
 #[derive(Clone, Copy)]
 enum Kind {
     Number,
     Text,
-    /// Text of this form.
+    /// Text that matches this regular expression.
     Form(&'static str),
 }
 use Kind::{Form, Number, Text};
 
-/// Captures of paths as the route table writes them.
+/// Path parameters by their name in the route table: name, description, form.
 const CAPTURES: &[(&str, &str, Kind)] = &[
     ("owner", "Account or organisation that owns the repository.", Text),
     ("repo", "Name of the repository.", Text),
@@ -24,26 +24,26 @@ const CAPTURES: &[(&str, &str, Kind)] = &[
     ("user", "Name of the account.", Text),
     ("team", "Number of the team.", Number),
     ("token", "Number or name of the token.", Text),
-    ("id", "Its number.", Number),
+    ("id", "Number of the object.", Number),
     ("delivery", "Identifier or number of the delivery.", Text),
     ("run", "Number of the run.", Number),
     ("job", "Number of the job.", Number),
     ("task", "Number of the task.", Number),
-    ("attempt", "Number of the attempt; there is only 1.", Number),
+    ("attempt", "Number of the attempt: always 1.", Number),
     ("key", "Key of the licence.", Text),
     ("template", "Name of the template.", Text),
-    ("sha", "Id of the object in full.", Form("^([0-9a-f]{40}|[0-9a-f]{64})$")),
-    ("*sha", "Branch, tag, id, or what git makes of `main~1`.", Text),
+    ("sha", "Full id of the object.", Form("^([0-9a-f]{40}|[0-9a-f]{64})$")),
+    ("*sha", "Branch, tag, id, or another git revision such as `main~1`.", Text),
     ("*branch", "Name of the branch.", Text),
     ("*tag", "Name of the tag.", Text),
-    ("*prefix", "Begin of names, without `refs/`.", Text),
-    ("*both", "Two revisions with three dots between them.", Form("^.+\\.\\.\\..+$")),
+    ("*prefix", "Prefix of the names, without `refs/`.", Text),
+    ("*both", "Two revisions, separated by three dots.", Form("^.+\\.\\.\\..+$")),
     ("*path", "Path of the file or directory.", Text),
-    ("*name", "A revision, and `.zip`, `.tar.gz` or `.bundle` behind it.", Form("^.+\\.(zip|tar\\.gz|bundle)$")),
-    ("*ref", "Branch, tag, id, or what git makes of `main~1`.", Text),
+    ("*name", "A revision, followed by `.zip`, `.tar.gz` or `.bundle`.", Form("^.+\\.(zip|tar\\.gz|bundle)$")),
+    ("*ref", "Branch, tag, id, or another git revision such as `main~1`.", Text),
 ];
 
-/// The parameter that the capture `name` is.
+/// Returns the parameter of the capture `name`.
 pub(super) fn of_path(name: &str) -> Value {
     let known = CAPTURES.iter().find(|capture| capture.0 == name);
     let (_, about, kind) = known.copied().unwrap_or((name, "", Text));
@@ -56,7 +56,7 @@ pub(super) fn of_path(name: &str) -> Value {
     json!({ "name": name, "in": "path", "required": true, "description": about, "schema": schema })
 }
 
-/// Declares sets of parameters of the query.
+/// Declares sets of query parameters.
 macro_rules! queries {
     ($($(#[$doc:meta])* $name:ident { $($(#[$meta:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$doc])*
@@ -70,21 +70,21 @@ macro_rules! queries {
 
 queries! {
     /// A page of a list.
-    Paging {
-        /// Which page, from 1.
+    PageParams {
+        /// Page number, from 1.
         #[param(minimum = 1, default = 1)]
         page: u64,
-        /// Items of a page; more than 50 are 50.
+        /// Items per page; larger values are reduced to 50.
         #[param(minimum = 1, maximum = 50, default = 30)]
         limit: u64,
     }
 
     /// A page of a list that clients of Actions read.
-    ActionsPaging {
-        /// Which page, from 1.
+    ActionsPageParams {
+        /// Page number, from 1.
         #[param(minimum = 1, default = 1)]
         page: u64,
-        /// Items of a page; more than 100 are 100.
+        /// Items per page; larger values are reduced to 100.
         #[param(minimum = 1, maximum = 100, default = 30)]
         limit: u64,
         /// The same as `limit`.
@@ -92,163 +92,163 @@ queries! {
         per_page: u64,
     }
 
-    /// Which deliveries. Pages have no numbers here: totals are not always counted.
-    DeliveryQuery {
-        /// How they ended.
+    /// Filters of deliveries. This list has cursors instead of page numbers, because totals are not always counted.
+    DeliveryListParams {
+        /// Only deliveries with this status.
         #[param(pattern = "^(success|failure|pending|cancelled)$")]
         status: String,
-        /// Only those of this event.
+        /// Only deliveries of this event.
         event: String,
-        /// Only those of the hook with this number, where all are listed.
+        /// Only deliveries of the hook with this number. Used by lists of all hooks.
         #[param(minimum = 1)]
         hook: u64,
-        /// Only those about the repository with this number.
+        /// Only deliveries about the repository with this number.
         #[param(minimum = 1)]
         repository_id: u64,
-        /// Only those that are not older.
+        /// Only deliveries created at this time or later.
         #[param(format = DateTime)]
         since: String,
-        /// Only those that are older.
+        /// Only deliveries created before this time.
         #[param(format = DateTime)]
         until: String,
-        /// The delivery behind which the page begins, as `Link` has it.
+        /// Cursor of the page, from `Link`.
         #[param(minimum = 1)]
         cursor: u64,
-        /// Items of a page; more than 50 are 50.
+        /// Items per page; larger values are reduced to 50.
         #[param(minimum = 1, maximum = 50, default = 30)]
         limit: u64,
     }
 
-    /// What a hook is tested with.
-    TestQuery {
-        /// Branch, tag or commit; absent: the default branch.
+    /// Content of a test delivery.
+    TestHookParams {
+        /// Branch, tag or commit; default: the default branch.
         #[param(rename = "ref")]
         revision: String,
-        /// `owner/name` of a repository, for hooks that belong to none; absent: one with a commit.
+        /// `owner/name` of a repository, for hooks that do not belong to one; default: a repository with a commit.
         repository: String,
-        /// Whether to wait for what comes of it.
+        /// Whether to wait for the result of the delivery.
         #[param(default = false)]
         wait: bool,
     }
 
-    /// How a hook is greeted.
-    PingQuery {
-        /// Whether to wait for what comes of it.
+    /// Options of a ping.
+    PingHookParams {
+        /// Whether to wait for the result of the delivery.
         #[param(default = false)]
         wait: bool,
     }
 
     /// A page of a tree.
-    Trees {
-        /// Also what stands in directories below.
+    TreeParams {
+        /// Whether to include the entries of subdirectories.
         #[param(default = false)]
         recursive: bool,
-        /// Which page, from 1.
+        /// Page number, from 1.
         #[param(minimum = 1, default = 1)]
         page: u64,
-        /// Entries of a page; more than 1000 are 1000.
+        /// Entries per page; larger values are reduced to 1000.
         #[param(minimum = 1, maximum = 1000, default = 1000)]
         per_page: u64,
     }
 
-    /// Of which revision.
-    AtRevision {
-        /// Branch, tag or commit; absent: the default branch.
+    /// The revision to read from.
+    RevisionParams {
+        /// Branch, tag or commit; default: the default branch.
         #[param(rename = "ref")]
         revision: String,
     }
 
-    /// Which artifacts.
-    ArtifactName {
-        /// Only those of this name.
+    /// Filter of artifacts by name.
+    ArtifactNameParams {
+        /// Only artifacts with this name.
         name: String,
     }
 
-    /// Which artifacts of all repositories.
-    WhichArtifacts {
-        /// Only of the repository `OWNER/NAME`.
+    /// Filters and order of artifacts of all repositories.
+    ArtifactListParams {
+        /// Only artifacts of the repository `OWNER/NAME`.
         #[param(pattern = "^[^/]+/.+$")]
         repository: String,
-        /// Only of the run with this number.
+        /// Only artifacts of the run with this number.
         #[param(minimum = 1)]
         run: u64,
-        /// Only those of this name.
+        /// Only artifacts with this name.
         name: String,
-        /// Only those in this state; absent: `ready` and `expired` ones.
+        /// Only artifacts in this state; default: `ready` and `expired`.
         #[param(pattern = "^(uploading|ready|expired)$")]
         state: String,
-        /// `expiry`: only those that can be read, the first to expire first.
+        /// `newest`: newest first. `expiry`: only readable artifacts, the next to expire first.
         #[param(pattern = "^(newest|expiry)$", default = "newest")]
         sort: String,
-        /// Only those that expire before this time, the first to expire first.
+        /// Only artifacts that expire before this time, the next to expire first.
         #[param(format = DateTime)]
         expires_before: String,
-        /// Where the page begins, as `Link` has it.
+        /// Cursor of the page, from `Link`.
         cursor: String,
-        /// Items of a page; more than 100 are 100.
+        /// Items per page; larger values are reduced to 100.
         #[param(minimum = 1, maximum = 100, default = 30)]
         limit: u64,
     }
 
-    /// Which deleted repositories or artifacts.
-    WhichDeleted {
-        /// Only of the repository `OWNER/NAME`, in any case.
+    /// Filter of deleted repositories or artifacts.
+    DeletedListParams {
+        /// Only the repository `OWNER/NAME`, or its artifacts; upper and lower case are equal.
         #[param(pattern = "^[^/]+/.+$")]
         repository: String,
-        /// Where the page begins, as `Link` has it.
+        /// Cursor of the page, from `Link`.
         cursor: String,
-        /// Items of a page; more than 100 are 100.
+        /// Items per page; larger values are reduced to 100.
         #[param(minimum = 1, maximum = 100, default = 30)]
         limit: u64,
     }
 
-    /// Which runs of all repositories.
-    WhichRuns {
-        /// Only of the repository `OWNER/NAME`.
+    /// Filters of runs of all repositories.
+    RunListParams {
+        /// Only runs of the repository `OWNER/NAME`.
         #[param(pattern = "^[^/]+/.+$")]
         repository: String,
         /// Only runs with this status.
         #[param(pattern = "^(in_progress|completed)$")]
         status: String,
-        /// The run behind which the page begins, as `Link` has it.
+        /// Cursor of the page, from `Link`.
         #[param(minimum = 1)]
         cursor: u64,
-        /// Items of a page; more than 100 are 100.
+        /// Items per page; larger values are reduced to 100.
         #[param(minimum = 1, maximum = 100, default = 30)]
         limit: u64,
     }
 
-    /// Which commits.
-    Commits {
-        /// Branch, tag or commit to begin at; absent: the default branch.
+    /// Start and filters of a list of commits.
+    CommitListParams {
+        /// Branch, tag or commit to start at; default: the default branch.
         sha: String,
-        /// Leaves out what this revision has.
+        /// Exclude the commits that are reachable from this revision.
         not: String,
-        /// Only those that touch this path.
+        /// Only commits that change this path.
         path: String,
-        /// Only those that are not older.
+        /// Only commits made at this time or later.
         #[param(format = DateTime)]
         since: String,
-        /// Only those that are not newer.
+        /// Only commits made at this time or earlier.
         #[param(format = DateTime)]
         until: String,
     }
 
-    /// What is shown of commits.
-    CommitParts {
-        /// Lines that changed.
+    /// Optional fields of commits.
+    CommitFieldParams {
+        /// Whether to include the numbers of changed lines.
         #[param(default = true)]
         stat: bool,
-        /// Paths that changed.
+        /// Whether to include the changed paths.
         #[param(default = true)]
         files: bool,
-        /// Signatures.
+        /// Whether to include the signature.
         #[param(default = true)]
         verification: bool,
     }
 
-    /// Which accounts.
-    SearchUsers {
+    /// Filters of accounts.
+    SearchUsersParams {
         /// Part of the name or of the full name.
         q: String,
         /// Only the account with this number.
@@ -256,44 +256,44 @@ queries! {
         uid: i64,
     }
 
-    /// Which accounts, for administrators.
-    ListUsers {
-        /// Part of the name, the full name or the address.
+    /// Filters and order of accounts, for administrators.
+    ListUsersParams {
+        /// Part of the name, the full name or the email address.
         q: String,
-        /// External source; there is none but 0.
+        /// External authentication source. Not supported: other values than 0 match no account.
         source_id: i64,
-        /// Name at an external source; nobody has one.
+        /// Name at an external authentication source. Not supported: matches no account.
         login_name: String,
-        /// What they are sorted by.
+        /// Sort key.
         #[param(pattern = "^(id|name|created|updated)$")]
         sort: String,
-        /// Which way they are sorted.
+        /// Ascending or descending.
         #[param(pattern = "^(asc|desc)$")]
         order: String,
-        /// Who may see them.
+        /// Only accounts with this visibility.
         #[param(pattern = "^(public|limited|private)$")]
         visibility: String,
-        /// Whether they may be used.
+        /// Only active or only inactive accounts.
         is_active: bool,
-        /// Whether they administer the site.
+        /// Only site administrators, or only other accounts.
         is_admin: bool,
-        /// Whether they see only what they are given.
+        /// Only restricted accounts, or only other accounts.
         is_restricted: bool,
-        /// Whether they may not sign in.
+        /// Only accounts that may not sign in, or only other accounts.
         is_prohibit_login: bool,
-        /// Whether they have a second factor; nobody has one.
+        /// Second factor. Not supported: `true` matches no account.
         is_2fa_enabled: bool,
     }
 
-    /// Which of administrators' hooks.
-    WhichHooks {
-        /// Another word means `system`.
+    /// Filter of hooks of administrators.
+    AdminHookParams {
+        /// `system`, `default` or `all`. Other values mean `system`.
         #[param(example = "all", default = "system")]
         r#type: String,
     }
 
-    /// Which hooks of all places.
-    ManagedHookQuery {
+    /// Filters and order of hooks of all owners.
+    ManagedHookParams {
         /// Only hooks of the repository `OWNER/NAME`.
         #[param(pattern = "^[^/]+/.+$")]
         repository: String,
@@ -307,114 +307,116 @@ queries! {
         state: String,
         /// Only hooks whose name, address, owner or repository contains this text, in upper or lower case.
         q: String,
-        /// What the list is sorted by. Other orders than `id` are refused for more than 50,000 hooks.
+        /// Sort key. Other keys than `id` are refused for more than 50,000 hooks.
         #[param(pattern = "^(id|name|url|last_delivery|failures|failing_since)$", default = "id")]
         sort: String,
         /// Ascending or descending.
         #[param(pattern = "^(asc|desc)$", default = "asc")]
         order: String,
-        /// Where the page begins, as `Link` has it.
+        /// Cursor of the page, from `Link`.
         cursor: String,
-        /// Items of a page; more than 100 are 100.
+        /// Items per page; larger values are reduced to 100.
         #[param(minimum = 1, maximum = 100, default = 30)]
         limit: u64,
     }
 
-    /// Which events.
-    WhichEvents {
-        /// Only of the repository `OWNER/NAME`.
+    /// Filters and start of a list of events.
+    EventParams {
+        /// Only events of the repository `OWNER/NAME`.
         #[param(pattern = "^[^/]+/.+$")]
         repository: String,
-        /// Only of these kinds, with commas between; may be there several times.
+        /// Only events of these kinds, separated by commas. Can be repeated.
         kind: String,
-        /// Only behind the event with this number; a stream without it begins now, a page with the first.
+        /// Only events after the one with this number. Default: a stream begins with new events, a page with the
+        /// oldest event.
         #[param(minimum = 0)]
         after: u64,
-        /// Events of a page; more than 1000 are 1000.
+        /// Events per page; larger values are reduced to 1000.
         #[param(minimum = 0, default = 100)]
         limit: u64,
-        /// Without `after`: how many of the last 4,096 events to send, the newest ones, oldest first. A
-        /// stream begins with them; a page holds at most 1000 of them.
+        /// Without `after`: begin with this number of the newest events, oldest first, taken from the last 4,096. A
+        /// page has at most 1000.
         #[param(minimum = 0)]
         last: u64,
     }
 
-    /// How an account is deleted.
-    DeleteUser {
-        /// Ends memberships, and organisations without repositories that nobody else owns.
+    /// Options for deleting an account.
+    DeleteUserParams {
+        /// Whether to end the account's memberships, and to delete organisations without repositories that have no
+        /// other owner.
         #[param(default = false)]
         purge: bool,
     }
 
-    /// How the caller's repositories are sorted.
-    OwnRepositories {
-        /// What they are sorted by.
+    /// Order of the caller's repositories.
+    OwnRepositoriesParams {
+        /// Sort key and direction.
         #[param(pattern = "^(name|id|newest|oldest|recentupdate|leastupdate|alphabetically|reversealphabetically|size|reversesize|gitsize|reversegitsize|lfssize|reverselfssize|moststars|feweststars|mostforks|fewestforks)$")]
         order_by: String,
     }
 
-    /// Which repositories.
-    SearchRepositories {
+    /// Filters and order of repositories.
+    SearchRepositoriesParams {
         /// Part of the name.
         q: String,
-        /// Searches topics, which there are not.
+        /// Whether `q` is a topic. Topics are not supported: matches no repository.
         topic: bool,
-        /// Also searches descriptions.
+        /// Whether to search descriptions, too.
         #[param(rename = "includeDesc")]
         include_desc: bool,
-        /// Number of an account or organisation: what it owns or works on.
+        /// Number of an account or organisation: only repositories that it owns or collaborates on.
         #[param(minimum = 0)]
         uid: i64,
-        /// Only what `uid` owns.
+        /// Only repositories that `uid` owns.
         exclusive: bool,
-        /// Number of a team; teams have no repositories of their own.
+        /// Number of a team. Teams have no repositories of their own: matches no repository.
         team_id: i64,
-        /// Number of an account; there are no stars.
+        /// Number of an account. Stars are not supported: matches no repository.
         #[param(rename = "starredBy")]
         starred_by: i64,
-        /// False leaves out private ones.
+        /// `false` excludes private repositories.
         private: bool,
-        /// Only private ones, or only others.
+        /// Only private repositories, or only other ones.
         is_private: bool,
-        /// Only templates, or only others.
+        /// Only templates, or only other repositories.
         template: bool,
-        /// Only archived ones, or only others.
+        /// Only archived repositories, or only other ones.
         archived: bool,
-        /// Which kind.
+        /// Kind of repositories.
         #[param(pattern = "^(source|fork|mirror|collaborative)$")]
         mode: String,
-        /// What they are sorted by.
+        /// Sort key.
         #[param(pattern = "^(alpha|created|updated|size|git_size|lfs_size|stars|forks|id)$")]
         sort: String,
-        /// Which way they are sorted.
+        /// Ascending or descending.
         #[param(pattern = "^(asc|desc)$")]
         order: String,
     }
 }
 
-/// The state in which an object is changed.
+/// Condition of a change.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 pub(in crate::http) struct IfMatchHeader {
-    /// Entity tags as `ETag` gave them: 412 if the object was edited since.
+    /// Entity tags from `ETag`. The change is refused with 412 if the object was edited since.
     #[param(rename = "If-Match")]
     if_match: Option<String>,
 }
 
-/// When a migration answers.
+/// Preference for when a migration responds.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
-pub(in crate::http) struct Prefer {
-    /// `respond-async`: at once.
+pub(in crate::http) struct PreferHeader {
+    /// `respond-async`: respond at once; the migration continues in the background.
     #[param(rename = "Prefer")]
     prefer: Option<String>,
 }
 
-/// Where a client that lost its stream goes on.
+/// Position at which a client continues after a lost stream.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
-pub(in crate::http) struct LastEvent {
-    /// Number of the last event that came; comes before `after`.
+pub(in crate::http) struct LastEventHeader {
+    /// Number of the last event that the client received. Overrides `after`.
     #[param(rename = "Last-Event-ID", minimum = 0)]
     last_event_id: Option<u64>,
 }

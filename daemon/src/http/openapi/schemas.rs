@@ -1,56 +1,61 @@
-//! Which fields are always there, and which may be `null`.
+//! Required fields and `null` in the schemas of the API's types.
 //!
-//! The types of the API are lenient when they are read, so what their derived schemas say of fields
-//! that must be there is less than what the daemon writes. What an empty answer holds is what every
-//! answer holds: the types themselves leave out what may be absent.
+//! The API's types accept missing fields when they are read, so their derived schemas require too few fields. The
+//! default value of a response type, serialized, has exactly the fields that every response has, because the types
+//! skip optional fields that are empty.
 
 use std::collections::BTreeSet;
 
 use farrier_common::api;
 use serde_json::{Map, Value, json};
 
-/// An empty answer of each type that the daemon writes, by the type's name.
-macro_rules! answers {
+/// The default value of each response type, serialized, by the name of the type.
+macro_rules! responses {
     ($($name:ident)*) => {
         [$((stringify!($name), serde_json::to_value(api::$name::default()).expect("plain data"))),*]
     };
 }
 
-/// Settles the schemas of a document: answers have exactly the fields that the daemon writes, and
-/// bodies of requests may have `null` wherever a field may be absent.
-pub(super) fn settle(schemas: &mut Map<String, Value>, bodies: &BTreeSet<String>) {
-    let answers = answers![
-        AccessToken Amount AnnotatedTag ApiSettings AppliedHook ArchiveDownloads Artifact ArtifactJob ArtifactLimits ArtifactRun Artifacts
-        AttachmentSettings BackgroundTask BackgroundTasks BegunJob Blob Branch CheckedBranch CheckedBranchFilter CheckedMigration CollaboratorPermission Commit CommitDetails CommitFile
-        CommitMeta CommitStats Compare Contents ContentsLinks CurrentToken DeletedArtifact DeletedArtifacts Delivery DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse
+/// Completes the schemas of a document: responses require the fields that the daemon always writes, and request
+/// bodies allow `null` for each optional field.
+pub(super) fn complete(schemas: &mut Map<String, Value>, bodies: &BTreeSet<String>) {
+    let responses = responses![
+        AccessToken Amount AnnotatedTag ApiSettings AppliedHook ArchiveDownloads Artifact ArtifactJob ArtifactLimits
+        ArtifactRun Artifacts AttachmentSettings BackgroundTask BackgroundTasks BegunJob Blob Branch CheckedBranch
+        CheckedBranchFilter CheckedMigration CollaboratorPermission Commit CommitDetails CommitFile CommitMeta
+        CommitStats Compare Contents ContentsLinks CurrentToken DeletedArtifact DeletedArtifacts Delivery
+        DeliveryAttempt DeliveryDetail DeliveryRequest DeliveryResponse
         DiskStatus ErrorBody Event Events FoundArtifact FoundJob FoundRun FoundUsers
-        GitObject GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders HookType Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
-        MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions RecoveredDeliveries Repository
+        GitObject GitReference GitignoreTemplate Health HealthCheck Hook HookConfigKey HookEvent HookEventHeaders
+        HookType Job JobLease Jobs Kept LabelTemplate License LicenseEntry ListenerStatus LogFilter
+        MetricsSeries MigrationProgress Note OrgPermissions Organization PayloadCommit PayloadUser Permissions
+        RecoveredDeliveries Repository
         RestorableArtifact RestorableRepository SetAside SetAsideItem
-        RepositorySearch RepositorySettings Run Runs SettingAdvice Signature Status Step StoreStatus Tag Task TaskList TaskPhase Team
+        RepositorySearch RepositorySettings Run Runs SettingAdvice Signature Status Step StoreStatus Tag Task
+        TaskList TaskPhase Team
         TokenRepository TokenUser Tree TreeEntry UiSettings User Verification
     ];
     for schema in schemas.values_mut() {
         for (_, property) in properties(schema) {
             list_words(property);
-            // What an absent field means, its description says; the values that types begin with do not.
+            // Removed because it is the default of the Rust type. The description says what an absent field means.
             property.as_object_mut().map(|property| property.remove("default"));
         }
     }
-    for (name, empty) in &answers {
+    for (name, empty) in &responses {
         if let (Some(schema), Value::Object(empty)) = (schemas.get_mut(*name), empty) {
-            settle_answer(schema, empty);
+            complete_response(schema, empty);
         }
     }
     for name in bodies {
-        let is_answer = answers.iter().any(|(answer, _)| answer == name);
-        if let Some(schema) = schemas.get_mut(name).filter(|_| !is_answer) {
-            settle_body(schema);
+        let is_response = responses.iter().any(|(response, _)| response == name);
+        if let Some(schema) = schemas.get_mut(name).filter(|_| !is_response) {
+            complete_body(schema);
         }
     }
 }
 
-/// A pattern that only lists words becomes the list: the attributes beside fields have no word for it.
+/// Replaces a pattern of the form `^(a|b)$` by an `enum`, which the attributes of fields cannot express.
 pub(super) fn list_words(schema: &mut Value) {
     let words = schema["pattern"].as_str().and_then(|pattern| pattern.strip_prefix("^(")?.strip_suffix(")$"));
     let Some(words) = words.map(|words| words.split('|').map(Value::from).collect::<Vec<_>>()) else { return };
@@ -60,7 +65,7 @@ pub(super) fn list_words(schema: &mut Value) {
     }
 }
 
-fn settle_answer(schema: &mut Value, empty: &Map<String, Value>) {
+fn complete_response(schema: &mut Value, empty: &Map<String, Value>) {
     for (name, property) in properties(schema) {
         if !empty.get(name).is_some_and(Value::is_null) {
             without_null(property);
@@ -69,7 +74,7 @@ fn settle_answer(schema: &mut Value, empty: &Map<String, Value>) {
     schema["required"] = empty.keys().map(String::as_str).collect();
 }
 
-fn settle_body(schema: &mut Value) {
+fn complete_body(schema: &mut Value) {
     let required: Vec<Value> = schema["required"].as_array().cloned().unwrap_or_default();
     for (name, property) in properties(schema) {
         if required.iter().any(|known| known == name) {
@@ -84,13 +89,13 @@ fn properties(schema: &mut Value) -> impl Iterator<Item = (&String, &mut Value)>
     schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten()
 }
 
-/// Name of the schema that the body of a request has.
+/// Returns the name of the schema of an operation's request body.
 pub(super) fn of_body(operation: &Value) -> Option<String> {
     let reference = operation.pointer("/requestBody/content/application~1json/schema/$ref")?.as_str()?;
     reference.rsplit('/').next().map(str::to_owned)
 }
 
-/// Takes `null` out of what a value may be.
+/// Removes `null` from the allowed types of a schema.
 pub(super) fn without_null(schema: &mut Value) {
     let Some(schema) = schema.as_object_mut() else { return };
     if let Some(Value::Array(kinds)) = schema.get_mut("type") {
@@ -103,7 +108,7 @@ pub(super) fn without_null(schema: &mut Value) {
     let Some(Value::Array(choices)) = schema.get_mut("oneOf") else { return };
     choices.retain(|choice| choice["type"] != "null");
     if let [Value::Object(one)] = &mut choices[..] {
-        // What is said about the field stays beside the reference.
+        // The field's description stays next to the reference.
         let one = std::mem::take(one);
         schema.remove("oneOf");
         schema.extend(one);

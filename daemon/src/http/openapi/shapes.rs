@@ -1,27 +1,27 @@
-//! Bodies that no type of the API describes by itself.
+//! Schemas of bodies for which the API has no type.
 
-#![allow(dead_code)] // they are described, never made
+#![allow(dead_code)] // used only to derive schemas
 
 use farrier_common::api;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Bytes as they are.
+/// Raw bytes.
 #[derive(ToSchema)]
 #[schema(value_type = String, format = Binary)]
 pub(in crate::http) struct Bytes(String);
 
-/// References below a prefix, or the one that the prefix names in full.
+/// One reference if the prefix is its full name, else all references below the prefix.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(in crate::http) enum References {
-    /// The prefix is a whole name.
+    /// The prefix is the full name of a reference.
     One(api::GitReference),
-    /// All below it.
+    /// All references below the prefix.
     Many(Vec<api::GitReference>),
 }
 
-/// A file with its content, or what stands in a directory.
+/// A file with its content, or the entries of a directory.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub(in crate::http) enum FileOrDirectory {
@@ -31,7 +31,7 @@ pub(in crate::http) enum FileOrDirectory {
     Directory(Vec<api::Contents>),
 }
 
-/// Topics of a repository: it has none.
+/// Topics of a repository. Topics are not supported: always empty.
 #[derive(Serialize, ToSchema)]
 pub(in crate::http) struct NoTopics {
     /// Always empty.

@@ -11,11 +11,11 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfAdmin},
+        auth::{AdminScope, Caller},
         error::ApiError,
-        extract::{Input, Output, created, ok},
-        openapi::parameters::{DeleteUser, ListUsers, Paging},
-        page::Page,
+        extract::{JsonBody, JsonResponse, created, ok},
+        openapi::parameters::{DeleteUserParams, ListUsersParams, PageParams},
+        page::PageQuery,
         query, show,
     },
     service::{
@@ -31,21 +31,21 @@ const ORDERS: &[(&str, Order)] =
 const VISIBILITIES: &[(&str, Visibility)] =
     &[("public", Visibility::Public), ("limited", Visibility::Limited), ("private", Visibility::Private)];
 
-/// All accounts, or those that fit.
+/// Lists accounts.
 #[utoipa::path(
     get, path = "/admin/users",
     operation_id = "adminSearchUsers", tag = "admin",
-    params(ListUsers, Paging),
+    params(ListUsersParams, PageParams),
     security(("account" = [])),
-    responses((status = 200, body = Vec<api::User>), (status = 422, description = "An unknown word in the query.")),
+    responses((status = 200, body = Vec<api::User>), (status = 422, description = "A query parameter is not valid.")),
 )]
 pub(in crate::http) async fn list_users(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
-    let page = Page::of(query);
+    let page = PageQuery::of(query);
     let filter = Filter {
         text: query::value(query, "q"),
         in_email: true,
@@ -60,52 +60,55 @@ pub(in crate::http) async fn list_users(
     let reverse = query::one_of(query, "order", &[("asc", false), ("desc", true)])?.unwrap_or_default();
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
-    // There are no external sources and no second factors: who asks for those finds nobody.
-    let source = query::value(query, "source_id").is_some_and(|source| source != "0");
-    let nobody =
-        source || query::value(query, "login_name").is_some() || query::flag(query, "is_2fa_enabled") == Some(true);
-    let (rows, total) = if nobody {
+    // External sources and second factors are not supported, so these filters match no account.
+    let external = query::value(query, "source_id").is_some_and(|source| source != "0");
+    let matches_none =
+        external || query::value(query, "login_name").is_some() || query::flag(query, "is_2fa_enabled") == Some(true);
+    let (rows, total) = if matches_none {
         (Vec::new(), 0)
     } else {
         accounts::list(&snapshot, &viewer, &filter, (order, reverse), page.window()).await?
     };
     let shown: Vec<_> = rows.iter().map(|row| show::user(&app, &caller.identity, row)).collect();
-    Ok(page.answer(&app, "/api/v1/admin/users", query, total, shown))
+    Ok(page.response(&app, "/api/v1/admin/users", query, total, shown))
 }
 
-/// Makes an account.
+/// Creates an account.
 #[utoipa::path(
     post, path = "/admin/users",
     operation_id = "adminCreateUser", tag = "admin",
     request_body = api::CreateUser,
-    responses((status = 201, body = api::User), (status = 400, description = "The password cannot be used.")),
+    responses((status = 201, body = api::User), (status = 400, description = "The password is not valid.")),
 )]
 pub(in crate::http) async fn create_user(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
-    Input(input): Input<api::CreateUser>,
-) -> Result<Output<api::User>, ApiError> {
-    let made = accounts::create(&app, &caller.identity, input).await;
-    let user = made.map_err(|error| ApiError::bad_request_for(error, &["password"]))?;
+    caller: Caller<AdminScope>,
+    JsonBody(input): JsonBody<api::CreateUser>,
+) -> Result<JsonResponse<api::User>, ApiError> {
+    let created_user = accounts::create(&app, &caller.identity, input).await;
+    let user = created_user.map_err(|error| ApiError::bad_request_for(error, &["password"]))?;
     Ok(created(show::user(&app, &caller.identity, &user)))
 }
 
-/// Changes an account; what is absent stays.
+/// Changes an account. Absent fields keep their values.
 #[utoipa::path(
     patch, path = "/admin/users/{name}",
     operation_id = "adminEditUser", tag = "admin",
     request_body = api::EditUser,
     responses(
         (status = 200, body = api::User),
-        (status = 400, description = "The password or the address cannot be used, or the built-in administrator stays one."),
+        (
+            status = 400,
+            description = "The password or the email address is not valid, or it is the built-in administrator.",
+        ),
     ),
 )]
 pub(in crate::http) async fn edit_user(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(name): Path<String>,
-    Input(input): Input<api::EditUser>,
-) -> Result<Output<api::User>, ApiError> {
+    JsonBody(input): JsonBody<api::EditUser>,
+) -> Result<JsonResponse<api::User>, ApiError> {
     let edited = accounts::edit(&app, &caller.identity, &name, input).await;
     let user = edited.map_err(|error| ApiError::bad_request_for(error, &["password", "email", "admin"]))?;
     Ok(ok(show::user(&app, &caller.identity, &user)))
@@ -115,15 +118,18 @@ pub(in crate::http) async fn edit_user(
 #[utoipa::path(
     delete, path = "/admin/users/{name}",
     operation_id = "adminDeleteUser", tag = "admin",
-    params(DeleteUser),
+    params(DeleteUserParams),
     responses(
         (status = 204),
-        (status = 422, description = "The caller, the built-in administrator, or an account that still owns something."),
+        (
+            status = 422,
+            description = "The account is the caller's own, is built in, or owns a repository or organisation.",
+        ),
     ),
 )]
 pub(in crate::http) async fn delete_user(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<StatusCode, ApiError> {
@@ -132,7 +138,7 @@ pub(in crate::http) async fn delete_user(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Gives an account another name; the old one leads to it.
+/// Renames an account. The old name redirects to the new one.
 #[utoipa::path(
     post, path = "/admin/users/{name}/rename",
     operation_id = "adminRenameUser", tag = "admin",
@@ -141,15 +147,15 @@ pub(in crate::http) async fn delete_user(
 )]
 pub(in crate::http) async fn rename_user(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(name): Path<String>,
-    Input(input): Input<api::RenameUser>,
+    JsonBody(input): JsonBody<api::RenameUser>,
 ) -> Result<StatusCode, ApiError> {
     accounts::rename(&app, &caller.identity, &name, &input.new_username).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Makes an organisation of an account.
+/// Creates an organisation that an account owns.
 #[utoipa::path(
     post, path = "/admin/users/{name}/orgs",
     operation_id = "adminCreateOrg", tag = "admin",
@@ -158,54 +164,54 @@ pub(in crate::http) async fn rename_user(
 )]
 pub(in crate::http) async fn create_org(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(owner): Path<String>,
-    Input(input): Input<api::CreateOrg>,
-) -> Result<Output<api::Organization>, ApiError> {
+    JsonBody(input): JsonBody<api::CreateOrg>,
+) -> Result<JsonResponse<api::Organization>, ApiError> {
     let org = orgs::create(&app, &caller.identity, Some(&owner), input).await?;
     Ok(created(show::organization(&app, &caller.identity, &org)))
 }
 
-/// Organisations of an account.
+/// Lists the organisations of an account.
 #[utoipa::path(
     get, path = "/admin/users/{name}/orgs",
     operation_id = "adminListUserOrgs", tag = "admin",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::Organization>)),
 )]
 pub(in crate::http) async fn orgs_of(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let page = Page::of(query.as_deref());
+    let page = PageQuery::of(query.as_deref());
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let user = viewer::find(&snapshot, &caller.identity, &name).await?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     let (rows, total) = page.cut(orgs::of_user(&snapshot, &viewer, user.id()).await?);
     let shown: Vec<_> = rows.iter().map(|row| show::organization(&app, &caller.identity, row)).collect();
-    Ok(page.answer(&app, &format!("/api/v1/admin/users/{name}/orgs"), query.as_deref(), total, shown))
+    Ok(page.response(&app, &format!("/api/v1/admin/users/{name}/orgs"), query.as_deref(), total, shown))
 }
 
-/// All organisations.
+/// Lists all organisations.
 #[utoipa::path(
     get, path = "/admin/orgs",
     operation_id = "adminGetAllOrgs", tag = "admin",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::Organization>)),
 )]
 pub(in crate::http) async fn list_orgs(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let page = Page::of(query.as_deref());
+    let page = PageQuery::of(query.as_deref());
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     let (rows, total) = orgs::list(&snapshot, &viewer, page.window()).await?;
     let shown: Vec<_> = rows.iter().map(|row| show::organization(&app, &caller.identity, row)).collect();
-    Ok(page.answer(&app, "/api/v1/admin/orgs", query.as_deref(), total, shown))
+    Ok(page.response(&app, "/api/v1/admin/orgs", query.as_deref(), total, shown))
 }

@@ -1,7 +1,7 @@
 //! Artifacts of a repository and of its runs.
 //!
-//! Lists answer the envelope that the Actions toolkit reads; a download is a redirect to a signed
-//! address, which needs no credentials.
+//! Lists have the format that the Actions toolkit reads. A download is a redirect to a signed address, which needs no
+//! credentials.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -14,12 +14,12 @@ use http::{HeaderMap, StatusCode, header};
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
-        extract::{Output, ok},
-        openapi::parameters::{ActionsPaging, ArtifactName},
+        extract::{JsonResponse, ok},
+        openapi::parameters::{ActionsPageParams, ArtifactNameParams},
         origin,
-        page::Page,
+        page::PageQuery,
         show,
     },
     serve::Peer,
@@ -34,7 +34,7 @@ use crate::{
 
 async fn repository(
     snapshot: &Snapshot,
-    caller: &Caller<OfRepository>,
+    caller: &Caller<RepositoryScope>,
     (owner, name): (&str, &str),
     action: Action,
 ) -> Result<(Found, String), ApiError> {
@@ -43,16 +43,16 @@ async fn repository(
     Ok((found, path))
 }
 
-/// Artifacts of a repository, newest first.
+/// Lists the artifacts of a repository, newest first.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/actions/artifacts",
     operation_id = "getArtifacts", tag = "actions",
-    params(ArtifactName, ActionsPaging),
+    params(ArtifactNameParams, ActionsPageParams),
     responses((status = 200, body = api::Artifacts)),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -62,16 +62,16 @@ pub(in crate::http) async fn list(
     page(&app, &snapshot, List::Repository(found.repository.id), &path, &address, query.as_deref()).await
 }
 
-/// Artifacts of a run; none of a run that there is not.
+/// Lists the artifacts of a run. The list is empty if the run does not exist.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/actions/runs/{run}/artifacts",
     operation_id = "getArtifactsOfRun", tag = "actions",
-    params(ArtifactName, ActionsPaging),
+    params(ArtifactNameParams, ActionsPageParams),
     responses((status = 200, body = api::Artifacts)),
 )]
 pub(in crate::http) async fn list_of_run(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, run)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -96,7 +96,7 @@ async fn page(
     address: &str,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let page = Page::of_actions(query);
+    let page = PageQuery::of_actions(query);
     let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     let name = pairs.find(|(key, value)| key == "name" && !value.is_empty()).map(|(_, value)| value);
     let (rows, total) = artifacts::list(snapshot, list, name.as_deref(), page.skip(), page.limit).await?;
@@ -107,7 +107,7 @@ async fn page(
 
 async fn one(
     app: &App,
-    caller: &Caller<OfRepository>,
+    caller: &Caller<RepositoryScope>,
     (owner, name, id): (&str, &str, &str),
 ) -> Result<(Artifact, Run, String), ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
@@ -120,7 +120,7 @@ fn artifact_id(text: &str) -> Result<u64, Error> {
     text.parse().map_err(|_| Error::NotFound { what: "the artifact" })
 }
 
-/// An artifact.
+/// Returns an artifact.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/actions/artifacts/{id}",
     operation_id = "getArtifact", tag = "actions",
@@ -128,14 +128,14 @@ fn artifact_id(text: &str) -> Result<u64, Error> {
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, id)): Path<(String, String, String)>,
-) -> Result<Output<api::Artifact>, ApiError> {
+) -> Result<JsonResponse<api::Artifact>, ApiError> {
     let (row, run, path) = one(&app, &caller, (&owner, &name, &id)).await?;
     Ok(ok(show::artifact(&app, &path, &row, &run)))
 }
 
-/// Leads to the bytes of an artifact: to a signed address that needs no credentials.
+/// Redirects to the content of an artifact, at a signed address that needs no credentials.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/actions/artifacts/{id}/zip",
     operation_id = "downloadArtifact", tag = "actions",
@@ -143,7 +143,7 @@ pub(in crate::http) async fn get(
 )]
 pub(in crate::http) async fn download(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, id)): Path<(String, String, String)>,
     peer: Option<axum::Extension<Peer>>,
     headers: HeaderMap,
@@ -162,7 +162,7 @@ pub(in crate::http) async fn download(
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, id)): Path<(String, String, String)>,
 ) -> Result<StatusCode, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;

@@ -1,4 +1,4 @@
-//! Who works on a repository beside its owner.
+//! Collaborators of a repository.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -10,33 +10,33 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
-        extract::{Input, Output, ok},
-        openapi::parameters::Paging,
-        page::Page,
+        extract::{JsonBody, JsonResponse, ok},
+        openapi::parameters::PageParams,
+        page::PageQuery,
         show,
     },
     service::{Error, repositories},
 };
 
-type Who = Path<(String, String, String)>;
+type CollaboratorPath = Path<(String, String, String)>;
 
-/// Who works on a repository beside its owner.
+/// Lists the collaborators of a repository.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/collaborators",
     operation_id = "repoListCollaborators", tag = "repository",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::User>)),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let page = Page::of(query.as_deref());
+    let page = PageQuery::of(query.as_deref());
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let (users, total) =
         repositories::collaborators(&snapshot, &caller.identity, &owner, &name, page.skip(), page.limit).await?;
@@ -45,24 +45,24 @@ pub(in crate::http) async fn list(
     Ok((page.headers(&address, query.as_deref(), total), ok(shown)).into_response())
 }
 
-/// Whether somebody works on a repository: 204 or 404.
+/// Returns 204 if an account is a collaborator of a repository, else 404.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/collaborators/{user}",
     operation_id = "repoCheckCollaborator", tag = "repository",
     security(("account" = [])),
-    responses((status = 204), (status = 422, description = "There is no such account.")),
+    responses((status = 204), (status = 422, description = "The account does not exist.")),
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
-    Path((owner, name, user)): Who,
+    caller: Caller<RepositoryScope>,
+    Path((owner, name, user)): CollaboratorPath,
 ) -> Result<StatusCode, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     repositories::collaborator(&snapshot, &caller.identity, (&owner, &name), &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Lets somebody work on a repository, or changes how.
+/// Adds a collaborator to a repository, or changes the permission of one.
 #[utoipa::path(
     put, path = "/repos/{owner}/{repo}/collaborators/{user}",
     operation_id = "repoAddCollaborator", tag = "repository",
@@ -71,15 +71,15 @@ pub(in crate::http) async fn get(
 )]
 pub(in crate::http) async fn put(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
-    Path((owner, name, user)): Who,
-    Input(input): Input<api::AddCollaborator>,
+    caller: Caller<RepositoryScope>,
+    Path((owner, name, user)): CollaboratorPath,
+    JsonBody(input): JsonBody<api::AddCollaborator>,
 ) -> Result<StatusCode, ApiError> {
     repositories::add_collaborator(&app, &caller.identity, (&owner, &name), &user, &input.permission).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Ends that somebody works on a repository.
+/// Removes a collaborator from a repository.
 #[utoipa::path(
     delete, path = "/repos/{owner}/{repo}/collaborators/{user}",
     operation_id = "repoDeleteCollaborator", tag = "repository",
@@ -87,14 +87,14 @@ pub(in crate::http) async fn put(
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
-    Path((owner, name, user)): Who,
+    caller: Caller<RepositoryScope>,
+    Path((owner, name, user)): CollaboratorPath,
 ) -> Result<StatusCode, ApiError> {
     repositories::remove_collaborator(&app, &caller.identity, (&owner, &name), &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What somebody may do with a repository.
+/// Returns the permission of an account in a repository.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/collaborators/{user}/permission",
     operation_id = "repoGetRepoPermissions", tag = "repository",
@@ -103,9 +103,9 @@ pub(in crate::http) async fn delete(
 )]
 pub(in crate::http) async fn permission(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
-    Path((owner, name, user)): Who,
-) -> Result<Output<api::CollaboratorPermission>, ApiError> {
+    caller: Caller<RepositoryScope>,
+    Path((owner, name, user)): CollaboratorPath,
+) -> Result<JsonResponse<api::CollaboratorPermission>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let (word, user) = repositories::permission_of(&snapshot, &caller.identity, (&owner, &name), &user).await?;
     Ok(ok(api::CollaboratorPermission {

@@ -1,4 +1,4 @@
-//! Who belongs to an organisation, and its one team.
+//! Members of an organisation, and its only team, "Owners".
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -11,11 +11,11 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfOrganization, RequiredScopes, SignedIn},
+        auth::{Caller, OrganizationScope, RequiredScopes, SignedIn},
         error::ApiError,
-        extract::{Output, ok},
-        openapi::parameters::Paging,
-        page::Page,
+        extract::{JsonResponse, ok},
+        openapi::parameters::PageParams,
+        page::PageQuery,
         show,
     },
     model::identity::Identity,
@@ -23,16 +23,16 @@ use crate::{
     store::{Snapshot, owners},
 };
 
-/// Members of an organisation. Memberships are no secret among those who see the organisation and the member.
+/// Lists the members of an organisation. Every caller that sees the organisation and a member sees the membership.
 #[utoipa::path(
     get, path = "/orgs/{org}/members",
     operation_id = "orgListMembers", tag = "organization",
-    params(Paging),
+    params(PageParams),
     responses((status = 200, body = Vec<api::User>)),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -49,13 +49,13 @@ async fn page<N: RequiredScopes>(
     path: &str,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let page = Page::of(query);
+    let page = PageQuery::of(query);
     let (rows, total) = page.cut(orgs::members(snapshot, &caller.identity, org).await?);
     let shown: Vec<_> = rows.iter().map(|row| show::user(app, &caller.identity, row)).collect();
-    Ok(page.answer(app, path, query, total, shown))
+    Ok(page.response(app, path, query, total, shown))
 }
 
-/// Whether an account belongs to an organisation: 204 or 404.
+/// Returns 204 if an account is a member of an organisation, else 404.
 #[utoipa::path(
     get, path = "/orgs/{org}/members/{user}",
     operation_id = "orgIsMember", tag = "organization",
@@ -63,7 +63,7 @@ async fn page<N: RequiredScopes>(
 )]
 pub(in crate::http) async fn is_member(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     Path((org, user)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
@@ -75,7 +75,7 @@ pub(in crate::http) async fn is_member(
     Err(Error::NotFound { what: "the member" }.into())
 }
 
-/// Takes an account out of an organisation.
+/// Removes an account from an organisation.
 #[utoipa::path(
     delete, path = "/orgs/{org}/members/{user}",
     operation_id = "orgDeleteMember", tag = "organization",
@@ -83,7 +83,7 @@ pub(in crate::http) async fn is_member(
 )]
 pub(in crate::http) async fn remove(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     Path((org, user)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
@@ -93,28 +93,28 @@ pub(in crate::http) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Teams of an organisation: there is one, "Owners".
+/// Lists the teams of an organisation. Each organisation has one team, "Owners".
 #[utoipa::path(
     get, path = "/orgs/{org}/teams",
     operation_id = "orgListTeams", tag = "organization",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::Team>)),
 )]
 pub(in crate::http) async fn teams(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfOrganization>>,
+    caller: Caller<SignedIn<OrganizationScope>>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let page = Page::of(query.as_deref());
+    let page = PageQuery::of(query.as_deref());
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let org = orgs::find(&snapshot, &caller.identity, &name).await?;
     let (shown, total) = page.cut(vec![show::team(&app, &caller.identity, &org)]);
-    Ok(page.answer(&app, &format!("/api/v1/orgs/{name}/teams"), query.as_deref(), total, shown))
+    Ok(page.response(&app, &format!("/api/v1/orgs/{name}/teams"), query.as_deref(), total, shown))
 }
 
-/// A team.
+/// Returns a team.
 #[utoipa::path(
     get, path = "/teams/{team}",
     operation_id = "orgGetTeam", tag = "organization",
@@ -123,34 +123,34 @@ pub(in crate::http) async fn teams(
 )]
 pub(in crate::http) async fn team(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfOrganization>>,
+    caller: Caller<SignedIn<OrganizationScope>>,
     Path(id): Path<String>,
-) -> Result<Output<api::Team>, ApiError> {
+) -> Result<JsonResponse<api::Team>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let org = of_team(&snapshot, &caller.identity, &id).await?;
+    let org = org_of_team(&snapshot, &caller.identity, &id).await?;
     Ok(ok(show::team(&app, &caller.identity, &org)))
 }
 
-/// Members of a team.
+/// Lists the members of a team.
 #[utoipa::path(
     get, path = "/teams/{team}/members",
     operation_id = "orgListTeamMembers", tag = "organization",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::User>)),
 )]
 pub(in crate::http) async fn team_members(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfOrganization>>,
+    caller: Caller<SignedIn<OrganizationScope>>,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let org = of_team(&snapshot, &caller.identity, &id).await?;
+    let org = org_of_team(&snapshot, &caller.identity, &id).await?;
     page(&app, &snapshot, &caller, &org, &format!("/api/v1/teams/{id}/members"), query.as_deref()).await
 }
 
-/// Takes an account into a team.
+/// Adds an account to a team.
 #[utoipa::path(
     put, path = "/teams/{team}/members/{user}",
     operation_id = "orgAddTeamMember", tag = "organization",
@@ -158,17 +158,17 @@ pub(in crate::http) async fn team_members(
 )]
 pub(in crate::http) async fn add_team_member(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     Path((id, user)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let org = of_team(&snapshot, &caller.identity, &id).await?;
+    let org = org_of_team(&snapshot, &caller.identity, &id).await?;
     drop(snapshot);
     orgs::add_member(&app, &caller.identity, org.id, &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Takes an account out of a team.
+/// Removes an account from a team.
 #[utoipa::path(
     delete, path = "/teams/{team}/members/{user}",
     operation_id = "orgRemoveTeamMember", tag = "organization",
@@ -176,18 +176,18 @@ pub(in crate::http) async fn add_team_member(
 )]
 pub(in crate::http) async fn remove_team_member(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     Path((id, user)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let org = of_team(&snapshot, &caller.identity, &id).await?;
+    let org = org_of_team(&snapshot, &caller.identity, &id).await?;
     drop(snapshot);
     orgs::remove_member(&app, &caller.identity, org.id, &user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The organisation whose team has the number `id`, if the caller sees it.
-async fn of_team(snapshot: &Snapshot, identity: &Identity, id: &str) -> Result<Org, Error> {
+/// Returns the organisation whose team has the number `id`, if the caller sees it.
+async fn org_of_team(snapshot: &Snapshot, identity: &Identity, id: &str) -> Result<Org, Error> {
     let missing = || Error::NotFound { what: "the team" };
     let id = id.parse().map_err(|_| missing())?;
     let org = owners::org(snapshot, id).await?.ok_or_else(missing)?;

@@ -1,4 +1,4 @@
-//! Repositories that are fetched from elsewhere.
+//! Import of repositories from other servers.
 
 use axum::{
     extract::State,
@@ -10,10 +10,10 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
-        extract::{Input, Output, created},
-        openapi::parameters::Prefer,
+        extract::{JsonBody, JsonResponse, created},
+        openapi::parameters::PreferHeader,
         show,
     },
     service::{
@@ -22,34 +22,34 @@ use crate::{
     },
 };
 
-/// Fetches a repository from elsewhere: the answer comes when all is there, or at once to those who prefer that.
+/// Imports a repository from another server. Responds after the import, or at once with `Prefer: respond-async`.
 #[utoipa::path(
     post, path = "/repos/migrate",
     operation_id = "repoMigrate", tag = "repository",
-    params(Prefer),
+    params(PreferHeader),
     request_body = api::MigrateRepository,
     responses(
         (status = 201, body = api::Repository),
         (status = 202, body = api::Repository),
-        (status = 409, description = "There is something of that name."),
+        (status = 409, description = "A repository with this name exists."),
     ),
 )]
 pub(in crate::http) async fn migrate(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     headers: HeaderMap,
-    Input(input): Input<api::MigrateRepository>,
+    JsonBody(input): JsonBody<api::MigrateRepository>,
 ) -> Result<Response, ApiError> {
-    let at_once = prefers_async(&headers);
-    let when_failed = if at_once { WhenFailed::Keep } else { WhenFailed::Remove };
-    let begun = migrations::begin(&app, &caller.identity, &input, when_failed).await?;
-    if !at_once {
-        let found = begun.end().await?;
+    let respond_async = prefers_async(&headers);
+    let when_failed = if respond_async { WhenFailed::Keep } else { WhenFailed::Remove };
+    let import = migrations::begin(&app, &caller.identity, &input, when_failed).await?;
+    if !respond_async {
+        let found = import.end().await?;
         return Ok(created(show::repository(&app, &caller.identity, &found)).into_response());
     }
-    let location = format!("{}/api/v1/repos/{}", app.root_url, begun.found.path());
+    let location = format!("{}/api/v1/repos/{}", app.root_url, import.found.path());
     let location = HeaderValue::try_from(location).map_err(|_| Error::Busy)?;
-    let body = Output(StatusCode::ACCEPTED, show::repository(&app, &caller.identity, &begun.found));
+    let body = JsonResponse(StatusCode::ACCEPTED, show::repository(&app, &caller.identity, &import.found));
     let applied = (header::HeaderName::from_static("preference-applied"), HeaderValue::from_static("respond-async"));
     Ok(([(header::LOCATION, location), applied], body).into_response())
 }

@@ -1,4 +1,4 @@
-//! `/api/v1`: the REST API that clients of the Gitea family speak, one module a resource.
+//! `/api/v1`: the REST API for Gitea-family clients. One module per resource.
 
 pub(super) mod admin;
 pub(super) mod artifacts;

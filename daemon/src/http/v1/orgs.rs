@@ -10,11 +10,11 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfOrganization, OfUserOrganization, SignedIn},
+        auth::{Caller, OrganizationScope, SignedIn, UserOrganizationScopes},
         error::ApiError,
-        extract::{Input, Output, created, ok},
-        openapi::parameters::Paging,
-        page::Page,
+        extract::{JsonBody, JsonResponse, created, ok},
+        openapi::parameters::PageParams,
+        page::PageQuery,
         show,
     },
     service::{
@@ -23,54 +23,54 @@ use crate::{
     },
 };
 
-/// Organisations that the caller sees, by name.
+/// Lists the organisations that the caller sees, by name.
 #[utoipa::path(
     get, path = "/orgs",
     operation_id = "orgGetAll", tag = "organization",
-    params(Paging),
+    params(PageParams),
     responses((status = 200, body = Vec<api::Organization>)),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let page = Page::of(query.as_deref());
+    let page = PageQuery::of(query.as_deref());
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     let (rows, total) = orgs::list(&snapshot, &viewer, page.window()).await?;
     let shown: Vec<_> = rows.iter().map(|row| show::organization(&app, &caller.identity, row)).collect();
-    Ok(page.answer(&app, "/api/v1/orgs", query.as_deref(), total, shown))
+    Ok(page.response(&app, "/api/v1/orgs", query.as_deref(), total, shown))
 }
 
-/// The caller's organisations.
+/// Lists the caller's organisations.
 #[utoipa::path(
     get, path = "/user/orgs",
     operation_id = "orgListCurrentUserOrgs", tag = "organization",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::Organization>)),
 )]
 pub(in crate::http) async fn list_own(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfUserOrganization>>,
+    caller: Caller<SignedIn<UserOrganizationScopes>>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let user = access::require_account(&caller.identity)?.user.id;
     of_user(&app, &caller, user, "/api/v1/user/orgs", query.as_deref()).await
 }
 
-/// Organisations of an account.
+/// Lists the organisations of an account.
 #[utoipa::path(
     get, path = "/users/{name}/orgs",
     operation_id = "orgListUserOrgs", tag = "organization",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::Organization>)),
 )]
 pub(in crate::http) async fn list_of(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfUserOrganization>>,
+    caller: Caller<SignedIn<UserOrganizationScopes>>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -82,20 +82,20 @@ pub(in crate::http) async fn list_of(
 
 async fn of_user(
     app: &App,
-    caller: &Caller<SignedIn<OfUserOrganization>>,
+    caller: &Caller<SignedIn<UserOrganizationScopes>>,
     user: u64,
     path: &str,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let page = Page::of(query);
+    let page = PageQuery::of(query);
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     let (rows, total) = page.cut(orgs::of_user(&snapshot, &viewer, user).await?);
     let shown: Vec<_> = rows.iter().map(|row| show::organization(app, &caller.identity, row)).collect();
-    Ok(page.answer(app, path, query, total, shown))
+    Ok(page.response(app, path, query, total, shown))
 }
 
-/// What an account may do in an organisation.
+/// Returns the permissions of an account in an organisation.
 #[utoipa::path(
     get, path = "/users/{name}/orgs/{org}/permissions",
     operation_id = "orgGetUserPermissions", tag = "organization",
@@ -104,15 +104,15 @@ async fn of_user(
 )]
 pub(in crate::http) async fn permissions(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfUserOrganization>>,
+    caller: Caller<SignedIn<UserOrganizationScopes>>,
     Path((name, org)): Path<(String, String)>,
-) -> Result<Output<api::OrgPermissions>, ApiError> {
+) -> Result<JsonResponse<api::OrgPermissions>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = orgs::permissions(&snapshot, &caller.identity, &name, &org).await?;
     Ok(ok(show::permissions(found)))
 }
 
-/// Makes an organisation.
+/// Creates an organisation.
 #[utoipa::path(
     post, path = "/orgs",
     operation_id = "orgCreate", tag = "organization",
@@ -121,14 +121,14 @@ pub(in crate::http) async fn permissions(
 )]
 pub(in crate::http) async fn create(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
-    Input(input): Input<api::CreateOrg>,
-) -> Result<Output<api::Organization>, ApiError> {
+    caller: Caller<OrganizationScope>,
+    JsonBody(input): JsonBody<api::CreateOrg>,
+) -> Result<JsonResponse<api::Organization>, ApiError> {
     let org = orgs::create(&app, &caller.identity, None, input).await?;
     Ok(created(show::organization(&app, &caller.identity, &org)))
 }
 
-/// An organisation.
+/// Returns an organisation.
 #[utoipa::path(
     get, path = "/orgs/{org}",
     operation_id = "orgGet", tag = "organization",
@@ -136,15 +136,15 @@ pub(in crate::http) async fn create(
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
-) -> Result<Output<api::Organization>, ApiError> {
+) -> Result<JsonResponse<api::Organization>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let org = orgs::find(&snapshot, &caller.identity, &name).await?;
     Ok(ok(show::organization(&app, &caller.identity, &org)))
 }
 
-/// Changes an organisation; what is absent stays.
+/// Changes an organisation. Absent fields keep their values.
 #[utoipa::path(
     patch, path = "/orgs/{org}",
     operation_id = "orgEdit", tag = "organization",
@@ -153,30 +153,30 @@ pub(in crate::http) async fn get(
 )]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
-    Input(input): Input<api::EditOrg>,
-) -> Result<Output<api::Organization>, ApiError> {
+    JsonBody(input): JsonBody<api::EditOrg>,
+) -> Result<JsonResponse<api::Organization>, ApiError> {
     let org = orgs::edit(&app, &caller.identity, &name, &input).await?;
     Ok(ok(show::organization(&app, &caller.identity, &org)))
 }
 
-/// Deletes an organisation that owns nothing.
+/// Deletes an organisation without repositories.
 #[utoipa::path(
     delete, path = "/orgs/{org}",
     operation_id = "orgDelete", tag = "organization",
-    responses((status = 204), (status = 409, description = "It owns repositories.")),
+    responses((status = 204), (status = 409, description = "The organisation owns repositories.")),
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     orgs::delete(&app, &caller.identity, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Gives an organisation another name; the old one leads to it.
+/// Renames an organisation. The old name redirects to the new one.
 #[utoipa::path(
     post, path = "/orgs/{org}/rename",
     operation_id = "renameOrg", tag = "organization",
@@ -185,9 +185,9 @@ pub(in crate::http) async fn delete(
 )]
 pub(in crate::http) async fn rename(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
-    Input(input): Input<api::RenameOrg>,
+    JsonBody(input): JsonBody<api::RenameOrg>,
 ) -> Result<StatusCode, ApiError> {
     orgs::rename(&app, &caller.identity, &name, &input.new_name).await?;
     Ok(StatusCode::NO_CONTENT)

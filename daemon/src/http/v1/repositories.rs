@@ -1,4 +1,4 @@
-//! One repository: making, showing, changing, deleting it.
+//! Creates, shows, changes and deletes repositories.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -11,12 +11,14 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfAdmin, OfOrganization, OfOrganizationRepository, OfRepository, OfUserRepository},
+        auth::{
+            AdminScope, Caller, OrganizationRepositoryScopes, OrganizationScope, RepositoryScope, UserRepositoryScopes,
+        },
         error::ApiError,
-        extract::{Input, Output, created, ok},
+        extract::{JsonBody, JsonResponse, created, ok},
         if_match::{Editable, IfMatch},
-        openapi::parameters::{IfMatchHeader, Paging},
-        page::Page,
+        openapi::parameters::{IfMatchHeader, PageParams},
+        page::PageQuery,
         show,
     },
     model::{identity::Identity, revision::Revision},
@@ -28,14 +30,14 @@ use crate::{
     },
 };
 
-type Shown = Result<Output<api::Repository>, ApiError>;
-type ShownEditable = Result<Editable<api::Repository>, ApiError>;
+type RepositoryResult = Result<JsonResponse<api::Repository>, ApiError>;
+type EditableResult = Result<Editable<api::Repository>, ApiError>;
 
 fn editable(app: &App, identity: &Identity, found: &Found) -> Editable<api::Repository> {
     Editable(ok(show::repository(app, identity, found)), Revision::of_repository(&found.repository))
 }
 
-/// A repository.
+/// Returns a repository.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}",
     operation_id = "repoGet", tag = "repository",
@@ -43,15 +45,15 @@ fn editable(app: &App, identity: &Identity, found: &Found) -> Editable<api::Repo
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
-) -> ShownEditable {
+) -> EditableResult {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
     Ok(editable(&app, &caller.identity, &found))
 }
 
-/// A repository by its number.
+/// Returns a repository by its number.
 #[utoipa::path(
     get, path = "/repositories/{id}",
     operation_id = "repoGetByID", tag = "repository",
@@ -60,84 +62,84 @@ pub(in crate::http) async fn get(
 )]
 pub(in crate::http) async fn get_by_id(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path(id): Path<String>,
-) -> ShownEditable {
+) -> EditableResult {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = repositories::find_by_id(&snapshot, &caller.identity, id.parse().unwrap_or(0)).await?;
     Ok(editable(&app, &caller.identity, &found))
 }
 
-/// Makes a repository of the caller.
+/// Creates a repository that the caller owns.
 #[utoipa::path(
     post, path = "/user/repos",
     operation_id = "createCurrentUserRepo", tag = "repository",
     request_body = api::CreateRepository,
     responses(
         (status = 201, body = api::Repository),
-        (status = 400, description = "There is no such readme."),
-        (status = 409, description = "The owner has a repository of that name."),
+        (status = 400, description = "The readme template does not exist."),
+        (status = 409, description = "The owner already has a repository with this name."),
     ),
 )]
 pub(in crate::http) async fn create_own(
     State(app): State<App>,
-    caller: Caller<OfUserRepository>,
-    Input(input): Input<api::CreateRepository>,
-) -> Shown {
+    caller: Caller<UserRepositoryScopes>,
+    JsonBody(input): JsonBody<api::CreateRepository>,
+) -> RepositoryResult {
     create(&app, &caller.identity, For::Caller, input).await
 }
 
-/// Makes a repository of an organisation.
+/// Creates a repository in an organisation.
 #[utoipa::path(
     post, path = "/orgs/{name}/repos",
     operation_id = "createOrgRepo", tag = "organization",
     request_body = api::CreateRepository,
     responses(
         (status = 201, body = api::Repository),
-        (status = 400, description = "There is no such readme."),
-        (status = 409, description = "The owner has a repository of that name."),
+        (status = 400, description = "The readme template does not exist."),
+        (status = 409, description = "The owner already has a repository with this name."),
     ),
 )]
 pub(in crate::http) async fn create_in_org(
     State(app): State<App>,
-    caller: Caller<OfOrganizationRepository>,
+    caller: Caller<OrganizationRepositoryScopes>,
     Path(name): Path<String>,
-    Input(input): Input<api::CreateRepository>,
-) -> Shown {
+    JsonBody(input): JsonBody<api::CreateRepository>,
+) -> RepositoryResult {
     create(&app, &caller.identity, For::Org(&name), input).await
 }
 
-/// Makes a repository of an account.
+/// Creates a repository for an account or organisation.
 #[utoipa::path(
     post, path = "/admin/users/{name}/repos",
     operation_id = "adminCreateRepo", tag = "admin",
     request_body = api::CreateRepository,
     responses(
         (status = 201, body = api::Repository),
-        (status = 400, description = "There is no such readme."),
-        (status = 409, description = "The owner has a repository of that name."),
+        (status = 400, description = "The readme template does not exist."),
+        (status = 409, description = "The owner already has a repository with this name."),
     ),
 )]
 pub(in crate::http) async fn create_for(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(owner): Path<String>,
-    Input(input): Input<api::CreateRepository>,
-) -> Shown {
+    JsonBody(input): JsonBody<api::CreateRepository>,
+) -> RepositoryResult {
     create(&app, &caller.identity, For::Anyone(&owner), input).await
 }
 
-async fn create(app: &App, identity: &Identity, owner: For<'_>, input: api::CreateRepository) -> Shown {
-    let made: Result<Found, Error> = repositories::make(app, identity, owner, input).await;
-    let made = made.map_err(|error| match error {
-        // The API family answers 400 to this one field.
+async fn create(app: &App, identity: &Identity, owner: For<'_>, input: api::CreateRepository) -> RepositoryResult {
+    let result: Result<Found, Error> = repositories::make(app, identity, owner, input).await;
+    let found = result.map_err(|error| match error {
+        // Gitea-family clients expect 400 for this field.
         Error::Invalid { field: "readme", reason } => ApiError::new(StatusCode::BAD_REQUEST, reason),
         other => other.into(),
     })?;
-    Ok(created(show::repository(app, identity, &made)))
+    Ok(created(show::repository(app, identity, &found)))
 }
 
-/// Changes a repository; what is absent stays.
+/// Changes a repository. Absent fields keep their values.
 #[utoipa::path(
     patch, path = "/repos/{owner}/{repo}",
     operation_id = "repoEdit", tag = "repository",
@@ -147,16 +149,16 @@ async fn create(app: &App, identity: &Identity, owner: For<'_>, input: api::Crea
 )]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     IfMatch(expected): IfMatch,
-    Input(input): Input<api::EditRepository>,
-) -> ShownEditable {
+    JsonBody(input): JsonBody<api::EditRepository>,
+) -> EditableResult {
     let changed = repositories::edit(&app, &caller.identity, &owner, &name, &input, &expected).await?;
     Ok(editable(&app, &caller.identity, &changed))
 }
 
-/// Deletes a repository with all that it holds.
+/// Deletes a repository with its content, hooks, runs and artifacts.
 #[utoipa::path(
     delete, path = "/repos/{owner}/{repo}",
     operation_id = "repoDelete", tag = "repository",
@@ -165,7 +167,7 @@ pub(in crate::http) async fn edit(
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
@@ -173,8 +175,8 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Deletes all repositories of an organisation, or none of them if the request fails. 202 when there were
-/// some, which are deleted when the answer is sent; 204 when there were none.
+/// Deletes all repositories of an organisation, or none if the request fails. Returns 202 after they were deleted,
+/// 204 if there were none.
 #[utoipa::path(
     delete, path = "/orgs/{name}/repos",
     operation_id = "orgDeleteRepos", tag = "organization",
@@ -182,7 +184,7 @@ pub(in crate::http) async fn delete(
 )]
 pub(in crate::http) async fn delete_all(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
 ) -> Result<StatusCode, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
@@ -199,26 +201,27 @@ pub(in crate::http) async fn delete_all(
     Ok(if deleted == 0 { StatusCode::NO_CONTENT } else { StatusCode::ACCEPTED })
 }
 
-/// Forks of a repository: there are none.
+/// Lists the forks of a repository. Forks are not supported: always empty.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/forks",
     operation_id = "listForks", tag = "repository",
-    params(Paging),
+    params(PageParams),
     responses((status = 200, body = Vec<api::Repository>)),
 )]
 pub(in crate::http) async fn forks(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     repositories::find(&snapshot, &caller.identity, &owner, &name, Action::Read).await?;
-    let headers = Page::of(query.as_deref()).headers("", query.as_deref(), 0);
+    let headers = PageQuery::of(query.as_deref()).headers("", query.as_deref(), 0);
     Ok((headers, ok(Vec::<api::Repository>::new())).into_response())
 }
 
-/// `POST /repos/{owner}/{repo}/forks`: not built. Without this, the list above would make it 405.
+/// `POST /repos/{owner}/{repo}/forks`, which is not supported. Without this handler the response would be 405 instead
+/// of 404, because the path has a GET route.
 pub(in crate::http) async fn fork() -> ApiError {
     ApiError::no_route()
 }

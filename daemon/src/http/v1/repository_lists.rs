@@ -1,4 +1,4 @@
-//! Lists of repositories: of the caller, of an owner, of everybody.
+//! Lists of repositories: the caller's, those of an owner, and search.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -11,11 +11,11 @@ use http::HeaderMap;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfOrganization, OfRepository, OfUserRepository},
+        auth::{Caller, OrganizationScope, RepositoryScope, UserRepositoryScopes},
         error::ApiError,
         extract::ok,
-        openapi::parameters::{OwnRepositories, Paging, SearchRepositories},
-        page::Page,
+        openapi::parameters::{OwnRepositoriesParams, PageParams, SearchRepositoriesParams},
+        page::PageQuery,
         show,
     },
     model::identity::Identity,
@@ -27,53 +27,53 @@ use crate::{
     store::listings::{Filter, Sort},
 };
 
-/// Repositories that the caller owns, alone or with an organisation, or works on.
+/// Lists the repositories that the caller or the caller's organisations own, or that the caller collaborates on.
 #[utoipa::path(
     get, path = "/user/repos",
     operation_id = "userCurrentListRepos", tag = "repository",
-    params(OwnRepositories, Paging),
+    params(OwnRepositoriesParams, PageParams),
     security(("account" = [])),
-    responses((status = 200, body = Vec<api::Repository>), (status = 422, description = "An unknown order.")),
+    responses((status = 200, body = Vec<api::Repository>), (status = 422, description = "The order is not valid.")),
 )]
 pub(in crate::http) async fn own(
     State(app): State<App>,
-    caller: Caller<OfUserRepository>,
+    caller: Caller<UserRepositoryScopes>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
     let order = order_by(&text(query, "order_by"))?;
-    let page = Page::of(query);
+    let page = PageQuery::of(query);
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = repositories::reachable(&snapshot, &caller.identity, order, page.skip(), page.limit).await?;
     Ok(list(&app, &caller.identity, found, page, "/user/repos", query))
 }
 
-/// Repositories of an account that the caller sees.
+/// Lists the repositories of an account that the caller sees.
 #[utoipa::path(
     get, path = "/users/{name}/repos",
     operation_id = "userListRepos", tag = "repository",
-    params(Paging),
+    params(PageParams),
     responses((status = 200, body = Vec<api::Repository>)),
 )]
 pub(in crate::http) async fn of_user(
     State(app): State<App>,
-    caller: Caller<OfUserRepository>,
+    caller: Caller<UserRepositoryScopes>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     of_owner(&app, &caller.identity, &name, query.as_deref(), "users").await
 }
 
-/// Repositories of an organisation that the caller sees.
+/// Lists the repositories of an organisation that the caller sees.
 #[utoipa::path(
     get, path = "/orgs/{name}/repos",
     operation_id = "orgListRepos", tag = "organization",
-    params(Paging),
+    params(PageParams),
     responses((status = 200, body = Vec<api::Repository>)),
 )]
 pub(in crate::http) async fn of_org(
     State(app): State<App>,
-    caller: Caller<OfOrganization>,
+    caller: Caller<OrganizationScope>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
@@ -88,33 +88,33 @@ async fn of_owner(
     kind: &str,
 ) -> Result<Response, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let wanted = if kind == "orgs" { OwnerKind::Org } else { OwnerKind::User };
-    let owner = viewer::find_of_kind(&snapshot, identity, name, wanted).await?;
-    let page = Page::of(query);
+    let owner_kind = if kind == "orgs" { OwnerKind::Org } else { OwnerKind::User };
+    let owner = viewer::find_of_kind(&snapshot, identity, name, owner_kind).await?;
+    let page = PageQuery::of(query);
     let found = repositories::of_owner(&snapshot, identity, &owner, page.skip(), page.limit).await?;
     Ok(list(app, identity, found, page, &format!("/{kind}/{}/repos", owner.name()), query))
 }
 
-/// Repositories that the caller sees and that fit.
+/// Searches the repositories that the caller sees.
 #[utoipa::path(
     get, path = "/repos/search",
     operation_id = "repoSearch", tag = "repository",
-    params(SearchRepositories, Paging),
+    params(SearchRepositoriesParams, PageParams),
     responses(
         (status = 200, body = api::RepositorySearch),
-        (status = 422, description = "An unknown word in the query."),
+        (status = 422, description = "A query parameter is not valid."),
     ),
 )]
 pub(in crate::http) async fn search(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
-    let wanted = wanted(query)?;
-    let page = Page::of(query);
+    let selection = parse_query(query)?;
+    let page = PageQuery::of(query);
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    let (found, total) = repositories::list(&snapshot, &caller.identity, &wanted, page.skip(), page.limit).await?;
+    let (found, total) = repositories::list(&snapshot, &caller.identity, &selection, page.skip(), page.limit).await?;
     let data = found.iter().map(|found| show::repository(&app, &caller.identity, found)).collect();
     let headers = headers(&app, page, "/repos/search", query, total);
     Ok((headers, ok(api::RepositorySearch { ok: true, data })).into_response())
@@ -124,7 +124,7 @@ fn list(
     app: &App,
     identity: &Identity,
     (found, total): (Vec<Found>, u64),
-    page: Page,
+    page: PageQuery,
     path: &str,
     query: Option<&str>,
 ) -> Response {
@@ -132,17 +132,17 @@ fn list(
     (headers(app, page, path, query, total), ok(shown)).into_response()
 }
 
-fn headers(app: &App, page: Page, path: &str, query: Option<&str>, total: u64) -> HeaderMap {
+fn headers(app: &App, page: PageQuery, path: &str, query: Option<&str>, total: u64) -> HeaderMap {
     page.headers(&format!("{}/api/v1{path}", app.root_url), query, total)
 }
 
-/// A parameter; empty when it is absent.
+/// Returns a parameter, or an empty string if it is absent.
 fn text(query: Option<&str>, name: &str) -> String {
     let mut pairs = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
     pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
-/// A parameter that says yes or no, or nothing.
+/// Returns a boolean parameter, or `None` if it is absent or not a boolean.
 fn flag(query: Option<&str>, name: &str) -> Option<bool> {
     match text(query, name).as_str() {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
@@ -155,14 +155,13 @@ fn number(query: Option<&str>, name: &str) -> u64 {
     text(query, name).parse().unwrap_or(0)
 }
 
-/// Reads the parameters of a search. There are no topics, teams and stars: what asks for them
-/// finds nothing.
-fn wanted(query: Option<&str>) -> Result<Query, ApiError> {
-    let nothing = number(query, "team_id") != 0
+/// Reads the parameters of a search. Topics, teams and stars are not supported, so filters by them match nothing.
+fn parse_query(query: Option<&str>) -> Result<Query, ApiError> {
+    let matches_none = number(query, "team_id") != 0
         || number(query, "starredBy") != 0
         || (flag(query, "topic") == Some(true) && !text(query, "q").is_empty());
     let mode = match text(query, "mode").as_str() {
-        _ if nothing => Mode::Other,
+        _ if matches_none => Mode::Other,
         "" => Mode::Any,
         "source" => Mode::Source,
         "fork" | "mirror" => Mode::Other,
@@ -172,7 +171,7 @@ fn wanted(query: Option<&str>) -> Result<Query, ApiError> {
     let (sort, reverse) = sort(&text(query, "sort"), &text(query, "order"))?;
     let private = match (flag(query, "private"), flag(query, "is_private")) {
         (Some(false), _) => Some(false),
-        (_, wanted) => wanted,
+        (_, is_private) => is_private,
     };
     Ok(Query {
         text: text(query, "q").trim().to_owned(),
@@ -191,7 +190,7 @@ fn wanted(query: Option<&str>) -> Result<Query, ApiError> {
     })
 }
 
-/// Reads `sort` and `order`. Everything has as many stars and forks: none.
+/// Reads `sort` and `order`. All repositories have 0 stars and 0 forks, so these sort by number.
 fn sort(sort: &str, order: &str) -> Result<(Sort, bool), ApiError> {
     let sorted = match sort {
         "" => return Ok((Sort::Id, false)),

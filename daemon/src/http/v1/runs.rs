@@ -1,4 +1,4 @@
-//! Runs and jobs of a repository: what clients need to find a run's number.
+//! Runs and jobs of a repository.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -10,11 +10,11 @@ use farrier_proto::store::Run;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
-        extract::{Output, ok},
-        openapi::parameters::ActionsPaging,
-        page::Page,
+        extract::{JsonResponse, ok},
+        openapi::parameters::ActionsPageParams,
+        page::PageQuery,
         show,
     },
     service::{
@@ -26,21 +26,26 @@ use crate::{
     store::{Snapshot, runs},
 };
 
-/// A repository whose actions the caller may read, and the snapshot that says so.
-struct Scene {
+/// A repository whose Actions data the caller may read, and the snapshot in which that was checked.
+struct ActionsContext {
     snapshot: Snapshot,
     found: Found,
     path: String,
 }
 
-async fn scene(app: &App, caller: &Caller<OfRepository>, owner: &str, name: &str) -> Result<Scene, ApiError> {
+async fn actions_context(
+    app: &App,
+    caller: &Caller<RepositoryScope>,
+    owner: &str,
+    name: &str,
+) -> Result<ActionsContext, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, owner, name, Action::ReadActions).await?;
     let path = found.path();
-    Ok(Scene { snapshot, found, path })
+    Ok(ActionsContext { snapshot, found, path })
 }
 
-impl Scene {
+impl ActionsContext {
     async fn run(&self, id: &str) -> Result<Run, ApiError> {
         let id = id.parse().map_err(|_| Error::NotFound { what: "the run" })?;
         Ok(ci::run_in(&self.snapshot, self.found.repository.id, id).await?)
@@ -53,59 +58,59 @@ impl Scene {
     }
 }
 
-/// Runs of a repository, newest first.
+/// Lists the runs of a repository, newest first.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/actions/runs",
     operation_id = "getWorkflowRuns", tag = "actions",
-    params(ActionsPaging),
+    params(ActionsPageParams),
     responses((status = 200, body = api::Runs)),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let scene = scene(&app, &caller, &owner, &name).await?;
-    let (rows, total, headers) = page_of_runs(&app, &scene, query.as_deref(), "runs").await?;
-    let workflow_runs = rows.iter().map(|run| show::run(&app, &scene.path, run)).collect();
+    let context = actions_context(&app, &caller, &owner, &name).await?;
+    let (rows, total, headers) = page_of_runs(&app, &context, query.as_deref(), "runs").await?;
+    let workflow_runs = rows.iter().map(|run| show::run(&app, &context.path, run)).collect();
     Ok((headers, ok(api::Runs { total_count: show::number(total), workflow_runs })).into_response())
 }
 
-/// Runs of a repository in an older shape.
+/// Lists the runs of a repository, in the older format of Gitea's task list.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/actions/tasks",
     operation_id = "ListActionTasks", tag = "actions",
-    params(ActionsPaging),
+    params(ActionsPageParams),
     responses((status = 200, body = api::TaskList)),
 )]
 pub(in crate::http) async fn list_tasks(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let scene = scene(&app, &caller, &owner, &name).await?;
-    let (rows, total, headers) = page_of_runs(&app, &scene, query.as_deref(), "tasks").await?;
-    let workflow_runs = rows.iter().map(|run| show::task(&app, &scene.path, run)).collect();
+    let context = actions_context(&app, &caller, &owner, &name).await?;
+    let (rows, total, headers) = page_of_runs(&app, &context, query.as_deref(), "tasks").await?;
+    let workflow_runs = rows.iter().map(|run| show::task(&app, &context.path, run)).collect();
     Ok((headers, ok(api::TaskList { total_count: show::number(total), workflow_runs })).into_response())
 }
 
 async fn page_of_runs(
     app: &App,
-    scene: &Scene,
+    context: &ActionsContext,
     query: Option<&str>,
     list: &str,
 ) -> Result<(Vec<Run>, u64, http::HeaderMap), ApiError> {
-    let page = Page::of_actions(query);
-    let repository = scene.found.repository.id;
+    let page = PageQuery::of_actions(query);
+    let repository = context.found.repository.id;
     let (rows, total) =
-        runs::of_repository(&scene.snapshot, repository, page.skip(), page.limit).await.map_err(Error::from)?;
-    let address = format!("{}/{list}", show::actions_url(app, &scene.path));
+        runs::of_repository(&context.snapshot, repository, page.skip(), page.limit).await.map_err(Error::from)?;
+    let address = format!("{}/{list}", show::actions_url(app, &context.path));
     Ok((rows, total, page.headers(&address, query, total)))
 }
 
-/// A run.
+/// Returns a run.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/actions/runs/{run}",
     operation_id = "GetWorkflowRun", tag = "actions",
@@ -113,15 +118,15 @@ async fn page_of_runs(
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, run)): Path<(String, String, String)>,
-) -> Result<Output<api::Run>, ApiError> {
-    let scene = scene(&app, &caller, &owner, &name).await?;
-    let run = scene.run(&run).await?;
-    Ok(ok(show::run(&app, &scene.path, &run)))
+) -> Result<JsonResponse<api::Run>, ApiError> {
+    let context = actions_context(&app, &caller, &owner, &name).await?;
+    let run = context.run(&run).await?;
+    Ok(ok(show::run(&app, &context.path, &run)))
 }
 
-/// Jobs of a run, oldest first.
+/// Lists the jobs of a run, oldest first.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/actions/runs/{run}/jobs",
     operation_id = "listWorkflowRunJobs", tag = "actions",
@@ -129,15 +134,15 @@ pub(in crate::http) async fn get(
 )]
 pub(in crate::http) async fn jobs(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, run)): Path<(String, String, String)>,
-) -> Result<Output<api::Jobs>, ApiError> {
-    let scene = scene(&app, &caller, &owner, &name).await?;
-    let run = scene.run(&run).await?;
-    Ok(ok(scene.jobs(&app, &run).await?))
+) -> Result<JsonResponse<api::Jobs>, ApiError> {
+    let context = actions_context(&app, &caller, &owner, &name).await?;
+    let run = context.run(&run).await?;
+    Ok(ok(context.jobs(&app, &run).await?))
 }
 
-/// An attempt of a run: a rerun is a new run, so there is only the first.
+/// Returns an attempt of a run. A rerun is a new run, so only attempt 1 exists.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/actions/runs/{run}/attempts/{attempt}",
     operation_id = "getWorkflowRunAttempt", tag = "actions",
@@ -145,14 +150,14 @@ pub(in crate::http) async fn jobs(
 )]
 pub(in crate::http) async fn attempt(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, run, attempt)): Path<(String, String, String, String)>,
-) -> Result<Output<api::Run>, ApiError> {
+) -> Result<JsonResponse<api::Run>, ApiError> {
     first_attempt(&attempt)?;
     get(State(app), caller, Path((owner, name, run))).await
 }
 
-/// Jobs of an attempt, oldest first.
+/// Lists the jobs of an attempt, oldest first.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/actions/runs/{run}/attempts/{attempt}/jobs",
     operation_id = "listWorkflowRunAttemptJobs", tag = "actions",
@@ -160,9 +165,9 @@ pub(in crate::http) async fn attempt(
 )]
 pub(in crate::http) async fn attempt_jobs(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, run, attempt)): Path<(String, String, String, String)>,
-) -> Result<Output<api::Jobs>, ApiError> {
+) -> Result<JsonResponse<api::Jobs>, ApiError> {
     first_attempt(&attempt)?;
     jobs(State(app), caller, Path((owner, name, run))).await
 }
@@ -171,7 +176,7 @@ fn first_attempt(attempt: &str) -> Result<(), Error> {
     if attempt == "1" { Ok(()) } else { Err(Error::NotFound { what: "the attempt" }) }
 }
 
-/// A job.
+/// Returns a job.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/actions/jobs/{job}",
     operation_id = "getWorkflowJob", tag = "actions",
@@ -179,14 +184,14 @@ fn first_attempt(attempt: &str) -> Result<(), Error> {
 )]
 pub(in crate::http) async fn job(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, job)): Path<(String, String, String)>,
-) -> Result<Output<api::Job>, ApiError> {
+) -> Result<JsonResponse<api::Job>, ApiError> {
     let missing = || Error::NotFound { what: "the job" };
-    let scene = scene(&app, &caller, &owner, &name).await?;
+    let context = actions_context(&app, &caller, &owner, &name).await?;
     let id = job.parse().map_err(|_| missing())?;
-    let row = runs::job_by_id(&scene.snapshot, id).await.map_err(Error::from)?;
-    let row = row.filter(|row| row.repository_id == scene.found.repository.id).ok_or_else(missing)?;
-    let run = ci::run_in(&scene.snapshot, row.repository_id, row.run_id).await?;
-    Ok(ok(show::job(&app, &scene.path, &run, &row)))
+    let row = runs::job_by_id(&context.snapshot, id).await.map_err(Error::from)?;
+    let row = row.filter(|row| row.repository_id == context.found.repository.id).ok_or_else(missing)?;
+    let run = ci::run_in(&context.snapshot, row.repository_id, row.run_id).await?;
+    Ok(ok(show::job(&app, &context.path, &run, &row)))
 }

@@ -1,4 +1,4 @@
-//! The service itself: version and health.
+//! Version and health of the daemon.
 
 use axum::extract::State;
 use farrier_common::api;
@@ -7,31 +7,31 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::Anyone,
-        extract::{Output, ok},
+        auth::CheckedCredentials,
+        extract::{JsonResponse, ok},
     },
     service::status,
 };
 
-/// The version of the API.
+/// Returns the version of the API.
 #[utoipa::path(
     get, path = "/version",
     operation_id = "getVersion", tag = "miscellaneous",
     responses((status = 200, body = api::Version)),
 )]
-pub(in crate::http) async fn version(State(app): State<App>, _: Anyone) -> Output<api::Version> {
+pub(in crate::http) async fn version(State(app): State<App>, _: CheckedCredentials) -> JsonResponse<api::Version> {
     ok(api::Version { version: app.config.server.version.clone() })
 }
 
-/// Whether requests can be served.
+/// Returns the health of the daemon: 200 if it can handle requests, else 503.
 #[utoipa::path(
     get, path = "/healthz",
     operation_id = "getHealth", tag = "miscellaneous",
     security(()),
     responses((status = 200, body = api::Health), (status = 503, body = api::Health)),
 )]
-pub(in crate::http) async fn health(State(app): State<App>) -> Output<api::Health> {
+pub(in crate::http) async fn health(State(app): State<App>) -> JsonResponse<api::Health> {
     let health = status::health(&app).await;
     let status = if health.status == "fail" { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
-    Output(status, health)
+    JsonResponse(status, health)
 }

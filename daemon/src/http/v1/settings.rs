@@ -1,4 +1,4 @@
-//! What the service says of itself, and the templates that it ships.
+//! Settings of the server that clients read, and the built-in templates.
 
 use axum::extract::{Path, State};
 use farrier_common::api;
@@ -6,28 +6,28 @@ use farrier_common::api;
 use crate::{
     app::App,
     http::{
-        auth::Anyone,
+        auth::CheckedCredentials,
         error::ApiError,
-        extract::{Output, ok},
+        extract::{JsonResponse, ok},
         page,
     },
     service::{Error, templates},
 };
 
-/// Entries of a page of a git tree.
+/// Tree entries per page.
 const TREE_PAGE: u64 = 1_000;
-/// Largest blob that is answered, bytes.
+/// Largest blob whose content is returned, in bytes.
 const BLOB_MAX_BYTES: u64 = 10 << 20;
-/// Largest answer about content, bytes.
+/// Largest response with file content, in bytes.
 const CONTENT_MAX_BYTES: u64 = 100 << 20;
 
-/// Bounds of the API.
+/// Returns the limits of the API.
 #[utoipa::path(
     get, path = "/settings/api",
     operation_id = "getGeneralAPISettings", tag = "settings",
     responses((status = 200, body = api::ApiSettings)),
 )]
-pub(in crate::http) async fn api(_: Anyone) -> Output<api::ApiSettings> {
+pub(in crate::http) async fn api(_: CheckedCredentials) -> JsonResponse<api::ApiSettings> {
     ok(api::ApiSettings {
         max_response_items: page::LIMIT_MAX as u64,
         default_paging_num: page::LIMIT_DEFAULT as u64,
@@ -37,13 +37,13 @@ pub(in crate::http) async fn api(_: Anyone) -> Output<api::ApiSettings> {
     })
 }
 
-/// What repositories do not have here.
+/// Returns which features of repositories are disabled.
 #[utoipa::path(
     get, path = "/settings/repository",
     operation_id = "getGeneralRepositorySettings", tag = "settings",
     responses((status = 200, body = api::RepositorySettings)),
 )]
-pub(in crate::http) async fn repository(_: Anyone) -> Output<api::RepositorySettings> {
+pub(in crate::http) async fn repository(_: CheckedCredentials) -> JsonResponse<api::RepositorySettings> {
     ok(api::RepositorySettings {
         mirrors_disabled: true,
         http_git_disabled: false,
@@ -55,58 +55,61 @@ pub(in crate::http) async fn repository(_: Anyone) -> Output<api::RepositorySett
     })
 }
 
-/// Settings of a web site, which there is not.
+/// Returns settings of the web interface. Farrier has none: the values are defaults.
 #[utoipa::path(
     get, path = "/settings/ui",
     operation_id = "getGeneralUISettings", tag = "settings",
     responses((status = 200, body = api::UiSettings)),
 )]
-pub(in crate::http) async fn ui(_: Anyone) -> Output<api::UiSettings> {
+pub(in crate::http) async fn ui(_: CheckedCredentials) -> JsonResponse<api::UiSettings> {
     ok(api::UiSettings::default())
 }
 
-/// Settings of attachments, which there are not.
+/// Returns settings of attachments. Attachments are not supported: the values are defaults.
 #[utoipa::path(
     get, path = "/settings/attachment",
     operation_id = "getGeneralAttachmentSettings", tag = "settings",
     responses((status = 200, body = api::AttachmentSettings)),
 )]
-pub(in crate::http) async fn attachment(_: Anyone) -> Output<api::AttachmentSettings> {
+pub(in crate::http) async fn attachment(_: CheckedCredentials) -> JsonResponse<api::AttachmentSettings> {
     ok(api::AttachmentSettings::default())
 }
 
-/// Names of the ignore lists that a repository can begin with.
+/// Lists the names of the `.gitignore` templates for new repositories.
 #[utoipa::path(
     get, path = "/gitignore/templates",
     operation_id = "listGitignoresTemplates", tag = "miscellaneous",
     responses((status = 200, body = Vec<String>)),
 )]
-pub(in crate::http) async fn gitignores(_: Anyone) -> Output<Vec<&'static str>> {
+pub(in crate::http) async fn gitignores(_: CheckedCredentials) -> JsonResponse<Vec<&'static str>> {
     ok(templates::gitignores().collect())
 }
 
-/// One ignore list.
+/// Returns a `.gitignore` template.
 #[utoipa::path(
     get, path = "/gitignore/templates/{template}",
     operation_id = "getGitignoreTemplateInfo", tag = "miscellaneous",
     responses((status = 200, body = api::GitignoreTemplate)),
 )]
 pub(in crate::http) async fn gitignore(
-    _: Anyone,
+    _: CheckedCredentials,
     Path(name): Path<String>,
-) -> Result<Output<api::GitignoreTemplate>, ApiError> {
+) -> Result<JsonResponse<api::GitignoreTemplate>, ApiError> {
     let source = templates::gitignore(&name).ok_or(Error::NotFound { what: "the template" })?;
-    let spelled = templates::gitignores().find(|known| known.eq_ignore_ascii_case(&name)).unwrap_or_default();
-    Ok(ok(api::GitignoreTemplate { name: spelled.to_owned(), source: source.to_owned() }))
+    let name = templates::gitignores().find(|known| known.eq_ignore_ascii_case(&name)).unwrap_or_default();
+    Ok(ok(api::GitignoreTemplate { name: name.to_owned(), source: source.to_owned() }))
 }
 
-/// The licences that a repository can begin with.
+/// Lists the licences for new repositories.
 #[utoipa::path(
     get, path = "/licenses",
     operation_id = "listLicenseTemplates", tag = "miscellaneous",
     responses((status = 200, body = Vec<api::LicenseEntry>)),
 )]
-pub(in crate::http) async fn licenses(State(app): State<App>, _: Anyone) -> Output<Vec<api::LicenseEntry>> {
+pub(in crate::http) async fn licenses(
+    State(app): State<App>,
+    _: CheckedCredentials,
+) -> JsonResponse<Vec<api::LicenseEntry>> {
     let entry = |license: &templates::License| api::LicenseEntry {
         key: license.key.into(),
         name: license.name.into(),
@@ -115,7 +118,7 @@ pub(in crate::http) async fn licenses(State(app): State<App>, _: Anyone) -> Outp
     ok(templates::licenses().iter().map(entry).collect())
 }
 
-/// One licence and its text.
+/// Returns a licence with its text.
 #[utoipa::path(
     get, path = "/licenses/{key}",
     operation_id = "getLicenseTemplateInfo", tag = "miscellaneous",
@@ -123,9 +126,9 @@ pub(in crate::http) async fn licenses(State(app): State<App>, _: Anyone) -> Outp
 )]
 pub(in crate::http) async fn license(
     State(app): State<App>,
-    _: Anyone,
+    _: CheckedCredentials,
     Path(key): Path<String>,
-) -> Result<Output<api::License>, ApiError> {
+) -> Result<JsonResponse<api::License>, ApiError> {
     let license = templates::license(&key).ok_or(Error::NotFound { what: "the licence" })?;
     Ok(ok(api::License {
         key: license.key.into(),
@@ -142,26 +145,26 @@ fn license_url(app: &App, key: &str) -> String {
     format!("{}/api/v1/licenses/{key}", app.root_url)
 }
 
-/// Names of the sets of labels.
+/// Lists the names of the label sets.
 #[utoipa::path(
     get, path = "/label/templates",
     operation_id = "listLabelTemplates", tag = "miscellaneous",
     responses((status = 200, body = Vec<String>)),
 )]
-pub(in crate::http) async fn label_sets(_: Anyone) -> Output<Vec<&'static str>> {
+pub(in crate::http) async fn label_sets(_: CheckedCredentials) -> JsonResponse<Vec<&'static str>> {
     ok(templates::label_sets().collect())
 }
 
-/// One set of labels.
+/// Returns a label set.
 #[utoipa::path(
     get, path = "/label/templates/{template}",
     operation_id = "getLabelTemplateInfo", tag = "miscellaneous",
     responses((status = 200, body = Vec<api::LabelTemplate>)),
 )]
 pub(in crate::http) async fn labels(
-    _: Anyone,
+    _: CheckedCredentials,
     Path(set): Path<String>,
-) -> Result<Output<Vec<api::LabelTemplate>>, ApiError> {
+) -> Result<JsonResponse<Vec<api::LabelTemplate>>, ApiError> {
     let labels = templates::labels(&set).ok_or(Error::NotFound { what: "the template" })?;
     let shown = labels.iter().map(|label| api::LabelTemplate {
         name: label.name.into(),

@@ -1,4 +1,4 @@
-//! Access tokens: of the caller, of an account, and the one that a request is made with.
+//! Access tokens: the caller's, those of an account, and the token of the current request.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -10,44 +10,44 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, Nothing, OfAdmin, OfUser, RequiredScopes, SignedIn},
+        auth::{AdminScope, Caller, NoScope, RequiredScopes, SignedIn, UserScope},
         error::ApiError,
-        extract::{Input, Output, created, ok},
-        openapi::parameters::Paging,
-        page::Page,
+        extract::{JsonBody, JsonResponse, created, ok},
+        openapi::parameters::PageParams,
+        page::PageQuery,
         show,
     },
     service::{Error, tokens},
 };
 
-/// Access tokens of an account, without their clear form, newest first.
+/// Lists the access tokens of an account, newest first, without the tokens themselves.
 #[utoipa::path(
     get, path = "/users/{name}/tokens",
     operation_id = "userGetTokens", tag = "user",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::AccessToken>)),
 )]
 pub(in crate::http) async fn list(
     app: State<App>,
-    caller: Caller<SignedIn<OfUser>>,
+    caller: Caller<SignedIn<UserScope>>,
     name: Path<String>,
     query: RawQuery,
 ) -> Result<Response, ApiError> {
     list_as(app, caller, name, query, "users").await
 }
 
-/// Access tokens of an account, without their clear form, newest first.
+/// Lists the access tokens of an account, newest first, without the tokens themselves.
 #[utoipa::path(
     get, path = "/admin/users/{name}/tokens",
     operation_id = "adminListUserAccessTokens", tag = "admin",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::AccessToken>)),
 )]
 pub(in crate::http) async fn list_for(
     app: State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     name: Path<String>,
     query: RawQuery,
 ) -> Result<Response, ApiError> {
@@ -59,53 +59,53 @@ async fn list_as<N: RequiredScopes>(
     caller: Caller<N>,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
-    below: &str,
+    prefix: &str,
 ) -> Result<Response, ApiError> {
-    let page = Page::of(query.as_deref());
+    let page = PageQuery::of(query.as_deref());
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let (rows, total) = page.cut(tokens::list(&snapshot, &caller.identity, &name).await?);
     let mut shown = Vec::with_capacity(rows.len());
     for row in &rows {
         shown.push(show::token(&snapshot, row, "").await?);
     }
-    Ok(page.answer(&app, &format!("/api/v1/{below}/{name}/tokens"), query.as_deref(), total, shown))
+    Ok(page.response(&app, &format!("/api/v1/{prefix}/{name}/tokens"), query.as_deref(), total, shown))
 }
 
-/// Makes an access token, which is shown this once.
+/// Creates an access token. Only this response contains it.
 #[utoipa::path(
     post, path = "/users/{name}/tokens",
     operation_id = "userCreateToken", tag = "user",
     request_body = api::CreateToken,
     responses(
         (status = 201, body = api::AccessToken),
-        (status = 400, description = "The name is used, or a scope or a repository cannot be used."),
+        (status = 400, description = "The name is taken, or a scope or a repository is not valid."),
     ),
 )]
 pub(in crate::http) async fn create(
     app: State<App>,
-    caller: Caller<OfUser>,
+    caller: Caller<UserScope>,
     name: Path<String>,
-    input: Input<api::CreateToken>,
-) -> Result<Output<api::AccessToken>, ApiError> {
+    input: JsonBody<api::CreateToken>,
+) -> Result<JsonResponse<api::AccessToken>, ApiError> {
     create_as(app, caller, name, input).await
 }
 
-/// Makes an access token of an account, which is shown this once.
+/// Creates an access token for an account. Only this response contains it.
 #[utoipa::path(
     post, path = "/admin/users/{name}/tokens",
     operation_id = "adminCreateUserAccessToken", tag = "admin",
     request_body = api::CreateToken,
     responses(
         (status = 201, body = api::AccessToken),
-        (status = 400, description = "The name is used, or a scope or a repository cannot be used."),
+        (status = 400, description = "The name is taken, or a scope or a repository is not valid."),
     ),
 )]
 pub(in crate::http) async fn create_for(
     app: State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     name: Path<String>,
-    input: Input<api::CreateToken>,
-) -> Result<Output<api::AccessToken>, ApiError> {
+    input: JsonBody<api::CreateToken>,
+) -> Result<JsonResponse<api::AccessToken>, ApiError> {
     create_as(app, caller, name, input).await
 }
 
@@ -113,46 +113,46 @@ async fn create_as<N: RequiredScopes>(
     State(app): State<App>,
     caller: Caller<N>,
     Path(name): Path<String>,
-    Input(input): Input<api::CreateToken>,
-) -> Result<Output<api::AccessToken>, ApiError> {
-    let minted = tokens::create(&app, &caller.identity, &name, &input).await;
-    // The API family answers 400 where a token's name or scopes cannot be.
-    let minted = minted.map_err(|error| ApiError::bad_request_for(error, &["name", "scopes", "repositories"]))?;
+    JsonBody(input): JsonBody<api::CreateToken>,
+) -> Result<JsonResponse<api::AccessToken>, ApiError> {
+    let created_token = tokens::create(&app, &caller.identity, &name, &input).await;
+    // Gitea-family clients expect 400 for these fields.
+    let token = created_token.map_err(|error| ApiError::bad_request_for(error, &["name", "scopes", "repositories"]))?;
     let snapshot = app.store.read().await.map_err(Error::from)?;
-    Ok(created(show::token(&snapshot, &minted.row, &minted.clear).await?))
+    Ok(created(show::token(&snapshot, &token.row, &token.clear).await?))
 }
 
-/// Ends an access token.
+/// Deletes an access token.
 #[utoipa::path(
     delete, path = "/users/{name}/tokens/{token}",
     operation_id = "userDeleteAccessToken", tag = "user",
-    responses((status = 204), (status = 422, description = "Several tokens have that name.")),
+    responses((status = 204), (status = 422, description = "Several tokens have this name.")),
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Caller<OfUser>,
+    caller: Caller<UserScope>,
     Path((name, token)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
     tokens::delete(&app, &caller.identity, &name, &token).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Ends an access token of an account.
+/// Deletes an access token of an account.
 #[utoipa::path(
     delete, path = "/admin/users/{name}/tokens/{token}",
     operation_id = "adminDeleteUserAccessToken", tag = "admin",
-    responses((status = 204), (status = 422, description = "Several tokens have that name.")),
+    responses((status = 204), (status = 422, description = "Several tokens have this name.")),
 )]
 pub(in crate::http) async fn delete_for(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path((name, token)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
     tokens::delete(&app, &caller.identity, &name, &token).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The token that the request is made with.
+/// Returns the token of the current request.
 #[utoipa::path(
     get, path = "/token",
     operation_id = "userGetCurrentToken", tag = "user",
@@ -161,14 +161,14 @@ pub(in crate::http) async fn delete_for(
 )]
 pub(in crate::http) async fn current(
     State(app): State<App>,
-    caller: Caller<SignedIn<Nothing>>,
-) -> Result<Output<api::CurrentToken>, ApiError> {
+    caller: Caller<SignedIn<NoScope>>,
+) -> Result<JsonResponse<api::CurrentToken>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let (row, user) = tokens::current(&snapshot, &caller.identity).await?;
     Ok(ok(show::current_token(&snapshot, &row, &user, app.now_ms()).await?))
 }
 
-/// Ends the token that the request is made with.
+/// Deletes the token of the current request.
 #[utoipa::path(
     delete, path = "/token",
     operation_id = "userDeleteCurrentToken", tag = "user",
@@ -176,7 +176,7 @@ pub(in crate::http) async fn current(
 )]
 pub(in crate::http) async fn delete_current(
     State(app): State<App>,
-    caller: Caller<SignedIn<Nothing>>,
+    caller: Caller<SignedIn<NoScope>>,
 ) -> Result<StatusCode, ApiError> {
     tokens::delete_current(&app, &caller.identity).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -1,4 +1,4 @@
-//! Accounts as everybody sees them.
+//! Accounts: the caller's own, search, and public profiles.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -9,11 +9,11 @@ use farrier_common::api;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfUser, SignedIn},
+        auth::{Caller, SignedIn, UserScope},
         error::ApiError,
-        extract::{Output, ok},
-        openapi::parameters::{Paging, SearchUsers},
-        page::Page,
+        extract::{JsonResponse, ok},
+        openapi::parameters::{PageParams, SearchUsersParams},
+        page::PageQuery,
         query, show,
     },
     service::{
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// The account behind the request.
+/// Returns the caller's account.
 #[utoipa::path(
     get, path = "/user",
     operation_id = "userGetCurrent", tag = "user",
@@ -32,26 +32,26 @@ use crate::{
 )]
 pub(in crate::http) async fn current(
     State(app): State<App>,
-    caller: Caller<SignedIn<OfUser>>,
-) -> Result<Output<api::User>, ApiError> {
+    caller: Caller<SignedIn<UserScope>>,
+) -> Result<JsonResponse<api::User>, ApiError> {
     let account = access::require_account(&caller.identity)?;
     Ok(ok(show::user(&app, &caller.identity, &account.user)))
 }
 
-/// Accounts that the caller sees.
+/// Searches the accounts that the caller sees.
 #[utoipa::path(
     get, path = "/users/search",
     operation_id = "userSearch", tag = "user",
-    params(SearchUsers, Paging),
+    params(SearchUsersParams, PageParams),
     responses((status = 200, body = api::FoundUsers)),
 )]
 pub(in crate::http) async fn search(
     State(app): State<App>,
-    caller: Caller<OfUser>,
+    caller: Caller<UserScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
-    let page = Page::of(query);
+    let page = PageQuery::of(query);
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
     let filter = Filter {
@@ -61,10 +61,10 @@ pub(in crate::http) async fn search(
     };
     let (rows, total) = accounts::list(&snapshot, &viewer, &filter, (Order::Id, false), page.window()).await?;
     let data = rows.iter().map(|row| show::user(&app, &caller.identity, row)).collect();
-    Ok(page.answer(&app, "/api/v1/users/search", query, total, api::FoundUsers { ok: true, data }))
+    Ok(page.response(&app, "/api/v1/users/search", query, total, api::FoundUsers { ok: true, data }))
 }
 
-/// An account; also an organisation, in the shape of an account.
+/// Returns an account. An organisation is returned in the format of an account.
 #[utoipa::path(
     get, path = "/users/{name}",
     operation_id = "userGet", tag = "user",
@@ -72,9 +72,9 @@ pub(in crate::http) async fn search(
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfUser>,
+    caller: Caller<UserScope>,
     Path(name): Path<String>,
-) -> Result<Output<api::User>, ApiError> {
+) -> Result<JsonResponse<api::User>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let owner = viewer::find(&snapshot, &caller.identity, &name).await?;
     Ok(ok(show::owner(&app, &caller.identity, &owner)))

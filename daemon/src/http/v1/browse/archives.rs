@@ -1,4 +1,4 @@
-//! Archives of a commit.
+//! Downloads of a commit as an archive.
 
 use axum::{
     body::Body,
@@ -7,13 +7,13 @@ use axum::{
 };
 use http::{HeaderMap, Method, header};
 
-use super::{Scene, pipe::Pipe, scene, set};
+use super::{BrowseContext, browse_context, pipe::Pipe, set};
 use crate::{
     app::App,
     git::read::archive::{Format, bundle_header},
     http::{
         artifact::disposition,
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
         etag::{is_known, not_modified},
         openapi::shapes::Bytes,
@@ -22,10 +22,10 @@ use crate::{
     service::browse::archives::{self, Archive},
 };
 
-/// Counts up when the bytes of archives change although the commit does not.
+/// Part of the entity tag. Increase it when a change of the code changes the bytes of archives.
 const FORMAT_VERSION: u32 = 1;
 
-/// A commit as .zip, .tar.gz or .bundle.
+/// Returns a commit as a .zip, .tar.gz or .bundle archive.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/archive/{name}",
     operation_id = "repoGetArchive", tag = "repository",
@@ -36,22 +36,22 @@ const FORMAT_VERSION: u32 = 1;
             (Bytes = "application/x-git-bundle"),
         )),
         (status = 304),
-        (status = 400, description = "Archives end in .zip, .tar.gz or .bundle."),
+        (status = 400, description = "The name does not end in .zip, .tar.gz or .bundle."),
     ),
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, archive)): Path<(String, String, String)>,
     method: Method,
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let scene = scene(app, caller, &owner, &name).await?;
-    let archive = archives::named(&scene.browse, &archive).await?;
-    answer(&scene, &archive, &method, &params).await
+    let context = browse_context(app, caller, &owner, &name).await?;
+    let archive = archives::named(&context.browse, &archive).await?;
+    respond(&context, &archive, &method, &params).await
 }
 
-/// A commit as .zip.
+/// Returns a commit as a .zip archive.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/zipball/{ref}",
     operation_id = "repoGetZipball", tag = "repository",
@@ -59,7 +59,7 @@ pub(in crate::http) async fn get(
 )]
 pub(in crate::http) async fn zipball(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     path: Path<(String, String, String)>,
     method: Method,
     params: HeaderMap,
@@ -67,7 +67,7 @@ pub(in crate::http) async fn zipball(
     of_format(app, caller, path, Format::Zip, &method, &params).await
 }
 
-/// A commit as .tar.gz.
+/// Returns a commit as a .tar.gz archive.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/tarball/{ref}",
     operation_id = "repoGetTarball", tag = "repository",
@@ -75,7 +75,7 @@ pub(in crate::http) async fn zipball(
 )]
 pub(in crate::http) async fn tarball(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     path: Path<(String, String, String)>,
     method: Method,
     params: HeaderMap,
@@ -83,7 +83,7 @@ pub(in crate::http) async fn tarball(
     of_format(app, caller, path, Format::TarGz, &method, &params).await
 }
 
-/// A commit with its history as a bundle of git.
+/// Returns a commit with its history as a git bundle.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/bundle/{ref}",
     operation_id = "repoGetBundle", tag = "repository",
@@ -91,7 +91,7 @@ pub(in crate::http) async fn tarball(
 )]
 pub(in crate::http) async fn bundle(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     path: Path<(String, String, String)>,
     method: Method,
     params: HeaderMap,
@@ -101,28 +101,33 @@ pub(in crate::http) async fn bundle(
 
 async fn of_format(
     app: App,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, revision)): Path<(String, String, String)>,
     format: Format,
     method: &Method,
     params: &HeaderMap,
 ) -> Result<Response, ApiError> {
-    let scene = scene(app, caller, &owner, &name).await?;
-    let archive = archives::of(&scene.browse, &revision, format).await?;
-    answer(&scene, &archive, method, params).await
+    let context = browse_context(app, caller, &owner, &name).await?;
+    let archive = archives::of(&context.browse, &revision, format).await?;
+    respond(&context, &archive, method, params).await
 }
 
-async fn answer(scene: &Scene, archive: &Archive, method: &Method, params: &HeaderMap) -> Result<Response, ApiError> {
+async fn respond(
+    context: &BrowseContext,
+    archive: &Archive,
+    method: &Method,
+    params: &HeaderMap,
+) -> Result<Response, ApiError> {
     let etag = etag(archive);
-    let headers = headers(scene, archive, &etag);
+    let headers = headers(context, archive, &etag);
     if is_known(params, &etag) {
         return Ok(not_modified(headers));
     }
     if method == Method::HEAD {
         return Ok((headers, Body::empty()).into_response());
     }
-    let (process, permit) = archive.start(&scene.app, &scene.browse).await?;
-    let pipe = Pipe::new(process, scene.app.git.timeout()).holding(permit);
+    let (process, permit) = archive.start(&context.app, &context.browse).await?;
+    let pipe = Pipe::new(process, context.app.git.timeout()).holding(permit);
     let body = match archive.format {
         Format::Zip => pipe.body(),
         Format::TarGz => pipe.gzip(),
@@ -131,16 +136,18 @@ async fn answer(scene: &Scene, archive: &Archive, method: &Method, params: &Head
     Ok((headers, body).into_response())
 }
 
-/// Zip and tar files of a commit are the same bytes for ever. A pack depends on how git keeps the
-/// objects, so a bundle's tag is a weak one.
+/// Returns the entity tag of an archive.
+///
+/// Zip and tar archives of a commit always have the same bytes. The bytes of a bundle depend on how git stores the
+/// objects, so its tag is weak.
 fn etag(archive: &Archive) -> String {
     let weak = if archive.format == Format::Bundle { "W/" } else { "" };
     format!("{weak}\"{}.{}.{FORMAT_VERSION}\"", archive.commit.id, archive.format.ending())
 }
 
-fn headers(scene: &Scene, archive: &Archive, etag: &str) -> HeaderMap {
+fn headers(context: &BrowseContext, archive: &Archive, etag: &str) -> HeaderMap {
     let (id, ending) = (&archive.commit.id, archive.format.ending());
-    let link = format!("<{}/archive/{id}.{ending}?rev={id}>; rel=\"immutable\"", scene.api);
+    let link = format!("<{}/archive/{id}.{ending}?rev={id}>; rel=\"immutable\"", context.api);
     let mut headers = HeaderMap::new();
     for (header, value) in [
         (header::CONTENT_TYPE, archive.format.media_type()),

@@ -7,43 +7,43 @@ use axum::{
 use farrier_common::api;
 use http::StatusCode;
 
-use super::{scene, scene_for};
+use super::{browse_context, browse_context_for};
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
-        extract::{Input, Output, created, ok},
-        openapi::parameters::Paging,
-        page::Page,
+        extract::{JsonBody, JsonResponse, created, ok},
+        openapi::parameters::PageParams,
+        page::PageQuery,
     },
     service::{access::Action, browse::branches, ref_changes},
 };
 
-/// Branches by name.
+/// Lists branches, by name.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/branches",
     operation_id = "repoListBranches", tag = "repository",
-    params(Paging),
+    params(PageParams),
     responses((status = 200, body = Vec<api::Branch>)),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let scene = scene(app, caller, &owner, &name).await?;
-    let page = Page::of(query.as_deref());
-    let (branches, total) = branches::list(&scene.browse, page.skip(), page.limit).await?;
+    let context = browse_context(app, caller, &owner, &name).await?;
+    let page = PageQuery::of(query.as_deref());
+    let (branches, total) = branches::list(&context.browse, page.skip(), page.limit).await?;
     let tips: Vec<_> = branches.iter().map(|branch| &branch.commit).collect();
-    let gallery = scene.gallery(&tips).await?;
-    let shown: Vec<_> = branches.iter().map(|branch| gallery.branch(branch)).collect();
-    let address = format!("{}/branches", scene.api);
+    let renderer = context.renderer(&tips).await?;
+    let shown: Vec<_> = branches.iter().map(|branch| renderer.branch(branch)).collect();
+    let address = format!("{}/branches", context.api);
     Ok((page.headers(&address, query.as_deref(), total), ok(shown)).into_response())
 }
 
-/// A branch.
+/// Returns a branch.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/branches/{branch}",
     operation_id = "repoGetBranch", tag = "repository",
@@ -51,60 +51,60 @@ pub(in crate::http) async fn list(
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, branch)): Path<(String, String, String)>,
-) -> Result<Output<api::Branch>, ApiError> {
-    let scene = scene(app, caller, &owner, &name).await?;
-    let branch = branches::get(&scene.browse, &branch).await?;
-    Ok(ok(scene.gallery(&[&branch.commit]).await?.branch(&branch)))
+) -> Result<JsonResponse<api::Branch>, ApiError> {
+    let context = browse_context(app, caller, &owner, &name).await?;
+    let branch = branches::get(&context.browse, &branch).await?;
+    Ok(ok(context.renderer(&[&branch.commit]).await?.branch(&branch)))
 }
 
-/// Makes a branch.
+/// Creates a branch.
 #[utoipa::path(
     post, path = "/repos/{owner}/{repo}/branches",
     operation_id = "repoCreateBranch", tag = "repository",
     request_body = api::CreateBranch,
     responses(
         (status = 201, body = api::Branch),
-        (status = 409, description = "There is a branch or tag of that name, or one in its way."),
+        (status = 409, description = "A branch or tag with this name exists, or the name conflicts with another one."),
         (status = 423, description = "The repository is archived."),
     ),
 )]
 pub(in crate::http) async fn create(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
-    Input(input): Input<api::CreateBranch>,
-) -> Result<Output<api::Branch>, ApiError> {
-    let scene = scene_for(app, caller, &owner, &name, Action::Write).await?;
+    JsonBody(input): JsonBody<api::CreateBranch>,
+) -> Result<JsonResponse<api::Branch>, ApiError> {
+    let context = browse_context_for(app, caller, &owner, &name, Action::Write).await?;
     let from = if input.old_ref_name.is_empty() { &input.old_branch_name } else { &input.old_ref_name };
-    let actor = scene.identity.user_id();
-    ref_changes::create_branch(&scene.app, &scene.browse, actor, &input.new_branch_name, from).await?;
-    let branch = branches::get(&scene.browse, &input.new_branch_name).await?;
-    Ok(created(scene.gallery(&[&branch.commit]).await?.branch(&branch)))
+    let actor = context.identity.user_id();
+    ref_changes::create_branch(&context.app, &context.browse, actor, &input.new_branch_name, from).await?;
+    let branch = branches::get(&context.browse, &input.new_branch_name).await?;
+    Ok(created(context.renderer(&[&branch.commit]).await?.branch(&branch)))
 }
 
-/// Deletes a branch, but not the default branch.
+/// Deletes a branch. The default branch cannot be deleted.
 #[utoipa::path(
     delete, path = "/repos/{owner}/{repo}/branches/{branch}",
     operation_id = "repoDeleteBranch", tag = "repository",
     responses(
         (status = 204),
-        (status = 409, description = "Another branch or tag is in the way, or it was moved meanwhile."),
+        (status = 409, description = "The branch was changed concurrently, or conflicts with another branch or tag."),
         (status = 423, description = "The repository is archived."),
     ),
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, branch)): Path<(String, String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let scene = scene_for(app, caller, &owner, &name, Action::Write).await?;
-    ref_changes::delete_branch(&scene.app, &scene.browse, scene.identity.user_id(), &branch).await?;
+    let context = browse_context_for(app, caller, &owner, &name, Action::Write).await?;
+    ref_changes::delete_branch(&context.app, &context.browse, context.identity.user_id(), &branch).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Gives a branch another name.
+/// Renames a branch.
 #[utoipa::path(
     patch, path = "/repos/{owner}/{repo}/branches/{branch}",
     operation_id = "repoUpdateBranch", tag = "repository",
@@ -113,11 +113,11 @@ pub(in crate::http) async fn delete(
 )]
 pub(in crate::http) async fn rename(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, branch)): Path<(String, String, String)>,
-    Input(input): Input<api::RenameBranch>,
+    JsonBody(input): JsonBody<api::RenameBranch>,
 ) -> Result<StatusCode, ApiError> {
-    let scene = scene_for(app, caller, &owner, &name, Action::Write).await?;
-    ref_changes::rename_branch(&scene.app, &scene.browse, scene.identity.user_id(), &branch, &input.name).await?;
+    let context = browse_context_for(app, caller, &owner, &name, Action::Write).await?;
+    ref_changes::rename_branch(&context.app, &context.browse, context.identity.user_id(), &branch, &input.name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

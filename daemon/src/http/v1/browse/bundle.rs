@@ -1,7 +1,7 @@
-//! A whole repository as one file.
+//! Download of a complete repository as a git bundle.
 //!
-//! The archives of the API family hold one commit with its history: this one holds every branch and
-//! every tag, so that a clone of it is a copy of the repository.
+//! The bundles of the Gitea API contain one commit with its history. This one contains all branches and tags, so that
+//! a clone of it is a copy of the repository.
 
 use axum::{
     body::Body,
@@ -10,20 +10,20 @@ use axum::{
 };
 use http::{HeaderMap, Method, header};
 
-use super::{pipe::Pipe, scene, set};
+use super::{browse_context, pipe::Pipe, set};
 use crate::{
     app::App,
     git::read::archive::Format,
     http::{
         artifact::disposition,
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
         openapi::shapes::Bytes,
     },
     service::browse::archives,
 };
 
-/// All branches and tags with their history as a bundle of git.
+/// Returns all branches and tags with their history as a git bundle.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/bundle",
     operation_id = "farrierGetBundle", tag = "farrier",
@@ -31,13 +31,13 @@ use crate::{
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     method: Method,
 ) -> Result<Response, ApiError> {
-    let scene = scene(app, caller, &owner, &name).await?;
-    archives::require_refs(&scene.browse).await?;
-    let (format, name) = (Format::Bundle, &scene.browse.found.repository.name);
+    let context = browse_context(app, caller, &owner, &name).await?;
+    archives::require_refs(&context.browse).await?;
+    let (format, name) = (Format::Bundle, &context.browse.found.repository.name);
     let mut headers = HeaderMap::new();
     set(&mut headers, header::CONTENT_TYPE, format.media_type());
     set(&mut headers, header::CACHE_CONTROL, "private, no-cache");
@@ -45,7 +45,7 @@ pub(in crate::http) async fn get(
     if method == Method::HEAD {
         return Ok((headers, Body::empty()).into_response());
     }
-    let (process, permit) = archives::start_bundle(&scene.app, &scene.browse).await?;
-    let body = Pipe::new(process, scene.app.git.timeout()).holding(permit).body();
+    let (process, permit) = archives::start_bundle(&context.app, &context.browse).await?;
+    let body = Pipe::new(process, context.app.git.timeout()).holding(permit).body();
     Ok((headers, body).into_response())
 }

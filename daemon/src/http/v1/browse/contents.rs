@@ -1,4 +1,4 @@
-//! Files and directories by their path, as JSON.
+//! Files and directories as JSON.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -7,53 +7,53 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use farrier_common::api;
 
-use super::{QueryParams, Scene, scene, show::escaped};
+use super::{BrowseContext, QueryParams, browse_context, show::escaped};
 use crate::{
     app::App,
     git::read::tree::Shape,
     http::{
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::ok,
-        openapi::{parameters::AtRevision, shapes::FileOrDirectory},
+        openapi::{parameters::RevisionParams, shapes::FileOrDirectory},
         show::number,
     },
     service::browse::contents::{self, Contents, Item},
 };
 
-/// What stands in the root directory.
+/// Lists the entries of the root directory.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/contents",
     operation_id = "repoGetContentsList", tag = "repository",
-    params(AtRevision),
-    responses((status = 200, body = Vec<api::Contents>), (status = 422, description = "A path that cannot be used.")),
+    params(RevisionParams),
+    responses((status = 200, body = Vec<api::Contents>), (status = 422, description = "The path is not valid.")),
 )]
 pub(in crate::http) async fn root(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     query: RawQuery,
 ) -> Result<Response, ApiError> {
     get(State(app), caller, Path((owner, name, String::new())), query).await
 }
 
-/// A file with its content, or what stands in a directory.
+/// Returns a file with its content, or the entries of a directory.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/contents/{path}",
     operation_id = "repoGetContents", tag = "repository",
-    params(AtRevision),
-    responses((status = 200, body = FileOrDirectory), (status = 422, description = "A path that cannot be used.")),
+    params(RevisionParams),
+    responses((status = 200, body = FileOrDirectory), (status = 422, description = "The path is not valid.")),
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, path)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let scene = scene(app, caller, &owner, &name).await?;
+    let context = browse_context(app, caller, &owner, &name).await?;
     let revision = QueryParams::new(query.as_deref()).text("ref");
-    let shown = |item: &Item, alone| shown(&scene, item, &revision, alone);
-    match contents::get(&scene.browse, &path, &revision).await? {
+    let shown = |item: &Item, with_content| shown(&context, item, &revision, with_content);
+    match contents::get(&context.browse, &path, &revision).await? {
         Contents::Directory(items) => {
             let list: Vec<_> = items.iter().map(|item| shown(item, false)).collect();
             Ok(ok(list).into_response())
@@ -62,19 +62,19 @@ pub(in crate::http) async fn get(
     }
 }
 
-/// An entry; `alone` when it was asked for by its own path.
-fn shown(scene: &Scene, item: &Item, revision: &str, alone: bool) -> api::Contents {
+/// Converts an entry. `with_content`: the request was for this path, so the content is included.
+fn shown(context: &BrowseContext, item: &Item, revision: &str, with_content: bool) -> api::Contents {
     let shape = item.entry.shape();
     let path = escaped(&item.path);
-    let default = &scene.browse.found.repository.default_branch;
+    let default = &context.browse.found.repository.default_branch;
     let revision = escaped(if revision.is_empty() { default } else { revision });
-    let url = format!("{}/contents/{path}?ref={revision}", scene.api);
-    let outside = shape == Shape::Submodule;
+    let url = format!("{}/contents/{path}?ref={revision}", context.api);
+    let is_submodule = shape == Shape::Submodule;
     let kind = if shape == Shape::Directory { "trees" } else { "blobs" };
-    let git_url = (!outside).then(|| format!("{}/git/{kind}/{}", scene.api, item.entry.id));
-    let html_url = (!outside).then(|| format!("{}/src/{revision}/{path}", scene.html));
-    let content = item.content.as_deref().filter(|_| alone);
-    let is_file = alone && shape == Shape::File;
+    let git_url = (!is_submodule).then(|| format!("{}/git/{kind}/{}", context.api, item.entry.id));
+    let html_url = (!is_submodule).then(|| format!("{}/src/{revision}/{path}", context.html));
+    let content = item.content.as_deref().filter(|_| with_content);
+    let is_file = with_content && shape == Shape::File;
     api::Contents {
         name: item.path.rsplit('/').next().unwrap_or_default().to_owned(),
         path: item.path.clone(),
@@ -86,7 +86,7 @@ fn shown(scene: &Scene, item: &Item, revision: &str, alone: bool) -> api::Conten
         content: is_file.then(|| content.map(|bytes| BASE64.encode(bytes)).unwrap_or_default()),
         target: content.filter(|_| shape == Shape::Symlink).map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
         download_url: matches!(shape, Shape::File | Shape::Symlink)
-            .then(|| format!("{}/raw/{path}?ref={revision}", scene.api)),
+            .then(|| format!("{}/raw/{path}?ref={revision}", context.api)),
         submodule_git_url: item.submodule_url.clone(),
         links: api::ContentsLinks { own: url.clone(), git: git_url.clone(), html: html_url.clone() },
         url,

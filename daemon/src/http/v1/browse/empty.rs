@@ -1,4 +1,4 @@
-//! What farrier does not have, where clients expect a list: an empty one, for those who may read.
+//! Empty responses for features that farrier does not have but clients ask for.
 
 use axum::{
     extract::{Path, State},
@@ -6,19 +6,19 @@ use axum::{
 };
 use serde_json::json;
 
-use super::scene;
+use super::browse_context;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
         extract::ok,
         openapi::shapes::NoTopics,
-        page::Page,
+        page::PageQuery,
     },
 };
 
-/// A list of what farrier does not have: always empty.
+/// Returns an empty list: the feature is not supported.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/releases",
     operation_id = "repoListReleases", tag = "repository",
@@ -26,14 +26,14 @@ use crate::{
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    scene(app, caller, &owner, &name).await?;
-    Ok((Page::all(0), ok(json!([]))).into_response())
+    browse_context(app, caller, &owner, &name).await?;
+    Ok((PageQuery::all(0), ok(json!([]))).into_response())
 }
 
-/// Topics of a repository: it has none.
+/// Lists the topics of a repository. Topics are not supported: always empty.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/topics",
     operation_id = "repoListTopics", tag = "repository",
@@ -41,14 +41,14 @@ pub(in crate::http) async fn list(
 )]
 pub(in crate::http) async fn topics(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    scene(app, caller, &owner, &name).await?;
-    Ok((Page::all(0), ok(json!({ "topics": [] }))).into_response())
+    browse_context(app, caller, &owner, &name).await?;
+    Ok((PageQuery::all(0), ok(json!({ "topics": [] }))).into_response())
 }
 
-/// Languages of a repository, which are not counted: always empty.
+/// Returns the languages of a repository. Languages are not counted: always empty.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/languages",
     operation_id = "repoGetLanguages", tag = "repository",
@@ -56,9 +56,9 @@ pub(in crate::http) async fn topics(
 )]
 pub(in crate::http) async fn languages(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
 ) -> Result<Response, ApiError> {
-    scene(app, caller, &owner, &name).await?;
+    browse_context(app, caller, &owner, &name).await?;
     Ok(ok(json!({})).into_response())
 }

@@ -1,7 +1,7 @@
-//! What a repository holds: branches, tags, commits, the database, files, archives.
+//! The content of a repository: branches, tags, commits, objects, files, archives.
 //!
-//! Names of branches and paths are the rest of the address: slashes in them may be raw or
-//! `%2F`. Routes are found on the raw path and the rest is decoded once.
+//! Names of branches and paths of files end the URL path and may contain slashes, raw or as `%2F`. Routes match on
+//! the raw path; the captures are decoded once.
 
 pub(in crate::http) mod archives;
 pub(in crate::http) mod branches;
@@ -21,7 +21,7 @@ use crate::{
     app::App,
     git::read::commit::Commit,
     http::{
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
     },
     model::identity::Identity,
@@ -33,36 +33,41 @@ use crate::{
     },
 };
 
-/// A repository that the caller may read, and how its parts are addressed.
-struct Scene {
+/// A repository that the caller may read, and the base addresses of its objects.
+struct BrowseContext {
     app: App,
     identity: Identity,
     browse: Browse,
     /// Absolute address of the repository in the API.
     api: String,
-    /// Absolute address of the repository for people.
+    /// Absolute address of the repository's web page.
     html: String,
 }
 
-async fn scene(app: App, caller: Caller<OfRepository>, owner: &str, name: &str) -> Result<Scene, ApiError> {
-    scene_for(app, caller, owner, name, Action::Read).await
+async fn browse_context(
+    app: App,
+    caller: Caller<RepositoryScope>,
+    owner: &str,
+    name: &str,
+) -> Result<BrowseContext, ApiError> {
+    browse_context_for(app, caller, owner, name, Action::Read).await
 }
 
-/// The same for a caller who may do `action`.
-async fn scene_for(
+/// Like [`browse_context`], for a caller that may do `action`.
+async fn browse_context_for(
     app: App,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     owner: &str,
     name: &str,
     action: Action,
-) -> Result<Scene, ApiError> {
+) -> Result<BrowseContext, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let found = repositories::find(&snapshot, &caller.identity, owner, name, action).await?;
     if let Some(reason) = migrations::pending(&found.repository).filter(|_| action != Action::Read) {
         return Err(Error::Conflict { reason: reason.into() }.into());
     }
     let path = found.path();
-    Ok(Scene {
+    Ok(BrowseContext {
         api: format!("{}/api/v1/repos/{path}", app.root_url),
         html: format!("{}/{path}", app.root_url),
         browse: Browse::new(&app, found),
@@ -71,16 +76,16 @@ async fn scene_for(
     })
 }
 
-impl Scene {
-    /// Shows commits together with the accounts behind their addresses.
-    async fn gallery(&self, commits: &[&Commit]) -> Result<show::Gallery<'_>, ApiError> {
+impl BrowseContext {
+    /// Returns a renderer for `commits`, with the accounts that have the commits' email addresses.
+    async fn renderer(&self, commits: &[&Commit]) -> Result<show::CommitRenderer<'_>, ApiError> {
         let snapshot = self.app.store.read().await.map_err(Error::from)?;
         let people = browse::people(&snapshot, commits).await?;
-        Ok(show::Gallery { scene: self, people })
+        Ok(show::CommitRenderer { context: self, people })
     }
 }
 
-/// The query of a request, read by name.
+/// The query of a request. Parameters are read by name.
 struct QueryParams<'a>(&'a str);
 
 impl<'a> QueryParams<'a> {
@@ -88,13 +93,13 @@ impl<'a> QueryParams<'a> {
         Self(query.unwrap_or_default())
     }
 
-    /// The value of `name`; empty when it is absent.
+    /// Returns the value of `name`, or an empty string if it is absent.
     fn text(&self, name: &str) -> String {
         let mut pairs = url::form_urlencoded::parse(self.0.as_bytes());
         pairs.find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
     }
 
-    /// A switch; `default` when it is absent or makes no sense.
+    /// Returns the boolean `name`, or `default` if it is absent or not a boolean.
     fn flag(&self, name: &str, default: bool) -> bool {
         match self.text(name).as_str() {
             "true" | "1" | "on" | "t" => true,
@@ -115,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn switches() {
+    fn booleans_have_defaults() {
         let params = QueryParams::new(Some("stat=false&files=1&x=maybe"));
         assert!(!params.flag("stat", true) && params.flag("files", false) && params.flag("x", true));
         assert!(params.flag("absent", true) && params.text("absent").is_empty());

@@ -1,7 +1,7 @@
-//! The output of a git process as a response body.
+//! Streams the output of a git process as a response body.
 //!
-//! The process lives in the body: a client that leaves drops it, and that kills the process. A
-//! process that fails cuts the connection, so that the client sees that bytes are missing.
+//! The body owns the process: when the client disconnects, the body is dropped and the process is killed. If the
+//! process fails, the connection is closed before the end of the body, so that the client notices missing bytes.
 
 use std::{io, io::Write as _, time::Duration};
 
@@ -13,62 +13,63 @@ use tokio::{io::AsyncReadExt as _, sync::OwnedSemaphorePermit};
 
 use crate::{git::GitProcess, tasks};
 
-/// Read and sent at once, bytes.
+/// Largest chunk, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Compressed at once, bytes. Always so many: archives must not depend on how pipes fill.
+/// Bytes per compression step. Fixed, so that the bytes of an archive do not depend on the timing of reads.
 const GZIP_CHUNK_BYTES: usize = 256 << 10;
-/// Fixed for as long as archives are to stay the same.
+/// Fixed, so that the bytes of an archive do not change.
 const GZIP_LEVEL: u32 = 6;
 
 /// A git process whose output becomes a body.
 pub(super) struct Pipe {
     process: Option<GitProcess>,
-    /// Read already, or to be sent in front.
-    ready: Bytes,
-    /// Of the output, bytes that are not sent first.
+    /// Bytes to send before the next read.
+    buffered: Bytes,
+    /// Bytes to discard at the start of the output.
     skip: u64,
-    /// Bytes that are sent at most.
-    left: u64,
-    /// A process that writes nothing for so long is given up.
-    patience: Duration,
+    /// Maximum number of bytes to send.
+    remaining: u64,
+    /// Time without output after which the process is killed.
+    idle_timeout: Duration,
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Pipe {
-    /// Everything that `process` writes.
-    pub(super) fn new(process: GitProcess, patience: Duration) -> Self {
-        Self { process: Some(process), ready: Bytes::new(), skip: 0, left: u64::MAX, patience, permit: None }
+    /// Creates a pipe for the complete output of `process`.
+    pub(super) fn new(process: GitProcess, idle_timeout: Duration) -> Self {
+        let buffered = Bytes::new();
+        Self { process: Some(process), buffered, skip: 0, remaining: u64::MAX, idle_timeout, permit: None }
     }
 
-    /// Keeps `permit` until the end.
+    /// Holds `permit` until the process has ended.
     pub(super) fn holding(self, permit: OwnedSemaphorePermit) -> Self {
         Self { permit: Some(permit), ..self }
     }
 
     /// Sends `bytes` first.
     pub(super) fn after(self, bytes: impl Into<Bytes>) -> Self {
-        Self { ready: bytes.into(), ..self }
+        Self { buffered: bytes.into(), ..self }
     }
 
-    /// Sends the bytes in `range` only.
+    /// Sends only the bytes in `range`.
     pub(super) fn part(self, range: &std::ops::Range<u64>) -> Self {
-        Self { skip: range.start, left: range.end - range.start, ..self }
+        Self { skip: range.start, remaining: range.end - range.start, ..self }
     }
 
-    /// The first bytes of the output, as far as one read gives them; they are sent all the same.
+    /// Returns the first chunk of the output without consuming it.
     pub(super) async fn peek(&mut self) -> io::Result<&[u8]> {
-        if self.ready.is_empty() {
-            self.ready = self.read(CHUNK_BYTES).await?;
+        if self.buffered.is_empty() {
+            self.buffered = self.read(CHUNK_BYTES).await?;
         }
-        Ok(&self.ready)
+        Ok(&self.buffered)
     }
 
-    /// The next bytes of the process; none at its good end.
+    /// Reads the next bytes of the process. Empty when it has ended with status 0.
     async fn read(&mut self, limit: usize) -> io::Result<Bytes> {
         let Some(process) = &mut self.process else { return Ok(Bytes::new()) };
         let mut buffer = BytesMut::with_capacity(limit);
         while buffer.len() < limit {
-            let read = tokio::time::timeout(self.patience, process.read_buf(&mut buffer)).await;
+            let read = tokio::time::timeout(self.idle_timeout, process.read_buf(&mut buffer)).await;
             let read = read.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
             if read == 0 || limit == CHUNK_BYTES {
                 break;
@@ -89,18 +90,18 @@ impl Pipe {
         Ok(buffer.freeze())
     }
 
-    /// The next bytes to send; none at the end.
+    /// Returns the next bytes to send. Empty at the end.
     async fn next(&mut self, limit: usize) -> io::Result<Bytes> {
-        while self.left > 0 {
+        while self.remaining > 0 {
             let mut bytes =
-                if self.ready.is_empty() { self.read(limit).await? } else { std::mem::take(&mut self.ready) };
+                if self.buffered.is_empty() { self.read(limit).await? } else { std::mem::take(&mut self.buffered) };
             if bytes.is_empty() {
                 break;
             }
-            let skipped = bytes.split_to(fitting(self.skip, bytes.len()));
+            let skipped = bytes.split_to(at_most(self.skip, bytes.len()));
             self.skip -= skipped.len() as u64;
-            bytes.truncate(fitting(self.left, bytes.len()));
-            self.left -= bytes.len() as u64;
+            bytes.truncate(at_most(self.remaining, bytes.len()));
+            self.remaining -= bytes.len() as u64;
             if !bytes.is_empty() {
                 return Ok(bytes);
             }
@@ -110,19 +111,19 @@ impl Pipe {
         Ok(Bytes::new())
     }
 
-    /// The bytes as they are.
+    /// Converts to an uncompressed body.
     pub(super) fn body(self) -> Body {
         Body::from_stream(unfold(Some(self), |state: Option<Self>| async move {
             let mut pipe = state?;
             match pipe.next(CHUNK_BYTES).await {
                 Ok(bytes) if bytes.is_empty() => None,
                 Ok(bytes) => Some((Ok(bytes), Some(pipe))),
-                Err(error) => Some((Err(broken(error)), None)),
+                Err(error) => Some((Err(logged(error)), None)),
             }
         }))
     }
 
-    /// The bytes compressed: the same ones for the same input, on every machine.
+    /// Converts to a gzip-compressed body. The same input always gives the same bytes, on every machine.
     pub(super) fn gzip(self) -> Body {
         let encoder = GzBuilder::new().mtime(0).write(Vec::new(), Compression::new(GZIP_LEVEL));
         Body::from_stream(unfold(Some((self, encoder)), |state: Option<(Self, GzEncoder<Vec<u8>>)>| async move {
@@ -130,16 +131,16 @@ impl Pipe {
             loop {
                 let bytes = match pipe.next(GZIP_CHUNK_BYTES).await {
                     Ok(bytes) => bytes,
-                    Err(error) => return Some((Err(broken(error)), None)),
+                    Err(error) => return Some((Err(logged(error)), None)),
                 };
                 if bytes.is_empty() {
-                    return Some((encoder.finish().map(Bytes::from).map_err(broken), None));
+                    return Some((encoder.finish().map(Bytes::from).map_err(logged), None));
                 }
-                let (back, written) = match tasks::blocking(move || compress(encoder, &bytes)).await {
+                let (returned, written) = match tasks::blocking(move || compress(encoder, &bytes)).await {
                     Ok(compressed) => compressed,
-                    Err(error) => return Some((Err(broken(error)), None)),
+                    Err(error) => return Some((Err(logged(error)), None)),
                 };
-                encoder = back;
+                encoder = returned;
                 if !written.is_empty() {
                     return Some((Ok(written), Some((pipe, encoder))));
                 }
@@ -154,12 +155,12 @@ fn compress(mut encoder: GzEncoder<Vec<u8>>, bytes: &[u8]) -> io::Result<(GzEnco
     Ok((encoder, written.into()))
 }
 
-/// Of `length` bytes, at most `most`.
-fn fitting(most: u64, length: usize) -> usize {
-    usize::try_from(most).unwrap_or(usize::MAX).min(length)
+/// Returns the smaller of `max` and `length`.
+fn at_most(max: u64, length: usize) -> usize {
+    usize::try_from(max).unwrap_or(usize::MAX).min(length)
 }
 
-fn broken(error: io::Error) -> io::Error {
-    tracing::error!(%error, "a download from a repository broke off");
+fn logged(error: io::Error) -> io::Error {
+    tracing::error!(%error, "a download from a repository was aborted");
     error
 }

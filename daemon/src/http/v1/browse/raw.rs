@@ -1,4 +1,4 @@
-//! The bytes of a file.
+//! Download of a file.
 
 use axum::{
     body::Body,
@@ -7,7 +7,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
-use super::{QueryParams, Scene, pipe::Pipe, scene, set};
+use super::{BrowseContext, QueryParams, browse_context, pipe::Pipe, set};
 use crate::{
     app::App,
     git::read::tree::Shape,
@@ -16,10 +16,10 @@ use crate::{
             disposition,
             range::{self, RequestedRange},
         },
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
         etag::{is_known, not_modified},
-        openapi::{parameters::AtRevision, shapes::Bytes},
+        openapi::{parameters::RevisionParams, shapes::Bytes},
         show::http_date,
     },
     service::{
@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// What browsers show by themselves and what is never text, by the ending of the name.
+/// Media types of files that browsers display and that are never plain text, by file name extension.
 const TYPES: &[(&str, &str)] = &[
     ("avif", "image/avif"),
     ("bmp", "image/bmp"),
@@ -44,29 +44,29 @@ const TYPES: &[(&str, &str)] = &[
     ("webp", "image/webp"),
 ];
 
-/// The bytes of a file.
+/// Returns the bytes of a file.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/raw/{path}",
     operation_id = "repoGetRawFile", tag = "repository",
-    params(AtRevision),
+    params(RevisionParams),
     responses(
         (status = 200, body = Bytes, content_type = "*/*"),
         (status = 206, body = Bytes, content_type = "*/*"),
         (status = 304),
-        (status = 416, description = "The file has no such range."),
-        (status = 422, description = "A path that cannot be used."),
+        (status = 416, description = "The range is outside the file."),
+        (status = 422, description = "The path is not valid."),
     ),
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, path)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
     method: Method,
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let scene = scene(app, caller, &owner, &name).await?;
-    let file = contents::raw(&scene.browse, &path, &QueryParams::new(query.as_deref()).text("ref")).await?;
+    let context = browse_context(app, caller, &owner, &name).await?;
+    let file = contents::raw(&context.browse, &path, &QueryParams::new(query.as_deref()).text("ref")).await?;
     let etag = format!("\"{}\"", file.entry.id);
     let mut headers = headers(&file, &etag);
     if is_known(&params, &etag) {
@@ -81,7 +81,7 @@ pub(in crate::http) async fn get(
         }
         RequestedRange::Unsatisfiable => return Ok(unsatisfiable(size)),
     };
-    let mut pipe = open(&scene, &file).await?;
+    let mut pipe = open(&context, &file).await?;
     let start = pipe.peek().await.map_err(|error| {
         tracing::error!(%error, "a file of a repository cannot be read");
         ApiError::internal()
@@ -92,8 +92,8 @@ pub(in crate::http) async fn get(
     Ok((status, headers, body).into_response())
 }
 
-async fn open(scene: &Scene, file: &Raw) -> Result<Pipe, Error> {
-    Ok(Pipe::new(file.bytes(&scene.browse).await?, scene.app.git.timeout()))
+async fn open(context: &BrowseContext, file: &Raw) -> Result<Pipe, Error> {
+    Ok(Pipe::new(file.bytes(&context.browse).await?, context.app.git.timeout()))
 }
 
 fn headers(file: &Raw, etag: &str) -> HeaderMap {
@@ -106,7 +106,7 @@ fn headers(file: &Raw, etag: &str) -> HeaderMap {
         (header::ACCEPT_RANGES, "bytes"),
         (header::CACHE_CONTROL, "private, max-age=300"),
         (header::CONTENT_DISPOSITION, &disposition::inline(name)),
-        // Whatever was pushed never runs in the name of this host.
+        // Pushed content must not run scripts with the origin of this host.
         (header::CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
         (HeaderName::from_static("x-gitea-object-type"), shape),
         (HeaderName::from_static("x-forgejo-object-type"), shape),
@@ -117,7 +117,7 @@ fn headers(file: &Raw, etag: &str) -> HeaderMap {
     headers
 }
 
-/// The range that counts: `If-Range` with another content asks for the whole.
+/// Returns the requested range. If `If-Range` names other content, that is the complete file.
 fn requested_range(headers: &HeaderMap, etag: &str, size: u64) -> RequestedRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     match (text(header::RANGE), text(header::IF_RANGE)) {
@@ -134,7 +134,7 @@ fn unsatisfiable(size: u64) -> Response {
     response
 }
 
-/// What the bytes are: by the name where that is sure, else text unless there is a zero byte.
+/// Returns the media type of a file: by its extension if known, else text unless `start` contains a zero byte.
 fn media_type(path: &str, start: &[u8]) -> &'static str {
     let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).unwrap_or_default();
     if let Some((_, known)) = TYPES.iter().find(|(known, _)| *known == ending) {
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_of_files() {
+    fn media_types_are_chosen_by_extension_then_by_content() {
         for (path, start, expected) in [
             ("a/x.PNG", &b"\x89PNG\0"[..], "image/png"),
             ("index.html", b"<html>", "text/plain; charset=utf-8"),

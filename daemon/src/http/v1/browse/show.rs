@@ -1,4 +1,4 @@
-//! What git holds as the REST API shows it.
+//! Converts git objects to the types of the REST API.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use farrier_proto::store::User;
 use jiff::{Timestamp, tz};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::Scene;
+use super::BrowseContext;
 use crate::{
     git::read::{
         commit::{self, Commit, Person, Signed},
@@ -21,20 +21,20 @@ use crate::{
     },
 };
 
-/// Everything but RFC 3986's unreserved characters and slashes.
+/// All characters except RFC 3986's unreserved characters and slashes.
 const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
-/// A path or a name as part of an address, slashes as they are.
+/// Percent-encodes a path or name for a URL path. Slashes are kept.
 pub(super) fn escaped(path: &str) -> String {
     utf8_percent_encode(path, IN_PATHS).to_string()
 }
 
-/// RFC 3339 in UTC, whole seconds.
+/// Formats a time as RFC 3339 in UTC, with whole seconds.
 pub(super) fn time(seconds: i64) -> String {
     Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
 }
 
-/// RFC 3339 with the person's own offset, whole seconds.
+/// Formats a time as RFC 3339 with the person's UTC offset, with whole seconds.
 fn own_time(person: &Person) -> String {
     let offset = tz::Offset::from_seconds(person.offset_minutes.saturating_mul(60)).unwrap_or(tz::Offset::UTC);
     if offset == tz::Offset::UTC {
@@ -44,7 +44,7 @@ fn own_time(person: &Person) -> String {
     instant.to_zoned(tz::TimeZone::fixed(offset)).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// Signatures are shown with what they sign; whoever has the keys can verify them.
+/// Returns the signature of a commit or tag with the signed data. The daemon has no keys to verify it.
 fn verification(signed: Option<&Signed>) -> api::Verification {
     match signed {
         None => api::Verification { reason: "gpg.error.not_signed_commit".into(), ..api::Verification::default() },
@@ -57,15 +57,15 @@ fn verification(signed: Option<&Signed>) -> api::Verification {
     }
 }
 
-/// Which parts of a commit are shown.
+/// The optional fields of a commit to include.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Parts {
+pub(super) struct CommitFields {
     pub(super) stat: bool,
     pub(super) files: bool,
     pub(super) verification: bool,
 }
 
-impl Scene {
+impl BrowseContext {
     fn commit_url(&self, id: &str) -> String {
         format!("{}/git/commits/{id}", self.api)
     }
@@ -75,7 +75,7 @@ impl Scene {
         api::CommitMeta { url: self.commit_url(id), sha: id.to_owned(), created }
     }
 
-    /// A tag.
+    /// Converts a tag.
     pub(super) fn tag(&self, tag: &Tag) -> api::Tag {
         let name = escaped(&tag.name);
         api::Tag {
@@ -89,7 +89,7 @@ impl Scene {
         }
     }
 
-    /// A tag object.
+    /// Converts a tag object.
     pub(super) fn annotated(&self, tag: &commit::Tag) -> api::AnnotatedTag {
         let tagger = tag.tagger.clone().unwrap_or_default();
         api::AnnotatedTag {
@@ -108,7 +108,7 @@ impl Scene {
         api::GitObject { kind: kind.to_owned(), sha: id.to_owned(), url: format!("{}/git/{kind}s/{id}", self.api) }
     }
 
-    /// A reference.
+    /// Converts a reference.
     pub(super) fn reference(&self, reference: &Reference) -> api::GitReference {
         api::GitReference {
             name: reference.name.clone(),
@@ -118,17 +118,17 @@ impl Scene {
     }
 }
 
-/// Commits and the accounts behind their addresses.
-pub(super) struct Gallery<'a> {
-    pub(super) scene: &'a Scene,
-    /// By address in lower case.
+/// Converts commits, with the accounts that have the commits' email addresses.
+pub(super) struct CommitRenderer<'a> {
+    pub(super) context: &'a BrowseContext,
+    /// Accounts by email address in lower case.
     pub(super) people: BTreeMap<String, User>,
 }
 
-impl Gallery<'_> {
+impl CommitRenderer<'_> {
     fn account(&self, person: &Person) -> Option<api::User> {
         let user = self.people.get(&person.email.to_lowercase())?;
-        Some(show::user(&self.scene.app, &self.scene.identity, user))
+        Some(show::user(&self.context.app, &self.context.identity, user))
     }
 
     fn payload_user(&self, person: &Person) -> api::PayloadUser {
@@ -136,14 +136,14 @@ impl Gallery<'_> {
         api::PayloadUser { name: person.name.clone(), email: person.email.clone(), username }
     }
 
-    /// A branch.
+    /// Converts a branch.
     pub(super) fn branch(&self, branch: &Branch) -> api::Branch {
-        let pushes = self.scene.browse.found.access_level.allows(Action::Write);
+        let can_push = self.context.browse.found.access_level.allows(Action::Write);
         api::Branch {
             name: branch.name.clone(),
             commit: self.payload(&branch.commit),
-            user_can_push: pushes,
-            user_can_merge: pushes,
+            user_can_push: can_push,
+            user_can_merge: can_push,
             ..api::Branch::default()
         }
     }
@@ -152,7 +152,7 @@ impl Gallery<'_> {
         api::PayloadCommit {
             id: commit.id.clone(),
             message: commit.message.clone(),
-            url: format!("{}/commit/{}", self.scene.html, commit.id),
+            url: format!("{}/commit/{}", self.context.html, commit.id),
             author: self.payload_user(&commit.author),
             committer: self.payload_user(&commit.committer),
             verification: verification(commit.signed.as_ref()),
@@ -160,9 +160,9 @@ impl Gallery<'_> {
         }
     }
 
-    /// A commit.
-    pub(super) fn commit(&self, seen: &Seen, parts: Parts) -> api::Commit {
-        let (scene, commit) = (self.scene, &seen.commit);
+    /// Converts a commit. `fields` selects its optional fields.
+    pub(super) fn commit(&self, seen: &Seen, fields: CommitFields) -> api::Commit {
+        let (context, commit) = (self.context, &seen.commit);
         let created = commit.committer.seconds;
         let person = |person: &Person, date: String| api::Signature {
             name: person.name.clone(),
@@ -170,27 +170,27 @@ impl Gallery<'_> {
             date,
         };
         api::Commit {
-            url: scene.commit_url(&commit.id),
+            url: context.commit_url(&commit.id),
             sha: commit.id.clone(),
             created: time(created),
-            html_url: format!("{}/commit/{}", scene.html, commit.id),
+            html_url: format!("{}/commit/{}", context.html, commit.id),
             commit: api::CommitDetails {
-                url: scene.commit_url(&commit.id),
+                url: context.commit_url(&commit.id),
                 author: person(&commit.author, own_time(&commit.author)),
                 committer: person(&commit.committer, time(created)),
                 message: commit.message.clone(),
                 tree: api::CommitMeta {
-                    url: format!("{}/git/trees/{}", scene.api, commit.tree),
+                    url: format!("{}/git/trees/{}", context.api, commit.tree),
                     sha: commit.tree.clone(),
                     created: time(created),
                 },
-                verification: parts.verification.then(|| verification(commit.signed.as_ref())),
+                verification: fields.verification.then(|| verification(commit.signed.as_ref())),
             },
             author: self.account(&commit.author),
             committer: self.account(&commit.committer),
-            parents: commit.parents.iter().map(|id| scene.meta(id, None)).collect(),
-            files: seen.changes.as_ref().filter(|_| parts.files).map(files),
-            stats: seen.changes.as_ref().filter(|_| parts.stat).map(stats),
+            parents: commit.parents.iter().map(|id| context.meta(id, None)).collect(),
+            files: seen.changes.as_ref().filter(|_| fields.files).map(files),
+            stats: seen.changes.as_ref().filter(|_| fields.stat).map(stats),
         }
     }
 }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_keep_the_offset_of_who_wrote() {
+    fn author_times_keep_the_author_s_offset() {
         let at = |seconds, offset_minutes| own_time(&Person { seconds, offset_minutes, ..Person::default() });
         assert_eq!(at(1_767_323_045, 0), "2026-01-02T03:04:05Z");
         assert_eq!(at(1_767_323_045, 330), "2026-01-02T08:34:05+05:30");
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_in_addresses() {
+    fn paths_are_percent_encoded() {
         assert_eq!(escaped("src/a b/ü?#%.rs"), "src/a%20b/%C3%BC%3F%23%25.rs");
     }
 }

@@ -7,15 +7,15 @@ use axum::{
 use farrier_common::api;
 use http::StatusCode;
 
-use super::{scene, scene_for};
+use super::{browse_context, browse_context_for};
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository},
+        auth::{Caller, RepositoryScope},
         error::ApiError,
-        extract::{Input, Output, created, ok},
-        openapi::parameters::Paging,
-        page::Page,
+        extract::{JsonBody, JsonResponse, created, ok},
+        openapi::parameters::PageParams,
+        page::PageQuery,
     },
     service::{
         access::{self, Action},
@@ -24,28 +24,28 @@ use crate::{
     },
 };
 
-/// Tags by name.
+/// Lists tags, by name.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/tags",
     operation_id = "repoListTags", tag = "repository",
-    params(Paging),
+    params(PageParams),
     responses((status = 200, body = Vec<api::Tag>)),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let scene = scene(app, caller, &owner, &name).await?;
-    let page = Page::of(query.as_deref());
-    let (tags, total) = tags::list(&scene.browse, page.skip(), page.limit).await?;
-    let shown: Vec<_> = tags.iter().map(|tag| scene.tag(tag)).collect();
-    let address = format!("{}/tags", scene.api);
+    let context = browse_context(app, caller, &owner, &name).await?;
+    let page = PageQuery::of(query.as_deref());
+    let (tags, total) = tags::list(&context.browse, page.skip(), page.limit).await?;
+    let shown: Vec<_> = tags.iter().map(|tag| context.tag(tag)).collect();
+    let address = format!("{}/tags", context.api);
     Ok((page.headers(&address, query.as_deref(), total), ok(shown)).into_response())
 }
 
-/// A tag by its name.
+/// Returns a tag by its name.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/tags/{tag}",
     operation_id = "repoGetTag", tag = "repository",
@@ -53,53 +53,56 @@ pub(in crate::http) async fn list(
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, tag)): Path<(String, String, String)>,
-) -> Result<Output<api::Tag>, ApiError> {
-    let scene = scene(app, caller, &owner, &name).await?;
-    let tag = tags::get(&scene.browse, &tag).await?;
-    Ok(ok(scene.tag(&tag)))
+) -> Result<JsonResponse<api::Tag>, ApiError> {
+    let context = browse_context(app, caller, &owner, &name).await?;
+    let tag = tags::get(&context.browse, &tag).await?;
+    Ok(ok(context.tag(&tag)))
 }
 
-/// A tag object.
+/// Returns a tag object.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/git/tags/{sha}",
     operation_id = "GetAnnotatedTag", tag = "repository",
-    responses((status = 200, body = api::AnnotatedTag), (status = 400, description = "This is no id of an object.")),
+    responses(
+        (status = 200, body = api::AnnotatedTag),
+        (status = 400, description = "The text is not the id of an object."),
+    ),
 )]
 pub(in crate::http) async fn annotated(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, sha)): Path<(String, String, String)>,
-) -> Result<Output<api::AnnotatedTag>, ApiError> {
-    let scene = scene(app, caller, &owner, &name).await?;
-    let tag = tags::annotated(&scene.browse, &sha).await?;
-    Ok(ok(scene.annotated(&tag)))
+) -> Result<JsonResponse<api::AnnotatedTag>, ApiError> {
+    let context = browse_context(app, caller, &owner, &name).await?;
+    let tag = tags::annotated(&context.browse, &sha).await?;
+    Ok(ok(context.annotated(&tag)))
 }
 
-/// Makes a tag: an object of its own when there is a message.
+/// Creates a tag: an annotated one if `message` is set.
 #[utoipa::path(
     post, path = "/repos/{owner}/{repo}/tags",
     operation_id = "repoCreateTag", tag = "repository",
     request_body = api::CreateTag,
     responses(
         (status = 201, body = api::Tag),
-        (status = 409, description = "There is a tag of that name, or a branch or tag in its way."),
+        (status = 409, description = "A tag with this name exists, or the name conflicts with another branch or tag."),
         (status = 423, description = "The repository is archived."),
     ),
 )]
 pub(in crate::http) async fn create(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name)): Path<(String, String)>,
-    Input(input): Input<api::CreateTag>,
-) -> Result<Output<api::Tag>, ApiError> {
-    let scene = scene_for(app, caller, &owner, &name, Action::Write).await?;
-    let account = access::require_account(&scene.identity)?;
+    JsonBody(input): JsonBody<api::CreateTag>,
+) -> Result<JsonResponse<api::Tag>, ApiError> {
+    let context = browse_context_for(app, caller, &owner, &name, Action::Write).await?;
+    let account = access::require_account(&context.identity)?;
     let (name, message, target) = (&input.tag_name, &input.message, &input.target);
-    ref_changes::create_tag(&scene.app, &scene.browse, account, name, message, target).await?;
-    let tag = tags::get(&scene.browse, name).await?;
-    Ok(created(scene.tag(&tag)))
+    ref_changes::create_tag(&context.app, &context.browse, account, name, message, target).await?;
+    let tag = tags::get(&context.browse, name).await?;
+    Ok(created(context.tag(&tag)))
 }
 
 /// Deletes a tag.
@@ -108,16 +111,16 @@ pub(in crate::http) async fn create(
     operation_id = "repoDeleteTag", tag = "repository",
     responses(
         (status = 204),
-        (status = 409, description = "Another branch or tag is in the way, or it was moved meanwhile."),
+        (status = 409, description = "The tag was changed concurrently, or conflicts with another branch or tag."),
         (status = 423, description = "The repository is archived."),
     ),
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Caller<OfRepository>,
+    caller: Caller<RepositoryScope>,
     Path((owner, name, tag)): Path<(String, String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let scene = scene_for(app, caller, &owner, &name, Action::Write).await?;
-    ref_changes::delete_tag(&scene.app, &scene.browse, scene.identity.user_id(), &tag).await?;
+    let context = browse_context_for(app, caller, &owner, &name, Action::Write).await?;
+    ref_changes::delete_tag(&context.app, &context.browse, context.identity.user_id(), &tag).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,4 +1,4 @@
-//! Deliveries, in lists and one by one: of one hook, and of all.
+//! Lists and shows deliveries: of one hook, and of all hooks.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -7,15 +7,15 @@ use axum::{
 use farrier_common::api;
 use http::HeaderName;
 
-use super::{At, AtHook};
+use super::{HookPath, HookRequest};
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfAdmin},
+        auth::{AdminScope, Caller},
         error::ApiError,
-        extract::{Output, ok},
-        openapi::parameters::DeliveryQuery,
-        page::{self, Page},
+        extract::{JsonResponse, ok},
+        openapi::parameters::DeliveryListParams,
+        page::{self, PageQuery},
         query, show,
     },
     service::{
@@ -25,55 +25,55 @@ use crate::{
     store::deliveries::{DeliverySelection, Filter},
 };
 
-/// What a hook was sent, newest first. `Link` leads to the next page.
+/// Lists the deliveries of a hook, newest first. `Link` has the address of the next page.
 #[utoipa::path(
     get, path = "/admin/hooks/{id}/deliveries",
     operation_id = "adminListHookDeliveries", tag = "admin",
-    params(DeliveryQuery),
+    params(DeliveryListParams),
     security(("account" = [])),
-    responses((status = 200, body = Vec<api::Delivery>), (status = 422, description = "A filter means nothing.")),
+    responses((status = 200, body = Vec<api::Delivery>), (status = 422, description = "A filter is not valid.")),
 )]
-pub(in crate::http) async fn list<A: At>(
+pub(in crate::http) async fn list<A: HookPath>(
     State(app): State<App>,
-    at: AtHook<A>,
+    request: HookRequest<A>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    list_of(&app, at.scope, uri.path(), query.as_deref()).await
+    list_of(&app, request.scope, uri.path(), query.as_deref()).await
 }
 
-/// One delivery: its last request and answer, and every attempt.
+/// Returns a delivery with its last request and response and with all attempts.
 #[utoipa::path(
     get, path = "/admin/hooks/{id}/deliveries/{delivery}",
     operation_id = "adminGetHookDelivery", tag = "admin",
     security(("account" = [])),
     responses((status = 200, body = api::DeliveryDetail)),
 )]
-pub(in crate::http) async fn get<A: At>(
+pub(in crate::http) async fn get<A: HookPath>(
     State(app): State<App>,
-    at: AtHook<A>,
-) -> Result<Output<api::DeliveryDetail>, ApiError> {
-    detail(&app, at.scope, at.path.get("delivery")).await
+    request: HookRequest<A>,
+) -> Result<JsonResponse<api::DeliveryDetail>, ApiError> {
+    detail(&app, request.scope, request.path.get("delivery")).await
 }
 
-/// What all hooks were sent, deleted ones too, newest first.
+/// Lists the deliveries of all hooks, including deleted hooks, newest first.
 #[utoipa::path(
     get, path = "/deliveries",
     operation_id = "farrierListDeliveries", tag = "farrier",
-    params(DeliveryQuery),
+    params(DeliveryListParams),
     security(("account" = [])),
-    responses((status = 200, body = Vec<api::Delivery>), (status = 422, description = "A filter means nothing.")),
+    responses((status = 200, body = Vec<api::Delivery>), (status = 422, description = "A filter is not valid.")),
 )]
 pub(in crate::http) async fn list_all(
     State(app): State<App>,
-    _caller: Caller<OfAdmin>,
+    _caller: Caller<AdminScope>,
     uri: http::Uri,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     list_of(&app, DeliveryScope::All, uri.path(), query.as_deref()).await
 }
 
-/// One delivery of any hook.
+/// Returns a delivery of any hook.
 #[utoipa::path(
     get, path = "/deliveries/{delivery}",
     operation_id = "farrierGetDelivery", tag = "farrier",
@@ -82,13 +82,17 @@ pub(in crate::http) async fn list_all(
 )]
 pub(in crate::http) async fn get_any(
     State(app): State<App>,
-    _caller: Caller<OfAdmin>,
+    _caller: Caller<AdminScope>,
     Path(delivery): Path<String>,
-) -> Result<Output<api::DeliveryDetail>, ApiError> {
+) -> Result<JsonResponse<api::DeliveryDetail>, ApiError> {
     detail(&app, DeliveryScope::All, &delivery).await
 }
 
-async fn detail(app: &App, scope: DeliveryScope, delivery: &str) -> Result<Output<api::DeliveryDetail>, ApiError> {
+async fn detail(
+    app: &App,
+    scope: DeliveryScope,
+    delivery: &str,
+) -> Result<JsonResponse<api::DeliveryDetail>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     Ok(ok(show::delivery_detail(app, &history::get(&snapshot, scope, delivery).await?)))
 }
@@ -110,7 +114,7 @@ async fn list_of(app: &App, scope: DeliveryScope, path: &str, query: Option<&str
 
 fn parse_query(query: Option<&str>) -> Result<DeliverySelection, ApiError> {
     use farrier_proto::store::DeliveryState::{Cancelled, Failed, Pending, Success};
-    let page = Page::of_deliveries(query);
+    let page = PageQuery::of_deliveries(query);
     let words: [(&str, &[_]); 5] = [
         ("success", &[Success]),
         ("failure", &[Failed]),
@@ -119,13 +123,13 @@ fn parse_query(query: Option<&str>) -> Result<DeliverySelection, ApiError> {
         ("cancelled", &[Cancelled]),
     ];
     let number = |name| query::value(query, name).map(|text| text.parse::<u64>().unwrap_or(0));
-    let moment = |name| query::value(query, name).map(|text| query::time(name, &text)).transpose();
+    let time = |name| query::value(query, name).map(|text| query::time(name, &text)).transpose();
     let filter = Filter {
         states: query::one_of(query, "status", &words)?.unwrap_or_default().to_vec(),
         event: query::value(query, "event").unwrap_or_default(),
         repository: number("repository_id"),
-        since_ms: moment("since")?,
-        until_ms: moment("until")?,
+        since_ms: time("since")?,
+        until_ms: time("until")?,
     };
     let before = number("cursor").unwrap_or(0);
     let skip = if before == 0 { page.skip() } else { 0 };

@@ -1,10 +1,10 @@
-//! What hooks were sent: one set of handlers for hooks of every place, and one for all hooks.
+//! Deliveries of hooks. The same handlers serve the hooks of all kinds of owners.
 //!
-//! Owns which hook a request is about and that the caller may manage it; the handlers are beside it.
+//! This module finds the hook that a request is about and checks that the caller may manage it.
 
-pub(in crate::http) mod again;
 pub(in crate::http) mod history;
-pub(in crate::http) mod trials;
+pub(in crate::http) mod redeliver;
+pub(in crate::http) mod test_events;
 
 use axum::extract::{FromRequestParts, RawPathParams};
 use http::request::Parts;
@@ -12,7 +12,9 @@ use http::request::Parts;
 use crate::{
     app::App,
     http::{
-        auth::{self, Caller, Nothing, OfAdmin, OfOrganization, OfRepository, OfUser, RequiredScopes, SignedIn},
+        auth::{
+            self, AdminScope, Caller, NoScope, OrganizationScope, RepositoryScope, RequiredScopes, SignedIn, UserScope,
+        },
         error::ApiError,
     },
     model::{identity::Identity, scope::Level},
@@ -20,12 +22,12 @@ use crate::{
     store::Snapshot,
 };
 
-/// A kind of place that hooks belong to, as paths name it.
-pub(in crate::http) trait At: Sized {
-    /// The scopes that its routes need.
+/// A kind of path that names a hook and its owner.
+pub(in crate::http) trait HookPath: Sized {
+    /// What its routes require of the caller.
     type RequiredScopes: RequiredScopes + Send;
 
-    /// The place, if the caller may manage its hooks.
+    /// Returns the owner of the hook if the caller may manage the owner's hooks.
     fn owner(
         app: &App,
         read: &Snapshot,
@@ -35,7 +37,7 @@ pub(in crate::http) trait At: Sized {
     ) -> impl Future<Output = Result<HookOwner, Error>> + Send;
 }
 
-/// What stood in the path.
+/// The decoded captures of a path.
 pub(in crate::http) struct Captures(Vec<(String, String)>);
 
 impl Captures {
@@ -44,18 +46,22 @@ impl Captures {
     }
 }
 
-macro_rules! places {
-    ($($(#[$doc:meta])* $name:ident needs $needs:ty, ($app:ident, $read:ident, $who:ident, $path:ident, $level:ident) => $hook_owner:expr;)*) => {$(
+macro_rules! hook_paths {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident requires $scopes:ty,
+        ($app:ident, $read:ident, $caller:ident, $path:ident, $level:ident) => $hook_owner:expr;
+    )*) => {$(
         $(#[$doc])*
         pub(in crate::http) struct $name;
 
-        impl At for $name {
-            type RequiredScopes = $needs;
+        impl HookPath for $name {
+            type RequiredScopes = $scopes;
 
             async fn owner(
                 $app: &App,
                 $read: &Snapshot,
-                $who: &Identity,
+                $caller: &Identity,
                 $path: &Captures,
                 $level: Level,
             ) -> Result<HookOwner, Error> {
@@ -65,33 +71,34 @@ macro_rules! places {
     )*};
 }
 
-places! {
+hook_paths! {
     /// `/admin/hooks`
-    Admin needs OfAdmin, (_app, _read, who, _path, _level) => HookOwner::of_admin(who);
+    Admin requires AdminScope, (_app, _read, caller, _path, _level) => HookOwner::of_admin(caller);
     /// `/repos/{owner}/{repo}/hooks`
-    Repo needs SignedIn<OfRepository>, (app, read, who, path, _level) =>
-        HookOwner::of_repository(app, read, who, path.get("owner"), path.get("repo")).await;
+    Repo requires SignedIn<RepositoryScope>, (app, read, caller, path, _level) =>
+        HookOwner::of_repository(app, read, caller, path.get("owner"), path.get("repo")).await;
     /// `/orgs/{org}/hooks`
-    Org needs SignedIn<OfOrganization>, (app, read, who, path, _level) => HookOwner::of_org(app, read, who, path.get("org")).await;
-    /// `/api/farrier/v1/hooks`: a hook of any place, found by its number.
-    Any needs SignedIn<Nothing>, (app, read, who, path, level) =>
-        HookOwner::of_hook(app, read, who, level, path.get("id").parse().unwrap_or(0)).await;
+    Org requires SignedIn<OrganizationScope>, (app, read, caller, path, _level) =>
+        HookOwner::of_org(app, read, caller, path.get("org")).await;
+    /// `/api/farrier/v1/hooks`: a hook of any owner, found by its number.
+    Any requires SignedIn<NoScope>, (app, read, caller, path, level) =>
+        HookOwner::of_hook(app, read, caller, level, path.get("id").parse().unwrap_or(0)).await;
     /// `/user/hooks`
-    Own needs SignedIn<OfUser>, (app, _read, who, _path, _level) => HookOwner::of_caller(app, who);
+    Own requires SignedIn<UserScope>, (app, _read, caller, _path, _level) => HookOwner::of_caller(app, caller);
 }
 
-/// A hook that is there and that the caller may manage.
-pub(in crate::http) struct AtHook<A> {
+/// Extracts an existing hook that the caller may manage.
+pub(in crate::http) struct HookRequest<A> {
     identity: Identity,
     hook_owner: HookOwner,
     hook: u64,
     scope: DeliveryScope,
-    /// What else stood in the path.
+    /// All captures of the path.
     path: Captures,
     kind: std::marker::PhantomData<A>,
 }
 
-impl<A: At> FromRequestParts<App> for AtHook<A> {
+impl<A: HookPath> FromRequestParts<App> for HookRequest<A> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {

@@ -1,4 +1,4 @@
-//! System hooks, and default hooks, which new repositories get copies of.
+//! Hooks of administrators: system hooks, and default hooks, which are copied into new repositories.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -11,11 +11,11 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfAdmin},
+        auth::{AdminScope, Caller},
         error::ApiError,
-        extract::{Input, Output, ok},
+        extract::{JsonBody, JsonResponse, ok},
         if_match::{Editable, IfMatch},
-        openapi::parameters::{IfMatchHeader, Paging, WhichHooks},
+        openapi::parameters::{AdminHookParams, IfMatchHeader, PageParams},
         query, show,
     },
     service::{
@@ -24,17 +24,17 @@ use crate::{
     },
 };
 
-/// Hooks of administrators.
+/// Lists the hooks of administrators.
 #[utoipa::path(
     get, path = "/admin/hooks",
     operation_id = "adminListHooks", tag = "admin",
-    params(Paging, WhichHooks),
+    params(PageParams, AdminHookParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::Hook>)),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    _caller: Caller<OfAdmin>,
+    _caller: Caller<AdminScope>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let scopes: &[HookScope] = match query::value(query.as_deref(), "type").as_deref() {
@@ -46,26 +46,26 @@ pub(in crate::http) async fn list(
     super::list(&app, &snapshot, scopes, 0, "/api/v1/admin/hooks", query.as_deref()).await
 }
 
-/// Makes a hook of administrators.
+/// Creates a system hook or a default hook.
 #[utoipa::path(
     post, path = "/admin/hooks",
     operation_id = "adminCreateHook", tag = "admin",
     request_body = api::CreateHook,
     responses(
         (status = 201, body = api::Hook),
-        (status = 409, description = "The place has as many hooks as it can."),
-        (status = 400, description = "A channel cannot be called so."),
+        (status = 409, description = "The maximum number of hooks is reached."),
+        (status = 400, description = "A chat channel cannot have this name."),
     ),
 )]
 pub(in crate::http) async fn create(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
-    Input(input): Input<api::CreateHook>,
+    caller: Caller<AdminScope>,
+    JsonBody(input): JsonBody<api::CreateHook>,
 ) -> Result<Response, ApiError> {
     super::create(&app, HookOwner::of_admin(&caller.identity)?, input).await
 }
 
-/// A hook of administrators.
+/// Returns a system hook or a default hook.
 #[utoipa::path(
     get, path = "/admin/hooks/{id}",
     operation_id = "adminGetHook", tag = "admin",
@@ -74,14 +74,14 @@ pub(in crate::http) async fn create(
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(id): Path<String>,
 ) -> Result<Editable<api::Hook>, ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     super::get(&app, &snapshot, HookOwner::of_admin(&caller.identity)?, &id).await
 }
 
-/// Changes a hook of administrators.
+/// Changes a system hook or a default hook.
 #[utoipa::path(
     patch, path = "/admin/hooks/{id}",
     operation_id = "adminEditHook", tag = "admin",
@@ -89,21 +89,21 @@ pub(in crate::http) async fn get(
     request_body = api::EditHook,
     responses(
         (status = 200, body = api::Hook),
-        (status = 409, description = "The place has as many hooks as it can."),
-        (status = 400, description = "A channel cannot be called so."),
+        (status = 409, description = "The maximum number of hooks is reached."),
+        (status = 400, description = "A chat channel cannot have this name."),
     ),
 )]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
-    Input(input): Input<api::EditHook>,
+    JsonBody(input): JsonBody<api::EditHook>,
 ) -> Result<Response, ApiError> {
     super::edit(&app, HookOwner::of_admin(&caller.identity)?, &id, &input, &expected).await
 }
 
-/// Removes a hook of administrators.
+/// Deletes a system hook or a default hook.
 #[utoipa::path(
     delete, path = "/admin/hooks/{id}",
     operation_id = "adminDeleteHook", tag = "admin",
@@ -112,14 +112,14 @@ pub(in crate::http) async fn edit(
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Caller<OfAdmin>,
+    caller: Caller<AdminScope>,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
     super::delete(&app, HookOwner::of_admin(&caller.identity)?, &id, &expected).await
 }
 
-/// Copies a default hook into repositories that were there before it.
+/// Copies a default hook into existing repositories.
 #[utoipa::path(
     post, path = "/admin/hooks/{id}/apply",
     operation_id = "farrierApplyHook", tag = "admin",
@@ -128,10 +128,10 @@ pub(in crate::http) async fn delete(
 )]
 pub(in crate::http) async fn apply(
     State(app): State<App>,
-    _caller: Caller<OfAdmin>,
+    _caller: Caller<AdminScope>,
     Path(id): Path<String>,
-    Input(input): Input<api::ApplyHook>,
-) -> Result<Output<api::AppliedHook>, ApiError> {
+    JsonBody(input): JsonBody<api::ApplyHook>,
+) -> Result<JsonResponse<api::AppliedHook>, ApiError> {
     let after = u64::try_from(input.after).unwrap_or(0);
     let applied = hooks::apply(&app, super::number(&id), after).await?;
     Ok(ok(api::AppliedHook {

@@ -1,5 +1,5 @@
-//! Webhooks of administrators, repositories, organisations and accounts. One set of steps for all;
-//! the places differ only in who may manage their hooks.
+//! Webhooks of administrators, repositories, organisations and accounts. The submodules check who may manage the
+//! hooks of each kind of owner; the functions here are common to all of them.
 
 pub(in crate::http) mod admin;
 pub(in crate::http) mod orgs;
@@ -17,7 +17,7 @@ use crate::{
         error::ApiError,
         extract::{created, ok},
         if_match::Editable,
-        page::Page,
+        page::PageQuery,
         show,
     },
     model::revision::{Expected, Revision},
@@ -28,12 +28,12 @@ use crate::{
     store::Read,
 };
 
-/// Names of events in the request that mean nothing here.
+/// Response header that lists the unknown event names of the request.
 const IGNORED: HeaderName = HeaderName::from_static("x-farrier-ignored-events");
-/// Most of them that are named.
+/// Longest value of that header.
 const IGNORED_MAX_BYTES: usize = 512;
 
-/// The number in a path; one that is none names no hook.
+/// Parses a hook number in a path. Returns 0, which no hook has, for other text.
 pub(in crate::http) fn number(text: &str) -> u64 {
     text.parse().unwrap_or(0)
 }
@@ -46,10 +46,10 @@ async fn list(
     path: &str,
     query: Option<&str>,
 ) -> Result<Response, ApiError> {
-    let page = Page::of(query);
+    let page = PageQuery::of(query);
     let (found, total) = page.cut(hooks::list(read, scopes, target).await.map_err(Error::from)?);
     let shown: Vec<_> = found.iter().map(|found| show::hook(app, found)).collect();
-    Ok(page.answer(app, path, query, total, shown))
+    Ok(page.response(app, path, query, total, shown))
 }
 
 async fn get(app: &App, read: &impl Read, hook_owner: HookOwner, id: &str) -> Result<Editable<api::Hook>, ApiError> {
@@ -59,7 +59,7 @@ async fn get(app: &App, read: &impl Read, hook_owner: HookOwner, id: &str) -> Re
 
 async fn create(app: &App, hook_owner: HookOwner, input: api::CreateHook) -> Result<Response, ApiError> {
     let saved = hooks::create(app, hook_owner, input).await?;
-    Ok(answer(created(shown(app, hook_owner, &saved).await).into_response(), &saved))
+    Ok(with_ignored_events(created(shown(app, hook_owner, &saved).await).into_response(), &saved))
 }
 
 pub(in crate::http) async fn edit(
@@ -70,16 +70,16 @@ pub(in crate::http) async fn edit(
     expected: &Expected,
 ) -> Result<Response, ApiError> {
     let saved = hooks::edit(app, hook_owner, number(id), input, expected).await?;
-    let checked = input.config.is_some() || input.events.is_some() || input.events_exact.is_some();
-    let shown = if checked { shown(app, hook_owner, &saved).await } else { show::hook(app, &saved.found) };
-    Ok(answer(editable(shown, &saved.found).into_response(), &saved))
+    let needs_check = input.config.is_some() || input.events.is_some() || input.events_exact.is_some();
+    let shown = if needs_check { shown(app, hook_owner, &saved).await } else { show::hook(app, &saved.found) };
+    Ok(with_ignored_events(editable(shown, &saved.found).into_response(), &saved))
 }
 
 fn editable(shown: api::Hook, found: &hooks::Found) -> Editable<api::Hook> {
     Editable(ok(shown), Revision::of_hook(&found.hook))
 }
 
-/// A hook for the caller who saved it, with warnings about its target and its events.
+/// Returns a hook for the caller that saved it, with warnings about its target and its events.
 async fn shown(app: &App, hook_owner: HookOwner, saved: &Saved) -> api::Hook {
     let problem = app.client.check_target(&saved.found.hook.url).await;
     show::saved_hook(app, &saved.found, problem, hook_owner.is_admin())
@@ -95,8 +95,8 @@ pub(in crate::http) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Says in a header which names were ignored, as far as a header can hold them.
-fn answer(mut response: Response, saved: &Saved) -> Response {
+/// Adds the header [`IGNORED`] if event names were ignored, shortened to [`IGNORED_MAX_BYTES`].
+fn with_ignored_events(mut response: Response, saved: &Saved) -> Response {
     let plain = |c: char| if c.is_ascii_graphic() && c != ',' { c } else { '?' };
     let names: Vec<String> = saved.ignored.iter().map(|name| name.chars().map(plain).collect()).collect();
     let text = names.join(", ");

@@ -1,4 +1,4 @@
-//! Hooks of an organisation: they hear of all its repositories.
+//! Hooks of an organisation. They receive the events of all its repositories.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -10,66 +10,67 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfOrganization, SignedIn},
+        auth::{Caller, OrganizationScope, SignedIn},
         error::ApiError,
-        extract::Input,
+        extract::JsonBody,
         if_match::{Editable, IfMatch},
-        openapi::parameters::{IfMatchHeader, Paging},
+        openapi::parameters::{IfMatchHeader, PageParams},
     },
     service::{Error, hooks::HookOwner},
     store::Snapshot,
 };
 
-type Who = Caller<SignedIn<OfOrganization>>;
+type HookCaller = Caller<SignedIn<OrganizationScope>>;
 
-/// The place, if the caller may manage its hooks, and the snapshot that says so.
-async fn scene(app: &App, caller: &Who, name: &str) -> Result<(Snapshot, HookOwner), ApiError> {
+/// Returns the organisation as a hook owner if the caller may manage its hooks, and the snapshot in which that was
+/// checked.
+async fn authorize(app: &App, caller: &HookCaller, name: &str) -> Result<(Snapshot, HookOwner), ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let hook_owner = HookOwner::of_org(app, &snapshot, &caller.identity, name).await?;
     Ok((snapshot, hook_owner))
 }
 
-/// Hooks of an organisation.
+/// Lists the hooks of an organisation.
 #[utoipa::path(
     get, path = "/orgs/{org}/hooks",
     operation_id = "orgListHooks", tag = "organization",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::Hook>)),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let (snapshot, hook_owner) = scene(&app, &caller, &name).await?;
+    let (snapshot, hook_owner) = authorize(&app, &caller, &name).await?;
     let path = format!("/api/v1/orgs/{name}/hooks");
     super::list(&app, &snapshot, &[hook_owner.scope()], hook_owner.target(), &path, query.as_deref()).await
 }
 
-/// Makes a hook of an organisation.
+/// Creates a hook of an organisation.
 #[utoipa::path(
     post, path = "/orgs/{org}/hooks",
     operation_id = "orgCreateHook", tag = "organization",
     request_body = api::CreateHook,
     responses(
         (status = 201, body = api::Hook),
-        (status = 409, description = "The place has as many hooks as it can."),
-        (status = 400, description = "A channel cannot be called so."),
+        (status = 409, description = "The maximum number of hooks is reached."),
+        (status = 400, description = "A chat channel cannot have this name."),
     ),
 )]
 pub(in crate::http) async fn create(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path(name): Path<String>,
-    Input(input): Input<api::CreateHook>,
+    JsonBody(input): JsonBody<api::CreateHook>,
 ) -> Result<Response, ApiError> {
-    let (_, hook_owner) = scene(&app, &caller, &name).await?;
+    let (_, hook_owner) = authorize(&app, &caller, &name).await?;
     super::create(&app, hook_owner, input).await
 }
 
-/// A hook of an organisation.
+/// Returns a hook of an organisation.
 #[utoipa::path(
     get, path = "/orgs/{org}/hooks/{id}",
     operation_id = "orgGetHook", tag = "organization",
@@ -78,10 +79,10 @@ pub(in crate::http) async fn create(
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path((name, id)): Path<(String, String)>,
 ) -> Result<Editable<api::Hook>, ApiError> {
-    let (snapshot, hook_owner) = scene(&app, &caller, &name).await?;
+    let (snapshot, hook_owner) = authorize(&app, &caller, &name).await?;
     super::get(&app, &snapshot, hook_owner, &id).await
 }
 
@@ -93,21 +94,21 @@ pub(in crate::http) async fn get(
     request_body = api::EditHook,
     responses(
         (status = 200, body = api::Hook),
-        (status = 400, description = "A channel cannot be called so."),
+        (status = 400, description = "A chat channel cannot have this name."),
     ),
 )]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path((name, id)): Path<(String, String)>,
     IfMatch(expected): IfMatch,
-    Input(input): Input<api::EditHook>,
+    JsonBody(input): JsonBody<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    let (_, hook_owner) = scene(&app, &caller, &name).await?;
+    let (_, hook_owner) = authorize(&app, &caller, &name).await?;
     super::edit(&app, hook_owner, &id, &input, &expected).await
 }
 
-/// Removes a hook of an organisation.
+/// Deletes a hook of an organisation.
 #[utoipa::path(
     delete, path = "/orgs/{org}/hooks/{id}",
     operation_id = "orgDeleteHook", tag = "organization",
@@ -116,10 +117,10 @@ pub(in crate::http) async fn edit(
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path((name, id)): Path<(String, String)>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    let (_, hook_owner) = scene(&app, &caller, &name).await?;
+    let (_, hook_owner) = authorize(&app, &caller, &name).await?;
     super::delete(&app, hook_owner, &id, &expected).await
 }

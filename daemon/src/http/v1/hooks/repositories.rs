@@ -10,66 +10,67 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfRepository, SignedIn},
+        auth::{Caller, RepositoryScope, SignedIn},
         error::ApiError,
-        extract::Input,
+        extract::JsonBody,
         if_match::{Editable, IfMatch},
-        openapi::parameters::{IfMatchHeader, Paging},
+        openapi::parameters::{IfMatchHeader, PageParams},
     },
     service::{Error, hooks::HookOwner},
     store::Snapshot,
 };
 
-type Who = Caller<SignedIn<OfRepository>>;
+type HookCaller = Caller<SignedIn<RepositoryScope>>;
 
-/// The place, if the caller may manage its hooks, and the snapshot that says so.
-async fn scene(app: &App, caller: &Who, owner: &str, name: &str) -> Result<(Snapshot, HookOwner), ApiError> {
+/// Returns the repository as a hook owner if the caller may manage its hooks, and the snapshot in which that was
+/// checked.
+async fn authorize(app: &App, caller: &HookCaller, owner: &str, name: &str) -> Result<(Snapshot, HookOwner), ApiError> {
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let hook_owner = HookOwner::of_repository(app, &snapshot, &caller.identity, owner, name).await?;
     Ok((snapshot, hook_owner))
 }
 
-/// Hooks of a repository.
+/// Lists the hooks of a repository.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/hooks",
     operation_id = "repoListHooks", tag = "repository",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::Hook>)),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path((owner, name)): Path<(String, String)>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let (snapshot, hook_owner) = scene(&app, &caller, &owner, &name).await?;
+    let (snapshot, hook_owner) = authorize(&app, &caller, &owner, &name).await?;
     let path = format!("/api/v1/repos/{owner}/{name}/hooks");
     super::list(&app, &snapshot, &[hook_owner.scope()], hook_owner.target(), &path, query.as_deref()).await
 }
 
-/// Makes a hook of a repository.
+/// Creates a hook of a repository.
 #[utoipa::path(
     post, path = "/repos/{owner}/{repo}/hooks",
     operation_id = "repoCreateHook", tag = "repository",
     request_body = api::CreateHook,
     responses(
         (status = 201, body = api::Hook),
-        (status = 409, description = "The place has as many hooks as it can."),
-        (status = 400, description = "A channel cannot be called so."),
+        (status = 409, description = "The maximum number of hooks is reached."),
+        (status = 400, description = "A chat channel cannot have this name."),
     ),
 )]
 pub(in crate::http) async fn create(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path((owner, name)): Path<(String, String)>,
-    Input(input): Input<api::CreateHook>,
+    JsonBody(input): JsonBody<api::CreateHook>,
 ) -> Result<Response, ApiError> {
-    let (_, hook_owner) = scene(&app, &caller, &owner, &name).await?;
+    let (_, hook_owner) = authorize(&app, &caller, &owner, &name).await?;
     super::create(&app, hook_owner, input).await
 }
 
-/// A hook of a repository.
+/// Returns a hook of a repository.
 #[utoipa::path(
     get, path = "/repos/{owner}/{repo}/hooks/{id}",
     operation_id = "repoGetHook", tag = "repository",
@@ -78,10 +79,10 @@ pub(in crate::http) async fn create(
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path((owner, name, id)): Path<(String, String, String)>,
 ) -> Result<Editable<api::Hook>, ApiError> {
-    let (snapshot, hook_owner) = scene(&app, &caller, &owner, &name).await?;
+    let (snapshot, hook_owner) = authorize(&app, &caller, &owner, &name).await?;
     super::get(&app, &snapshot, hook_owner, &id).await
 }
 
@@ -93,21 +94,21 @@ pub(in crate::http) async fn get(
     request_body = api::EditHook,
     responses(
         (status = 200, body = api::Hook),
-        (status = 400, description = "A channel cannot be called so."),
+        (status = 400, description = "A chat channel cannot have this name."),
     ),
 )]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path((owner, name, id)): Path<(String, String, String)>,
     IfMatch(expected): IfMatch,
-    Input(input): Input<api::EditHook>,
+    JsonBody(input): JsonBody<api::EditHook>,
 ) -> Result<Response, ApiError> {
-    let (_, hook_owner) = scene(&app, &caller, &owner, &name).await?;
+    let (_, hook_owner) = authorize(&app, &caller, &owner, &name).await?;
     super::edit(&app, hook_owner, &id, &input, &expected).await
 }
 
-/// Removes a hook of a repository.
+/// Deletes a hook of a repository.
 #[utoipa::path(
     delete, path = "/repos/{owner}/{repo}/hooks/{id}",
     operation_id = "repoDeleteHook", tag = "repository",
@@ -116,10 +117,10 @@ pub(in crate::http) async fn edit(
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path((owner, name, id)): Path<(String, String, String)>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    let (_, hook_owner) = scene(&app, &caller, &owner, &name).await?;
+    let (_, hook_owner) = authorize(&app, &caller, &owner, &name).await?;
     super::delete(&app, hook_owner, &id, &expected).await
 }

@@ -1,4 +1,4 @@
-//! The caller's own hooks: they hear of all the caller's repositories.
+//! The caller's own hooks. They receive the events of all the caller's repositories.
 
 use axum::{
     extract::{Path, RawQuery, State},
@@ -10,28 +10,28 @@ use http::StatusCode;
 use crate::{
     app::App,
     http::{
-        auth::{Caller, OfUser, SignedIn},
+        auth::{Caller, SignedIn, UserScope},
         error::ApiError,
-        extract::Input,
+        extract::JsonBody,
         if_match::{Editable, IfMatch},
-        openapi::parameters::{IfMatchHeader, Paging},
+        openapi::parameters::{IfMatchHeader, PageParams},
     },
     service::{Error, hooks::HookOwner},
 };
 
-type Who = Caller<SignedIn<OfUser>>;
+type HookCaller = Caller<SignedIn<UserScope>>;
 
-/// Hooks of the caller.
+/// Lists the hooks of the caller.
 #[utoipa::path(
     get, path = "/user/hooks",
     operation_id = "userListHooks", tag = "user",
-    params(Paging),
+    params(PageParams),
     security(("account" = [])),
     responses((status = 200, body = Vec<api::Hook>)),
 )]
 pub(in crate::http) async fn list(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let hook_owner = HookOwner::of_caller(&app, &caller.identity)?;
@@ -40,26 +40,26 @@ pub(in crate::http) async fn list(
         .await
 }
 
-/// Makes a hook of the caller.
+/// Creates a hook of the caller.
 #[utoipa::path(
     post, path = "/user/hooks",
     operation_id = "userCreateHook", tag = "user",
     request_body = api::CreateHook,
     responses(
         (status = 201, body = api::Hook),
-        (status = 409, description = "The place has as many hooks as it can."),
-        (status = 400, description = "A channel cannot be called so."),
+        (status = 409, description = "The maximum number of hooks is reached."),
+        (status = 400, description = "A chat channel cannot have this name."),
     ),
 )]
 pub(in crate::http) async fn create(
     State(app): State<App>,
-    caller: Who,
-    Input(input): Input<api::CreateHook>,
+    caller: HookCaller,
+    JsonBody(input): JsonBody<api::CreateHook>,
 ) -> Result<Response, ApiError> {
     super::create(&app, HookOwner::of_caller(&app, &caller.identity)?, input).await
 }
 
-/// A hook of the caller.
+/// Returns a hook of the caller.
 #[utoipa::path(
     get, path = "/user/hooks/{id}",
     operation_id = "userGetHook", tag = "user",
@@ -68,7 +68,7 @@ pub(in crate::http) async fn create(
 )]
 pub(in crate::http) async fn get(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path(id): Path<String>,
 ) -> Result<Editable<api::Hook>, ApiError> {
     let hook_owner = HookOwner::of_caller(&app, &caller.identity)?;
@@ -84,20 +84,20 @@ pub(in crate::http) async fn get(
     request_body = api::EditHook,
     responses(
         (status = 200, body = api::Hook),
-        (status = 400, description = "A channel cannot be called so."),
+        (status = 400, description = "A chat channel cannot have this name."),
     ),
 )]
 pub(in crate::http) async fn edit(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
-    Input(input): Input<api::EditHook>,
+    JsonBody(input): JsonBody<api::EditHook>,
 ) -> Result<Response, ApiError> {
     super::edit(&app, HookOwner::of_caller(&app, &caller.identity)?, &id, &input, &expected).await
 }
 
-/// Removes a hook of the caller.
+/// Deletes a hook of the caller.
 #[utoipa::path(
     delete, path = "/user/hooks/{id}",
     operation_id = "userDeleteHook", tag = "user",
@@ -106,7 +106,7 @@ pub(in crate::http) async fn edit(
 )]
 pub(in crate::http) async fn delete(
     State(app): State<App>,
-    caller: Who,
+    caller: HookCaller,
     Path(id): Path<String>,
     IfMatch(expected): IfMatch,
 ) -> Result<StatusCode, ApiError> {

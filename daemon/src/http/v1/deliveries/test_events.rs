@@ -1,4 +1,4 @@
-//! What is sent to a hook only to see whether it arrives: a push that did not happen, and a greeting.
+//! Test events: sends a test push or a ping to a hook.
 
 use axum::{
     extract::{RawQuery, State},
@@ -7,13 +7,13 @@ use axum::{
 use farrier_common::api;
 use http::{HeaderName, StatusCode};
 
-use super::{At, AtHook};
+use super::{HookPath, HookRequest};
 use crate::{
     app::App,
     http::{
         error::ApiError,
         extract::ok,
-        openapi::parameters::{PingQuery, TestQuery},
+        openapi::parameters::{PingHookParams, TestHookParams},
         query, show,
     },
     service::deliveries::{
@@ -22,50 +22,50 @@ use crate::{
     },
 };
 
-/// Names the delivery that a test has made.
+/// Response header with the identifier of the test delivery.
 const DELIVERY: HeaderName = HeaderName::from_static("x-farrier-delivery");
 
-/// Sends a push that did not happen to a hook, whatever it asks for.
+/// Sends a test push event to a hook, regardless of the hook's events.
 #[utoipa::path(
     post, path = "/admin/hooks/{id}/tests",
     operation_id = "adminTestHook", tag = "admin",
-    params(TestQuery),
+    params(TestHookParams),
     responses(
-        (status = 200, body = api::DeliveryDetail, description = "What came of it, when that was waited for."),
-        (status = 204, description = "It is on its way; `X-Farrier-Delivery` names it."),
+        (status = 200, body = api::DeliveryDetail, description = "The result of the delivery, with `wait=true`."),
+        (status = 204, description = "The delivery is queued; `X-Farrier-Delivery` is its identifier."),
     ),
 )]
-pub(in crate::http) async fn test<A: At>(
+pub(in crate::http) async fn test<A: HookPath>(
     State(app): State<App>,
-    at: AtHook<A>,
+    request: HookRequest<A>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let value = |name| query::value(query.as_deref(), name).unwrap_or_default();
     let with = With { revision: value("ref"), repository: value("repository") };
-    let row = test::test(&app, &at.identity, at.hook_owner, at.hook, &with).await?;
-    tested(&app, at.scope, &row, query.as_deref()).await
+    let row = test::test(&app, &request.identity, request.hook_owner, request.hook, &with).await?;
+    test_response(&app, request.scope, &row, query.as_deref()).await
 }
 
-/// Sends a greeting to a hook.
+/// Sends a ping event to a hook.
 #[utoipa::path(
     post, path = "/admin/hooks/{id}/pings",
     operation_id = "adminPingHook", tag = "admin",
-    params(PingQuery),
+    params(PingHookParams),
     responses(
-        (status = 200, body = api::DeliveryDetail, description = "What came of it, when that was waited for."),
-        (status = 204, description = "It is on its way; `X-Farrier-Delivery` names it."),
+        (status = 200, body = api::DeliveryDetail, description = "The result of the delivery, with `wait=true`."),
+        (status = 204, description = "The delivery is queued; `X-Farrier-Delivery` is its identifier."),
     ),
 )]
-pub(in crate::http) async fn ping<A: At>(
+pub(in crate::http) async fn ping<A: HookPath>(
     State(app): State<App>,
-    at: AtHook<A>,
+    request: HookRequest<A>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let row = test::ping(&app, &at.identity, at.hook_owner, at.hook).await?;
-    tested(&app, at.scope, &row, query.as_deref()).await
+    let row = test::ping(&app, &request.identity, request.hook_owner, request.hook).await?;
+    test_response(&app, request.scope, &row, query.as_deref()).await
 }
 
-async fn tested(
+async fn test_response(
     app: &App,
     scope: DeliveryScope,
     row: &farrier_proto::store::Delivery,

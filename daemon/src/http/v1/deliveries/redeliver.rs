@@ -1,17 +1,17 @@
-//! Deliveries that are sent again: one of them, or all that a hook has missed.
+//! Redelivers a delivery, or all missed deliveries of a hook.
 
 use axum::extract::{Path, State};
 use farrier_common::api;
 use http::StatusCode;
 
-use super::{At, AtHook};
+use super::{HookPath, HookRequest};
 use crate::{
     app::App,
     clock::Millis,
     http::{
-        auth::{Caller, OfAdmin},
+        auth::{AdminScope, Caller},
         error::ApiError,
-        extract::{Input, Output},
+        extract::{JsonBody, JsonResponse},
         query, show,
     },
     service::{
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Sends a delivery again, under the same identifier.
+/// Redelivers a delivery of a hook, with the same identifier.
 #[utoipa::path(
     post, path = "/admin/hooks/{id}/deliveries/{delivery}/attempts",
     operation_id = "adminRedeliverHook", tag = "admin",
@@ -30,39 +30,39 @@ use crate::{
         (status = 422, description = "The hook is switched off."),
     ),
 )]
-pub(in crate::http) async fn redeliver<A: At>(
+pub(in crate::http) async fn redeliver<A: HookPath>(
     State(app): State<App>,
-    at: AtHook<A>,
-) -> Result<Output<api::Delivery>, ApiError> {
-    let row = history::redeliver(&app, at.scope, at.path.get("delivery")).await?;
-    Ok(Output(StatusCode::ACCEPTED, show::delivery(&app, &row)))
+    request: HookRequest<A>,
+) -> Result<JsonResponse<api::Delivery>, ApiError> {
+    let row = history::redeliver(&app, request.scope, request.path.get("delivery")).await?;
+    Ok(JsonResponse(StatusCode::ACCEPTED, show::delivery(&app, &row)))
 }
 
-/// Sends what a hook has missed again.
+/// Redelivers all missed deliveries of a hook.
 #[utoipa::path(
     post, path = "/admin/hooks/{id}/recover",
     operation_id = "adminRecoverHook", tag = "admin",
     request_body = api::RecoverDeliveries,
     responses((status = 202, body = api::RecoveredDeliveries)),
 )]
-pub(in crate::http) async fn recover<A: At>(
+pub(in crate::http) async fn recover<A: HookPath>(
     State(app): State<App>,
-    at: AtHook<A>,
-    Input(input): Input<api::RecoverDeliveries>,
-) -> Result<Output<api::RecoveredDeliveries>, ApiError> {
+    request: HookRequest<A>,
+    JsonBody(input): JsonBody<api::RecoverDeliveries>,
+) -> Result<JsonResponse<api::RecoveredDeliveries>, ApiError> {
     let since = input.since.as_deref().filter(|text| !text.is_empty());
     let since_ms = since.map(|text| query::time("since", text)).transpose()?.unwrap_or(Millis::MIN);
     let count = if input.dry_run {
         let snapshot = app.store.read().await.map_err(Error::from)?;
-        history::recoverable(&snapshot, at.scope, since_ms).await?
+        history::recoverable(&snapshot, request.scope, since_ms).await?
     } else {
-        history::recover(&app, at.scope, since_ms).await?
+        history::recover(&app, request.scope, since_ms).await?
     };
     let count = show::number(count);
-    Ok(Output(StatusCode::ACCEPTED, api::RecoveredDeliveries { count }))
+    Ok(JsonResponse(StatusCode::ACCEPTED, api::RecoveredDeliveries { count }))
 }
 
-/// Sends a delivery of any hook again.
+/// Redelivers a delivery of any hook.
 #[utoipa::path(
     post, path = "/deliveries/{delivery}/attempts",
     operation_id = "farrierRedeliver", tag = "farrier",
@@ -74,9 +74,9 @@ pub(in crate::http) async fn recover<A: At>(
 )]
 pub(in crate::http) async fn redeliver_any(
     State(app): State<App>,
-    _caller: Caller<OfAdmin>,
+    _caller: Caller<AdminScope>,
     Path(delivery): Path<String>,
-) -> Result<Output<api::Delivery>, ApiError> {
+) -> Result<JsonResponse<api::Delivery>, ApiError> {
     let row = history::redeliver(&app, DeliveryScope::All, &delivery).await?;
-    Ok(Output(StatusCode::ACCEPTED, show::delivery(&app, &row)))
+    Ok(JsonResponse(StatusCode::ACCEPTED, show::delivery(&app, &row)))
 }

@@ -1,4 +1,4 @@
-//! Notices that nothing moves any more, in either direction.
+//! Detects transfers that make no progress in either direction.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -7,24 +7,24 @@ use std::{
 
 use tokio::time::Instant;
 
-/// When something last moved.
-pub(super) struct Watch {
+/// Expires when no bytes were transferred for a time limit.
+pub(super) struct StallTimer {
     last: Mutex<Instant>,
     limit: Duration,
 }
 
-impl Watch {
+impl StallTimer {
     pub(super) fn new(limit: Duration) -> Self {
         Self { last: Mutex::new(Instant::now()), limit }
     }
 
-    /// Something moved.
-    pub(super) fn moved(&self) {
+    /// Starts the time limit again. Called after each transferred chunk.
+    pub(super) fn restart(&self) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Returns when nothing has moved for the limit.
-    pub(super) async fn stalled(&self) {
+    /// Waits until the limit has passed without a call of [`StallTimer::restart`].
+    pub(super) async fn expired(&self) {
         loop {
             let due = *self.last.lock().unwrap_or_else(PoisonError::into_inner) + self.limit;
             if due <= Instant::now() {

@@ -1,0 +1,241 @@
+//! The body of a git request: checks its content type, decompresses it, limits its size.
+
+use std::{io::Write as _, time::Duration};
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use flate2::write::GzDecoder;
+use http::{HeaderMap, StatusCode, header};
+use http_body_util::BodyExt as _;
+
+use super::{Service, error::GitFailure};
+
+/// Largest body of a fetch (the list of wants and haves), in bytes.
+const FETCH_MAX_BYTES: u64 = 32 << 20;
+/// Allowance for the list of ref updates of a push, in bytes.
+const LIST_MAX_BYTES: u64 = 16 << 20;
+/// Compressed bytes to decompress at a time: the result is at most about a thousand times larger.
+const STEP_BYTES: usize = 512;
+
+/// Why a request body cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum RequestBodyError {
+    /// The client disconnected or stopped sending.
+    #[error("the body ended early")]
+    Cut,
+    /// The compressed data is not valid.
+    #[error("the gzip encoding of the body is broken")]
+    Gzip,
+    /// The body is larger than the limit.
+    #[error("the body is larger than {0} bytes")]
+    TooLarge(u64),
+}
+
+impl From<RequestBodyError> for GitFailure {
+    fn from(error: RequestBodyError) -> Self {
+        let status = match error {
+            RequestBodyError::Cut | RequestBodyError::Gzip => StatusCode::BAD_REQUEST,
+            RequestBodyError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+/// A request body that is read in chunks.
+pub(super) struct RequestBody {
+    body: Body,
+    gzip: Option<GzDecoder<Vec<u8>>>,
+    /// Compressed bytes that were received and not decompressed yet.
+    compressed: Bytes,
+    /// Bytes that [`RequestBody::peek`] returned and that were not read yet.
+    peeked: Bytes,
+    limit: u64,
+    remaining: u64,
+    ended: bool,
+}
+
+impl RequestBody {
+    /// Creates the body of a request to `service`. Refuses unknown content types and encodings.
+    pub(super) fn new(
+        headers: &HeaderMap,
+        body: Body,
+        service: Service,
+        max_push_bytes: u64,
+    ) -> Result<Self, GitFailure> {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().trim();
+        let expected = format!("application/x-git-{}-request", service.command());
+        if text(header::CONTENT_TYPE) != expected {
+            return Err(GitFailure::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                format!("the content type must be {expected}"),
+            ));
+        }
+        let gzip = match text(header::CONTENT_ENCODING) {
+            "" | "identity" => None,
+            "gzip" | "x-gzip" => Some(GzDecoder::new(Vec::new())),
+            _ => return Err(GitFailure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the only content encoding is gzip")),
+        };
+        let limit = match service {
+            Service::Upload => FETCH_MAX_BYTES,
+            // Higher than the limit that git enforces: the client shows git's own error message.
+            Service::Receive => max_push_bytes.saturating_mul(2).saturating_add(LIST_MAX_BYTES),
+        };
+        let (compressed, peeked) = (Bytes::new(), Bytes::new());
+        Ok(Self { body, gzip, compressed, peeked, limit, remaining: limit, ended: false })
+    }
+
+    /// Creates an empty body.
+    pub(super) fn empty() -> Self {
+        Self {
+            body: Body::empty(),
+            gzip: None,
+            compressed: Bytes::new(),
+            peeked: Bytes::new(),
+            limit: 0,
+            remaining: 0,
+            ended: true,
+        }
+    }
+
+    /// Returns the next chunk, which is never empty, or `None` at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, RequestBodyError> {
+        if !self.peeked.is_empty() {
+            return Ok(Some(std::mem::take(&mut self.peeked)));
+        }
+        loop {
+            let chunk = if !self.compressed.is_empty() {
+                self.decompress()?
+            } else if self.ended {
+                return Ok(None);
+            } else {
+                self.receive().await?
+            };
+            if !chunk.is_empty() {
+                let remaining = self.remaining.checked_sub(chunk.len() as u64);
+                self.remaining = remaining.ok_or(RequestBodyError::TooLarge(self.limit))?;
+                return Ok(Some(chunk));
+            }
+        }
+    }
+
+    /// Returns the complete body if it has at most `max` bytes, without consuming it.
+    pub(super) async fn peek(&mut self, max: usize) -> Result<Option<Bytes>, RequestBodyError> {
+        let mut bytes = BytesMut::new();
+        let mut complete = false;
+        while bytes.len() <= max && !complete {
+            match self.next().await? {
+                Some(chunk) => bytes.extend_from_slice(&chunk),
+                None => complete = true,
+            }
+        }
+        self.peeked = bytes.freeze();
+        Ok(complete.then(|| self.peeked.clone()))
+    }
+
+    /// Reads and discards the rest: git reads the response only after it has sent the complete body.
+    pub(super) async fn drain(&mut self) {
+        self.gzip = None;
+        while let Ok(Some(_)) = self.next().await {}
+    }
+
+    async fn receive(&mut self) -> Result<Bytes, RequestBodyError> {
+        match self.body.frame().await {
+            Some(Ok(frame)) => {
+                let bytes = frame.into_data().unwrap_or_default();
+                if self.gzip.is_none() {
+                    return Ok(bytes);
+                }
+                self.compressed = bytes;
+                Ok(Bytes::new())
+            }
+            Some(Err(_)) => Err(RequestBodyError::Cut),
+            None => {
+                self.ended = true;
+                match &mut self.gzip {
+                    Some(gzip) => {
+                        gzip.try_finish().map_err(|_| RequestBodyError::Gzip)?;
+                        Ok(std::mem::take(gzip.get_mut()).into())
+                    }
+                    None => Ok(Bytes::new()),
+                }
+            }
+        }
+    }
+
+    fn decompress(&mut self) -> Result<Bytes, RequestBodyError> {
+        let step = self.compressed.split_to(self.compressed.len().min(STEP_BYTES));
+        let Some(gzip) = &mut self.gzip else { return Ok(step) };
+        gzip.write_all(&step).map_err(|_| RequestBodyError::Gzip)?;
+        Ok(std::mem::take(gzip.get_mut()).into())
+    }
+}
+
+/// How long a client whose request was refused may continue to send its body.
+pub(super) const DRAIN_MAX: Duration = Duration::from_secs(600);
+
+#[cfg(test)]
+mod tests {
+    use flate2::{Compression, write::GzEncoder};
+
+    use super::*;
+
+    fn input(encoding: &'static str, body: impl Into<Body>) -> RequestBody {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, "application/x-git-upload-pack-request".parse().expect("a value"));
+        headers.insert(header::CONTENT_ENCODING, encoding.parse().expect("a value"));
+        RequestBody::new(&headers, body.into(), Service::Upload, 0).expect("usable")
+    }
+
+    async fn read(mut input: RequestBody) -> Result<usize, RequestBodyError> {
+        let compressed = input.gzip.is_some();
+        let mut read = 0;
+        while let Some(chunk) = input.next().await? {
+            assert!(!compressed || chunk.len() <= 1 << 20, "a chunk of {} bytes", chunk.len());
+            read += chunk.len();
+        }
+        Ok(read)
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).expect("memory");
+        encoder.finish().expect("memory")
+    }
+
+    #[tokio::test]
+    async fn bodies_are_decompressed_in_small_steps_up_to_a_limit() {
+        let megabytes = vec![7; 5 << 20];
+        assert_eq!(read(input("gzip", gzip(&megabytes))).await, Ok(5 << 20));
+        assert_eq!(read(input("x-gzip", gzip(b""))).await, Ok(0));
+        assert_eq!(read(input("", megabytes)).await, Ok(5 << 20));
+        let bomb = gzip(&vec![0; 33 << 20]);
+        assert!(bomb.len() < 64 << 10);
+        assert_eq!(read(input("gzip", bomb)).await, Err(RequestBodyError::TooLarge(FETCH_MAX_BYTES)));
+    }
+
+    #[tokio::test]
+    async fn peeked_bytes_are_still_read() {
+        for (length, max, complete) in [(0, 10, true), (10, 10, true), (11, 10, false), (5 << 20, 10, false)] {
+            let bytes: Vec<u8> = (0..length).map(|n: usize| n.to_le_bytes()[0]).collect();
+            for encoding in ["", "gzip"] {
+                let body = if encoding.is_empty() { bytes.clone() } else { gzip(&bytes) };
+                let mut input = input(encoding, body);
+                let peeked = input.peek(max).await.expect("valid");
+                assert_eq!(peeked.is_some(), complete, "{length}");
+                let mut read = BytesMut::new();
+                while let Some(chunk) = input.next().await.expect("valid") {
+                    read.extend_from_slice(&chunk);
+                }
+                assert!(read == bytes, "{length} {encoding}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn invalid_compression_is_reported() {
+        let valid = gzip(b"0000");
+        for broken in [b"no gzip at all".to_vec(), valid[..valid.len() - 3].to_vec(), Vec::new()] {
+            assert_eq!(read(input("gzip", broken.clone())).await, Err(RequestBodyError::Gzip), "{broken:?}");
+        }
+    }
+}
