@@ -15,7 +15,7 @@ pub(crate) struct Place {
     /// Hooks of a repository
     #[arg(long, value_name = "OWNER/NAME", conflicts_with_all = ["org", "mine"])]
     pub(crate) repo: Option<RepositoryPath>,
-    /// Hooks of an organisation
+    /// Hooks of an organization
     #[arg(long, value_name = "ORG", conflicts_with = "mine")]
     pub(crate) org: Option<String>,
     /// Your own hooks

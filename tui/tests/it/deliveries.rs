@@ -97,8 +97,13 @@ fn a_bulk_redelivery_says_how_many_and_asks_for_the_number_on_a_terminal() {
     drop(session);
 
     daemon.farrier(&["hook", "off", &hook]).ok();
+    let session = start.session();
+    session.wait_for("11 skipped: their hook is inactive");
+    session.wait_for("exit 0");
+    drop(session);
+
+    daemon.farrier(&["hook", "on", &hook]).ok();
     let mut session = start.session();
-    session.wait_for("11 of them for inactive hooks");
     session.wait_for("Type 11 to confirm:");
     session.type_("11\r");
     session.wait_for("queued for redelivery");
@@ -117,12 +122,16 @@ fn a_bulk_redelivery_skips_deliveries_whose_hook_was_deleted() {
 #[test]
 fn a_recovery_says_how_many_deliveries_it_sends() {
     let (daemon, hook) = daemon_with_failures(1);
-    daemon.farrier(&["hook", "off", &hook]).ok();
     let refused = daemon.farrier(&["delivery", "recover", &hook]);
     assert_eq!(refused.code, 2, "{refused:?}");
-    for text in ["Redeliver 1 delivery", "pending deliveries are skipped", "is inactive", "requires --yes"] {
+    for text in ["Redeliver 1 delivery", "pending deliveries are skipped", "requires --yes"] {
         assert!(refused.stderr.contains(text), "{text}: {refused:?}");
     }
+    daemon.farrier(&["hook", "off", &hook]).ok();
+    let inactive = daemon.farrier(&["delivery", "recover", &hook, "--yes"]);
+    assert_eq!(inactive.code, 2, "{inactive:?}");
+    assert!(inactive.stderr.contains(&format!("farrier hook on {hook}")), "{inactive:?}");
+    daemon.farrier(&["hook", "on", &hook]).ok();
     let ran = daemon.farrier(&["delivery", "recover", &hook, "--yes"]).ok();
     assert_eq!(ran.stdout, "Redelivering 1 delivery\n");
 }

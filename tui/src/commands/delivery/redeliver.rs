@@ -76,17 +76,15 @@ fn selected(rows: Vec<Delivery>, hooks: &BTreeMap<i64, Hook>) -> (Vec<Delivery>,
     for row in rows {
         match hooks.get(&row.hook_id) {
             None => deleted += 1,
+            Some(hook) if !hook.active => inactive += 1,
             Some(_) if row.state == "pending" && row.attempts == 0 => queued += 1,
-            Some(hook) => {
-                inactive += usize::from(!hook.active);
-                kept.push(row);
-            }
+            Some(_) => kept.push(row),
         }
     }
     let lines = [
         (deleted, "skipped: their hook was deleted"),
         (queued, "skipped: not attempted yet, still in the queue"),
-        (inactive, "of them for inactive hooks"),
+        (inactive, "skipped: their hook is inactive (farrier hook on ID)"),
     ];
     let details = lines.into_iter().filter(|(count, _)| *count > 0).map(|(count, text)| format!("{count} {text}"));
     (kept, details.collect())
@@ -141,8 +139,11 @@ pub(super) async fn recover(
     if count > 0 {
         let id = i64::try_from(hook).unwrap_or(i64::MAX);
         let owner = client.hook(&HookPlace::Any, id).await.map_err(Failure::call(doing.as_str()))?;
-        let mut details = vec![format!("to hook {hook}, {}", owner.url), "pending deliveries are skipped".to_owned()];
-        details.extend((!owner.active).then(|| format!("hook {hook} is inactive")));
+        let details = vec![format!("to hook {hook}, {}", owner.url), "pending deliveries are skipped".to_owned()];
+        if !owner.active {
+            let fix = format!("activate it with `farrier hook on {hook}`, then recover");
+            return Err(Failure::Usage(format!("hook {hook} is inactive; {fix}")));
+        }
         let bulk = Bulk { verb: "Redeliver", noun: "delivery", count, details, deletes: false };
         bulk.confirmed(yes, output).await?;
     }
@@ -169,13 +170,13 @@ mod tests {
             row(1, "pending", 1),
         ];
         let (kept, details) = selected(rows, &hooks);
-        assert_eq!(kept.iter().map(|row| row.attempts).collect::<Vec<_>>(), [9, 9, 1]);
+        assert_eq!(kept.iter().map(|row| row.attempts).collect::<Vec<_>>(), [9, 1]);
         assert_eq!(
             details,
             [
                 "1 skipped: their hook was deleted",
                 "1 skipped: not attempted yet, still in the queue",
-                "1 of them for inactive hooks"
+                "1 skipped: their hook is inactive (farrier hook on ID)"
             ]
         );
     }
