@@ -140,10 +140,6 @@ pub(super) async fn recover(
         let id = i64::try_from(hook).unwrap_or(i64::MAX);
         let owner = client.hook(&HookPlace::Any, id).await.map_err(Failure::call(doing.as_str()))?;
         let details = vec![format!("to hook {hook}, {}", owner.url), "pending deliveries are skipped".to_owned()];
-        if !owner.active {
-            let fix = format!("activate it with `farrier hook on {hook}`, then recover");
-            return Err(Failure::Usage(format!("hook {hook} is inactive; {fix}")));
-        }
         let bulk = Bulk { verb: "Redeliver", noun: "delivery", count, details, deletes: false };
         bulk.confirmed(yes, output).await?;
     }
