@@ -11,7 +11,7 @@ use super::Limit;
 pub(crate) enum Repo {
     /// List repositories
     List {
-        /// User or organisation [default: all]
+        /// User or organization [default: all]
         #[arg(value_name = "OWNER")]
         owner: Option<String>,
         #[command(flatten)]

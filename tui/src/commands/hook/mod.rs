@@ -131,7 +131,7 @@ fn with_owner<T>(cells: [T; 9], owner: T) -> [T; 10] {
     [id, owner, kind, on, receiver, last, fails, events, target, name]
 }
 
-/// The repository, organisation or user that a hook belongs to.
+/// The repository, organization or user that a hook belongs to.
 fn whose(hook: &Row) -> String {
     let name = if hook.repository.is_empty() { &hook.owner } else { &hook.repository };
     if name.is_empty() { "-".to_owned() } else { name.clone() }
