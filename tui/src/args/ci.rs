@@ -20,17 +20,22 @@ pub(crate) enum Ci {
     /// its processes; those still running after the grace period are killed. Processes that the command leaves behind
     /// in its process group are stopped, too; processes in their own session keep running.
     ///
-    /// The command finds the same daemon: `FARRIER_URL` or `FARRIER_SOCKET`, `FARRIER_CA`, `FARRIER_RUN_ID` and `FARRIER_JOB_ID`
-    /// are set for it, besides the variables of GitHub Actions. `FARRIER_TOKEN` is inherited; a token from --token-file
-    /// is not passed on, because the job has a token of its own.
+    /// The command finds the same daemon: `FARRIER_URL` or `FARRIER_SOCKET`, `FARRIER_CA`, `FARRIER_RUN_ID` and
+    /// `FARRIER_JOB_ID` are set for it, besides the variables of GitHub Actions. `FARRIER_TOKEN` is inherited; a
+    /// token from --token-file is not passed on, because the job has a token of its own.
     Exec(Exec),
 }
 
 /// Description of a job.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Job {
-    /// Add the job to this run in progress instead of a new run [env: `FARRIER_RUN_ID`, in the repository of that run]
-    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(i64).range(1..))]
+    #[arg(
+        long,
+        value_name = "ID",
+        value_parser = clap::value_parser!(i64).range(1..),
+        help = "Add the job to this run in progress instead of a new run [env: FARRIER_RUN_ID, in the repository of \
+            that run]"
+    )]
     pub(crate) run: Option<i64>,
     /// Name of the job
     #[arg(long = "job", value_name = "NAME", default_value = "", hide_default_value = true)]

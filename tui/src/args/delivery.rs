@@ -23,8 +23,8 @@ pub(crate) enum Delivery {
     },
     /// Redeliver deliveries, with the same UUIDs
     ///
-    /// Redelivers the named deliveries, or all that match a filter. With a filter, asks for confirmation first, and skips
-    /// deliveries that were not attempted yet and deliveries of inactive hooks.
+    /// Redelivers the named deliveries, or all that match a filter. With a filter, asks for confirmation first, and
+    /// skips deliveries that were not attempted yet and deliveries of inactive hooks.
     Redeliver {
         /// UUIDs or IDs of deliveries
         #[arg(value_name = "DELIVERY", required_unless_present = "Filter", conflicts_with = "Filter")]

@@ -96,17 +96,39 @@ const GLOBAL_HEADING: &str = "Global options";
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = GLOBAL_HEADING)]
 pub(crate) struct Global {
-    /// Unix socket of the daemon [default: your own daemon, then the system's] [env: `FARRIER_SOCKET`]
-    #[arg(long, global = true, value_name = "PATH", conflicts_with = "url", value_hint = ValueHint::FilePath)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "PATH",
+        conflicts_with = "url",
+        value_hint = ValueHint::FilePath,
+        help = "Unix socket of the daemon [default: your own daemon, then the system's] [env: FARRIER_SOCKET]"
+    )]
     pub(crate) socket: Option<PathBuf>,
-    /// Address of the daemon, such as `https://forge.example` [env: `FARRIER_URL`]
-    #[arg(long, global = true, value_name = "URL", value_hint = ValueHint::Url)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        value_hint = ValueHint::Url,
+        help = "Address of the daemon, such as https://forge.example [env: FARRIER_URL]"
+    )]
     pub(crate) url: Option<String>,
-    /// PEM file of certificate authorities to trust in addition to the system's [env: `FARRIER_CA`]
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        help = "PEM file of certificate authorities to trust in addition to the system's [env: FARRIER_CA]"
+    )]
     pub(crate) ca: Option<PathBuf>,
-    /// File that contains an access token [default: none; the socket identifies you] [env: `FARRIER_TOKEN`, the token itself]
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        help = "File that contains an access token [default: none; the socket identifies you] \
+            [env: FARRIER_TOKEN, the token itself]"
+    )]
     pub(crate) token_file: Option<PathBuf>,
     /// Refuse to change anything on the daemon
     #[arg(long, global = true)]

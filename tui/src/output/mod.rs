@@ -1,7 +1,7 @@
 //! Writes results to standard output and messages to standard error.
 //!
-//! Results have one of four formats. If standard output is closed, the program ends without an error. Control characters
-//! in text from the daemon are never written to a terminal.
+//! Results have one of four formats. If standard output is closed, the program ends without an error. Control
+//! characters in text from the daemon are never written to a terminal.
 
 mod clean;
 mod standing;

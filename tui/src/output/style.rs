@@ -1,4 +1,4 @@
-//! How results look: for people on a terminal, fitted to its width with relative times and colors; else complete and plain.
+//! How results look: on a terminal, fitted to its width with relative times and colors; elsewhere, complete and plain.
 
 use std::{ffi::OsString, io::IsTerminal as _, sync::OnceLock};
 

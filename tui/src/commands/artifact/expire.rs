@@ -31,7 +31,7 @@ pub(super) async fn run(args: Expire, global: &Global, output: &Output) -> Resul
     let wanted = EditArtifact { expires_at, days: args.days };
     let place = Place::resolve(&args.place, global).await?;
     if let Place::Run { .. } = place {
-        let text = "the token of a job cannot change the expiry of artifacts; use --repo OWNER/NAME to do it with your own token";
+        let text = "the token of a job cannot change the expiry of artifacts; use --repo OWNER/NAME and your own token";
         return Err(Failure::Usage(text.into()));
     }
     let (mut outcomes, mut tally) = (Vec::new(), Tally::default());

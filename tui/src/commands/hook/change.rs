@@ -1,5 +1,5 @@
-//! Creating and changing hooks. Secrets are read from standard input or generated here, because all users of the machine
-//! can see command lines.
+//! Creating and changing hooks. Secrets are read from standard input or generated here, because all users of the
+//! machine can see command lines.
 
 use base64::Engine as _;
 use farrier_common::{api::Hook, client::Client};
