@@ -21,7 +21,7 @@ pub(crate) async fn line(question: &str) -> Result<String, Failure> {
 
 /// Asks for a password; what is typed is not shown.
 pub(crate) async fn secret(question: &str) -> Result<String, Failure> {
-    let failed = |source| Failure::io("switching off the echo of the terminal", source);
+    let failed = |source| Failure::io("disabling the echo of the terminal", source);
     let quiet = Quiet::new().map_err(failed)?;
     let answer = read(question).await;
     drop(quiet);
@@ -43,7 +43,7 @@ async fn read(question: &str) -> Result<String, Failure> {
         match asked {
             Ok(0) => Err(Failure::Interrupted),
             Ok(_) => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
-            Err(source) => Err(Failure::io("asking", source)),
+            Err(source) => Err(Failure::io("reading the answer", source)),
         }
     });
     tokio::select! {

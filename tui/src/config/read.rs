@@ -38,7 +38,7 @@ impl<'t> Reader<'t> {
     }
 
     fn unknown(&mut self, line: usize, key: &str, known: &[&str]) {
-        self.problems.push(Problem::warning(line, format!("'{key}' is not known; there are: {}", known.join(", "))));
+        self.problems.push(Problem::warning(line, format!("'{key}' is unknown; known keys: {}", known.join(", "))));
     }
 
     /// The entries of a table.
@@ -143,7 +143,7 @@ impl<'t> Reader<'t> {
     /// A text, one of `known` where there are any.
     fn text(&mut self, line: usize, key: &str, value: &Spanned<DeValue>, known: &[&str]) -> Option<String> {
         let Some(text) = value.get_ref().as_str() else {
-            self.error(line, format!("{key} must be a text"));
+            self.error(line, format!("{key} must be a string"));
             return None;
         };
         if !known.is_empty() && !known.contains(&text) {
@@ -158,7 +158,7 @@ impl<'t> Reader<'t> {
             values.iter().map(|value| value.get_ref().as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
         });
         all.flatten().unwrap_or_else(|| {
-            self.error(line, format!("{key} must be a list of texts"));
+            self.error(line, format!("{key} must be a list of strings"));
             Vec::new()
         })
     }
@@ -173,7 +173,7 @@ impl<'t> Reader<'t> {
     fn number(&mut self, line: usize, key: &str, value: &Spanned<DeValue>) -> Option<usize> {
         let number = value.get_ref().as_integer().and_then(|number| number.as_str().parse().ok());
         if number.is_none() {
-            self.error(line, format!("{key} must be a number from 0 on"));
+            self.error(line, format!("{key} must be a whole number of at least 0"));
         }
         number
     }

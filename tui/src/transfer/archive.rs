@@ -50,7 +50,7 @@ pub(crate) fn collect(paths: &[PathBuf]) -> Result<Contents, Failure> {
         contents.add(&root, path, &mut Vec::new())?;
     }
     if contents.entries.is_empty() {
-        return Err(Failure::Usage("there is nothing to upload".into()));
+        return Err(Failure::Usage("no files to upload".into()));
     }
     Ok(contents)
 }
@@ -92,7 +92,7 @@ impl Contents {
 
     /// Writes the zip file and answers it, ready to be read. Blocks for as long as that takes.
     pub(crate) fn write(self, level: u8, bar: &ProgressBar) -> Result<File, Failure> {
-        let made = |source| Failure::io("making a temporary file", source);
+        let made = |source| Failure::io("creating a temporary file", source);
         let zipped = |path: &Path| {
             let doing = format!("adding {}", path.display());
             move |error: zip::result::ZipError| Failure::io(doing, error.into())

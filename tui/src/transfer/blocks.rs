@@ -57,7 +57,7 @@ pub(crate) async fn upload(
             else => break,
         }
     }
-    let uploaded = reading.ended().await?.map_err(|source| Failure::io("reading what is uploaded", source))?;
+    let uploaded = reading.ended().await?.map_err(|source| Failure::io("reading the upload", source))?;
     let commit = retry::retrying(retry::passing, async || client.put_block_list(url, &ids, mime_type).await);
     commit.await.map_err(Failure::call("committing the upload"))?;
     Ok(uploaded)

@@ -80,7 +80,7 @@ pub(crate) async fn fetch(
             Got::All => break,
             Got::Broken(error) => error,
             Got::Nothing if asked_again => {
-                return Err(Failure::Other("downloading: the daemon does not send what it is asked for".into()));
+                return Err(Failure::Other("downloading: the daemon sent other bytes than requested".into()));
             }
             Got::Nothing => {
                 asked_again = true;
@@ -117,7 +117,7 @@ async fn open(wanted: &Wanted) -> Result<Part, Failure> {
 }
 
 fn restart(part: &mut Part) -> Result<(), Failure> {
-    part.restart().map_err(|source| Failure::io(format!("emptying {}", part.path().display()), source))
+    part.restart().map_err(|source| Failure::io(format!("truncating {}", part.path().display()), source))
 }
 
 /// One request. What came is in the part file, whether or not it was all.
@@ -196,7 +196,7 @@ fn checked(part: Part, wanted: &Wanted, is_zip: bool) -> Result<Fetched, Failure
         wanted.size,
         wanted.digest
     );
-    part.discard().map_err(|source| Failure::io("removing a broken download", source))?;
+    part.discard().map_err(|source| Failure::io("removing an incomplete download", source))?;
     Err(Failure::Other(text))
 }
 

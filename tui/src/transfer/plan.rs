@@ -32,7 +32,7 @@ pub(crate) fn plan(
         _ => None,
     };
     if raw && single.is_none() {
-        return Err(Failure::Usage("--raw is for one file".into()));
+        return Err(Failure::Usage("--raw requires exactly one file".into()));
     }
     let as_it_is = single.filter(|_| raw || name.is_none());
     let name = match (name, paths) {
@@ -50,7 +50,7 @@ fn base_name(path: &Path) -> Result<String, Failure> {
     // `.` and `..` have a name as well.
     let named = if path.file_name().is_some() { path.to_owned() } else { path.canonicalize().unwrap_or_default() };
     let name = named.file_name().and_then(|name| name.to_str());
-    name.map(str::to_owned).ok_or_else(|| Failure::Usage(format!("--name is needed for {}", path.display())))
+    name.map(str::to_owned).ok_or_else(|| Failure::Usage(format!("--name is required for {}", path.display())))
 }
 
 fn mime_type(path: &Path) -> String {

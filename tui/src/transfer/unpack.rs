@@ -51,8 +51,7 @@ fn targets(archive: &mut ZipArchive<File>, directory: &Path, force: bool) -> Res
         let entry = archive.by_index_raw(index).map_err(broken("reading the zip file"))?;
         let name = String::from_utf8_lossy(entry.name_raw()).into_owned();
         let below = entry.enclosed_name().filter(|_| !entry.is_symlink());
-        let below =
-            below.ok_or_else(|| Failure::Other(format!("the zip file holds {name:?}, which is not unpacked")))?;
+        let below = below.ok_or_else(|| Failure::Other(format!("the zip file contains the unsafe path {name:?}")))?;
         let path = directory.join(below);
         if !entry.is_dir() && !force && path.symlink_metadata().is_ok() {
             return Err(Failure::Conflict(format!("{} exists; --force replaces it", path.display())));
