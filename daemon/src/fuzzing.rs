@@ -1,8 +1,7 @@
-//! What must hold for every input of a parser, however hostile.
+//! Checks that must hold for every input of a parser.
 //!
-//! Each check takes any bytes and panics when a promise is broken; that it does not panic otherwise
-//! is the least of them. The fuzz targets in `daemon/fuzz` call these, and so does a plain test
-//! with the seeds and some thousand variations of them.
+//! Each check takes arbitrary bytes and panics if a property does not hold. The fuzz targets in `daemon/fuzz`
+//! call the checks, and so does a test that runs them with the seeds and some thousand mutations of the seeds.
 
 mod git;
 mod path;
@@ -38,10 +37,10 @@ use crate::{
     },
 };
 
-/// A check: panics when `input` breaks a promise.
+/// A check. Panics if a property does not hold for `input`.
 pub type Check = fn(input: &[u8]);
 
-/// Every check by the name of its fuzz target.
+/// All checks with the names of their fuzz targets.
 pub const CHECKS: [(&str, Check); 11] = [
     ("signed_url", signed_url),
     ("block_list", block_list),
@@ -56,16 +55,16 @@ pub const CHECKS: [(&str, Check); 11] = [
     ("path", path),
 ];
 
-/// The time of all checks, milliseconds since the epoch.
+/// The current time in all checks, milliseconds since the epoch.
 const NOW_MS: Millis = 1_764_000_000_000;
 
-/// The addresses that were signed with the key of [`signed_url`]; seeds hold them.
+/// The grants whose URLs are signed with the key of [`signed_url`]. The seeds contain these URLs.
 const GRANTS: [Grant; 2] = [
     Grant { operation: Operation::Write, artifact: 12, generation: 3, expires_secs: 1_764_000_060 },
     Grant { operation: Operation::Read, artifact: 7, generation: 1, expires_secs: 99_999_999_999 },
 ];
 
-/// An address as it is sent: nothing but what was signed is granted, whatever stands around it.
+/// Checks signed URLs: an accepted URL grants exactly what was signed.
 pub fn signed_url(input: &[u8]) {
     let key = SigningKey::derive(b"fuzzing", "signed-url");
     let Ok(text) = std::str::from_utf8(input) else { return };
@@ -74,19 +73,19 @@ pub fn signed_url(input: &[u8]) {
     let (artifact, generation) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
     for operation in [Operation::Read, Operation::Write] {
         let Ok(grant) = Grant::verify(&key, operation, artifact, generation, query, NOW_MS) else { continue };
-        assert!(GRANTS.contains(&grant), "{text:?} grants {grant:?}, which nobody signed");
+        assert!(GRANTS.contains(&grant), "{text:?} grants {grant:?}, which was not signed");
         assert_eq!(grant.operation, operation, "{text:?}");
         assert_eq!((grant.artifact.to_string(), grant.generation.to_string()), (artifact.into(), generation.into()));
     }
 }
 
-/// The addresses of [`signed_url`] that are genuine.
-pub fn genuine_addresses() -> Vec<String> {
+/// Returns the valid URLs for [`signed_url`].
+pub fn valid_signed_urls() -> Vec<String> {
     let key = SigningKey::derive(b"fuzzing", "signed-url");
     GRANTS.iter().map(|grant| grant.path_and_query(&key, "archive.zip")).collect()
 }
 
-/// A block list: what is read is read again from the plainest way to write it.
+/// Checks block lists: a parsed list parses to the same list when it is written again.
 pub fn block_list(input: &[u8]) {
     let Ok(ids) = block_list::block_ids(input) else { return };
     assert!(ids.len() * "<Latest/>".len() <= input.len(), "more ids than elements fit");
@@ -98,7 +97,7 @@ pub fn block_list(input: &[u8]) {
     assert_eq!(block_list::block_ids(written.as_bytes()).as_ref(), Ok(&ids), "{written}");
 }
 
-/// Text with everything escaped that means something, or that readers of XML change.
+/// Escapes all characters that have a meaning in XML or that XML parsers normalize.
 fn in_xml(text: &str) -> String {
     let escape = |c: char| match c {
         '<' | '>' | '&' | '"' | '\'' | '\r' | '\n' | '\t' => format!("&#{};", u32::from(c)),
@@ -107,7 +106,7 @@ fn in_xml(text: &str) -> String {
     text.chars().map(escape).collect()
 }
 
-/// A message in JSON, as every type: what is read survives being written, in both encodings.
+/// Checks JSON messages of every type: a parsed message survives encoding and decoding in JSON and protobuf.
 pub fn twirp_json(input: &[u8]) {
     message::<CreateArtifactRequest>(input);
     message::<FinalizeArtifactRequest>(input);
@@ -124,7 +123,7 @@ fn message<M: Message + Default + PartialEq + Debug + Serialize + DeserializeOwn
     assert_eq!(M::decode(message.encode_to_vec().as_slice()).as_ref(), Ok(&message));
 }
 
-/// A range header after eight bytes of size: the answer lies inside the content.
+/// Checks range headers. The first eight bytes are the size of the content; the parsed range is within it.
 pub fn range(input: &[u8]) {
     let Some((size, header)) = input.split_first_chunk() else { return };
     let size = u64::from_le_bytes(*size);
@@ -139,11 +138,12 @@ pub fn range(input: &[u8]) {
     }
 }
 
-/// A file name: both forms in the header lead back to it, and nothing in it leaves its place.
+/// Checks file names in `Content-Disposition`: both forms decode to the name, and the forms contain only safe
+/// characters.
 pub fn disposition(input: &[u8]) {
     let Ok(name) = std::str::from_utf8(input) else { return };
     let header = disposition::attachment(name);
-    assert!(HeaderValue::from_str(&header).is_ok(), "{header:?} is no header");
+    assert!(HeaderValue::from_str(&header).is_ok(), "{header:?} is not a valid header");
     let (plain, extended) = header
         .strip_prefix("attachment; filename=\"")
         .and_then(|rest| rest.split_once("\"; filename*=UTF-8''"))
@@ -155,12 +155,13 @@ pub fn disposition(input: &[u8]) {
     }
 }
 
-/// A configuration file: what is accepted is within bounds and means the same the second time.
+/// Checks configuration files: an accepted configuration is within the limits, and applying the file again
+/// changes nothing.
 pub fn config(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
     let mut config = Config::defaults(&DefaultPaths::from_env(|_| Ok("/home/u".into())));
     if let Err(problems) = file::apply(text, &mut config) {
-        assert!(!problems.is_empty(), "refused without a problem: {text:?}");
+        assert!(!problems.is_empty(), "rejected without a problem: {text:?}");
         assert!(problems.iter().all(|problem| !problem.reason.is_empty()), "{problems:?}");
         return;
     }
@@ -174,22 +175,22 @@ pub fn config(input: &[u8]) {
     assert_eq!(again, config, "{text:?}");
 }
 
-/// A runtime token: only what was signed is believed, whatever is done to it.
+/// Checks runtime tokens: an accepted token has exactly the claims that were signed.
 pub fn runtime_token(input: &[u8]) {
     let Ok(token) = std::str::from_utf8(input) else { return };
     let key = SigningKey::derive(b"fuzzing", "runtime-token");
     if let Some(claims) = Claims::verify(token, &key, NOW_MS) {
-        assert_eq!(claims, genuine_claims(), "{token:?}");
+        assert_eq!(claims, valid_claims(), "{token:?}");
     }
     let other = SigningKey::derive(b"fuzzing", "signed-url");
     assert_eq!(Claims::verify(token, &other, NOW_MS), None, "another key never fits");
 }
 
-/// The token of [`runtime_token`] that is genuine.
-pub fn genuine_token() -> String {
-    genuine_claims().sign(&SigningKey::derive(b"fuzzing", "runtime-token"))
+/// Returns the valid token for [`runtime_token`].
+pub fn valid_runtime_token() -> String {
+    valid_claims().sign(&SigningKey::derive(b"fuzzing", "runtime-token"))
 }
 
-fn genuine_claims() -> Claims {
+fn valid_claims() -> Claims {
     Claims::new(21, 49, NOW_MS, NOW_MS / 1_000 + 60, "a".into())
 }

@@ -1,91 +1,92 @@
-//! What can go wrong with blocks. Texts name operations and numbers, never paths.
+//! Errors of block storage. Messages contain operations and numbers, never paths.
 
 use std::io;
 
 use super::UploadKey;
 
-/// Why an operation on blocks failed.
+/// An error of an operation on blocks.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
-    /// No room is left on the device, or in the daemon's quota of it.
+    /// The device is full, or the daemon's quota is used up.
     #[error("no space left while {doing} {key}")]
     Full {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// To what.
+        /// The upload.
         key: UploadKey,
         /// The cause.
         #[source]
         source: io::Error,
     },
-    /// A block that a list names is not there.
+    /// A block in the list does not exist.
     #[error("block {file} of {key} is missing")]
     Missing {
-        /// Where it should be.
+        /// The upload.
         key: UploadKey,
-        /// Its number.
+        /// Number of the block's file.
         file: u64,
     },
-    /// A block is shorter than the list says.
+    /// A block's file is shorter than recorded.
     #[error("block {file} of {key} has {have} bytes and should have {size}")]
     Short {
-        /// Where it is.
+        /// The upload.
         key: UploadKey,
-        /// Its number.
+        /// Number of the block's file.
         file: u64,
-        /// What it should have.
+        /// Recorded size, bytes.
         size: u64,
-        /// What it has.
+        /// Actual size, bytes.
         have: u64,
     },
-    /// More was asked for than there is.
-    #[error("bytes {start} to {end} were asked of {key}, which has {size}")]
+    /// A range exceeds the content.
+    #[error("bytes {start} to {end} of {key} were requested, but it has {size}")]
     Range {
-        /// Of what.
+        /// The upload.
         key: UploadKey,
-        /// The first byte asked for.
+        /// Offset of the first requested byte.
         start: u64,
-        /// The byte after the last.
+        /// Offset after the last requested byte.
         end: u64,
-        /// The bytes that there are.
+        /// Size of the content, bytes.
         size: u64,
     },
-    /// The system refused.
+    /// An I/O error.
     #[error("{doing} {key} failed")]
     Io {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// To what.
+        /// The upload.
         key: UploadKey,
         /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The system refused something that concerns all places.
+    /// An I/O error that does not concern a single upload.
     #[error("{doing} failed")]
     Root {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
         /// The cause.
         #[source]
         source: io::Error,
     },
     /// An earlier call on the same writer failed.
-    #[error("the block of {key} was given up before")]
-    GivenUp {
-        /// Where it was being written.
+    #[error("an earlier write of a block of {key} failed")]
+    WriterFailed {
+        /// The upload.
         key: UploadKey,
     },
     /// The daemon is stopping.
     #[error("the daemon stopped while hashing {key}")]
     Stopped {
-        /// What was being hashed.
+        /// The upload.
         key: UploadKey,
     },
 }
 
 impl BlobError {
-    /// For `map_err`: tells a full device from everything else.
+    /// Returns a closure for `map_err` that maps a full device to [`BlobError::Full`] and other errors to
+    /// [`BlobError::Io`].
     pub(super) fn io(doing: &'static str, key: UploadKey) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { doing, key, source },
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_device_is_told_from_other_refusals() {
+    fn a_full_device_is_distinguished_from_other_errors() {
         let key = UploadKey { artifact: 7, generation: 2 };
         for (errno, full) in [
             (Errno::NOSPC, true),

@@ -1,10 +1,10 @@
-//! The bytes of artifacts: staging, reading, collecting.
+//! Stores, reads and removes the bytes of artifacts.
 //!
-//! A block is written once, to a file of its own whose number is never used again, and a download
-//! reads the blocks of a list in order; nothing is ever copied together. Whether a file *exists* is
-//! decided by rows of the store and not here: a file counts once a row that names it is committed,
-//! and any other file is waste for the sweep. This module knows neither rows nor HTTP, and nothing
-//! that a client named reaches it: uploads and files are numbers.
+//! Each block is written once to a file with a number that is never reused. A download reads the blocks of a
+//! list in order; blocks are not merged into one file. Rows of the store decide which files are valid: a file
+//! belongs to an artifact when a row that names it is committed, and the sweep removes all other files. This
+//! module uses neither rows nor HTTP. Uploads and files are identified by numbers, so names from clients cannot
+//! become paths.
 
 pub mod digest;
 mod error;
@@ -35,16 +35,16 @@ impl fmt::Display for UploadKey {
     }
 }
 
-/// One block: its file and how many bytes that holds.
+/// A block: its file and size.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BlockRef {
-    /// The file's number, never used again within its upload.
+    /// The file's number. It is never reused within the upload.
     pub file: u64,
-    /// Bytes.
+    /// Size, bytes.
     pub size: u64,
 }
 
-/// Which checksums to compute while a block is written: those that its client sent.
+/// Which checksums to compute while a block is written, namely those that the client sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RequestedChecksums {
     /// `Content-MD5`.
@@ -53,33 +53,33 @@ pub struct RequestedChecksums {
     pub crc64: bool,
 }
 
-/// A block that is durable.
+/// The result of writing a block. The block is durable.
 #[derive(Debug)]
-pub struct Written {
-    /// Bytes.
+pub struct WrittenBlock {
+    /// Size, bytes.
     pub size: u64,
-    /// When wanted.
+    /// The MD5, if requested.
     pub md5: Option<[u8; 16]>,
-    /// When wanted.
+    /// The CRC-64/NVME, if requested.
     pub crc64: Option<u64>,
-    /// The claim that the writer was given, now with the block's bytes in it; it goes to
+    /// The claim that the writer received, after all bytes of the block were hashed. Pass it to
     /// [`digest::Digests::stored`] after the block's row is committed.
     pub claim: Option<digest::Claim>,
 }
 
-/// Room on the device that holds the blocks.
+/// Space on the device that holds the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Space {
-    /// Bytes that the daemon may still use.
+    /// Bytes available to the daemon.
     pub free_bytes: u64,
-    /// Bytes of the whole device.
+    /// Total size of the device, bytes.
     pub total_bytes: u64,
 }
 
-/// Something that keeps blocks.
+/// Storage for blocks.
 #[async_trait]
 pub trait BlobStore: Send + Sync + 'static {
-    /// A writer of one block. Nothing happens before its first bytes, so it cannot fail yet.
+    /// Returns a writer for one block. The file is created with the first bytes, so this cannot fail.
     fn create(
         &self,
         key: UploadKey,
@@ -88,11 +88,11 @@ pub trait BlobStore: Send + Sync + 'static {
         claim: Option<digest::Claim>,
     ) -> Box<dyn BlockWriter>;
 
-    /// Reads the bytes of `range` in the concatenation of `blocks`, in order. A range that goes
-    /// beyond them is an error of the first read.
+    /// Reads the bytes of `range` in the concatenation of `blocks`, in order. If the range exceeds them, the
+    /// first read fails.
     fn read(&self, key: UploadKey, blocks: Arc<[BlockRef]>, range: Range<u64>) -> BlockReader;
 
-    /// Removes one block. That it is gone already is fine.
+    /// Removes one block. Succeeds if it does not exist.
     async fn remove(&self, key: UploadKey, file: u64) -> Result<(), BlobError>;
 
     /// Removes all blocks of an upload, whether rows name them or not, and returns how many bytes they held.
@@ -103,24 +103,25 @@ pub trait BlobStore: Send + Sync + 'static {
     /// their new path; `None` if nothing is stored. Nothing is deleted.
     async fn set_aside(&self, key: UploadKey, aside: &SetAside) -> Result<Option<PathBuf>, BlobError>;
 
-    /// Streams every upload that has stored blocks, in no order: the sweep compares them with the rows.
+    /// Streams every upload that has stored blocks, in no particular order. The sweep compares them with the
+    /// rows.
     fn uploads(&self) -> BoxStream<'static, Result<UploadKey, BlobError>>;
 
-    /// Streams every block of an upload, in no order. Blocks that are being written
-    /// are among them, with the size that they have by now; so a sweep leaves alone the numbers
-    /// that were handed out since the daemon started.
+    /// Streams every block of an upload, in no particular order. Includes blocks that are being written, with
+    /// their current size. A sweep must therefore ignore file numbers that were assigned since the daemon
+    /// started.
     fn files(&self, key: UploadKey) -> BoxStream<'static, Result<BlockRef, BlobError>>;
 
-    /// Room on the device.
+    /// Returns the space on the device.
     async fn space(&self) -> Result<Space, BlobError>;
 }
 
-/// Writes one block. Dropped before [`BlockWriter::finish`] is through, it leaves nothing behind.
+/// Writes one block. If it is dropped before [`BlockWriter::finish`] completes, the block is removed.
 #[async_trait]
 pub trait BlockWriter: Send {
-    /// Takes the next bytes. They may be written later; a failure then comes with a later call.
+    /// Appends bytes. They may be written later; an error is then returned by a later call.
     async fn write(&mut self, bytes: Bytes) -> Result<(), BlobError>;
 
-    /// Returns when the block, and that it is there, would survive a power cut.
-    async fn finish(self: Box<Self>) -> Result<Written, BlobError>;
+    /// Returns when the block and its directory entry would survive a power failure.
+    async fn finish(self: Box<Self>) -> Result<WrittenBlock, BlobError>;
 }

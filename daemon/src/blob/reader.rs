@@ -1,4 +1,4 @@
-//! A stream of bytes from blocks, whoever keeps them. Whoever opens one decides about buffers.
+//! A stream of bytes from blocks, independent of the storage.
 
 use std::{
     fmt,
@@ -11,20 +11,20 @@ use futures_util::{Stream, StreamExt, stream::BoxStream};
 
 use super::BlobError;
 
-/// The bytes of a range of blocks, in order. Nothing is read before it is polled first; after an
-/// error it has ended.
+/// Streams the bytes of a range of blocks, in order. Reading starts with the first poll. The stream ends after
+/// an error.
 pub struct BlockReader {
     chunks: BoxStream<'static, Result<Bytes, BlobError>>,
     remaining: u64,
 }
 
 impl BlockReader {
-    /// A reader of `chunks`, which hold `remaining` bytes.
+    /// Wraps `chunks`, which have `remaining` bytes in total.
     pub(super) fn new(chunks: BoxStream<'static, Result<Bytes, BlobError>>, remaining: u64) -> Self {
         Self { chunks, remaining }
     }
 
-    /// Bytes that are still to come, if nothing goes wrong.
+    /// Returns the number of bytes that have not been read yet.
     pub fn remaining(&self) -> u64 {
         self.remaining
     }

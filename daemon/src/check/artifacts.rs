@@ -18,7 +18,7 @@ const PAGE: usize = 200;
 pub(super) async fn check(check: &mut Check) -> Result<u64, CheckError> {
     let mut after = None;
     loop {
-        let (page, next) = rows::piece(&check.store.read().await?, after.as_deref(), PAGE).await?;
+        let (page, next) = rows::batch(&check.store.read().await?, after.as_deref(), PAGE).await?;
         for row in page {
             check.report.artifacts += 1;
             one(check, &row).await?;
@@ -93,7 +93,7 @@ async fn files(
     }
     let message = format!("{} files are in no list of its blocks", found.len());
     let uploading = row.upload.as_ref().is_some_and(|upload| upload.generation == key.generation);
-    if uploading || rows::is_trimmed(&check.store.read().await?, key.artifact, key.generation).await? {
+    if uploading || rows::is_marked_for_trim(&check.store.read().await?, key.artifact, key.generation).await? {
         check.tell(Class::Unfinished, subject(row), message);
     } else if !whole {
         check.tell(Class::Waste, subject(row), message);
@@ -126,10 +126,10 @@ async fn reclaim(store: &Store, key: UploadKey) -> Result<(), StoreError> {
 
 /// Every list of blocks belongs to an artifact.
 async fn lists(check: &mut Check) -> Result<(), CheckError> {
-    for kind in [rows::Lists::Uploaded, rows::Lists::Committed] {
+    for kind in [rows::BlockRows::Uploaded, rows::BlockRows::Committed] {
         let mut after = None;
         loop {
-            let next = rows::next_place(&check.store.read().await?, kind, after).await?;
+            let next = rows::next_generation(&check.store.read().await?, kind, after).await?;
             let Some((artifact, generation)) = next else { break };
             after = next;
             orphan_rows(check, UploadKey { artifact, generation }).await?;

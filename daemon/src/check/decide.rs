@@ -77,12 +77,12 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
         tasks::blocking(move || Free::look(&dir, &look)).await.map_err(io_failed)?
     };
     free.raise(&store).await?;
-    for behind in store_check::behind(&store.read().await?, |_| 0).await? {
+    for behind in store_check::stale_sequences(&store.read().await?, |_| 0).await? {
         store_check::raise(&store, behind).await?;
     }
 
     let mut work = Work {
-        git: Git::open_as_left(dir, &config.git).map_err(CheckError::Repositories)?,
+        git: Git::open_read_only(dir, &config.git).map_err(CheckError::Repositories)?,
         blobs: LocalBlobs::at(dir.join("artifacts")),
         aside: SetAside::new(dir, clock.clone()),
         store,
@@ -111,9 +111,9 @@ impl Work {
     async fn known_repositories(&mut self) -> Result<(), CheckError> {
         let mut after = None;
         loop {
-            let (page, next) = repositories::piece(&self.store.read().await?, after.as_deref(), PAGE).await?;
+            let (page, next) = repositories::batch(&self.store.read().await?, after.as_deref(), PAGE).await?;
             for row in page {
-                if self.git.found_at_start().contains(&row.id) && !row.deleted {
+                if self.git.repositories_at_start().contains(&row.id) && !row.deleted {
                     self.known(&row).await?;
                 }
             }
@@ -169,7 +169,7 @@ impl Work {
     }
 
     async fn unknown_repositories(&mut self, decision: Decision) -> Result<(), CheckError> {
-        for id in self.git.found_at_start().to_vec() {
+        for id in self.git.repositories_at_start().to_vec() {
             if repositories::get(&self.store.read().await?, id).await?.is_some() {
                 continue;
             }
@@ -243,7 +243,7 @@ impl Work {
     async fn artifacts(&mut self) -> Result<(), CheckError> {
         let mut after = None;
         loop {
-            let (page, next) = artifact_rows::piece(&self.store.read().await?, after.as_deref(), PAGE).await?;
+            let (page, next) = artifact_rows::batch(&self.store.read().await?, after.as_deref(), PAGE).await?;
             for row in page {
                 let Some(upload) = &row.upload else { continue };
                 self.set_aside(UploadKey { artifact: row.id, generation: upload.generation }).await?;

@@ -1,7 +1,7 @@
 //! The store against itself: index entries against rows, ids against sequences.
 
 use super::{Check, CheckError, Class, Finding, Mending};
-use crate::store::{check as store, ids::Kind};
+use crate::store::{check as store, ids::IdKind};
 
 /// Walks every table of the store.
 pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
@@ -18,7 +18,7 @@ pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
             }
             for found in page.found {
                 check.report.add(Finding {
-                    class: if found.problem.is_waste() { Class::Waste } else { Class::Damage },
+                    class: if found.problem.is_harmless() { Class::Waste } else { Class::Damage },
                     subject: format!("key {}", store::show(&found.key)),
                     message: found.problem.sentence().to_owned(),
                     mending: match found.fix {
@@ -49,10 +49,10 @@ pub(super) async fn check_history(check: &mut Check) -> Result<(), CheckError> {
 /// Looks for ids that would be given twice.
 pub(super) async fn check_sequences(check: &mut Check, highest_file: u64) -> Result<(), CheckError> {
     let outside =
-        |kind| if kind == Kind::BlockFile { check.reserved(kind).max(highest_file) } else { check.reserved(kind) };
-    let behind = store::behind(&check.store.read().await?, outside).await?;
+        |kind| if kind == IdKind::BlockFile { check.reserved(kind).max(highest_file) } else { check.reserved(kind) };
+    let behind = store::stale_sequences(&check.store.read().await?, outside).await?;
     for behind in behind {
-        let subject = format!("ids of kind {}", behind.kind.word());
+        let subject = format!("ids of kind {}", behind.kind.name());
         let message = format!("the next one would be below {}, which is in use", behind.used);
         let rows = check.store.clone();
         check.mend((Class::Damage, subject, message), store::raise(&rows, behind)).await;

@@ -26,7 +26,7 @@ use crate::{
     git::{Git, GitError},
     set_aside::{Item, SetAside},
     start,
-    store::{Store, StoreError, ids::Kind},
+    store::{Store, StoreError, ids::IdKind},
     tasks,
 };
 
@@ -96,7 +96,7 @@ pub async fn run(config: &Config, options: Options) -> Result<Report, CheckError
         store = start::open_store(config).await?;
     }
     let blobs = LocalBlobs::at(config.data_dir.join("artifacts"));
-    let git = Git::open_as_left(&config.data_dir, &config.git).map_err(CheckError::Repositories)?;
+    let git = Git::open_read_only(&config.data_dir, &config.git).map_err(CheckError::Repositories)?;
     let aside = SetAside::new(&config.data_dir, Clock::system());
     let dir = config.data_dir.clone();
     let beside = tasks::blocking(move || data_dir::look(&dir)).await.map_err(CheckError::Repositories)?;
@@ -139,7 +139,7 @@ struct Check {
 
 impl Check {
     /// The highest id of `kind` that an identity file says was reserved.
-    fn reserved(&self, kind: Kind) -> u64 {
+    fn reserved(&self, kind: IdKind) -> u64 {
         self.beside.sides.iter().map(|side| side.next_id(kind)).max().unwrap_or(1) - 1
     }
 

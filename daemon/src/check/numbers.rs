@@ -9,19 +9,19 @@ use std::{
 use crate::{
     data_dir::{Look, SideKind},
     set_aside,
-    store::{Store, StoreError, Tx, ids::Kind},
+    store::{Store, StoreError, Tx, ids::IdKind},
 };
 
 /// For each kind the first number that is free, as far as it is known; 1: nothing is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Free([u64; Kind::ALL.len()]);
+pub(super) struct Free([u64; IdKind::ALL.len()]);
 
 impl Free {
     /// What the disk says. Lists every directory of artifacts.
     pub(super) fn look(data_dir: &Path, look: &Look) -> io::Result<Self> {
-        let mut free = Self([1; Kind::ALL.len()]);
+        let mut free = Self([1; IdKind::ALL.len()]);
         for side in &look.sides {
-            for kind in Kind::ALL {
+            for kind in IdKind::ALL {
                 free.at_least(kind, side.next_id(kind));
             }
         }
@@ -35,20 +35,20 @@ impl Free {
     /// What lies below `root`, a data directory or one day of what was set aside.
     fn data(&mut self, root: &Path) -> io::Result<()> {
         for repository in entries(&root.join(SideKind::Repositories.directory()))? {
-            self.used(Kind::Repository, &repository);
+            self.used(IdKind::Repository, &repository);
         }
         for artifact in entries(&root.join(SideKind::Artifacts.directory()))? {
-            self.used(Kind::Artifact, &artifact);
+            self.used(IdKind::Artifact, &artifact);
             for generation in entries(&artifact)? {
                 for file in entries(&generation)? {
-                    self.used(Kind::BlockFile, &file);
+                    self.used(IdKind::BlockFile, &file);
                 }
             }
         }
         Ok(())
     }
 
-    fn used(&mut self, kind: Kind, path: &Path) {
+    fn used(&mut self, kind: IdKind, path: &Path) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let digits = name.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
         if let Ok(number) = digits.parse::<u64>() {
@@ -56,8 +56,8 @@ impl Free {
         }
     }
 
-    fn at_least(&mut self, kind: Kind, next: u64) {
-        for (of, free) in Kind::ALL.into_iter().zip(&mut self.0) {
+    fn at_least(&mut self, kind: IdKind, next: u64) {
+        for (of, free) in IdKind::ALL.into_iter().zip(&mut self.0) {
             if of == kind {
                 *free = next.max(*free);
             }
@@ -68,7 +68,7 @@ impl Free {
     pub(super) async fn raise(&self, store: &Store) -> Result<(), StoreError> {
         store
             .write(async |tx: Tx| {
-                for (kind, next) in Kind::ALL.into_iter().zip(self.0) {
+                for (kind, next) in IdKind::ALL.into_iter().zip(self.0) {
                     crate::store::ids::raise(&tx, kind, next).await?;
                 }
                 Ok(())
@@ -104,10 +104,10 @@ mod tests {
         }
         let look = crate::data_dir::look(dir.path()).expect("readable");
         let free = Free::look(dir.path(), &look).expect("readable");
-        let of = |kind| Kind::ALL.into_iter().zip(free.0).find(|(of, _)| *of == kind).map(|(_, next)| next);
-        assert_eq!(of(Kind::Repository), Some(71));
-        assert_eq!(of(Kind::Artifact), Some(42));
-        assert_eq!(of(Kind::BlockFile), Some(901));
-        assert_eq!(of(Kind::Hook), Some(1));
+        let of = |kind| IdKind::ALL.into_iter().zip(free.0).find(|(of, _)| *of == kind).map(|(_, next)| next);
+        assert_eq!(of(IdKind::Repository), Some(71));
+        assert_eq!(of(IdKind::Artifact), Some(42));
+        assert_eq!(of(IdKind::BlockFile), Some(901));
+        assert_eq!(of(IdKind::Hook), Some(1));
     }
 }

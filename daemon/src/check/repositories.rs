@@ -13,10 +13,10 @@ const PAGE: usize = 200;
 /// Looks at every repository and every directory.
 pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
     let marked: BTreeSet<u64> = refs::marks(&check.store.read().await?).await?.into_iter().map(|mark| mark.0).collect();
-    let on_disk: BTreeSet<u64> = check.git.found_at_start().iter().copied().collect();
+    let on_disk: BTreeSet<u64> = check.git.repositories_at_start().iter().copied().collect();
     let (mut after, mut unknown) = (None, on_disk.clone());
     loop {
-        let (page, next) = repositories::piece(&check.store.read().await?, after.as_deref(), PAGE).await?;
+        let (page, next) = repositories::batch(&check.store.read().await?, after.as_deref(), PAGE).await?;
         for row in page {
             unknown.remove(&row.id);
             check.report.repositories += 1;

@@ -46,14 +46,14 @@ impl MarkFile {
             about: "farrierd pairs this directory with its store by this file. Do not edit, copy or delete it.".into(),
             id: hex::encode(&mark.id),
             mark: mark.mark,
-            next_ids: mark.next_ids.iter().map(|(kind, next)| (kind.word().to_owned(), *next)).collect(),
+            next_ids: mark.next_ids.iter().map(|(kind, next)| (kind.name().to_owned(), *next)).collect(),
             written: jiff::Timestamp::from_millisecond(now_ms).unwrap_or_default().to_string(),
         }
     }
 
     /// The first id of `kind` that was not reserved when this was written.
-    pub fn next_id(&self, kind: crate::store::ids::Kind) -> u64 {
-        self.next_ids.get(kind.word()).copied().unwrap_or(1)
+    pub fn next_id(&self, kind: crate::store::ids::IdKind) -> u64 {
+        self.next_ids.get(kind.name()).copied().unwrap_or(1)
     }
 }
 
@@ -117,17 +117,17 @@ pub(super) fn make_dir(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::ids::Kind;
+    use crate::store::ids::IdKind;
 
     #[test]
     fn a_file_reads_back_and_anything_else_is_named() {
         let dir = tempfile::tempdir().expect("a directory");
         assert_eq!(read(&dir.path().join("missing")).expect("nothing"), Found::Missing);
-        let mark = Mark { id: vec![7; 16], mark: 3, next_ids: vec![(Kind::Repository, 65)] };
+        let mark = Mark { id: vec![7; 16], mark: 3, next_ids: vec![(IdKind::Repository, 65)] };
         let content = MarkFile::new(&mark, 1_767_323_045_000);
         write(dir.path(), &content).expect("written");
         assert_eq!(read(dir.path()).expect("readable"), Found::File(content.clone()));
-        assert_eq!((content.next_id(Kind::Repository), content.next_id(Kind::Artifact)), (65, 1));
+        assert_eq!((content.next_id(IdKind::Repository), content.next_id(IdKind::Artifact)), (65, 1));
         assert!(holds(dir.path(), &"07".repeat(16), 3) && !holds(dir.path(), &"07".repeat(16), 2));
         assert_eq!(fs::read_dir(dir.path()).expect("readable").count(), 1);
         for (text, reason) in [("{", "EOF"), ("", "EOF"), ("{\"format\":1}", "missing field")] {

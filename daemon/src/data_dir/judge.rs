@@ -6,7 +6,7 @@ use super::{
     file::Found,
     look::{Look, Side, SideKind},
 };
-use crate::store::{Read, StoreError, artifacts, identity, ids::Kind, repositories};
+use crate::store::{Read, StoreError, artifacts, identity, ids::IdKind, repositories};
 
 /// Rows that are looked at to find one whose data must be there.
 const SAMPLE: usize = 200;
@@ -17,7 +17,7 @@ pub struct StoreSide {
     /// Its identity; `None`: it was never paired.
     pub identity: Option<Identity>,
     /// The first id of each kind that is not reserved.
-    pub next_ids: Vec<(Kind, u64)>,
+    pub next_ids: Vec<(IdKind, u64)>,
     /// Whether a repository must have a directory. Only known where an identity file is missing.
     pub has_repositories: bool,
     /// Whether an artifact must have bytes. Only known where an identity file is missing.
@@ -34,13 +34,13 @@ impl StoreSide {
             has_artifacts: false,
         };
         if rows {
-            let (page, _) = repositories::piece(read, None, SAMPLE).await?;
+            let (page, _) = repositories::batch(read, None, SAMPLE).await?;
             side.has_repositories = page.iter().any(|row| {
                 let migration = row.migration.as_ref().map(farrier_proto::store::Migration::state);
                 // A deleted repository needs its directory until its retention ends.
                 (!row.deleted || row.deleted_ms != 0) && migration.is_none_or(|state| state == MigrationState::Done)
             });
-            let (page, _) = artifacts::piece(read, None, SAMPLE).await?;
+            let (page, _) = artifacts::batch(read, None, SAMPLE).await?;
             side.has_artifacts = page.iter().any(|row| {
                 let content = row.content.as_ref().filter(|_| row.state() == ArtifactState::Final);
                 content.is_some_and(|content| content.blocks > 0)
@@ -50,7 +50,7 @@ impl StoreSide {
     }
 
     /// The first id of `kind` that is not reserved.
-    pub fn next_id(&self, kind: Kind) -> u64 {
+    pub fn next_id(&self, kind: IdKind) -> u64 {
         self.next_ids.iter().find(|(of, _)| *of == kind).map_or(1, |(_, next)| *next)
     }
 
@@ -107,7 +107,7 @@ fn judge_side(store: &StoreSide, side: &Side) -> Option<Problem> {
     if file.mark < identity.confirmed {
         return Some(Problem::DataOlder(kind));
     }
-    let ahead = Kind::ALL.iter().any(|ids| file.next_id(*ids) > store.next_id(*ids));
+    let ahead = IdKind::ALL.iter().any(|ids| file.next_id(*ids) > store.next_id(*ids));
     ahead.then_some(Problem::IdsAhead(kind))
 }
 
@@ -130,14 +130,14 @@ mod tests {
     fn store(confirmed: u64, pending: u64) -> StoreSide {
         StoreSide {
             identity: Some(Identity { id: vec![1; 16], confirmed, pending }),
-            next_ids: vec![(Kind::Repository, 65), (Kind::Artifact, 65)],
+            next_ids: vec![(IdKind::Repository, 65), (IdKind::Artifact, 65)],
             has_repositories: true,
             has_artifacts: true,
         }
     }
 
     fn file(id: u8, mark: u64, next: u64) -> Found {
-        Found::File(MarkFile::new(&Mark { id: vec![id; 16], mark, next_ids: vec![(Kind::Repository, next)] }, 0))
+        Found::File(MarkFile::new(&Mark { id: vec![id; 16], mark, next_ids: vec![(IdKind::Repository, next)] }, 0))
     }
 
     fn side(file: Found, highest: Option<u64>) -> Side {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::file::{self, Found};
-use crate::store::ids::Kind;
+use crate::store::ids::IdKind;
 
 /// The directories that hold data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +30,10 @@ impl SideKind {
     }
 
     /// What its entries are numbered by.
-    pub fn ids(self) -> Kind {
+    pub fn ids(self) -> IdKind {
         match self {
-            Self::Repositories => Kind::Repository,
-            Self::Artifacts => Kind::Artifact,
+            Self::Repositories => IdKind::Repository,
+            Self::Artifacts => IdKind::Artifact,
         }
     }
 
@@ -63,7 +63,7 @@ pub struct Side {
 
 impl Side {
     /// The first id of `kind` that was not reserved, as the identity file says; 1 without one.
-    pub fn next_id(&self, kind: Kind) -> u64 {
+    pub fn next_id(&self, kind: IdKind) -> u64 {
         if let Found::File(file) = &self.file { file.next_id(kind) } else { 1 }
     }
 

@@ -12,7 +12,7 @@ use super::{
     judge::{Problem, StoreSide},
     look::{Look, Side, SideKind},
 };
-use crate::store::ids::Kind;
+use crate::store::ids::IdKind;
 
 /// What was found, and which commands decide.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -90,7 +90,7 @@ fn store_fact(path: &Path, store: Option<&StoreSide>) -> String {
         || "no identity".to_owned(),
         |identity| format!("identity {}, mark {}", hex::encode(&identity.id), identity.pending),
     );
-    let (repository, artifact) = (store.next_id(Kind::Repository), store.next_id(Kind::Artifact));
+    let (repository, artifact) = (store.next_id(IdKind::Repository), store.next_id(IdKind::Artifact));
     format!(
         "store {}: {bytes} bytes, changed {changed}, {identity}, repository ids below {repository}, artifact ids below {artifact}",
         path.display()
@@ -108,7 +108,7 @@ fn side_fact(side: &Side) -> String {
             file.id,
             file.mark,
             file.written,
-            side.kind.ids().word(),
+            side.kind.ids().name(),
             file.next_id(side.kind.ids())
         ),
     };

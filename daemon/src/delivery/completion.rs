@@ -15,7 +15,7 @@ use crate::{
     app::App,
     git::{
         GitError,
-        read::{Query, Reader, commit::Commit, history::Changes},
+        read::{HistoryQuery, RepositoryReader, commit::CommitObject, history::Changes},
         ref_name::{self, HEADS},
     },
     store::{
@@ -116,7 +116,7 @@ async fn read(app: &App, repository: u64, moved: &RefMove) -> Result<Pushed, Del
     let new = ref_name::is_zero(&moved.before);
     let not = if new { moved.known.clone() } else { vec![moved.before.clone()] };
     let limit = app.config.webhook.max_commits;
-    let query = Query { from: head.clone(), not, limit, changes: true, ..Query::default() };
+    let query = HistoryQuery { from: head.clone(), not, limit, changes: true, ..HistoryQuery::default() };
     let (page, total) = tokio::try_join!(git.history(&query), git.count(&query))?;
     let commits = load(&git, page).await?;
     let compared = if new {
@@ -132,13 +132,16 @@ async fn read(app: &App, repository: u64, moved: &RefMove) -> Result<Pushed, Del
     Ok(Pushed { commits, total, head, compared })
 }
 
-async fn one(git: &Reader, id: &str) -> Result<Option<(Commit, Option<Changes>)>, DeliveryError> {
-    let query = Query { from: id.to_owned(), limit: 1, changes: true, ..Query::default() };
+async fn one(git: &RepositoryReader, id: &str) -> Result<Option<(CommitObject, Option<Changes>)>, DeliveryError> {
+    let query = HistoryQuery { from: id.to_owned(), limit: 1, changes: true, ..HistoryQuery::default() };
     let page = git.history(&query).await?;
     Ok(load(git, page).await?.into_iter().next())
 }
 
-async fn load(git: &Reader, page: Vec<Changes>) -> Result<Vec<(Commit, Option<Changes>)>, DeliveryError> {
+async fn load(
+    git: &RepositoryReader,
+    page: Vec<Changes>,
+) -> Result<Vec<(CommitObject, Option<Changes>)>, DeliveryError> {
     let ids: Vec<String> = page.iter().map(|changes| changes.id.clone()).collect();
     let commits = git.commits(&ids).await?;
     let mut by_id: HashMap<_, _> = commits.into_iter().map(|commit| (commit.id.clone(), commit)).collect();

@@ -1,4 +1,4 @@
-//! What must hold for what git clients send.
+//! Checks of the parsers for git clients' input.
 
 use std::path::{Component, Path};
 
@@ -13,15 +13,16 @@ use crate::{
     store::{engine::KEY_MAX_BYTES, keys},
 };
 
-/// Longer lists are not read again piece by piece: that takes the square of the time.
+/// Longest input that is also parsed byte by byte, which takes quadratic time.
 const PIECES_MAX_BYTES: usize = 4_096;
 
-/// A packet line: what is read is read again from how we write it, and nothing behind it counts.
+/// Checks packet lines: a parsed packet parses to the same packet when it is written again, and bytes after it
+/// are ignored.
 pub fn pkt_line(input: &[u8]) {
     let Ok(Some((packet, length))) = pkt::first(input) else { return };
     assert!((4..=input.len()).contains(&length), "{length} of {} bytes", input.len());
     assert_eq!(pkt::first(&input[..length]), Ok(Some((packet, length))));
-    assert_eq!(pkt::first(&input[..length - 1]), Ok(None), "a packet that is cut off is awaited");
+    assert_eq!(pkt::first(&input[..length - 1]), Ok(None), "a truncated packet is incomplete");
     let mut written = BytesMut::new();
     match packet {
         Packet::Flush => pkt::put_flush(&mut written),
@@ -33,7 +34,8 @@ pub fn pkt_line(input: &[u8]) {
     assert_eq!(pkt::first(&written), Ok(Some((packet, length))));
 }
 
-/// The name of a ref: a good one is a path that stays where it is put, and finds its key again.
+/// Checks ref names: a valid name is a relative path without special components, and the name can be read from
+/// its key.
 pub fn ref_name(input: &[u8]) {
     let Ok(name) = std::str::from_utf8(input) else { return };
     for prefix in [HEADS, TAGS] {
@@ -45,7 +47,7 @@ pub fn ref_name(input: &[u8]) {
         return;
     }
     let parts = Path::new(name).components();
-    assert!(parts.clone().all(|part| matches!(part, Component::Normal(_))), "{name:?} leads somewhere else");
+    assert!(parts.clone().all(|part| matches!(part, Component::Normal(_))), "{name:?} is not a plain relative path");
     assert_eq!(parts.count(), name.split('/').count(), "{name:?} has two spellings");
     assert!(!name.contains(['\0', '\n', '\r', ' ', ':', '\\']) && !name.contains("..") && !name.contains("@{"));
     assert!(!name.split('/').any(|part| part.ends_with(".lock") || part.starts_with('.')), "{name:?}");
@@ -54,14 +56,13 @@ pub fn ref_name(input: &[u8]) {
     assert_eq!(keys::ref_tip_name(&key), Some(name));
 }
 
-/// The begin of a push: it reads the same in one piece and in many, and again from how it is
-/// written.
+/// Checks push command lists: a list parses the same at once, byte by byte, and after it is written again.
 pub fn push_commands(input: &[u8]) {
-    let whole = read(input, input.len().max(1));
+    let complete = read(input, input.len().max(1));
     if input.len() <= PIECES_MAX_BYTES {
-        assert_eq!(read(input, 1), whole, "in pieces");
+        assert_eq!(read(input, 1), complete, "byte by byte");
     }
-    let Ok(Some(commands)) = whole else { return };
+    let Ok(Some(commands)) = complete else { return };
     for update in &commands.updates {
         assert!(ref_name::is_object_id(&update.old) && ref_name::is_object_id(&update.new), "{update:?}");
         assert!(!update.name.contains('\0'), "{update:?}");
@@ -71,7 +72,7 @@ pub fn push_commands(input: &[u8]) {
     }
 }
 
-/// Reads a list that arrives `step` bytes at a time; `None`: it is not there as a whole.
+/// Parses a list that arrives `step` bytes at a time; `None` if it is incomplete.
 fn read(input: &[u8], step: usize) -> Result<Option<Commands>, CommandsError> {
     let mut parser = Parser::default();
     let mut arrived = 0;
@@ -86,11 +87,11 @@ fn read(input: &[u8], step: usize) -> Result<Option<Commands>, CommandsError> {
     }
 }
 
-/// The list as a client would send it; `None`: a text has grown too long for a packet.
+/// Encodes the list as a client would; `None` if a line is too long for a packet.
 fn written(commands: &Commands) -> Option<Vec<u8>> {
     let mut lines = Vec::new();
     if !commands.capabilities.is_empty() {
-        // Capabilities may stand behind the first line, whatever that is.
+        // The first line carries the capabilities, even if it is a `shallow` line.
         lines.push(format!("shallow {}\0{}", "0".repeat(40), commands.capabilities.join(" ")));
     }
     lines.extend(commands.updates.iter().map(|update| format!("{} {} {}", update.old, update.new, update.name)));

@@ -1,22 +1,22 @@
-//! One call of git: what it is given and how much it may take.
+//! Builds and runs one git command: arguments, environment, configuration, input, and limits on output and
+//! time.
 
 use std::{ffi::OsString, os::unix::ffi::OsStrExt as _, process::Stdio, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::{Git, GitError, GitProcess, environment, process::Ended};
+use super::{Git, GitError, GitProcess, environment, process::GitExit};
 
-/// Most bytes of standard output that a call collects, unless it says otherwise.
+/// Default limit of the standard output that [`GitCommand::run`] collects, bytes.
 const OUTPUT_MAX_BYTES: usize = 8 << 20;
-/// Output is read in pieces of this size.
+/// Size of one read from standard output, bytes.
 const READ_BYTES: usize = 64 * 1024;
 
-/// A call of git that is being put together. Nothing happens before [`Call::run`] or
-/// [`Call::stream`].
+/// A git command that has not been started. Start it with [`GitCommand::run`] or [`GitCommand::stream`].
 #[derive(Debug)]
 #[must_use]
-pub struct Call {
+pub struct GitCommand {
     git: Git,
     repository: u64,
     args: Vec<OsString>,
@@ -27,16 +27,16 @@ pub struct Call {
     timeout: Duration,
 }
 
-/// What a call wrote.
+/// The output of a git command that exited with status 0.
 #[derive(Clone, Debug)]
-pub struct Output {
+pub struct GitOutput {
     /// Standard output.
     pub stdout: Bytes,
     /// Standard error as one line without control characters.
     pub stderr: String,
 }
 
-impl Call {
+impl GitCommand {
     pub(super) fn new(git: Git, repository: u64, args: Vec<OsString>) -> Self {
         let timeout = git.timeout();
         Self {
@@ -51,62 +51,63 @@ impl Call {
         }
     }
 
-    /// Adds arguments that the daemon itself wrote.
+    /// Adds arguments that the daemon chose itself. For values from outside use [`GitCommand::operands`] or
+    /// [`GitCommand::paths`].
     pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// Adds `--end-of-options` and arguments that came from outside: none of them is an option.
+    /// Adds `--end-of-options` and then values from outside, so that git reads none of them as an option.
     pub fn operands<A: Into<OsString>>(self, operands: impl IntoIterator<Item = A>) -> Self {
         self.args(["--end-of-options"]).args(operands)
     }
 
-    /// Adds `--` and paths inside the repository's trees.
+    /// Adds `--` and then paths inside the repository's trees.
     pub fn paths<A: Into<OsString>>(self, paths: impl IntoIterator<Item = A>) -> Self {
         self.args(["--"]).args(paths)
     }
 
-    /// Sets a configuration key for this call alone.
+    /// Sets a configuration key for this command only.
     pub fn config(mut self, key: &str, value: impl Into<OsString>) -> Self {
         self.config.push((key.to_owned(), value.into()));
         self
     }
 
-    /// Sets an environment variable for this call alone.
+    /// Sets an environment variable for this command only.
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.environment.push((name.to_owned(), value.into()));
         self
     }
 
-    /// What the process reads; of [`Call::run`] only.
+    /// Sets the standard input. Only [`GitCommand::run`] uses it.
     pub fn stdin(mut self, stdin: impl Into<Bytes>) -> Self {
         self.stdin = stdin.into();
         self
     }
 
-    /// Fails the call when it writes more.
+    /// Limits the standard output. The command fails with [`GitError::TooMuch`] if it writes more.
     pub fn output_max_bytes(mut self, limit: usize) -> Self {
         self.output_max_bytes = limit;
         self
     }
 
-    /// Fails the call when it takes longer; of [`Call::run`] only.
+    /// Limits the running time. Only [`GitCommand::run`] uses it.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = limit;
         self
     }
 
-    /// Runs the call to its end. An exit status other than 0 is an error.
-    pub async fn run(mut self) -> Result<Output, GitError> {
+    /// Runs the command until it exits. An exit status other than 0 is an error.
+    pub async fn run(mut self) -> Result<GitOutput, GitError> {
         let (stdin, limit, timeout) = (std::mem::take(&mut self.stdin), self.output_max_bytes, self.timeout);
         let mut process = self.start(false).await?;
         let command = process.command().to_owned();
-        let work = async {
+        let output = async {
             let mut input = process.stdin();
             let write = async {
                 if let Some(input) = &mut input {
-                    // Git may end before it has read everything; its status says what that means.
+                    // Git may exit before it has read everything. Its exit status is checked below.
                     let _ = input.write_all(&stdin).await;
                     let _ = input.shutdown().await;
                 }
@@ -114,27 +115,28 @@ impl Call {
             };
             let ((), read) = tokio::join!(write, collect(&mut process, limit));
             let stdout = read?;
-            process.wait().await?.success().map(|stderr| Output { stdout, stderr })
+            process.wait().await?.success().map(|stderr| GitOutput { stdout, stderr })
         };
-        tokio::time::timeout(timeout, work).await.map_err(|_| GitError::Timeout { command, limit: timeout })?
+        tokio::time::timeout(timeout, output).await.map_err(|_| GitError::Timeout { command, limit: timeout })?
     }
 
-    /// Starts the call. The caller bounds its time; dropping the process kills it.
+    /// Starts the command and returns the running process. The caller bounds its time; dropping the process
+    /// kills it.
     pub async fn stream(self) -> Result<GitProcess, GitError> {
         self.start(true).await
     }
 
-    async fn start(self, streams: bool) -> Result<GitProcess, GitError> {
+    async fn start(self, streaming: bool) -> Result<GitProcess, GitError> {
         let name = self.args.first().map(|arg| arg.to_string_lossy().into_owned()).unwrap_or_default();
         if self.args.iter().any(|arg| arg.as_bytes().iter().any(|byte| matches!(byte, 0 | b'\n' | b'\r'))) {
             return Err(GitError::Argument { command: name });
         }
-        let slot = self.git.slot(streams).await?;
+        let slot = self.git.slot(streaming).await?;
         let directory = self.git.directory(self.repository);
         let mut config = environment::config(directory.clone());
         config.extend(self.config);
         let shared = &self.git.0;
-        #[expect(clippy::disallowed_methods, reason = "the one door")]
+        #[expect(clippy::disallowed_methods, reason = "the only caller that starts processes")]
         let mut command = tokio::process::Command::new(&shared.program);
         command
             .args(&self.args)
@@ -155,7 +157,7 @@ impl Call {
     }
 }
 
-/// Reads standard output to its end.
+/// Reads standard output until it ends.
 async fn collect(process: &mut GitProcess, limit: usize) -> Result<Bytes, GitError> {
     let mut all = BytesMut::new();
     loop {
@@ -170,8 +172,8 @@ async fn collect(process: &mut GitProcess, limit: usize) -> Result<Bytes, GitErr
     }
 }
 
-impl Ended {
-    /// Standard error of a process that ended well.
+impl GitExit {
+    /// Returns standard error if the exit status is 0.
     fn success(self) -> Result<String, GitError> {
         match self.status {
             Some(0) => Ok(self.stderr),

@@ -1,5 +1,5 @@
-//! Capability advertisements of git. They depend only on the configuration and the object format, so git is
-//! called once for each and the result is kept.
+//! Caches git's capability advertisements. They depend only on the configuration and the object format, so git
+//! runs once for each.
 
 use bytes::Bytes;
 use tokio::sync::OnceCell;
@@ -26,13 +26,13 @@ impl Git {
     /// Returns the capabilities that `receive-pack` lists after the first ref.
     pub async fn push_capabilities(&self, repository: u64, sha256: bool) -> Result<Bytes, GitError> {
         let cell = &self.0.capabilities.push[usize::from(sha256)];
-        let ask = async || {
-            let said = self.advertised(repository, "receive-pack", "").await?;
-            let Ok(Some((Packet::Data(line), _))) = pkt::first(&said) else { return Ok(Bytes::new()) };
-            let begin = line.iter().position(|byte| *byte == 0).map_or(line.len(), |at| at + 1);
-            Ok(Bytes::copy_from_slice(line[begin..].trim_ascii_end()))
+        let read = async || {
+            let advertisement = self.advertised(repository, "receive-pack", "").await?;
+            let Ok(Some((Packet::Data(line), _))) = pkt::first(&advertisement) else { return Ok(Bytes::new()) };
+            let start = line.iter().position(|byte| *byte == 0).map_or(line.len(), |end| end + 1);
+            Ok(Bytes::copy_from_slice(line[start..].trim_ascii_end()))
         };
-        cell.get_or_try_init(ask).await.cloned()
+        cell.get_or_try_init(read).await.cloned()
     }
 
     async fn advertised(&self, repository: u64, command: &str, protocol: &str) -> Result<Bytes, GitError> {

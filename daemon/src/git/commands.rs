@@ -1,82 +1,84 @@
-//! What a push asks for: the list of ref updates at the begin of a receive-pack request. Pure.
+//! Parses the list of ref updates at the start of a receive-pack request. Does no I/O.
 //!
-//! `shallow <id>` lines, then one packet per update with the capabilities behind the first, a
-//! flush, with the capability `push-options` the options and a flush, then the pack.
+//! The request consists of `shallow <id>` lines, one packet per update (the first also carries the
+//! capabilities), a flush packet, the push options and another flush packet if the client uses the capability
+//! `push-options`, and the pack. See gitprotocol-pack(5).
 
 use super::{
     pkt::{self, Malformed, Packet},
     ref_name::{is_object_id, is_zero},
 };
 
-/// Longest list, bytes.
+/// Longest list of updates, bytes.
 pub const LIST_MAX_BYTES: usize = 8 << 20;
-/// Most updates of one push.
+/// Most ref updates in one push.
 pub const UPDATES_MAX: usize = 50_000;
-/// Most options of one push.
+/// Most push options in one push.
 const OPTIONS_MAX: usize = 100;
 
-/// One ref that a push wants to change. Ids in hexadecimal; all zeros: there was or is to be none.
+/// One ref update of a push. Ids are hexadecimal; all zeros mean "no object" (the ref is created or deleted).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// The full name, as sent: not checked yet.
+    /// The full ref name as the client sent it. Not validated.
     pub name: String,
-    /// Where the client believes it to be.
+    /// The id that the client expects the ref to have now.
     pub old: String,
-    /// Where it is to be.
+    /// The id that the ref is set to.
     pub new: String,
 }
 
 impl Update {
-    /// Whether the ref is to be deleted.
+    /// Returns whether the update deletes the ref.
     pub fn deletes(&self) -> bool {
         is_zero(&self.new)
     }
 }
 
-/// What a push asks for.
+/// The parsed command list of a push.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commands {
-    /// The updates, in the order sent. Empty: the client only tries whether it may push.
+    /// The ref updates, in the order in which the client sent them. Empty if the client only checks whether it
+    /// may push.
     pub updates: Vec<Update>,
-    /// Capabilities that the client wants to use.
+    /// The capabilities that the client uses.
     pub capabilities: Vec<String>,
     /// Push options.
     pub options: Vec<String>,
 }
 
 impl Commands {
-    /// Whether the client wants to use `capability`.
+    /// Returns whether the client uses `capability`.
     pub fn has(&self, capability: &str) -> bool {
-        self.capabilities.iter().any(|one| one == capability)
+        self.capabilities.iter().any(|sent| sent == capability)
     }
 }
 
-/// Why a list cannot be used.
+/// Errors of parsing a command list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandsError {
-    /// No packet lines.
+    /// The bytes are not packet lines.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// A packet is no update.
+    /// A packet is not a ref update.
     #[error("the list of ref updates cannot be read")]
     NoUpdate,
-    /// A ref name is no text.
+    /// A ref name is not UTF-8.
     #[error("names of refs must be UTF-8")]
     Encoding,
-    /// Nobody offered that.
+    /// The client sent a signed push, which the daemon does not advertise.
     #[error("signed pushes are not offered")]
     Signed,
-    /// More than any push has.
+    /// The list exceeds a limit.
     #[error("the list of ref updates is too long")]
     TooLong,
 }
 
-/// Reads a list that arrives in pieces.
+/// Parses a command list incrementally.
 #[derive(Debug, Default)]
 pub struct Parser {
     commands: Commands,
     stage: Stage,
-    /// Bytes of the list that were read.
+    /// Number of bytes parsed so far.
     read: usize,
 }
 
@@ -89,7 +91,8 @@ enum Stage {
 }
 
 impl Parser {
-    /// Reads on in `all`: everything that has arrived so far. `true`: the list is complete.
+    /// Parses the rest of `all`, which holds every byte received so far. Returns `true` when the list is
+    /// complete.
     pub fn advance(&mut self, all: &[u8]) -> Result<bool, CommandsError> {
         while self.stage != Stage::Done {
             let Some((packet, length)) = pkt::first(all.get(self.read..).unwrap_or_default())? else { break };
@@ -109,7 +112,7 @@ impl Parser {
         Ok(self.stage == Stage::Done)
     }
 
-    /// What was read.
+    /// Returns the parsed list.
     pub fn finish(self) -> Commands {
         self.commands
     }
@@ -130,7 +133,7 @@ impl Parser {
         if line.strip_prefix("shallow ").is_some_and(is_object_id) {
             return Ok(());
         }
-        let update = update(line).ok_or(CommandsError::NoUpdate)?;
+        let update = parse_update(line).ok_or(CommandsError::NoUpdate)?;
         self.commands.updates.push(update);
         if self.commands.updates.len() > UPDATES_MAX { Err(CommandsError::TooLong) } else { Ok(()) }
     }
@@ -142,11 +145,11 @@ impl Parser {
     }
 }
 
-fn update(line: &str) -> Option<Update> {
+fn parse_update(line: &str) -> Option<Update> {
     let (old, rest) = line.split_once(' ')?;
     let (new, name) = rest.split_once(' ')?;
-    let fine = is_object_id(old) && is_object_id(new) && old.len() == new.len();
-    fine.then(|| Update { name: name.to_owned(), old: old.to_owned(), new: new.to_owned() })
+    let valid = is_object_id(old) && is_object_id(new) && old.len() == new.len();
+    valid.then(|| Update { name: name.to_owned(), old: old.to_owned(), new: new.to_owned() })
 }
 
 #[cfg(test)]
@@ -175,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_reads_the_same_in_one_piece_and_in_many() {
+    fn a_list_parses_the_same_in_one_piece_and_byte_by_byte() {
         let (zero, id) = ids();
         let lines = [
             format!("shallow {id}"),
@@ -203,14 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_an_empty_list() {
+    fn a_flush_packet_alone_is_an_empty_list() {
         let mut parser = Parser::default();
         assert_eq!(parser.advance(b"0000"), Ok(true));
         assert_eq!(parser.finish(), Commands::default());
     }
 
     #[test]
-    fn broken_lists() {
+    fn malformed_lists_are_rejected() {
         let (zero, id) = ids();
         let update = |text: String| list(&[text.as_bytes()], None);
         for (bytes, expected) in [

@@ -1,5 +1,6 @@
-//! What a git process sees: nothing of the daemon's own environment, no configuration of the
-//! system or of a user, and of the repository's only what farrier wrote there itself.
+//! The environment and configuration of git processes. A process sees nothing of the daemon's environment and
+//! no system or user configuration. Settings that the daemon passes override the repository's own
+//! configuration.
 
 use std::{
     ffi::OsString,
@@ -9,12 +10,12 @@ use std::{
 
 use super::ref_name::HIDDEN;
 
-/// Directories that are searched after git's own.
+/// Directories appended to `PATH` after git's own directory.
 const SEARCH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-/// Threads that one process packs with, at most.
+/// Limit of `pack.threads`.
 const PACK_THREADS_MAX: usize = 4;
 
-/// `PATH` of git processes: the directory of `program` and the system's.
+/// Returns the `PATH` of git processes: the directory of `program`, then the system directories.
 pub(super) fn search_path(program: &Path) -> String {
     match program.parent().and_then(Path::to_str) {
         Some(dir) => format!("{dir}:{SEARCH}"),
@@ -22,7 +23,7 @@ pub(super) fn search_path(program: &Path) -> String {
     }
 }
 
-/// The fixed part of the environment.
+/// Returns the environment variables that are the same for every process.
 pub(super) fn fixed(search_path: &str, home: &Path) -> Vec<(&'static str, OsString)> {
     vec![
         ("PATH", search_path.into()),
@@ -35,12 +36,13 @@ pub(super) fn fixed(search_path: &str, home: &Path) -> Vec<(&'static str, OsStri
         ("GIT_NO_REPLACE_OBJECTS", "1".into()),
         ("GIT_NO_LAZY_FETCH", "1".into()),
         ("GIT_ADVICE", "0".into()),
-        // A word that is no transport: no process goes out to the network or into other directories.
+        // `none` is no transport: by default a process cannot reach the network or other directories.
         ("GIT_ALLOW_PROTOCOL", "none".into()),
     ]
 }
 
-/// Configuration of every process that works on `directory`; it wins over the repository's file.
+/// Returns the configuration of every process that works on `directory`. It overrides the repository's config
+/// file.
 pub(super) fn config(directory: PathBuf) -> Vec<(String, OsString)> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(PACK_THREADS_MAX);
     let mut config: Vec<(String, OsString)> = [
@@ -48,7 +50,7 @@ pub(super) fn config(directory: PathBuf) -> Vec<(String, OsString)> {
         ("core.fsmonitor", "false"),
         ("core.askPass", ""),
         ("core.quotePath", "false"),
-        // Acknowledged pushes survive a power cut: objects and refs are synced.
+        // Objects and refs are fsynced so that acknowledged pushes survive a power failure.
         ("core.fsync", "committed"),
         ("core.fsyncMethod", "batch"),
         ("core.bigFileThreshold", "64m"),
@@ -59,12 +61,12 @@ pub(super) fn config(directory: PathBuf) -> Vec<(String, OsString)> {
         ("receive.fsckObjects", "true"),
         ("receive.advertisePushOptions", "true"),
         ("receive.denyDeleteCurrent", "refuse"),
-        // A push unpacks beside the repository, which it borrows from; what is asked of the lender
-        // is known already, as it is the same repository.
+        // During a push, the quarantine directory uses the repository as its alternate. Listing the refs of the
+        // alternate is useless, because it is the same repository.
         ("core.alternateRefsCommand", "true"),
         ("transfer.hideRefs", HIDDEN),
         ("uploadpack.allowFilter", "true"),
-        // Protocol version 2 serves every object by its id; with this the older ones do, too.
+        // Protocol version 2 serves every object by its id; this makes the older versions do the same.
         ("uploadpack.allowAnySHA1InWant", "true"),
     ]
     .into_iter()
@@ -75,7 +77,7 @@ pub(super) fn config(directory: PathBuf) -> Vec<(String, OsString)> {
     config
 }
 
-/// Configuration as the environment variables that carry it.
+/// Encodes configuration as `GIT_CONFIG_*` environment variables.
 pub(super) fn config_variables(config: &[(String, OsString)]) -> Vec<(String, OsString)> {
     let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), config.len().to_string().into())];
     for (n, (key, value)) in config.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Why git did not do what it was asked for.
+//! The errors of git commands and of files in repositories.
 
 use std::{io, time::Duration};
 
-/// What a git process may fail with.
+/// An error of a git command.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     /// The process could not be started.
@@ -10,58 +10,58 @@ pub enum GitError {
     Start {
         /// The git command.
         command: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// Git ran and said no.
+    /// Git exited with a status other than 0.
     #[error("git {command} failed: {stderr}")]
     Failed {
         /// The git command.
         command: String,
-        /// Its exit status; `None`: a signal ended it.
+        /// The exit status; `None` if a signal ended the process.
         status: Option<i32>,
-        /// What it wrote to standard error, without control characters.
+        /// Standard error as one line without control characters.
         stderr: String,
     },
-    /// It took too long.
+    /// The command exceeded its time limit.
     #[error("git {command} took longer than {limit:?}")]
     Timeout {
         /// The git command.
         command: String,
-        /// How long it was given.
+        /// The time limit.
         limit: Duration,
     },
-    /// It wrote more than the caller wanted to have.
+    /// The command wrote more than the limit.
     #[error("git {command} wrote more than {limit} bytes")]
     TooMuch {
         /// The git command.
         command: String,
-        /// The limit.
+        /// The limit, bytes.
         limit: usize,
     },
-    /// An argument that no process may get: it holds a zero byte or a line break.
-    #[error("an argument for git {command} holds a character that it must not")]
+    /// An argument contains a zero byte or a line break.
+    #[error("an argument of git {command} contains a zero byte or a line break")]
     Argument {
         /// The git command.
         command: String,
     },
-    /// All processes are taken, and none ended in time.
+    /// All process slots stayed in use until the timeout.
     #[error("too many git processes are running")]
     Busy,
-    /// A pipe or a file of a repository failed.
+    /// I/O on a pipe or on a file of a repository failed.
     #[error("git failed while {doing}")]
     Io {
-        /// The step.
+        /// The step that failed.
         doing: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
 }
 
 impl GitError {
-    /// The exit status, if git ran to its end and said no.
+    /// Returns the exit status if git exited with an error.
     pub fn status(&self) -> Option<i32> {
         match self {
             Self::Failed { status, .. } => *status,
@@ -69,13 +69,13 @@ impl GitError {
         }
     }
 
-    /// For `map_err`: an I/O error of a step.
+    /// Returns a closure for `map_err` that names the step that failed.
     pub(super) fn io(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { doing, source }
     }
 }
 
-/// Standard error as one line that is safe to log and to send: no control characters.
+/// Converts standard error to one line that is safe to log and to send: control characters are removed.
 pub(super) fn cleaned(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = text.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());

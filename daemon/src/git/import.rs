@@ -1,6 +1,7 @@
-//! Fetching a repository from elsewhere: beside its place, and renamed into it when it is whole.
+//! Imports a repository from another server. The fetch writes to a staging directory, which is renamed to its
+//! final name when the fetch is complete.
 //!
-//! Only branches and tags come over, and nothing of the source's configuration.
+//! Only branches and tags are fetched. The configuration of the source is not copied.
 
 use std::{
     fs, io,
@@ -11,25 +12,25 @@ use std::{
 use tokio::io::AsyncReadExt as _;
 
 use super::{
-    Call, Git, GitError,
+    Git, GitCommand, GitError,
     error::cleaned,
-    repository::{NEW, place},
-    source::Source,
+    repository::{NEW, rename_into_place},
+    source::ImportSource,
 };
 use crate::tasks;
 
 const REFSPECS: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
-/// How often the size on disk is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Of what git says that is no progress, so much is kept for an error.
-const SAID_MAX_BYTES: usize = 4_096;
-/// Listing the refs of a source.
+/// How often the size of the staging directory is measured.
+const MEASURE_INTERVAL: Duration = Duration::from_millis(500);
+/// Limit of the output that is kept for an error message, bytes. Progress lines are not kept.
+const ERROR_MAX_BYTES: usize = 4_096;
+/// Limit of the list of refs, bytes.
 const REFS_MAX_BYTES: usize = 64 << 20;
-/// A killed process may still write for a moment.
+/// How often the removal of a staging directory is tried. A killed process may still write to it for a moment.
 const REMOVE_TRIES: u32 = 20;
 const REMOVE_PAUSE: Duration = Duration::from_millis(50);
 
-/// A repository that is being fetched into a directory of its own.
+/// A repository that is being fetched into a staging directory.
 #[derive(Debug)]
 pub struct Staged {
     git: Git,
@@ -37,56 +38,58 @@ pub struct Staged {
     directory: PathBuf,
 }
 
-/// What a source says about itself.
+/// The relevant part of a source's ref advertisement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Advertised {
-    /// The branch that its `HEAD` names; a likely one if it does not say.
+    /// The branch that `HEAD` points to, or a guess if the source does not advertise one.
     pub head: Option<String>,
-    /// Whether its objects are named with SHA-256.
+    /// Whether the object format is SHA-256.
     pub sha256: bool,
 }
 
-/// What came over.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Full names of branches and tags with the objects that they name.
+    /// Full names of the branches and tags with their object ids.
     pub refs: Vec<(String, String)>,
-    /// Bytes of all files below the `objects` directory.
+    /// Total size of the files below the `objects` directory, bytes.
     pub bytes: u64,
 }
 
 impl Git {
-    /// A place to fetch the repository with number `repository` into.
+    /// Returns a staging directory for the repository with number `repository`. Nothing is created yet.
     pub fn stage(&self, repository: u64) -> Staged {
         Staged { git: self.clone(), repository, directory: self.staging(NEW, repository) }
     }
 }
 
 impl Staged {
-    /// Asks the source for its branches: whether it is there, answers, and lets us in.
-    pub async fn advertised(&self, source: &Source) -> Result<Advertised, GitError> {
-        // No repository is needed, and there is none yet.
+    /// Runs `ls-remote` against the source. Fails if the source does not exist, does not answer or denies
+    /// access.
+    pub async fn advertised(&self, source: &ImportSource) -> Result<Advertised, GitError> {
+        // `ls-remote` needs no repository. The repository does not exist yet.
         let call = self.git.call(self.repository, ["ls-remote", "--symref"]).output_max_bytes(REFS_MAX_BYTES);
-        let listed = source.open(call).operands([source.url(), "HEAD", "refs/heads/*"]).run().await?;
-        Ok(understand(&String::from_utf8_lossy(&listed.stdout)))
+        let listed = source.allow(call).operands([source.url(), "HEAD", "refs/heads/*"]).run().await?;
+        Ok(parse_ls_remote(&String::from_utf8_lossy(&listed.stdout)))
     }
 
-    /// Makes an empty repository and fetches branches and tags into it. `said` hears git's lines
-    /// about its progress and the bytes on disk; more than `max_bytes` of them end it.
+    /// Creates an empty repository and fetches branches and tags into it. Calls `on_progress` with git's
+    /// progress lines and the bytes on disk. Fails with [`GitError::TooMuch`] if the repository grows beyond
+    /// `max_bytes`.
     pub async fn fetch(
         &self,
-        source: &Source,
+        source: &ImportSource,
         head: &str,
         sha256: bool,
         max_bytes: u64,
-        said: impl Fn(&str, u64) + Send + Sync,
+        on_progress: impl Fn(&str, u64) + Send + Sync,
     ) -> Result<Imported, GitError> {
         let format = if sha256 { "sha256" } else { "sha1" };
         self.call(["init", "--bare", "--quiet", "--template="])
             .args([format!("--object-format={format}"), format!("--initial-branch={head}")])
             .run()
             .await?;
-        self.receive(source, max_bytes, said).await?;
+        self.receive(source, max_bytes, on_progress).await?;
         let listed = self
             .call(["for-each-ref", "--format=%(objectname) %(refname)"])
             .output_max_bytes(REFS_MAX_BYTES)
@@ -102,26 +105,26 @@ impl Staged {
 
     async fn receive(
         &self,
-        source: &Source,
+        source: &ImportSource,
         max_bytes: u64,
-        said: impl Fn(&str, u64) + Send + Sync,
+        on_progress: impl Fn(&str, u64) + Send + Sync,
     ) -> Result<(), GitError> {
         let call = self.call(["fetch", "--progress", "--no-write-fetch-head", "--no-tags", "--no-recurse-submodules"]);
-        let mut process = source.open(call).operands([source.url()]).args(REFSPECS).stream().await?;
-        let mut stderr = process.take_stderr().expect("nobody has taken it");
+        let mut process = source.allow(call).operands([source.url()]).args(REFSPECS).stream().await?;
+        let mut stderr = process.take_stderr().expect("stderr is taken once");
         let (mut line, mut kept, mut bytes) = (Vec::new(), Vec::new(), [0; 4_096]);
-        let mut look = tokio::time::interval(LOOK_EVERY);
+        let mut measure = tokio::time::interval(MEASURE_INTERVAL);
         let mut size = 0;
         loop {
             let read = tokio::select! {
                 read = stderr.read(&mut bytes) => read.map_err(GitError::io("reading its progress"))?,
-                _ = look.tick() => {
+                _ = measure.tick() => {
                     size = self.size().await;
                     if size > max_bytes {
                         let limit = usize::try_from(max_bytes).unwrap_or(usize::MAX);
                         return Err(GitError::TooMuch { command: "fetch".into(), limit });
                     }
-                    said("", size);
+                    on_progress("", size);
                     continue;
                 }
             };
@@ -131,39 +134,40 @@ impl Staged {
             for byte in &bytes[..read] {
                 match byte {
                     b'\r' | b'\n' => {
-                        said(&cleaned(&line), size);
-                        // What ends with a carriage return is overwritten by the next line.
-                        if *byte == b'\n' && kept.len() + line.len() < SAID_MAX_BYTES {
+                        on_progress(&cleaned(&line), size);
+                        // A line that ends with a carriage return is progress, which the next line overwrites.
+                        if *byte == b'\n' && kept.len() + line.len() < ERROR_MAX_BYTES {
                             kept.append(&mut line);
                             kept.push(b'\n');
                         }
                         line.clear();
                     }
-                    byte if line.len() < SAID_MAX_BYTES => line.push(*byte),
+                    byte if line.len() < ERROR_MAX_BYTES => line.push(*byte),
                     _ => {}
                 }
             }
         }
         kept.append(&mut line);
-        let ended = process.wait().await?;
-        match ended.status {
+        let exit = process.wait().await?;
+        match exit.status {
             Some(0) => Ok(()),
-            status => Err(GitError::Failed { command: ended.command, status, stderr: cleaned(&kept) }),
+            status => Err(GitError::Failed { command: exit.command, status, stderr: cleaned(&kept) }),
         }
     }
 
-    /// Puts the fetched repository into its place.
-    pub async fn place(self) -> Result<(), GitError> {
+    /// Renames the staging directory to the repository's directory. If that fails, the staging directory is
+    /// removed.
+    pub async fn publish(self) -> Result<(), GitError> {
         let target = self.git.directory(self.repository);
         let from = self.directory.clone();
-        let placed = tasks::blocking(move || place(&from, &target)).await;
-        if placed.is_err() {
+        let published = tasks::blocking(move || rename_into_place(&from, &target)).await;
+        if published.is_err() {
             self.discard().await;
         }
-        placed.map_err(GitError::io("placing a repository"))
+        published.map_err(GitError::io("moving an imported repository to its directory"))
     }
 
-    /// Removes what was fetched.
+    /// Removes the staging directory. No other copy of the data is touched.
     pub async fn discard(self) {
         for _ in 0..REMOVE_TRIES {
             let directory = self.directory.clone();
@@ -172,10 +176,13 @@ impl Staged {
                 _ => return,
             }
         }
-        tracing::warn!(repository = self.repository, "what a migration left goes at the next start");
+        tracing::warn!(
+            repository = self.repository,
+            "the staging directory of an import could not be removed; the next start removes it"
+        );
     }
 
-    fn call<const N: usize>(&self, args: [&str; N]) -> Call {
+    fn call<const N: usize>(&self, args: [&str; N]) -> GitCommand {
         self.git.call(self.repository, args).env("GIT_DIR", &self.directory).config("safe.directory", &self.directory)
     }
 
@@ -190,7 +197,7 @@ impl Staged {
     }
 }
 
-/// Bytes of all files below a directory; what vanishes meanwhile counts nothing.
+/// Returns the total size of all files below a directory. Files that are removed meanwhile count 0.
 fn size_of(directory: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(directory) else { return 0 };
     let size = |entry: fs::DirEntry| match entry.metadata() {
@@ -201,26 +208,28 @@ fn size_of(directory: &Path) -> u64 {
     entries.flatten().map(size).sum()
 }
 
-/// Reads what `ls-remote --symref` writes.
-fn understand(listed: &str) -> Advertised {
-    let mut said = Advertised::default();
+/// Parses the output of `ls-remote --symref`.
+fn parse_ls_remote(listed: &str) -> Advertised {
+    let mut advertised = Advertised::default();
     let (mut head_id, mut branches) = (None, Vec::new());
     for (left, name) in listed.lines().filter_map(|line| line.split_once('\t')) {
         match (left.strip_prefix("ref: refs/heads/"), name.strip_prefix("refs/heads/")) {
-            (Some(branch), _) if name == "HEAD" => said.head = Some(branch.to_owned()),
+            (Some(branch), _) if name == "HEAD" => advertised.head = Some(branch.to_owned()),
             (None, Some(branch)) => branches.push((branch, left)),
             (None, None) if name == "HEAD" => head_id = Some(left),
             _ => {}
         }
-        said.sha256 |= left.len() == 64 && left.bytes().all(|byte| byte.is_ascii_hexdigit());
+        advertised.sha256 |= left.len() == 64 && left.bytes().all(|byte| byte.is_ascii_hexdigit());
     }
-    let has = |wanted: &str| branches.iter().find(|(branch, _)| *branch == wanted);
-    if said.head.as_deref().is_none_or(|head| has(head).is_none()) {
+    let find_branch = |name: &str| branches.iter().find(|(branch, _)| *branch == name);
+    if advertised.head.as_deref().is_none_or(|head| find_branch(head).is_none()) {
         let same = branches.iter().find(|(_, id)| Some(*id) == head_id);
-        let likely = has("main").or_else(|| has("master")).filter(|(_, id)| head_id.is_none_or(|head| head == *id));
-        said.head = likely.or(same).or(branches.first()).map(|(branch, _)| (*branch).to_owned());
+        let likely = find_branch("main")
+            .or_else(|| find_branch("master"))
+            .filter(|(_, id)| head_id.is_none_or(|head| head == *id));
+        advertised.head = likely.or(same).or(branches.first()).map(|(branch, _)| (*branch).to_owned());
     }
-    said
+    advertised
 }
 
 #[cfg(test)]
@@ -237,8 +246,12 @@ mod tests {
             (format!("ref: refs/heads/gone\tHEAD\n{b}\trefs/heads/only\n"), Some("only")),
             (String::new(), None),
         ] {
-            assert_eq!(understand(&listed), Advertised { head: head.map(str::to_owned), sha256: false }, "{listed}");
+            assert_eq!(
+                parse_ls_remote(&listed),
+                Advertised { head: head.map(str::to_owned), sha256: false },
+                "{listed}"
+            );
         }
-        assert!(understand(&format!("{}\trefs/heads/m\n", "c".repeat(64))).sha256);
+        assert!(parse_ls_remote(&format!("{}\trefs/heads/m\n", "c".repeat(64))).sha256);
     }
 }

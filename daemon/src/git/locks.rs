@@ -1,4 +1,4 @@
-//! One lock for each repository: refs move, are recorded and are packed under it.
+//! One lock per repository. Holders may update refs, record ref updates and pack objects.
 
 use std::{
     collections::HashMap,
@@ -7,10 +7,10 @@ use std::{
 
 use tokio::sync::OwnedMutexGuard;
 
-/// Locks that nobody holds are forgotten when there are more than this.
-const KEPT: usize = 256;
+/// Unused locks are removed when the map has more entries than this.
+const UNUSED_MAX: usize = 256;
 
-/// The right to move refs of one repository.
+/// The lock of one repository. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct RepositoryLock {
     _held: OwnedMutexGuard<()>,
@@ -30,7 +30,7 @@ impl Locks {
         if let Some(lock) = locks.get(&repository).and_then(Weak::upgrade) {
             return lock;
         }
-        if locks.len() >= KEPT {
+        if locks.len() >= UNUSED_MAX {
             locks.retain(|_, lock| lock.strong_count() > 0);
         }
         let lock = Arc::default();

@@ -1,8 +1,8 @@
-//! The git binary behind one door: the only module that starts processes.
+//! Runs git. This is the only module that starts processes.
 //!
-//! Owns the directories of repositories, which are named by number, and everything a git process
-//! may see: environment, configuration, time, output. Knows no rule of the product, no caller and
-//! no store. What a user wrote becomes an argument only behind `--end-of-options` or `--`.
+//! Owns the repository directories, which are named by number, and everything that a git process gets:
+//! environment, configuration, time limit, output limit. It does not depend on the store, the services or the
+//! HTTP layer. Input from users is passed to git only after `--end-of-options` or `--`.
 
 mod call;
 mod capabilities;
@@ -39,54 +39,55 @@ use std::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 pub use self::{
-    call::{Call, Output},
+    call::{GitCommand, GitOutput},
     error::GitError,
     import::{Imported, Staged},
     locks::RepositoryLock,
     process::GitProcess,
-    source::{Source, SourceError},
-    survey::Survey,
+    source::{ImportSource, SourceError},
+    survey::SourceSummary,
     version::{Version, VersionError, check_installed},
 };
 use crate::config;
 
-/// The number under which there is always a repository without a commit. No row ever has it.
-pub const NOTHING: u64 = 0;
-/// Where that one lies, apart from the others.
-const NOTHING_DIR: &str = "nothing.git";
-/// A caller waits this long for one of the processes to end.
+/// Number of a repository that always exists and has no commits. No row uses this number.
+pub const EMPTY_REPOSITORY: u64 = 0;
+/// Name of its directory, which is outside the directory of the other repositories.
+const EMPTY_REPOSITORY_DIR: &str = "nothing.git";
+/// How long a caller waits for a free process slot.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The git binary and the repositories on disk. Clones share them.
+/// The git binary and the repositories on disk. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct Git(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// The binary, by its absolute path.
+    /// Absolute path of the binary.
     program: PathBuf,
-    /// Where a git process looks for programs.
+    /// `PATH` of git processes.
     path: String,
     /// `<data>/repositories`
     root: PathBuf,
-    /// An empty directory: what git takes for the user's.
+    /// An empty directory that is the home directory of git processes.
     home: PathBuf,
-    /// How long a process may run, or stand still while it streams.
+    /// Time limit of a command; for streaming commands the longest time without progress.
     timeout: Duration,
     max_push_bytes: u64,
-    /// One permit for each process.
+    /// One permit per running process.
     processes: Arc<Semaphore>,
     max_processes: usize,
     started: AtomicU64,
-    /// Streams leave some of the processes to short calls: slow clients must not stop the API.
+    /// Permits of streaming processes. There are fewer than processes, so that slow clients cannot block short
+    /// commands.
     streams: Arc<Semaphore>,
     locks: locks::Locks,
     capabilities: capabilities::Capabilities,
-    /// Numbers of the repositories that were on disk when the daemon started.
+    /// Numbers of the repositories that existed when the daemon started.
     found: Vec<u64>,
 }
 
-/// The right to run one process.
+/// A process slot. Dropping it frees the slot.
 #[derive(Debug)]
 struct Slot {
     _process: OwnedSemaphorePermit,
@@ -94,27 +95,27 @@ struct Slot {
 }
 
 impl Git {
-    /// Repositories below `data_dir`. Makes the directories; removes what a stopped daemon left
-    /// half made or half deleted.
+    /// Opens the repositories below `data_dir`. Creates missing directories and removes directories whose
+    /// creation or deletion was interrupted when a daemon stopped.
     pub fn open(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
         let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
-        repository::make_dir(&root)?;
-        repository::make_dir(&home)?;
-        repository::make_nothing(&home.join(NOTHING_DIR))?;
+        repository::create_dir(&root)?;
+        repository::create_dir(&home)?;
+        repository::create_without_commits(&home.join(EMPTY_REPOSITORY_DIR))?;
         let found = repository::scan(&root)?;
         Ok(Self::with(root, home, config, found))
     }
 
-    /// The same without making or removing anything: for a look at what a stopped daemon left.
-    pub fn open_as_left(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
+    /// Opens the repositories below `data_dir` without creating or removing anything. Used for offline checks.
+    pub fn open_read_only(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
         let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
-        let found = if root.try_exists()? { repository::list(&root)?.whole } else { Vec::new() };
+        let found = if root.try_exists()? { repository::list(&root)?.complete } else { Vec::new() };
         Ok(Self::with(root, home, config, found))
     }
 
     fn with(root: PathBuf, home: PathBuf, config: &config::Git, found: Vec<u64>) -> Self {
         let program = find_program(env::var_os("PATH").as_deref()).unwrap_or_else(|| {
-            tracing::warn!("there is no git in PATH: repositories cannot be served");
+            tracing::warn!("git was not found in PATH: repositories cannot be served");
             PathBuf::from("/usr/bin/git")
         });
         Self(Arc::new(Shared {
@@ -134,22 +135,22 @@ impl Git {
         }))
     }
 
-    /// A call of git in the repository with number `repository`.
-    pub fn call<A: Into<std::ffi::OsString>>(&self, repository: u64, args: impl IntoIterator<Item = A>) -> Call {
-        Call::new(self.clone(), repository, args.into_iter().map(Into::into).collect())
+    /// Returns a git command for the repository with number `repository`.
+    pub fn call<A: Into<std::ffi::OsString>>(&self, repository: u64, args: impl IntoIterator<Item = A>) -> GitCommand {
+        GitCommand::new(self.clone(), repository, args.into_iter().map(Into::into).collect())
     }
 
-    /// Runs git in a repository, with `stdin` as its input, and collects what it writes.
+    /// Runs git in a repository with `stdin` as its input and returns its output.
     pub async fn run<A: Into<std::ffi::OsString>>(
         &self,
         repository: u64,
         args: impl IntoIterator<Item = A>,
         stdin: impl Into<bytes::Bytes>,
-    ) -> Result<Output, GitError> {
+    ) -> Result<GitOutput, GitError> {
         self.call(repository, args).stdin(stdin).run().await
     }
 
-    /// Starts git in a repository to stream its input and output.
+    /// Starts git in a repository with streamed input and output.
     pub async fn stream<A: Into<std::ffi::OsString>>(
         &self,
         repository: u64,
@@ -158,66 +159,66 @@ impl Git {
         self.call(repository, args).stream().await
     }
 
-    /// The directory of the repository with number `repository`.
+    /// Returns the directory of the repository with number `repository`.
     pub fn directory(&self, repository: u64) -> PathBuf {
         match repository {
-            NOTHING => self.0.home.join(NOTHING_DIR),
+            EMPTY_REPOSITORY => self.0.home.join(EMPTY_REPOSITORY_DIR),
             repository => self.0.root.join(format!("{repository}.git")),
         }
     }
 
-    /// Waits until nobody else moves refs of the repository or tidies it.
+    /// Waits for the lock of a repository, which is needed to update its refs or to repack it.
     pub async fn lock(&self, repository: u64) -> RepositoryLock {
         self.0.locks.lock(repository).await
     }
 
-    /// How long a process may run, or stand still while it streams.
+    /// Returns the time limit of commands; for streaming commands the longest time without progress.
     pub fn timeout(&self) -> Duration {
         self.0.timeout
     }
 
-    /// How many processes run, and how many were started.
+    /// Returns the number of running processes and the number started so far.
     pub fn processes(&self) -> (u64, u64) {
         let running = self.0.max_processes.saturating_sub(self.0.processes.available_permits());
         (running as u64, self.0.started.load(Ordering::Relaxed))
     }
 
-    /// Largest push, bytes.
+    /// Returns the size limit of a push, bytes.
     pub fn max_push_bytes(&self) -> u64 {
         self.0.max_push_bytes
     }
 
-    /// Numbers of the repositories that were on disk when this was opened.
-    pub fn found_at_start(&self) -> &[u64] {
+    /// Returns the numbers of the repositories that existed when the daemon started.
+    pub fn repositories_at_start(&self) -> &[u64] {
         &self.0.found
     }
 
-    /// Waits for the right to run a process.
-    async fn slot(&self, streams: bool) -> Result<Slot, GitError> {
-        let taken = async {
-            let stream = if streams { Some(self.0.streams.clone().acquire_owned().await?) } else { None };
+    /// Waits for a process slot. Returns [`GitError::Busy`] after the timeout.
+    async fn slot(&self, streaming: bool) -> Result<Slot, GitError> {
+        let acquired = async {
+            let stream = if streaming { Some(self.0.streams.clone().acquire_owned().await?) } else { None };
             Ok::<_, tokio::sync::AcquireError>(Slot {
                 _process: self.0.processes.clone().acquire_owned().await?,
                 _stream: stream,
             })
         };
-        match tokio::time::timeout(QUEUE_TIMEOUT, taken).await {
+        match tokio::time::timeout(QUEUE_TIMEOUT, acquired).await {
             Ok(Ok(slot)) => Ok(slot),
             Ok(Err(_)) | Err(_) => Err(GitError::Busy),
         }
     }
 }
 
-/// Of `processes`, how many may stream at once.
+/// Returns how many of `processes` may stream at the same time.
 fn streams_of(processes: usize) -> usize {
     (processes - processes / 4).max(1)
 }
 
-/// The first `git` in a list of directories. Found once: with an absolute path a process starts
-/// without a fork of the daemon's memory.
+/// Finds the first `git` in a list of directories. The absolute path makes the standard library use
+/// `posix_spawn`, which does not copy the daemon's page tables.
 fn find_program(path: Option<&std::ffi::OsStr>) -> Option<PathBuf> {
-    let mut places = env::split_paths(path?).filter(|dir| dir.is_absolute()).map(|dir| dir.join("git"));
-    places.find(|program| program.is_file())
+    let mut candidates = env::split_paths(path?).filter(|dir| dir.is_absolute()).map(|dir| dir.join("git"));
+    candidates.find(|program| program.is_file())
 }
 
 #[cfg(test)]

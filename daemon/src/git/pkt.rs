@@ -1,32 +1,32 @@
-//! Packet lines: the framing of git's protocols. Pure: bytes in, bytes out.
+//! Encodes and decodes packet lines (pkt-line), the framing of git's protocols. Does no I/O.
 
 use bytes::{BufMut as _, BytesMut};
 
-/// Longest payload of one packet.
+/// Longest payload of one packet, bytes.
 pub const PAYLOAD_MAX_BYTES: usize = 65_516;
-/// The end of a section.
+/// The flush packet, which ends a section.
 pub const FLUSH: &[u8] = b"0000";
-/// Digits of a packet's length, which count themselves.
+/// Length of a packet's header: four hexadecimal digits. The packet length includes them.
 const HEADER: usize = 4;
 
-/// The first packet of some bytes.
+/// A decoded packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet<'a> {
-    /// The end of a section.
+    /// A flush packet, which ends a section.
     Flush,
-    /// A payload.
+    /// A data packet with its payload.
     Data(&'a [u8]),
 }
 
-/// Bytes that are no packet lines.
+/// The bytes are not packet lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the body is no packet line")]
 pub struct Malformed;
 
-/// The first packet of `bytes` and how long it is; `None`: it is not there as a whole.
+/// Decodes the first packet of `bytes` and returns it with its length; `None` if it is incomplete.
 pub fn first(bytes: &[u8]) -> Result<Option<(Packet<'_>, usize)>, Malformed> {
     let Some(header) = bytes.first_chunk::<HEADER>() else { return Ok(None) };
-    // `from_str_radix` would take a sign.
+    // `from_str_radix` also accepts a sign.
     let digits = header.iter().all(u8::is_ascii_hexdigit);
     let text = std::str::from_utf8(header).ok().filter(|_| digits).ok_or(Malformed)?;
     let length = usize::from_str_radix(text, 16).map_err(|_| Malformed)?;
@@ -40,14 +40,15 @@ pub fn first(bytes: &[u8]) -> Result<Option<(Packet<'_>, usize)>, Malformed> {
 /// Appends `payload` as one packet.
 ///
 /// # Panics
-/// When it is longer than [`PAYLOAD_MAX_BYTES`]: callers write short texts or pieces.
+///
+/// Panics if `payload` is longer than [`PAYLOAD_MAX_BYTES`]. Callers write short texts or split their data.
 pub fn put(out: &mut BytesMut, payload: &[u8]) {
     assert!(payload.len() <= PAYLOAD_MAX_BYTES, "a packet of {} bytes", payload.len());
     out.put_slice(format!("{:04x}", payload.len() + HEADER).as_bytes());
     out.put_slice(payload);
 }
 
-/// Appends the end of a section.
+/// Appends a flush packet.
 pub fn put_flush(out: &mut BytesMut) {
     out.put_slice(FLUSH);
 }
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packets() {
+    fn the_first_packet_is_decoded() {
         for (bytes, expected) in [
             (&b"0000x"[..], Ok(Some((Packet::Flush, 4)))),
             (b"0004", Ok(Some((Packet::Data(b""), 4)))),
@@ -76,11 +77,11 @@ mod tests {
         ] {
             assert_eq!(first(bytes), expected, "{}", bytes.escape_ascii());
         }
-        assert_eq!(first(b"fff0"), Ok(None), "the longest there may be");
+        assert_eq!(first(b"fff0"), Ok(None), "the longest valid length");
     }
 
     #[test]
-    fn what_is_put_reads_back() {
+    fn encoded_packets_decode_to_the_same_payload() {
         let mut out = BytesMut::new();
         put(&mut out, b"unpack ok\n");
         put_flush(&mut out);

@@ -1,4 +1,4 @@
-//! A running git process: its pipes, its end, and the end of its whole group when it is dropped.
+//! A running git process: its pipes and exit status. Dropping it kills its process group.
 
 use std::{
     io,
@@ -14,13 +14,13 @@ use tokio::{
 
 use super::{GitError, Slot, error::cleaned};
 
-/// What git may write before anybody reads it: as much as a process without privileges gets.
+/// Requested size of the standard output pipe, bytes: the largest that an unprivileged process may set.
 const PIPE_BYTES: usize = 1 << 20;
-/// Of standard error this much is kept; the rest is read and dropped.
+/// Limit of the standard error that is kept, bytes. The rest is read and dropped.
 const STDERR_MAX_BYTES: usize = 16 * 1024;
 
-/// A running git process. Reading it reads its standard output; dropping it kills it and what it
-/// has started.
+/// A running git process. Reading from it reads standard output. Dropping it kills the process and its child
+/// processes.
 #[derive(Debug)]
 pub struct GitProcess {
     command: String,
@@ -28,17 +28,17 @@ pub struct GitProcess {
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
     stderr: Option<ChildStderr>,
-    said: Vec<u8>,
+    stderr_kept: Vec<u8>,
     ended: bool,
     _slot: Slot,
 }
 
-/// How a process ended.
+/// The exit of a process.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct GitExit {
     /// The git command.
     pub command: String,
-    /// The exit status; `None`: a signal ended it.
+    /// The exit status; `None` if a signal ended the process.
     pub status: Option<i32>,
     /// Standard error as one line without control characters.
     pub stderr: String,
@@ -47,7 +47,8 @@ pub struct Ended {
 impl GitProcess {
     pub(super) fn new(command: String, mut child: Child, slot: Slot) -> Self {
         let stdout = child.stdout.take().expect("piped");
-        // A wish: where the kernel grants less, git and the daemon only take turns more often.
+        // The kernel may refuse a larger pipe. The process then blocks on a full pipe more often, nothing else
+        // changes.
         let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE_BYTES);
         Self {
             command,
@@ -55,37 +56,41 @@ impl GitProcess {
             stdout,
             stderr: child.stderr.take(),
             child,
-            said: Vec::new(),
+            stderr_kept: Vec::new(),
             ended: false,
             _slot: slot,
         }
     }
 
-    /// The git command, for messages.
+    /// Returns the git command, for messages.
     pub fn command(&self) -> &str {
         &self.command
     }
 
-    /// Where to write its input. It ends when what is taken here is dropped.
+    /// Takes the pipe to standard input. Dropping the returned value closes it.
     pub fn stdin(&mut self) -> Option<ChildStdin> {
         self.stdin.take()
     }
 
-    /// Standard error, for a caller who reads it line by line. It is not kept then.
+    /// Takes standard error for a caller that reads it line by line. [`GitExit::stderr`] is empty then.
     pub fn take_stderr(&mut self) -> Option<ChildStderr> {
         self.stderr.take()
     }
 
-    /// Waits for the end. Unread output is dropped, so read it first.
-    pub async fn wait(mut self) -> Result<Ended, GitError> {
+    /// Waits until the process exits. Drops unread output, so callers read standard output first.
+    pub async fn wait(mut self) -> Result<GitExit, GitError> {
         drop(self.stdin.take());
         std::future::poll_fn(|cx| self.poll_stderr(cx)).await;
         let status = self.child.wait().await.map_err(GitError::io("waiting for its end"))?;
         self.ended = true;
-        Ok(Ended { command: std::mem::take(&mut self.command), status: status.code(), stderr: cleaned(&self.said) })
+        Ok(GitExit {
+            command: std::mem::take(&mut self.command),
+            status: status.code(),
+            stderr: cleaned(&self.stderr_kept),
+        })
     }
 
-    /// Reads what there is of standard error; ready at its end.
+    /// Reads the available standard error; ready when it ends.
     fn poll_stderr(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut bytes = [0; 4096];
         while let Some(stderr) = &mut self.stderr {
@@ -95,16 +100,17 @@ impl GitProcess {
                 self.stderr = None;
                 break;
             }
-            let room = STDERR_MAX_BYTES - self.said.len();
+            let room = STDERR_MAX_BYTES - self.stderr_kept.len();
             let kept = &buffer.filled()[..buffer.filled().len().min(room)];
-            self.said.extend_from_slice(kept);
+            self.stderr_kept.extend_from_slice(kept);
         }
         Poll::Ready(())
     }
 }
 
 impl AsyncRead for GitProcess {
-    /// Standard error is read along: a process that complains a lot must not stand still.
+    /// Reads standard output, and drains standard error so that a process with many warnings does not block on
+    /// a full pipe.
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let _ = self.poll_stderr(cx);
         Pin::new(&mut self.stdout).poll_read(cx, buffer)
@@ -113,7 +119,7 @@ impl AsyncRead for GitProcess {
 
 impl Drop for GitProcess {
     fn drop(&mut self) {
-        // Before the process is waited for, its number cannot belong to anything else.
+        // The process has not been waited for, so its id cannot belong to another process yet.
         let pid = self.child.id().filter(|_| !self.ended).and_then(|id| i32::try_from(id).ok());
         if let Some(group) = pid.and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);

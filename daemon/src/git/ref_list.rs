@@ -1,8 +1,8 @@
-//! All refs of a repository, read from its files.
+//! Reads all refs of a repository from its files.
 //!
-//! Every fetch and every push begins with this list, and a process costs more than reading it.
-//! Whatever looks unusual is left to git itself: symbolic refs, names that git would not take,
-//! borrowed objects, repositories without all of their history.
+//! Every fetch and every push starts with this list, and reading the files is faster than starting a git
+//! process. Cases that this module does not support are left to git: symbolic refs, invalid names, alternates,
+//! shallow repositories.
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -12,51 +12,51 @@ use super::{
 };
 use crate::tasks;
 
-/// Where the objects of other repositories would be named, and commits without parents.
-const UNUSUAL: [&str; 2] = ["objects/info/alternates", "shallow"];
-/// Directories in the name of a ref; git itself would take more.
+/// Files that show that the repository uses alternates or is shallow.
+const UNSUPPORTED: [&str; 2] = ["objects/info/alternates", "shallow"];
+/// Deepest nesting of directories below `refs`. Git itself has no such limit.
 const DEPTH_MAX: usize = 32;
 
-/// What a repository's `HEAD` is.
+/// The value of a repository's `HEAD`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// It names a ref, which need not be there.
-    Of(String),
-    /// It names an object.
-    At(String),
+    /// A symbolic ref. The named ref may not exist.
+    Ref(String),
+    /// A detached `HEAD` with an object id.
+    Detached(String),
 }
 
-/// What a tag comes to when it is followed to the end.
+/// The object that a ref points to after all tag objects are followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peeled {
-    /// The ref names no tag object.
+    /// The ref does not point to a tag object.
     Same,
-    /// This object.
+    /// The id of the peeled object.
     To(String),
-    /// Only the object itself could tell.
+    /// Unknown without reading the object.
     Unknown,
 }
 
 /// A ref that clients may see. Ids are hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tip {
-    /// The object that it names.
+    /// Id of the object that the ref points to.
     pub id: String,
-    /// What that comes to.
+    /// The peeled object.
     pub peeled: Peeled,
 }
 
 /// The refs of one repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefList {
-    /// What is checked out in a clone.
+    /// The value of `HEAD`.
     pub head: Head,
-    /// By full name, without hidden ones.
+    /// Refs by full name, without hidden refs.
     pub tips: BTreeMap<String, Tip>,
 }
 
 impl Git {
-    /// The refs of a repository; `None`: only git itself can tell.
+    /// Reads the refs of a repository; `None` if only git can read them.
     pub async fn ref_list(&self, repository: u64) -> Result<Option<RefList>, GitError> {
         let directory = self.directory(repository);
         tasks::blocking(move || read(&directory)).await.map_err(GitError::io("reading refs"))
@@ -64,13 +64,13 @@ impl Git {
 }
 
 fn read(directory: &Path) -> io::Result<Option<RefList>> {
-    for unusual in UNUSUAL {
-        if directory.join(unusual).try_exists()? {
+    for file in UNSUPPORTED {
+        if directory.join(file).try_exists()? {
             return Ok(None);
         }
     }
     let Some(head) = read_head(directory)? else { return Ok(None) };
-    // Loose refs first: one that is packed in between is then found twice, and not missed.
+    // Loose refs are read first: a ref that git packs in between is then found twice, not missed.
     let mut tips = BTreeMap::new();
     if !read_loose(directory, &mut "refs".to_owned(), 0, &mut tips)? {
         return Ok(None);
@@ -93,22 +93,22 @@ fn read_head(directory: &Path) -> io::Result<Option<Head>> {
     let text = fs::read_to_string(directory.join("HEAD"))?;
     let text = text.trim_end();
     Ok(match text.strip_prefix("ref:").map(str::trim_start) {
-        Some(name) if is_valid(name) => Some(Head::Of(name.to_owned())),
-        None if is_object_id(text) => Some(Head::At(text.to_owned())),
+        Some(name) if is_valid(name) => Some(Head::Ref(name.to_owned())),
+        None if is_object_id(text) => Some(Head::Detached(text.to_owned())),
         _ => None,
     })
 }
 
-/// Reads the refs below `place` into `tips`; whether all of them were usual.
+/// Reads the loose refs below `prefix` into `tips`. Returns whether all of them are supported.
 fn read_loose(
     directory: &Path,
-    place: &mut String,
+    prefix: &mut String,
     depth: usize,
     tips: &mut BTreeMap<String, Tip>,
 ) -> io::Result<bool> {
-    let entries = match fs::read_dir(directory.join(&*place)) {
+    let entries = match fs::read_dir(directory.join(&*prefix)) {
         Ok(entries) => entries,
-        // Git removes directories that have become empty.
+        // Git removed the directory because it became empty.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         Err(error) => return Err(error),
     };
@@ -119,26 +119,26 @@ fn read_loose(
         if name.ends_with(".lock") && kind.is_file() {
             continue;
         }
-        let length = place.len();
-        place.push('/');
-        place.push_str(&name);
-        let usual = if kind.is_dir() {
-            depth < DEPTH_MAX && read_loose(directory, place, depth + 1, tips)?
+        let length = prefix.len();
+        prefix.push('/');
+        prefix.push_str(&name);
+        let supported = if kind.is_dir() {
+            depth < DEPTH_MAX && read_loose(directory, prefix, depth + 1, tips)?
         } else {
-            kind.is_file() && read_one(directory, place, tips)?
+            kind.is_file() && read_loose_ref(directory, prefix, tips)?
         };
-        place.truncate(length);
-        if !usual {
+        prefix.truncate(length);
+        if !supported {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn read_one(directory: &Path, name: &str, tips: &mut BTreeMap<String, Tip>) -> io::Result<bool> {
+fn read_loose_ref(directory: &Path, name: &str, tips: &mut BTreeMap<String, Tip>) -> io::Result<bool> {
     let text = match fs::read_to_string(directory.join(name)) {
         Ok(text) => text,
-        // It was deleted or packed since the directory was read.
+        // The ref was deleted or packed since the directory was read.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(false),
         Err(error) => return Err(error),
@@ -147,21 +147,21 @@ fn read_one(directory: &Path, name: &str, tips: &mut BTreeMap<String, Tip>) -> i
     if !is_valid(name) || !is_object_id(id) {
         return Ok(false);
     }
-    // Git takes nothing but commits for branches.
+    // Git allows only commits as branch tips.
     let peeled = if name.starts_with(HEADS) { Peeled::Same } else { Peeled::Unknown };
     tips.insert(name.to_owned(), Tip { id: id.to_owned(), peeled });
     Ok(true)
 }
 
-/// The refs of a `packed-refs` file in its order; `None`: it is not as git writes it.
+/// Parses a `packed-refs` file; `None` if it does not have git's format.
 fn parse_packed(text: &str) -> Option<Vec<(&str, Tip)>> {
     let mut tips: Vec<(&str, Tip)> = Vec::new();
-    // What the file says of tags: `peeled` of those that are called so, `fully-peeled` of all refs.
-    let (mut tags, mut all) = (false, false);
+    // The header: `peeled` means that peeled ids are listed for tags, `fully-peeled` for all refs.
+    let (mut tags_peeled, mut all_peeled) = (false, false);
     for line in text.lines() {
         if let Some(traits) = line.strip_prefix("# pack-refs with:") {
-            tags = traits.split(' ').any(|word| word == "peeled");
-            all = traits.split(' ').any(|word| word == "fully-peeled");
+            tags_peeled = traits.split(' ').any(|word| word == "peeled");
+            all_peeled = traits.split(' ').any(|word| word == "fully-peeled");
         } else if let Some(id) = line.strip_prefix('^') {
             let (_, last) = tips.last_mut().filter(|_| is_object_id(id))?;
             last.peeled = Peeled::To(id.to_owned());
@@ -170,7 +170,7 @@ fn parse_packed(text: &str) -> Option<Vec<(&str, Tip)>> {
             if !is_object_id(id) || !is_valid(name) {
                 return None;
             }
-            let known = all || (tags && name.starts_with(TAGS)) || name.starts_with(HEADS);
+            let known = all_peeled || (tags_peeled && name.starts_with(TAGS)) || name.starts_with(HEADS);
             let peeled = if known { Peeled::Same } else { Peeled::Unknown };
             tips.push((name, Tip { id: id.to_owned(), peeled }));
         }
@@ -186,7 +186,7 @@ mod tests {
         digit.to_string().repeat(40)
     }
 
-    /// A directory with these files, each with a line end.
+    /// Creates a directory with these files and appends a line break to each.
     fn with(files: &[(&str, &str)]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().expect("a directory");
         for (name, text) in files {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn loose_refs_win_and_hidden_ones_are_left_out() {
+    fn loose_refs_override_packed_refs_and_hidden_ones_are_left_out() {
         let (one, two, three) = (id('1'), id('2'), id('3'));
         let packed = format!(
             "# pack-refs with: peeled fully-peeled sorted \n{two} refs/farrier/x\n{two} refs/heads/a\n\
@@ -211,8 +211,8 @@ mod tests {
             ("refs/tags/v3", &one),
             ("packed-refs", &packed),
         ]);
-        let list = read(dir.path()).expect("readable").expect("usual");
-        assert_eq!(list.head, Head::Of("refs/heads/main".into()));
+        let list = read(dir.path()).expect("readable").expect("supported");
+        assert_eq!(list.head, Head::Ref("refs/heads/main".into()));
         let tips: Vec<_> = list.tips.iter().map(|(name, tip)| (name.as_str(), tip.id.as_str(), &tip.peeled)).collect();
         assert_eq!(
             tips,
@@ -227,10 +227,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unusual_is_left_to_git() {
-        let usual = [("HEAD", "ref: refs/heads/main"), ("refs/heads/a", &*id('1'))];
-        assert!(read(with(&usual).path()).expect("readable").is_some());
-        for odd in [
+    fn unsupported_repositories_are_left_to_git() {
+        let supported = [("HEAD", "ref: refs/heads/main"), ("refs/heads/a", &*id('1'))];
+        assert!(read(with(&supported).path()).expect("readable").is_some());
+        for unsupported in [
             ("refs/heads/s", "ref: refs/heads/a"),
             ("refs/heads/empty", ""),
             ("refs/heads/short", "1234"),
@@ -241,9 +241,9 @@ mod tests {
             ("packed-refs", &format!("^{}", id('1'))),
             ("HEAD", "nothing"),
         ] {
-            let dir = with(&[&usual[..], &[odd]].concat());
-            assert_eq!(read(dir.path()).expect("readable"), None, "{odd:?}");
+            let dir = with(&[&supported[..], &[unsupported]].concat());
+            assert_eq!(read(dir.path()).expect("readable"), None, "{unsupported:?}");
         }
-        assert!(read(with(&usual[1..]).path()).is_err(), "no HEAD");
+        assert!(read(with(&supported[1..]).path()).is_err(), "no HEAD");
     }
 }

@@ -1,28 +1,28 @@
-//! Names of refs, by git's rules and a few of farrier's own. Pure.
+//! Validates ref names by git's rules (git-check-ref-format) and farrier's limits. Does no I/O.
 
-/// Longest name: the store keeps names in keys.
+/// Longest ref name, bytes. The store uses names in keys.
 pub const NAME_MAX_BYTES: usize = 400;
-/// Begin of the names of branches.
+/// Prefix of branches.
 pub const HEADS: &str = "refs/heads/";
-/// Begin of the names of tags.
+/// Prefix of tags.
 pub const TAGS: &str = "refs/tags/";
-/// Where refs are that no client sees.
+/// Prefix of refs that are hidden from clients.
 pub const HIDDEN: &str = "refs/farrier";
-/// Begins of names that no client may write.
+/// Prefixes that clients must not write.
 const INTERNAL: [&str; 2] = ["refs/farrier/", "refs/pull/"];
 
-/// What a full ref name names.
+/// The kind of a ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefKind<'a> {
-    /// A branch, by its short name.
+    /// A branch with its short name.
     Branch(&'a str),
-    /// A tag, by its short name.
+    /// A tag with its short name.
     Tag(&'a str),
-    /// Notes and whatever else git keeps under `refs/`.
+    /// Any other ref below `refs/`, for example notes.
     Other,
 }
 
-/// The kind of a full ref name.
+/// Returns the kind of a full ref name.
 pub fn kind(name: &str) -> RefKind<'_> {
     if let Some(branch) = name.strip_prefix(HEADS) {
         return RefKind::Branch(branch);
@@ -30,7 +30,7 @@ pub fn kind(name: &str) -> RefKind<'_> {
     name.strip_prefix(TAGS).map_or(RefKind::Other, RefKind::Tag)
 }
 
-/// Whether `name` is a full ref name that git accepts and whose last parts do not begin with `-`.
+/// Returns whether `name` is a valid full ref name. Names of branches and tags must not start with `-`.
 pub fn is_valid(name: &str) -> bool {
     let Some(rest) = name.strip_prefix("refs/") else { return false };
     let short = match kind(name) {
@@ -40,7 +40,7 @@ pub fn is_valid(name: &str) -> bool {
     name.len() <= NAME_MAX_BYTES && is_valid_short(short)
 }
 
-/// Whether `name` can be the name of a branch or a tag.
+/// Returns whether `name` is a valid short name of a branch or tag.
 pub fn is_valid_short(name: &str) -> bool {
     let part = |part: &str| {
         let lock = part.len() >= 5 && part.ends_with(".lock");
@@ -58,22 +58,22 @@ pub fn is_valid_short(name: &str) -> bool {
         && name != "HEAD"
 }
 
-/// Whether `name` belongs to the daemon.
+/// Returns whether only the daemon may write the ref.
 pub fn is_internal(name: &str) -> bool {
-    INTERNAL.iter().any(|begin| name.starts_with(begin))
+    INTERNAL.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Whether no client sees a ref of this name.
+/// Returns whether the ref is hidden from clients.
 pub fn is_hidden(name: &str) -> bool {
     name.strip_prefix(HIDDEN).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether `text` is the id of an object, or all zeros for none.
+/// Returns whether `text` is an object id or all zeros.
 pub fn is_object_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'))
 }
 
-/// Whether an id says that there is no object.
+/// Returns whether the id is all zeros, which means "no object".
 pub fn is_zero(id: &str) -> bool {
     id.bytes().all(|b| b == b'0')
 }
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names() {
+    fn ref_names_follow_gits_rules() {
         for good in ["refs/heads/main", "refs/heads/feature/x", "refs/tags/v1.0", "refs/notes/commits", "refs/heads/ä"]
         {
             assert!(is_valid(good), "{good}");
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_and_ids() {
+    fn ref_kinds_and_object_ids_are_recognized() {
         assert_eq!(kind("refs/heads/a/b"), RefKind::Branch("a/b"));
         assert_eq!(kind("refs/tags/v1"), RefKind::Tag("v1"));
         assert_eq!(kind("refs/notes/x"), RefKind::Other);

@@ -1,4 +1,4 @@
-//! Where refs are, as the disk says.
+//! Reads the current values of refs, and removes lock files that stopped processes left.
 
 use std::{
     collections::HashMap,
@@ -12,18 +12,18 @@ use super::{
 };
 use crate::tasks;
 
-/// Most bytes of a list of all branches and tags.
+/// Output limit for a list of all branches and tags, bytes.
 const LIST_MAX_BYTES: usize = 64 << 20;
 
 impl Git {
-    /// Where each of `names` is; `None`: there is no such ref.
+    /// Returns the object id of each of `names`; `None` if the ref does not exist.
     ///
-    /// Reads the files themselves, as a process costs more than a whole small push; whatever looks
-    /// unusual is left to git.
+    /// Reads the files directly, because starting a process takes longer than a whole small push. Cases that it
+    /// does not support are left to git.
     pub async fn tips(&self, repository: u64, names: Vec<String>) -> Result<Vec<Option<String>>, GitError> {
         let directory = self.directory(repository);
-        let wanted = names.clone();
-        let read = tasks::blocking(move || read_tips(&directory, &wanted)).await;
+        let requested = names.clone();
+        let read = tasks::blocking(move || read_tips(&directory, &requested)).await;
         if let Some(tips) = read.map_err(GitError::io("reading refs"))? {
             return Ok(tips);
         }
@@ -31,7 +31,7 @@ impl Git {
         Ok(names.iter().map(|name| all.get(name).cloned()).collect())
     }
 
-    /// Every branch and tag with the object that it names.
+    /// Returns all branches and tags with their object ids.
     pub async fn all_tips(&self, repository: u64) -> Result<Vec<(String, String)>, GitError> {
         let call = self.call(repository, ["for-each-ref", "--format=%(objectname) %(refname)"]);
         let output = call.args(["refs/heads/", "refs/tags/"]).output_max_bytes(LIST_MAX_BYTES).run().await?;
@@ -40,17 +40,17 @@ impl Git {
         Ok(pairs.map(|(id, name)| (name.to_owned(), id.to_owned())).collect())
     }
 
-    /// The directories in which pushes that are not complete keep their objects.
+    /// Returns the quarantine directories of pushes that were not completed.
     pub async fn quarantines(&self, repository: u64) -> Result<Vec<PathBuf>, GitError> {
         let objects = self.directory(repository).join("objects");
         tasks::blocking(move || find_quarantines(&objects)).await.map_err(GitError::io("looking for unfinished pushes"))
     }
 
-    /// Removes what processes left that died with an earlier daemon: lock files, and `quarantines`, which
-    /// [`Git::quarantines`] listed before this daemon served its first push. A push of this daemon may
-    /// have added others since.
+    /// Removes what processes that died with an earlier daemon left: lock files, and `quarantines`, which
+    /// [`Git::quarantines`] listed before this daemon served its first push. Pushes of this daemon may have
+    /// created other quarantine directories since; these are not removed.
     ///
-    /// For a caller that has the repository's lock: nothing else moves refs or packs them.
+    /// The caller holds the repository's lock, so nothing else updates refs or packs them.
     pub async fn clean(
         &self,
         repository: u64,
@@ -63,7 +63,7 @@ impl Git {
     }
 }
 
-/// `Ok(None)`: something is not as simple as this function is.
+/// Reads refs from their files. Returns `Ok(None)` for cases that only git supports.
 fn read_tips(directory: &Path, names: &[String]) -> io::Result<Option<Vec<Option<String>>>> {
     let mut tips = Vec::with_capacity(names.len());
     let mut packed: Option<HashMap<String, String>> = None;
@@ -78,8 +78,8 @@ fn read_tips(directory: &Path, names: &[String]) -> io::Result<Option<Vec<Option
                 continue;
             }
             Ok(_) => return Ok(None),
-            // A directory, or a file where the name has a directory: no such loose ref.
-            Err(error) if is_absent(&error) => {}
+            // A directory, or a prefix of the name is a file: the loose ref does not exist.
+            Err(error) if is_missing(&error) => {}
             Err(error) => return Err(error),
         }
         if packed.is_none() {
@@ -90,7 +90,7 @@ fn read_tips(directory: &Path, names: &[String]) -> io::Result<Option<Vec<Option
     Ok(Some(tips))
 }
 
-fn is_absent(error: &io::Error) -> bool {
+fn is_missing(error: &io::Error) -> bool {
     use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | IsADirectory | NotADirectory)
 }
@@ -117,29 +117,29 @@ fn find_quarantines(objects: &Path) -> io::Result<Vec<PathBuf>> {
 
 fn remove_leftovers(directory: &Path, quarantines: &[PathBuf]) -> io::Result<()> {
     for lock in ["HEAD.lock", "packed-refs.lock", "packed-refs.new", "config.lock"] {
-        absent(fs::remove_file(directory.join(lock)))?;
+        ignore_missing(fs::remove_file(directory.join(lock)))?;
     }
     for quarantine in quarantines {
-        absent(fs::remove_dir_all(quarantine))?;
+        ignore_missing(fs::remove_dir_all(quarantine))?;
     }
-    let mut left = vec![directory.join("refs")];
-    while let Some(place) = left.pop() {
-        for entry in entries(&place)? {
+    let mut pending = vec![directory.join("refs")];
+    while let Some(directory) = pending.pop() {
+        for entry in entries(&directory)? {
             if entry.is_dir() {
-                left.push(entry);
-            } else if entry.extension().is_some_and(|end| end == "lock") {
-                absent(fs::remove_file(&entry))?;
+                pending.push(entry);
+            } else if entry.extension().is_some_and(|extension| extension == "lock") {
+                ignore_missing(fs::remove_file(&entry))?;
             }
         }
     }
     Ok(())
 }
 
-fn entries(place: &Path) -> io::Result<Vec<PathBuf>> {
-    fs::read_dir(place)?.map(|entry| entry.map(|entry| entry.path())).collect()
+fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path())).collect()
 }
 
-fn absent(removed: io::Result<()>) -> io::Result<()> {
+fn ignore_missing(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loose_refs_win_over_packed_ones_and_odd_ones_are_left_to_git() {
+    fn loose_refs_override_packed_refs_and_symbolic_refs_are_left_to_git() {
         let dir = tempfile::tempdir().expect("a directory");
         let (one, two) = ("1".repeat(40), "2".repeat(40));
         let file = |name: &str, text: &str| {
@@ -164,9 +164,9 @@ mod tests {
         let packed = format!("# pack-refs with: peeled\n{two} refs/heads/loose\n{two} refs/tags/v1\n^{one}\n");
         file("packed-refs", &packed);
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        let asked =
+        let requested =
             names(&["refs/heads/loose", "refs/tags/v1", "refs/heads/dir", "refs/heads/loose/x", "refs/../packed-refs"]);
-        let tips = read_tips(dir.path(), &asked).expect("readable");
+        let tips = read_tips(dir.path(), &requested).expect("readable");
         assert_eq!(tips, Some(vec![Some(one), Some(two), None, None, None]));
         file("refs/heads/symbolic", "ref: refs/heads/loose\n");
         assert_eq!(read_tips(dir.path(), &names(&["refs/heads/symbolic"])).expect("readable"), None);

@@ -1,30 +1,31 @@
-//! The answer to a push that is refused before git has seen it, as git itself would write it. Pure.
+//! Builds the response to a push that the daemon rejects before it runs git. The response has git's own format.
+//! Does no I/O.
 
 use bytes::{Bytes, BytesMut};
 
 use super::{commands::Commands, pkt};
 
-/// Why one ref is not updated.
+/// Why the update of one ref is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The ref.
+pub struct RefRefusal {
+    /// The full ref name.
     pub name: String,
-    /// A few words for the person who pushes.
+    /// A short reason for the person who pushes.
     pub reason: String,
 }
 
-/// What refs are told that were fine but stand beside a refused one: a push is done as a whole.
-const BESIDE: &str = "another ref of this push was refused";
-/// Payload of one packet of a side band: its number and the bytes.
+/// Reason for the other refs of a rejected push: a push is applied completely or not at all.
+const OTHER_REF_REFUSED: &str = "another ref of this push was refused";
+/// Longest payload of a side-band packet without its channel byte, bytes.
 const BAND_MAX_BYTES: usize = 65_515;
 
-/// The report of a push of which `refusals` were refused, and therefore the rest with them.
-pub fn refused(commands: &Commands, refusals: &[Refusal]) -> Bytes {
+/// Returns the report of a push with rejected updates. All its updates are reported as failed.
+pub fn refused(commands: &Commands, refusals: &[RefRefusal]) -> Bytes {
     let mut report = BytesMut::new();
     pkt::put(&mut report, b"unpack ok\n");
     for update in &commands.updates {
         let refusal = refusals.iter().find(|refusal| refusal.name == update.name);
-        let reason = refusal.map_or(BESIDE, |refusal| refusal.reason.as_str());
+        let reason = refusal.map_or(OTHER_REF_REFUSED, |refusal| refusal.reason.as_str());
         let line = format!("ng {} {reason}\n", printable(&update.name));
         pkt::put(&mut report, &line.as_bytes()[..line.len().min(pkt::PAYLOAD_MAX_BYTES)]);
     }
@@ -45,7 +46,7 @@ pub fn refused(commands: &Commands, refusals: &[Refusal]) -> Bytes {
     out.freeze()
 }
 
-/// A name as the client sent it, so that it knows it again, without what would move the cursor.
+/// Replaces the control characters of a ref name, so that it is safe to print to a terminal.
 fn printable(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
@@ -65,8 +66,8 @@ mod tests {
     }
 
     #[test]
-    fn every_ref_is_answered_in_the_form_asked_for() {
-        let refusals = [Refusal { name: "refs/heads/b".into(), reason: "no".into() }];
+    fn every_ref_is_reported_in_the_requested_format() {
+        let refusals = [RefRefusal { name: "refs/heads/b".into(), reason: "no".into() }];
         let plain = refused(&push("report-status"), &refusals);
         let expected =
             "000eunpack ok\n0039ng refs/heads/a another ref of this push was refused\n0017ng refs/heads/b no\n0000";

@@ -1,5 +1,5 @@
-//! Directories of repositories: made beside their place and renamed into it, removed the other
-//! way round. A directory under its final name is whole.
+//! Creates and removes repository directories. A new directory is completed under a temporary name and then
+//! renamed; a removed directory is renamed first. A directory with its final name is therefore always complete.
 
 use std::{
     fs::{self, File},
@@ -11,18 +11,18 @@ use std::{
 use super::{Git, GitError};
 use crate::{model::secret, tasks};
 
-/// Begin of the names of directories that are being made.
+/// Prefix of the names of directories that are being created.
 pub(super) const NEW: &str = "new-";
-/// Begin of the names of directories that are being deleted.
+/// Prefix of the names of directories that are being deleted.
 const TRASH: &str = "trash-";
 
 impl Git {
-    /// Makes an empty bare repository whose `HEAD` names `default_branch`. The number must never
-    /// have had a repository.
+    /// Creates an empty bare repository whose `HEAD` names `default_branch`. The number must never have been
+    /// used before.
     pub async fn init_bare(&self, repository: u64, default_branch: &str, sha256: bool) -> Result<(), GitError> {
         let format = if sha256 { "sha256" } else { "sha1" };
         let staging = self.staging(NEW, repository);
-        let made = self
+        let created = self
             .call(repository, ["init", "--bare", "--quiet", "--template="])
             .args([format!("--object-format={format}"), format!("--initial-branch={default_branch}")])
             .env("GIT_DIR", &staging)
@@ -30,17 +30,19 @@ impl Git {
             .run()
             .await;
         let target = self.directory(repository);
-        let placed = tasks::blocking(move || {
-            let result = made.and_then(|_| place(&staging, &target).map_err(GitError::io("placing a repository")));
+        let published = tasks::blocking(move || {
+            let result = created.and_then(|_| {
+                rename_into_place(&staging, &target).map_err(GitError::io("moving a repository to its directory"))
+            });
             if result.is_err() {
                 let _ = fs::remove_dir_all(&staging);
             }
             result
         });
-        placed.await
+        published.await
     }
 
-    /// Removes a repository; one that is not there is removed already.
+    /// Deletes a repository. Succeeds if it does not exist.
     pub async fn remove(&self, repository: u64) -> Result<(), GitError> {
         let (from, to) = (self.directory(repository), self.staging(TRASH, repository));
         let removed = tasks::blocking(move || {
@@ -55,7 +57,7 @@ impl Git {
         removed.await.map_err(GitError::io("removing a repository"))
     }
 
-    /// Makes `HEAD` name `branch`, as git itself would: through the lock beside it.
+    /// Sets `HEAD` to `branch`. Takes `HEAD.lock` as git does.
     pub async fn set_head(&self, repository: u64, branch: &str) -> Result<(), GitError> {
         let head = self.directory(repository).join("HEAD");
         let text = format!("ref: refs/heads/{branch}\n");
@@ -68,16 +70,16 @@ impl Git {
     }
 }
 
-/// What lies below the root of repositories.
+/// The directories below the root of repositories.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
-    /// Numbers of the repositories.
-    pub(super) whole: Vec<u64>,
-    /// Directories that are half made or half deleted.
+    /// Numbers of the complete repositories.
+    pub(super) complete: Vec<u64>,
+    /// Directories whose creation or deletion was interrupted.
     pub(super) partial: Vec<PathBuf>,
 }
 
-/// Lists what is there.
+/// Lists the directories below `root`.
 pub(super) fn list(root: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
     for entry in fs::read_dir(root)? {
@@ -87,16 +89,17 @@ pub(super) fn list(root: &Path) -> io::Result<Listed> {
         if name.starts_with(NEW) || name.starts_with(TRASH) {
             listed.partial.push(entry.path());
         } else if let Some(id) = name.strip_suffix(".git").and_then(|id| id.parse().ok()) {
-            listed.whole.push(id);
+            listed.complete.push(id);
         }
     }
     Ok(listed)
 }
 
-/// Removes directories that were half made or half deleted, and returns the numbers of the repositories.
+/// Removes directories whose creation or deletion was interrupted, and returns the numbers of the repositories.
+/// Their names start with [`NEW`] or [`TRASH`], so no acknowledged repository is affected.
 ///
-/// A git process that outlived a killed daemon may still write into such a directory. One that cannot be removed
-/// is left for the next start: it must not keep the daemon from starting.
+/// A git process that outlived a killed daemon may still write to such a directory. A directory that cannot be
+/// removed is left for the next start, because it must not prevent the daemon from starting.
 pub(super) fn scan(root: &Path) -> io::Result<Vec<u64>> {
     let listed = list(root)?;
     for partial in listed.partial {
@@ -104,23 +107,23 @@ pub(super) fn scan(root: &Path) -> io::Result<Vec<u64>> {
             tracing::warn!(path = %partial.display(), %error, "an unfinished directory was not removed; the next start tries again");
         }
     }
-    Ok(listed.whole)
+    Ok(listed.complete)
 }
 
-/// Renames a finished directory into its place. The files in it are synced first.
-pub(super) fn place(staging: &Path, target: &Path) -> io::Result<()> {
+/// Syncs the files of a completed directory and renames it to its final name.
+pub(super) fn rename_into_place(staging: &Path, target: &Path) -> io::Result<()> {
     for entry in fs::read_dir(staging)? {
         File::open(entry?.path())?.sync_all()?;
     }
     sync_dir(staging)?;
     if target.exists() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a repository already"));
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the repository exists"));
     }
     fs::rename(staging, target)?;
     sync_dir(target.parent().unwrap_or(target))
 }
 
-/// Replaces a file of a repository under the lock that git takes for it.
+/// Replaces a file of a repository while holding the lock file that git uses for it.
 fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     use io::Write as _;
     let lock = path.with_extension("lock");
@@ -137,16 +140,16 @@ fn sync_dir(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Makes a repository without a commit at `path`, unless it is there.
-pub(super) fn make_nothing(path: &Path) -> io::Result<()> {
+/// Creates a repository without commits at `path` if it does not exist.
+pub(super) fn create_without_commits(path: &Path) -> io::Result<()> {
     for part in ["objects", "refs"] {
-        make_dir(&path.join(part))?;
+        create_dir(&path.join(part))?;
     }
-    // What git takes a directory with these for a repository by.
+    // Git recognizes a repository by these three entries.
     fs::write(path.join("HEAD"), "ref: refs/heads/main\n")
 }
 
-/// Makes a directory for the daemon's user alone.
-pub(super) fn make_dir(path: &Path) -> io::Result<()> {
+/// Creates a directory that only the daemon's user can access.
+pub(super) fn create_dir(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

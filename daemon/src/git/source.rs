@@ -1,17 +1,18 @@
-//! Where a repository is fetched from: an address that was checked, resolved once and pinned.
+//! Resolves and checks the URL from which a repository is imported. The resolved addresses are pinned.
 
 use std::{io, net::IpAddr};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use url::{Host, Url};
 
-use super::Call;
+use super::GitCommand;
 use crate::model::address_policy::AddressPolicy;
 
-/// A transfer slower than this many bytes a second for so many seconds is given up.
+/// A transfer that is slower than this many bytes per second for this many seconds is aborted.
 const LOW_SPEED: (&str, &str) = ("10", "120");
 
-/// What old histories have wrong without harm: told, not refused.
+/// Object errors that are harmless and common in old histories. They are reported as warnings instead of
+/// errors.
 const TOLERATED: &[&str] = &[
     "badDateOverflow",
     "badEmail",
@@ -25,41 +26,42 @@ const TOLERATED: &[&str] = &[
     "zeroPaddedFilemode",
 ];
 
-/// Why an address is not connected to.
+/// Why a URL is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The name is unknown.
+    /// The host name cannot be resolved.
     #[error("the host cannot be resolved")]
     Unresolved(#[source] io::Error),
-    /// The policy does not allow it.
+    /// The address policy does not allow the host.
     #[error("the host is not allowed")]
     Refused {
-        /// The address that is not allowed; `None`: there is none.
+        /// The address that is not allowed; `None` if the host has no address.
         address: Option<IpAddr>,
     },
 }
 
-/// An address that may be fetched from, and how. Its secrets are in no text.
+/// A checked URL with pinned addresses and credentials. `Debug` output and errors do not contain the
+/// credentials.
 #[derive(Clone)]
-pub struct Source {
-    /// What git is given: no credentials in it.
+pub struct ImportSource {
+    /// The URL that is passed to git, without credentials.
     url: String,
     protocol: String,
-    /// `host:port:addresses`, for curl.
+    /// `host:port:addresses`, the value of `http.curloptResolve`.
     resolve: Option<String>,
     /// The value of an `Authorization` header.
     authorization: Option<String>,
 }
 
-impl std::fmt::Debug for Source {
+impl std::fmt::Debug for ImportSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Source").field("url", &self.url).finish_non_exhaustive()
+        f.debug_struct("ImportSource").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
-impl Source {
-    /// Resolves the host of `url`, asks `policy` about every address and remembers them: nothing
-    /// is resolved again later. `url` is http, https or git, without credentials.
+impl ImportSource {
+    /// Resolves the host of `url` and checks every address against `policy`. Git uses exactly these addresses;
+    /// the host is not resolved again. `url` must have the scheme http, https or git and no credentials.
     pub async fn resolve(
         url: &Url,
         credentials: Option<(&str, &str)>,
@@ -93,13 +95,13 @@ impl Source {
         })
     }
 
-    /// What git is given as the address.
+    /// Returns the URL that is passed to git.
     pub(super) fn url(&self) -> &str {
         &self.url
     }
 
-    /// Lets a call go out to this source, and to nothing else.
-    pub(super) fn open(&self, call: Call) -> Call {
+    /// Allows a command to connect to this source only.
+    pub(super) fn allow(&self, call: GitCommand) -> GitCommand {
         let mut call = call
             .env("GIT_ALLOW_PROTOCOL", &self.protocol)
             .config("http.followRedirects", "false")
@@ -132,13 +134,13 @@ fn bracketed(address: IpAddr) -> String {
 mod tests {
     use super::*;
 
-    async fn resolved(url: &str, policy: &str) -> Result<Source, SourceError> {
+    async fn resolved(url: &str, policy: &str) -> Result<ImportSource, SourceError> {
         let policy = AddressPolicy::parse(policy).expect("a policy");
-        Source::resolve(&Url::parse(url).expect("an address"), Some(("u", "s3cret")), &policy).await
+        ImportSource::resolve(&Url::parse(url).expect("an address"), Some(("u", "s3cret")), &policy).await
     }
 
     #[tokio::test]
-    async fn every_spelling_of_a_local_address_is_refused() {
+    async fn every_spelling_of_a_local_address_is_rejected() {
         for bad in [
             "http://127.0.0.1/x",
             "http://0x7f.1/x",
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn names_are_pinned_and_secrets_are_in_no_text() {
+    async fn addresses_are_pinned_and_debug_output_hides_secrets() {
         let source = resolved("http://localhost:81/a/b.git", "loopback").await.expect("allowed");
         assert_eq!(source.url(), "http://localhost:81/a/b.git");
         let resolve = source.resolve.as_deref().expect("pinned");

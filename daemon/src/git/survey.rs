@@ -1,51 +1,51 @@
-//! What a source holds, asked without fetching anything.
+//! Counts the branches and tags of an import source without fetching objects.
 
-use super::{Git, GitError, Source};
+use super::{Git, GitError, ImportSource};
 
-/// Listing the refs of a source.
+/// Limit of the list of refs, bytes.
 const REFS_MAX_BYTES: usize = 64 << 20;
-/// No repository: none has this number.
+/// `ls-remote` needs no repository. No repository has this number.
 const NO_REPOSITORY: u64 = 0;
 
-/// What a source says it has.
+/// A summary of a source's refs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Survey {
-    /// Branches.
+pub struct SourceSummary {
+    /// Number of branches.
     pub branches: usize,
-    /// Tags.
+    /// Number of tags.
     pub tags: usize,
-    /// The branch that its `HEAD` names.
+    /// The branch that `HEAD` points to.
     pub head: Option<String>,
-    /// Whether its objects are named with SHA-256.
+    /// Whether the object format is SHA-256.
     pub sha256: bool,
 }
 
 impl Git {
-    /// Asks a source for its branches and tags: whether it is there, answers, and lets us in.
-    pub async fn survey(&self, source: &Source) -> Result<Survey, GitError> {
+    /// Runs `ls-remote` against a source. Fails if it does not exist, does not answer or denies access.
+    pub async fn source_summary(&self, source: &ImportSource) -> Result<SourceSummary, GitError> {
         let call = self.call(NO_REPOSITORY, ["ls-remote", "--symref"]).output_max_bytes(REFS_MAX_BYTES);
         let patterns = [source.url(), "HEAD", "refs/heads/*", "refs/tags/*"];
-        let listed = source.open(call).operands(patterns).run().await?;
-        Ok(understand(&String::from_utf8_lossy(&listed.stdout)))
+        let listed = source.allow(call).operands(patterns).run().await?;
+        Ok(parse_ls_remote(&String::from_utf8_lossy(&listed.stdout)))
     }
 }
 
-fn understand(listed: &str) -> Survey {
-    let mut survey = Survey::default();
+fn parse_ls_remote(listed: &str) -> SourceSummary {
+    let mut summary = SourceSummary::default();
     for (left, name) in listed.lines().filter_map(|line| line.split_once('\t')) {
         if let Some(branch) = left.strip_prefix("ref: refs/heads/") {
-            survey.head = Some(branch.to_owned());
+            summary.head = Some(branch.to_owned());
             continue;
         }
-        survey.sha256 |= left.len() == 64;
-        // A tag that is an object of its own is listed a second time, with what it names.
+        summary.sha256 |= left.len() == 64;
+        // Annotated tags are listed twice; the second line ends with `^{}` and names the peeled object.
         match name {
-            _ if name.starts_with("refs/heads/") => survey.branches += 1,
-            _ if name.starts_with("refs/tags/") && !name.ends_with("^{}") => survey.tags += 1,
+            _ if name.starts_with("refs/heads/") => summary.branches += 1,
+            _ if name.starts_with("refs/tags/") && !name.ends_with("^{}") => summary.tags += 1,
             _ => {}
         }
     }
-    survey
+    summary
 }
 
 #[cfg(test)]
@@ -58,9 +58,9 @@ mod tests {
         let listed = format!(
             "ref: refs/heads/trunk\tHEAD\n{id}\tHEAD\n{id}\trefs/heads/trunk\n{id}\trefs/heads/x\n{id}\trefs/tags/v1\n{id}\trefs/tags/v1^{{}}\n"
         );
-        let expected = Survey { branches: 2, tags: 1, head: Some("trunk".into()), sha256: false };
-        assert_eq!(understand(&listed), expected);
-        assert_eq!(understand(""), Survey::default());
-        assert!(understand(&format!("{}\trefs/heads/a\n", "0".repeat(64))).sha256);
+        let expected = SourceSummary { branches: 2, tags: 1, head: Some("trunk".into()), sha256: false };
+        assert_eq!(parse_ls_remote(&listed), expected);
+        assert_eq!(parse_ls_remote(""), SourceSummary::default());
+        assert!(parse_ls_remote(&format!("{}\trefs/heads/a\n", "0".repeat(64))).sha256);
     }
 }

@@ -14,7 +14,7 @@ fn git(dir: &Path) -> Git {
 }
 
 #[tokio::test]
-async fn a_repository_is_made_named_and_removed() {
+async fn a_repository_is_created_gets_a_new_head_and_is_removed() {
     let dir = tempfile::tempdir().expect("a directory");
     let git = git(dir.path());
     git.init_bare(7, "trunk", false).await.expect("made");
@@ -23,7 +23,7 @@ async fn a_repository_is_made_named_and_removed() {
     git.set_head(7, "other").await.expect("set");
     let head = git.run(7, ["symbolic-ref", "HEAD"], "").await.expect("a head");
     assert_eq!(&head.stdout[..], b"refs/heads/other\n");
-    assert!(git.init_bare(7, "main", false).await.is_err(), "the number is taken");
+    assert!(git.init_bare(7, "main", false).await.is_err(), "the number is in use");
     assert!(!git.directory(7).join("hooks").exists(), "no template is copied");
 
     git.remove(7).await.expect("removed");
@@ -41,7 +41,7 @@ async fn sha256_repositories_have_long_ids() {
 }
 
 #[tokio::test]
-async fn failures_are_told_apart_and_told_in_one_line() {
+async fn errors_have_distinct_kinds_and_one_line_messages() {
     let dir = tempfile::tempdir().expect("a directory");
     let git = git(dir.path());
     git.init_bare(1, "main", false).await.expect("made");
@@ -61,11 +61,11 @@ async fn failures_are_told_apart_and_told_in_one_line() {
 }
 
 #[tokio::test]
-async fn time_is_bounded_and_the_whole_group_dies() {
+async fn a_timeout_kills_the_whole_process_group() {
     let dir = tempfile::tempdir().expect("a directory");
     let git = git(dir.path());
     git.init_bare(1, "main", false).await.expect("made");
-    // A shell alias is a process below git: both have to go.
+    // A shell alias starts a child process of git. Both must be killed.
     let pid_file = dir.path().join("pid");
     let alias = format!("!echo $$ > {}; sleep 60", pid_file.display());
     let slow = git.call(1, ["nap"]).config("alias.nap", alias).timeout(Duration::from_millis(500)).run().await;
@@ -73,7 +73,7 @@ async fn time_is_bounded_and_the_whole_group_dies() {
     let pid = std::fs::read_to_string(&pid_file).expect("it ran");
     let stat = Path::new("/proc").join(pid.trim()).join("stat");
     for _ in 0..500 {
-        // A dead process may wait for whoever adopts it.
+        // A dead process may stay a zombie until its new parent waits for it.
         match std::fs::read_to_string(&stat) {
             Ok(text) if !text.contains(" Z ") => tokio::time::sleep(Duration::from_millis(10)).await,
             _ => return,
@@ -83,7 +83,7 @@ async fn time_is_bounded_and_the_whole_group_dies() {
 }
 
 #[tokio::test]
-async fn planted_hooks_and_the_environment_are_not_seen() {
+async fn hooks_in_the_repository_and_the_daemons_environment_are_ignored() {
     let dir = tempfile::tempdir().expect("a directory");
     let git = git(dir.path());
     git.init_bare(1, "main", false).await.expect("made");
@@ -97,18 +97,18 @@ async fn planted_hooks_and_the_environment_are_not_seen() {
     git.run(1, ["update-ref", "refs/farrier/x", tree.trim()], "").await.expect("a ref");
     assert!(!dir.path().join("ran").exists());
 
-    let seen = git.call(1, ["env"]).config("alias.env", "!env").run().await.expect("an environment");
-    let seen = String::from_utf8(seen.stdout.to_vec()).expect("text");
-    assert!(!seen.contains("CARGO"), "{seen}");
+    let output = git.call(1, ["env"]).config("alias.env", "!env").run().await.expect("an environment");
+    let output = String::from_utf8(output.stdout.to_vec()).expect("text");
+    assert!(!output.contains("CARGO"), "{output}");
 }
 
 #[test]
-fn streams_leave_processes_to_short_calls() {
+fn streaming_processes_leave_slots_for_short_commands() {
     assert_eq!([1, 2, 4, 32].map(streams_of), [1, 2, 3, 24]);
 }
 
 #[tokio::test]
-async fn what_was_left_half_done_goes_at_the_next_start() {
+async fn unfinished_directories_are_removed_at_the_next_start() {
     let dir = tempfile::tempdir().expect("a directory");
     let first = git(dir.path());
     first.init_bare(3, "main", false).await.expect("made");
@@ -116,6 +116,6 @@ async fn what_was_left_half_done_goes_at_the_next_start() {
         std::fs::create_dir_all(dir.path().join("repositories").join(left).join("objects")).expect("a directory");
     }
     let second = git(dir.path());
-    assert_eq!(second.found_at_start(), [3]);
+    assert_eq!(second.repositories_at_start(), [3]);
     assert_eq!(std::fs::read_dir(dir.path().join("repositories")).expect("a directory").count(), 1);
 }

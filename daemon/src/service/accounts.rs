@@ -19,7 +19,7 @@ use crate::{
     app::App,
     clock::Millis,
     model::identity::Identity,
-    store::{Store, StoreError, Tx, ids::Kind, owners},
+    store::{Store, StoreError, Tx, ids::IdKind, owners},
 };
 
 /// The built-in administrator's number.
@@ -40,7 +40,7 @@ pub async fn ensure_administrator(store: &Store, now: Millis) -> Result<(), Stor
     if owners::user(&store.read().await?, ADMIN_ID).await?.is_some() {
         return Ok(());
     }
-    let id = store.next_id(Kind::Owner).await?;
+    let id = store.next_id(IdKind::Owner).await?;
     debug_assert_eq!(id, ADMIN_ID, "the first owner of a fresh store");
     store
         .write(async |tx: Tx| {
@@ -67,7 +67,7 @@ pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result
     };
     let now = app.now_ms();
     let user = User {
-        id: app.store.next_id(Kind::Owner).await?,
+        id: app.store.next_id(IdKind::Owner).await?,
         name: input.username,
         email: input.email,
         full_name: input.full_name,

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     app::App,
     model::identity::Identity,
-    store::{Read, Tx, ids::Kind, orgs, owners, owners::Owner, repositories},
+    store::{Read, Tx, ids::IdKind, orgs, owners, owners::Owner, repositories},
 };
 
 /// Organisations that are read at a time.
@@ -35,7 +35,7 @@ pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: 
     names::check_owner(&input.username).map_err(|e| Error::invalid("username", format!("name {e}")))?;
     let now = app.now_ms();
     let mut row = Org {
-        id: app.store.next_id(Kind::Owner).await?,
+        id: app.store.next_id(IdKind::Owner).await?,
         name: input.username,
         created_ms: now,
         updated_ms: now,
@@ -192,7 +192,7 @@ pub async fn delete(app: &App, identity: &Identity, name: &str) -> Result<(), Er
 pub async fn list(read: &impl Read, viewer: &Viewer, (skip, limit): (u64, usize)) -> Result<(Vec<Org>, u64), Error> {
     let (mut page, mut total, mut next) = (Vec::new(), 0, None);
     loop {
-        let (rows, after) = orgs::piece(read, next.as_deref(), PIECE).await?;
+        let (rows, after) = orgs::batch(read, next.as_deref(), PIECE).await?;
         for org in visible(viewer, rows) {
             if total >= skip && page.len() < limit {
                 page.push(org);

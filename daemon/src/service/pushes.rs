@@ -28,7 +28,7 @@ use crate::{
         RepositoryLock,
         commands::Commands,
         ref_name::{self, HEADS, RefKind},
-        report::Refusal,
+        report::RefRefusal,
     },
     model::secret,
     store::{Read, Tx, owners, refs, repositories},
@@ -61,7 +61,7 @@ pub struct Interrupted {
 ///
 /// Updates of hidden refs are left to git, which refuses each of them and makes the others, unless the
 /// push is atomic: git would make the others of an atomic push, too.
-pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<Refusal> {
+pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<RefRefusal> {
     let default = format!("{}{}", HEADS, repository.default_branch);
     let reason = |name: &str, deletes: bool| {
         if !ref_name::is_valid(name) {
@@ -75,7 +75,7 @@ pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<Refusal> {
     };
     let refused = commands.updates.iter().filter_map(|update| {
         let reason = reason(&update.name, update.deletes())?;
-        Some(Refusal { name: update.name.clone(), reason })
+        Some(RefRefusal { name: update.name.clone(), reason })
     });
     refused.collect()
 }

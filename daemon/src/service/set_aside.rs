@@ -41,7 +41,7 @@ pub async fn set_aside_orphans(app: &App) {
 }
 
 async fn repositories_without_row(app: &App) -> Result<(), Error> {
-    for id in app.git.found_at_start() {
+    for id in app.git.repositories_at_start() {
         if repositories::get(&app.store.read().await?, *id).await?.is_some() {
             continue;
         }

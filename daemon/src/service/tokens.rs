@@ -17,7 +17,7 @@ use crate::{
     },
     store::{
         Read, Tx,
-        ids::Kind,
+        ids::IdKind,
         owners::{self, Owner},
         tokens,
     },
@@ -70,7 +70,7 @@ pub async fn create(app: &App, identity: &Identity, user_name: &str, input: &Cre
 
     let clear = hex::encode(secret::random_bytes::<20>());
     let row = Token {
-        id: app.store.next_id(Kind::Token).await?,
+        id: app.store.next_id(IdKind::Token).await?,
         user_id: user.id,
         name: input.name.clone(),
         scopes: scopes.words(),

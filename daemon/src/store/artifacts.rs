@@ -1,4 +1,5 @@
-//! Artifacts: rows, their lists, uploaded blocks, and bytes that wait to be reclaimed.
+//! Stores artifact rows with their indexes, the rows of uploaded blocks, and the marks of bytes to be
+//! reclaimed.
 
 mod deleted;
 mod walk;
@@ -13,20 +14,20 @@ use super::{
 
 pub use self::{
     deleted::{deleted_of_run, deleted_until, first_deleted_ms, newest_deleted, restore, set_deleted},
-    walk::{Position, Walk, step},
+    walk::{ArtifactOrder, ArtifactPosition, next_page},
 };
 
-/// Blocks in one page of a committed list: keeps a page well below the largest value.
+/// Blocks in one page of a committed list. A full page is much smaller than the largest value.
 const PAGE_BLOCKS: usize = 4_096;
-/// Most blocks of one upload; Azure's limit for a committed list.
+/// Most blocks of one upload: Azure's limit for a committed block list.
 pub const BLOCKS_MAX: usize = 50_000;
 
-/// The artifact with number `id`.
+/// Returns the artifact with id `id`.
 pub async fn get(read: &impl Read, id: u64) -> Result<Option<Artifact>, StoreError> {
     read.get(&keys::artifact(id)).await
 }
 
-/// The artifact `name` of one job.
+/// Returns the artifact `name` of a job.
 pub async fn by_name(read: &impl Read, run: u64, job: u64, name: &str) -> Result<Option<Artifact>, StoreError> {
     match read.get::<Reference>(&keys::artifact_name(run, job, name)).await? {
         Some(found) => get(read, found.id).await,
@@ -34,32 +35,33 @@ pub async fn by_name(read: &impl Read, run: u64, job: u64, name: &str) -> Result
     }
 }
 
-/// The artifacts `name` of these jobs of a run.
+/// Returns the artifacts `name` of several jobs of a run.
 pub async fn by_name_of(read: &impl Read, run: u64, jobs: &[u64], name: &str) -> Result<Vec<Artifact>, StoreError> {
     let named: Vec<Key> = jobs.iter().map(|job| keys::artifact_name(run, *job, name)).collect();
-    let found = read.get_many::<Reference>(&named).await?.into_iter().flatten();
-    let rows: Vec<Key> = found.map(|reference| keys::artifact(reference.id)).collect();
+    let references = read.get_many::<Reference>(&named).await?.into_iter().flatten();
+    let rows: Vec<Key> = references.map(|reference| keys::artifact(reference.id)).collect();
     Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
 }
 
-/// Every artifact of a run that has a name there: pending and final ones, at most `limit`.
+/// Returns the pending and finalized artifacts of a run, at most `limit`. Expired ones have no name and are
+/// left out.
 pub async fn named_of_run(read: &impl Read, run: u64, limit: usize) -> Result<Vec<Artifact>, StoreError> {
     let scan = Scan::of(Range::prefix(keys::run_artifacts(run)), limit);
-    let found = read.scan::<Reference>(&scan).await?;
-    let rows: Vec<Key> = found.iter().map(|(_, reference)| keys::artifact(reference.id)).collect();
+    let references = read.scan::<Reference>(&scan).await?;
+    let rows: Vec<Key> = references.iter().map(|(_, reference)| keys::artifact(reference.id)).collect();
     Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
 }
 
-/// Which list of finalized and expired artifacts is meant.
+/// A list of finalized and expired artifacts.
 #[derive(Clone, Copy, Debug)]
-pub enum List {
-    /// Of a repository.
+pub enum ArtifactList {
+    /// The artifacts of a repository.
     Repository(u64),
-    /// Of a run.
+    /// The artifacts of a run.
     Run(u64),
 }
 
-impl List {
+impl ArtifactList {
     fn range(self) -> Range {
         Range::prefix(match self {
             Self::Repository(id) => keys::repository_artifacts(id),
@@ -68,21 +70,31 @@ impl List {
     }
 }
 
-/// A page of `list`, newest first, and how many there are in all.
-pub async fn page(read: &impl Read, list: List, skip: u64, limit: usize) -> Result<(Vec<Artifact>, u64), StoreError> {
+/// Returns a page of `list`, newest first, and the total number of artifacts in it.
+pub async fn page(
+    read: &impl Read,
+    list: ArtifactList,
+    skip: u64,
+    limit: usize,
+) -> Result<(Vec<Artifact>, u64), StoreError> {
     let range = list.range();
     let total = read.count(&range, u64::MAX).await?;
     let rows = rows_of(read, &Scan { range, reverse: false, skip, limit }).await?;
     Ok((rows, total))
 }
 
-/// The next at most `limit` artifacts of `list` after the one with number `after`.
-pub async fn next(read: &impl Read, list: List, after: Option<u64>, limit: usize) -> Result<Vec<Artifact>, StoreError> {
+/// Returns the next artifacts of `list` after the artifact `after`, at most `limit`.
+pub async fn next(
+    read: &impl Read,
+    list: ArtifactList,
+    after: Option<u64>,
+    limit: usize,
+) -> Result<Vec<Artifact>, StoreError> {
     let mut range = list.range();
     if let Some(id) = after {
         let key = match list {
-            List::Repository(repository) => keys::repository_artifact(repository, id),
-            List::Run(run) => keys::run_artifact(run, id),
+            ArtifactList::Repository(repository) => keys::repository_artifact(repository, id),
+            ArtifactList::Run(run) => keys::run_artifact(run, id),
         };
         range = range.after(&key);
     }
@@ -95,7 +107,7 @@ async fn rows_of(read: &impl Read, scan: &Scan) -> Result<Vec<Artifact>, StoreEr
     Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
 }
 
-/// Writes `row` and brings the indexes from what `before` needed to what `row` needs.
+/// Writes `row` and updates its index entries. `before` is the stored row, if there is one.
 pub fn put(tx: &Tx, before: Option<&Artifact>, row: &Artifact) {
     for key in before.map(index_keys).unwrap_or_default() {
         tx.delete(key);
@@ -106,8 +118,8 @@ pub fn put(tx: &Tx, before: Option<&Artifact>, row: &Artifact) {
     tx.put(keys::artifact(row.id), row);
 }
 
-/// Removes `row` and its indexes, and marks its bytes for removal. Nothing restores it any more:
-/// [`set_deleted`] is for what users delete.
+/// Deletes `row` and its index entries and marks its bytes for removal. Afterwards it cannot be restored:
+/// [`set_deleted`] is for deletions by users.
 pub fn delete(tx: &Tx, row: &Artifact, now_ms: i64) {
     for key in index_keys(row) {
         tx.delete(key);
@@ -119,7 +131,7 @@ pub fn delete(tx: &Tx, row: &Artifact, now_ms: i64) {
     }
 }
 
-/// Drops an upload that was never finalized, and the artifact if it has no other content.
+/// Drops an upload that was not finalized. Deletes the artifact if it has no content from an earlier upload.
 pub fn abandon(tx: &Tx, before: &Artifact, now_ms: i64) {
     if before.content.is_none() {
         return delete(tx, before, now_ms);
@@ -131,7 +143,7 @@ pub fn abandon(tx: &Tx, before: &Artifact, now_ms: i64) {
     put(tx, Some(before), &row);
 }
 
-/// Every index entry that a row in this state has.
+/// Returns the keys of all index entries that `row` needs in its state.
 pub(super) fn index_keys(row: &Artifact) -> Vec<Key> {
     if row.deleted_ms != 0 {
         return vec![
@@ -140,52 +152,52 @@ pub(super) fn index_keys(row: &Artifact) -> Vec<Key> {
             keys::artifact_expiry(row.expires_ms, row.id),
         ];
     }
-    let mut found = Vec::new();
+    let mut keys = Vec::new();
     let state = row.state();
     if state != ArtifactState::Expired {
-        found.push(keys::artifact_name(row.run_id, row.job_id, &row.name));
+        keys.push(keys::artifact_name(row.run_id, row.job_id, &row.name));
     }
     if state != ArtifactState::Pending {
-        found.push(keys::repository_artifact(row.repository_id, row.id));
-        found.push(keys::run_artifact(row.run_id, row.id));
+        keys.push(keys::repository_artifact(row.repository_id, row.id));
+        keys.push(keys::run_artifact(row.run_id, row.id));
     }
     if state == ArtifactState::Final {
-        found.push(keys::artifact_expiry(row.expires_ms, row.id));
+        keys.push(keys::artifact_expiry(row.expires_ms, row.id));
     }
     if let Some(upload) = &row.upload {
-        found.push(keys::upload_started(upload.started_ms, row.id));
+        keys.push(keys::upload_started(upload.started_ms, row.id));
     }
-    found
+    keys
 }
 
-/// The generations whose bytes `row` still needs.
+/// Returns the generations whose bytes `row` still needs.
 pub fn live_generations(row: &Artifact) -> impl Iterator<Item = u64> {
     let content = row.content.as_ref().filter(|_| row.state() == ArtifactState::Final);
     let content = content.map(|content| content.generation);
     content.into_iter().chain(row.upload.as_ref().map(|upload| upload.generation))
 }
 
-/// Marks the bytes of a generation as garbage.
+/// Marks the bytes of a generation for removal.
 pub fn discard(tx: &Tx, artifact: u64, generation: u64, now_ms: i64) {
     tx.put(keys::garbage(artifact, generation), &Garbage { since_ms: now_ms });
 }
 
-/// Artifacts whose time was over at `now_ms`, at most `limit`.
+/// Returns the ids of artifacts that expired at or before `now_ms`, at most `limit`.
 pub async fn expired(read: &impl Read, now_ms: i64, limit: usize) -> Result<Vec<u64>, StoreError> {
     ids_in(read, keys::artifact_expiries(now_ms), limit).await
 }
 
-/// Artifacts with an upload that was begun at `until_ms` or before, at most `limit`.
-pub async fn uploads_begun(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<u64>, StoreError> {
+/// Returns the ids of artifacts whose upload started at or before `until_ms`, at most `limit`.
+pub async fn uploads_started_until(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<u64>, StoreError> {
     ids_in(read, keys::uploads_started(until_ms), limit).await
 }
 
-/// When the first artifact expires.
+/// Returns the earliest expiry time of all artifacts.
 pub async fn first_expiry_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
     first_time(read, keys::artifact_expiries(i64::MAX)).await
 }
 
-/// When the first of the uploads began that are not finalized.
+/// Returns the start of the oldest upload that is not finalized.
 pub async fn first_upload_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
     first_time(read, keys::uploads_started(i64::MAX)).await
 }
@@ -195,7 +207,7 @@ async fn ids_in(read: &impl Read, range: Range, limit: usize) -> Result<Vec<u64>
     Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
 }
 
-/// One uploaded, uncommitted block.
+/// Returns one uploaded block that is not committed.
 pub async fn block(
     read: &impl Read,
     artifact: u64,
@@ -205,7 +217,7 @@ pub async fn block(
     read.get(&keys::block(artifact, generation, block_id)).await
 }
 
-/// The blocks with these ids, in their order; `None` for one that was not uploaded.
+/// Returns the uploaded blocks with these ids, in the same order; `None` for ids that were not uploaded.
 pub async fn blocks(
     read: &impl Read,
     artifact: u64,
@@ -216,12 +228,12 @@ pub async fn blocks(
     read.get_many(&rows).await
 }
 
-/// Records an uploaded block; the last one of an id counts.
+/// Records an uploaded block. It replaces an earlier block with the same id.
 pub fn put_block(tx: &Tx, artifact: u64, generation: u64, block_id: &str, block: &Block) {
     tx.put(keys::block(artifact, generation, block_id), block);
 }
 
-/// All uploaded, uncommitted blocks of a generation with their keys, at most `limit`.
+/// Returns the uploaded, uncommitted blocks of a generation with their keys, at most `limit`.
 pub async fn all_blocks(
     read: &impl Read,
     artifact: u64,
@@ -231,7 +243,7 @@ pub async fn all_blocks(
     read.scan(&Scan::of(Range::prefix(keys::blocks(artifact, generation)), limit)).await
 }
 
-/// Writes the committed list of a generation in place of what was there: `pages_before` pages.
+/// Writes the committed block list of a generation. It replaces an earlier list of `pages_before` pages.
 pub fn put_list(tx: &Tx, artifact: u64, generation: u64, list: &[Block], pages_before: u64) {
     let mut page = 0;
     for blocks in list.chunks(PAGE_BLOCKS) {
@@ -243,51 +255,51 @@ pub fn put_list(tx: &Tx, artifact: u64, generation: u64, list: &[Block], pages_b
     }
 }
 
-/// How many pages a list of `blocks` blocks has.
+/// Returns the number of pages of a list with `blocks` blocks.
 pub fn pages(blocks: u64) -> u64 {
     blocks.div_ceil(PAGE_BLOCKS as u64)
 }
 
-/// The committed list of a generation, in order.
+/// Returns the committed block list of a generation, in order.
 pub async fn list(read: &impl Read, artifact: u64, generation: u64) -> Result<Vec<Block>, StoreError> {
     let scan = Scan::of(Range::prefix(keys::block_pages(artifact, generation)), BLOCKS_MAX.div_ceil(PAGE_BLOCKS));
     let pages = read.scan::<BlockPage>(&scan).await?;
     Ok(pages.into_iter().flat_map(|(_, page)| page.blocks).collect())
 }
 
-/// Marks a finalized generation: blocks that its list does not name can go.
+/// Marks a finalized generation: blocks that its list does not contain can be removed.
 pub fn mark_trim(tx: &Tx, artifact: u64, generation: u64, now_ms: i64) {
     tx.put(keys::trim(artifact, generation), &Garbage { since_ms: now_ms });
 }
 
-/// Generations whose bytes are to be reclaimed, at most `limit`.
+/// Returns generations whose bytes must be removed, at most `limit`.
 pub async fn garbage(read: &impl Read, limit: usize) -> Result<Vec<(u64, u64)>, StoreError> {
-    places(read, keys::all_garbage(), limit).await
+    generations(read, keys::all_garbage(), limit).await
 }
 
-/// Generations whose leftover blocks are to be dropped, at most `limit`.
+/// Returns generations whose unlisted blocks must be removed, at most `limit`.
 pub async fn trims(read: &impl Read, limit: usize) -> Result<Vec<(u64, u64)>, StoreError> {
-    places(read, keys::all_trims(), limit).await
+    generations(read, keys::all_trims(), limit).await
 }
 
-async fn places(read: &impl Read, prefix: Key, limit: usize) -> Result<Vec<(u64, u64)>, StoreError> {
+async fn generations(read: &impl Read, prefix: Key, limit: usize) -> Result<Vec<(u64, u64)>, StoreError> {
     let pairs = read.scan_bytes(&Scan::of(Range::prefix(prefix), limit)).await?;
-    Ok(pairs.iter().filter_map(|(key, _)| keys::place_parts(key)).collect())
+    Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_ids(key)).collect())
 }
 
-/// Whether the bytes of a generation wait to be reclaimed.
+/// Returns whether the bytes of a generation are marked for removal.
 pub async fn is_garbage(read: &impl Read, artifact: u64, generation: u64) -> Result<bool, StoreError> {
     Ok(read.get_bytes(&keys::garbage(artifact, generation)).await?.is_some())
 }
 
-/// Whether leftover blocks of a generation wait to be dropped.
-pub async fn is_trimmed(read: &impl Read, artifact: u64, generation: u64) -> Result<bool, StoreError> {
+/// Returns whether the unlisted blocks of a generation are marked for removal.
+pub async fn is_marked_for_trim(read: &impl Read, artifact: u64, generation: u64) -> Result<bool, StoreError> {
     Ok(read.get_bytes(&keys::trim(artifact, generation)).await?.is_some())
 }
 
-/// A piece of all artifacts by number, and where the next one begins. What cannot be read is left
+/// Returns the next artifacts by id, and the key after which the next batch starts. Unreadable rows are left
 /// out.
-pub async fn piece(
+pub async fn batch(
     read: &impl Read,
     after: Option<&[u8]>,
     limit: usize,
@@ -295,58 +307,59 @@ pub async fn piece(
     read.readable(Range::prefix(keys::tag("a")), after, limit).await
 }
 
-/// Which rows of blocks are meant.
+/// A kind of rows about blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lists {
-    /// Blocks that are uploaded and not committed.
+pub enum BlockRows {
+    /// Uploaded blocks that are not committed.
     Uploaded,
-    /// Committed lists.
+    /// Committed block lists.
     Committed,
 }
 
-/// The first generation after `after` that has rows of blocks, whether or not an artifact has it.
-pub async fn next_place(
+/// Returns the first generation after `after` that has such rows, whether or not an artifact refers to it.
+pub async fn next_generation(
     read: &impl Read,
-    lists: Lists,
+    rows: BlockRows,
     after: Option<(u64, u64)>,
 ) -> Result<Option<(u64, u64)>, StoreError> {
-    let (tag, prefix): (_, fn(u64, u64) -> Key) = match lists {
-        Lists::Uploaded => ("up", keys::blocks),
-        Lists::Committed => ("am", keys::block_pages),
+    let (tag, prefix): (_, fn(u64, u64) -> Key) = match rows {
+        BlockRows::Uploaded => ("up", keys::blocks),
+        BlockRows::Committed => ("am", keys::block_pages),
     };
     let all = Range::prefix(keys::tag(tag));
-    let behind = after.and_then(|(artifact, generation)| Range::prefix(prefix(artifact, generation)).high);
-    let range = Range { low: behind.unwrap_or(all.low), high: all.high };
+    let start = after.and_then(|(artifact, generation)| Range::prefix(prefix(artifact, generation)).high);
+    let range = Range { low: start.unwrap_or(all.low), high: all.high };
     let first = read.scan_bytes(&Scan::of(range, 1)).await?.pop();
     Ok(first.and_then(|(key, _)| keys::first_ids(&key)))
 }
 
-/// Forgets at most `limit` uncommitted blocks of a trimmed generation; `true` when none is left.
-pub async fn forget_blocks(tx: &Tx, artifact: u64, generation: u64, limit: usize) -> Result<bool, StoreError> {
-    let left = drop_all(tx, keys::blocks(artifact, generation), limit).await?;
-    if left > 0 {
+/// Deletes at most `limit` rows of uncommitted blocks of a trimmed generation. Returns `true` when none are
+/// left. The caller has removed the block files before.
+pub async fn delete_block_rows(tx: &Tx, artifact: u64, generation: u64, limit: usize) -> Result<bool, StoreError> {
+    let remaining = delete_prefix(tx, keys::blocks(artifact, generation), limit).await?;
+    if remaining > 0 {
         tx.delete(keys::trim(artifact, generation));
     }
-    Ok(left > 0)
+    Ok(remaining > 0)
 }
 
-/// Deletes at most `limit` keys with `prefix`; gives how many more could have been deleted.
-async fn drop_all(tx: &Tx, prefix: Key, limit: usize) -> Result<usize, StoreError> {
+/// Deletes at most `limit` keys with `prefix`. Returns how many more keys could have been deleted.
+async fn delete_prefix(tx: &Tx, prefix: Key, limit: usize) -> Result<usize, StoreError> {
     let pairs = tx.scan_bytes(&Scan::of(Range::prefix(prefix), limit)).await?;
-    let left = limit - pairs.len();
+    let remaining = limit - pairs.len();
     for (key, _) in pairs {
         tx.delete(key);
     }
-    Ok(left)
+    Ok(remaining)
 }
 
-/// Forgets at most `limit` rows of a generation whose bytes are gone; `true` when none is left.
+/// Deletes at most `limit` rows of a generation whose files were removed. Returns `true` when none are left.
 pub async fn forget(tx: &Tx, artifact: u64, generation: u64, limit: usize) -> Result<bool, StoreError> {
-    let left = drop_all(tx, keys::blocks(artifact, generation), limit).await?;
-    let left = drop_all(tx, keys::block_pages(artifact, generation), left).await?;
-    if left > 0 {
+    let remaining = delete_prefix(tx, keys::blocks(artifact, generation), limit).await?;
+    let remaining = delete_prefix(tx, keys::block_pages(artifact, generation), remaining).await?;
+    if remaining > 0 {
         tx.delete(keys::trim(artifact, generation));
         tx.delete(keys::garbage(artifact, generation));
     }
-    Ok(left > 0)
+    Ok(remaining > 0)
 }

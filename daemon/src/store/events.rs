@@ -1,4 +1,5 @@
-//! Events: what happened, in order, written with the change that each tells of.
+//! Event rows in order of their numbers. An event is written in the same transaction as the change that it
+//! describes.
 
 use farrier_proto::store::{Event, Reference};
 
@@ -13,33 +14,33 @@ pub fn insert(tx: &Tx, row: &Event) {
     tx.put(keys::event(row.id), row);
 }
 
-/// The number of the newest event; 0 when there is none.
+/// Returns the number of the newest event; 0 if there are none.
 pub async fn last(read: &impl Read) -> Result<u64, StoreError> {
     let newest = Scan { reverse: true, ..Scan::of(Range::prefix(keys::events()), 1) };
     let pairs = read.scan_bytes(&newest).await?;
     Ok(pairs.first().and_then(|(key, _)| keys::trailing_id(key)).unwrap_or(0))
 }
 
-/// Events behind the one with number `after`, oldest first.
+/// Returns the events after the event `after`, oldest first.
 pub async fn after(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
     let range = Range::prefix(keys::events()).after(&keys::event(after));
     Ok(read.scan(&Scan::of(range, limit)).await?.into_iter().map(|(_, event)| event).collect())
 }
 
-/// The events with these numbers, in their order; those that are forgotten are left out.
+/// Returns the events with these numbers, in the same order. Deleted ones are left out.
 pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Event>, StoreError> {
     let keys: Vec<Key> = ids.iter().map(|id| keys::event(*id)).collect();
     Ok(read.get_many(&keys).await?.into_iter().flatten().collect())
 }
 
-/// Events before the one with number `before`, newest first.
+/// Returns the events before the event `before`, newest first.
 pub async fn before(read: &impl Read, before: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
     let range = Range { high: Some(keys::event(before)), ..Range::prefix(keys::events()) };
     let scan = Scan { reverse: true, ..Scan::of(range, limit) };
     Ok(read.scan(&scan).await?.into_iter().map(|(_, event)| event).collect())
 }
 
-/// Forgets `old`, the oldest events there are, and remembers that there were some.
+/// Deletes `old`, which must be the oldest events, and records the number of the last of them.
 pub fn forget(tx: &Tx, old: &[Event]) {
     for event in old {
         tx.delete(keys::event(event.id));
@@ -49,7 +50,7 @@ pub fn forget(tx: &Tx, old: &[Event]) {
     }
 }
 
-/// The number of the last event that was forgotten; 0: none was.
+/// Returns the number of the last deleted event; 0 if none was deleted.
 pub async fn forgotten(read: &impl Read) -> Result<u64, StoreError> {
     Ok(read.get::<Reference>(&keys::forgotten_events()).await?.map_or(0, |row| row.id))
 }

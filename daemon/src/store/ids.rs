@@ -1,11 +1,10 @@
-//! Ids: small increasing integers, taken from the store in blocks.
+//! Assigns ids: small increasing integers, which are reserved in the store in blocks.
 //!
-//! A sequence that every insert wrote would be a hot key; a block of ids costs one write. Ids of
-//! a block that a stopped daemon had not used are lost, so there are gaps.
+//! If every insert wrote its sequence, the sequence would be a hot key; a block of ids costs one write. The
+//! unused ids of a block are lost when the daemon stops, so there are gaps.
 //!
-//! Blocks of ids that name directories and files are also covered by the identity files beside the
-//! data: no such id is handed out before the files say so. That is how a store that is older than its
-//! data is recognised.
+//! Ids that name directories or files are also covered by the identity files beside the data: such an id is
+//! assigned only after the files record its block. This detects a store that is older than its data.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
@@ -18,15 +17,16 @@ use super::{
     keys,
 };
 
-/// Ids taken from the store at a time.
+/// Ids reserved at a time.
 const BLOCK: u64 = 64;
-/// The same for events: each block that ends makes everybody wait for a commit.
+/// Event ids reserved at a time. The block is larger, because all requests wait for a commit when a block is
+/// used up.
 const EVENT_BLOCK: u64 = 4_096;
 
-/// What is counted; each kind counts for itself.
+/// A kind of ids. Each kind has its own sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Users and organisations, which the API lets stand for one another.
+pub enum IdKind {
+    /// Users and organisations, which share one sequence because the API accepts either id in some places.
     Owner,
     /// Access tokens.
     Token,
@@ -42,11 +42,11 @@ pub enum Kind {
     Event,
     /// Webhooks.
     Hook,
-    /// Block files: never the same name twice, whatever was lost.
+    /// Files of artifact blocks. An id is never reused, even if data was lost.
     BlockFile,
 }
 
-impl Kind {
+impl IdKind {
     /// Every kind.
     pub const ALL: [Self; 9] = [
         Self::Owner,
@@ -60,12 +60,12 @@ impl Kind {
         Self::BlockFile,
     ];
 
-    /// Whether ids of this kind are names of directories or files.
+    /// Returns whether directories or files are named by ids of this kind.
     fn names_files(self) -> bool {
         matches!(self, Self::Repository | Self::Artifact | Self::BlockFile)
     }
 
-    /// How many are taken at a time.
+    /// Returns how many ids are reserved at a time.
     fn block(self) -> u64 {
         match self {
             Self::Event => EVENT_BLOCK,
@@ -73,8 +73,8 @@ impl Kind {
         }
     }
 
-    /// The word under which the sequence is stored. Never changed.
-    pub fn word(self) -> &'static str {
+    /// Returns the name of the stored sequence. It never changes.
+    pub fn name(self) -> &'static str {
         match self {
             Self::Owner => "owner",
             Self::Token => "token",
@@ -89,7 +89,7 @@ impl Kind {
     }
 }
 
-/// The blocks at hand.
+/// The reserved blocks of ids.
 #[derive(Default)]
 pub struct Ids {
     state: Mutex<State>,
@@ -97,12 +97,12 @@ pub struct Ids {
 
 #[derive(Default)]
 struct State {
-    blocks: HashMap<Kind, Range<u64>>,
-    /// Absent while the store has no data beside it.
+    blocks: HashMap<IdKind, Range<u64>>,
+    /// `None` if the store is not paired with a data directory.
     marks: Option<Marks>,
 }
 
-/// The identity files and the mark that they hold.
+/// The identity files and the mark that they have.
 struct Marks {
     files: Arc<dyn MarkFiles>,
     written: u64,
@@ -113,53 +113,53 @@ impl Ids {
         self.state.lock().await.marks = Some(Marks { files, written });
     }
 
-    /// The next id of `kind`. The first is 1.
-    pub async fn next(&self, store: &Store, kind: Kind) -> Result<u64, StoreError> {
+    /// Returns the next id of `kind`. The first is 1.
+    pub async fn next(&self, store: &Store, kind: IdKind) -> Result<u64, StoreError> {
         let State { blocks, marks } = &mut *self.state.lock().await;
         let block = blocks.entry(kind).or_default();
         if let Some(id) = block.next() {
             return Ok(id);
         }
         *block = match marks.as_mut().filter(|_| kind.names_files()) {
-            Some(marks) => marks.take_block(store, kind).await?,
-            None => store.write(async |tx: Tx| take_block(&tx, kind).await).await?,
+            Some(marks) => marks.reserve_block(store, kind).await?,
+            None => store.write(async |tx: Tx| reserve_block(&tx, kind).await).await?,
         };
         Ok(block.next().expect("a fresh block holds ids"))
     }
 }
 
-/// What came of reserving a block together with the next mark.
-enum TakenBlock {
-    /// `None`: the store has no identity.
-    Block(Range<u64>, Option<Mark>),
-    /// The files lack the pending mark: they could not be written, or a commit whose outcome was
-    /// unknown has happened. Nothing was reserved.
-    Behind(Mark),
+/// The result of a transaction that reserves a block and the next mark.
+enum Reservation {
+    /// The reserved block and the new pending mark; `None` if the store has no identity.
+    Reserved(Range<u64>, Option<Mark>),
+    /// The files do not have the pending mark: writing them failed, or a commit with unknown outcome succeeded.
+    /// Nothing was reserved.
+    FilesBehind(Mark),
 }
 
 impl Marks {
     /// Reserves a block and the next mark in one transaction, then writes the files.
-    async fn take_block(&mut self, store: &Store, kind: Kind) -> Result<Range<u64>, StoreError> {
+    async fn reserve_block(&mut self, store: &Store, kind: IdKind) -> Result<Range<u64>, StoreError> {
         const TRIES: u32 = 2;
         for _ in 0..TRIES {
             let written = self.written;
-            let taken = store.write(async |tx: Tx| {
+            let reservation = store.write(async |tx: Tx| {
                 let behind = identity::pending(&tx).await?.filter(|mark| mark.mark != written);
                 if let Some(mark) = behind {
-                    return Ok(TakenBlock::Behind(mark));
+                    return Ok(Reservation::FilesBehind(mark));
                 }
-                let block = take_block(&tx, kind).await?;
+                let block = reserve_block(&tx, kind).await?;
                 identity::advance(&tx).await?;
-                Ok::<_, StoreError>(TakenBlock::Block(block, identity::pending(&tx).await?))
+                Ok::<_, StoreError>(Reservation::Reserved(block, identity::pending(&tx).await?))
             });
-            match taken.await? {
-                TakenBlock::Block(block, mark) => {
+            match reservation.await? {
+                Reservation::Reserved(block, mark) => {
                     if let Some(mark) = mark {
                         self.write(&mark).await?;
                     }
                     return Ok(block);
                 }
-                TakenBlock::Behind(mark) => self.write(&mark).await?,
+                Reservation::FilesBehind(mark) => self.write(&mark).await?,
             }
         }
         Err(StoreError::Contended { tries: TRIES })
@@ -172,16 +172,16 @@ impl Marks {
     }
 }
 
-async fn take_block(tx: &Tx, kind: Kind) -> Result<Range<u64>, StoreError> {
+async fn reserve_block(tx: &Tx, kind: IdKind) -> Result<Range<u64>, StoreError> {
     let key = keys::sequence(kind);
     let first = tx.get::<Sequence>(&key).await?.map_or(1, |sequence| sequence.next);
-    let behind = first + kind.block();
-    tx.put(key, &Sequence { next: behind });
-    Ok(first..behind)
+    let end = first + kind.block();
+    tx.put(key, &Sequence { next: end });
+    Ok(first..end)
 }
 
-/// Lets the sequence of `kind` go on at `next` if it would go on below.
-pub async fn raise(tx: &Tx, kind: Kind, next: u64) -> Result<(), StoreError> {
+/// Moves the sequence of `kind` to `next` if it is below.
+pub async fn raise(tx: &Tx, kind: IdKind, next: u64) -> Result<(), StoreError> {
     let key = keys::sequence(kind);
     if tx.get::<Sequence>(&key).await?.map_or(1, |sequence| sequence.next) < next {
         tx.put(key, &Sequence { next });

@@ -1,9 +1,9 @@
-//! The key layout: which key each row and each index entry has.
+//! The key layout: the keys of all rows and index entries.
 //!
-//! Keys sort the way lists are read. A key is an ASCII tag, a zero byte, then components: ids and
-//! times as eight big-endian bytes, texts in lower case with a zero byte behind. `newest` turns an
-//! id around so that an ascending scan shows the newest first. The table of all tags is in
-//! `docs/storage.md`; a tag is never given another meaning.
+//! Keys sort in the order in which lists are read. A key consists of an ASCII tag, a zero byte and components:
+//! ids and times as eight big-endian bytes, texts in lower case with a zero byte at the end.
+//! [`Builder::newest`] inverts an id, so that an ascending scan returns the newest first. `docs/storage.md` has
+//! a table of all tags. A tag is never reused with another meaning.
 
 mod accounts;
 mod artifacts;
@@ -15,7 +15,7 @@ pub use self::{accounts::*, artifacts::*, hooks::*, repositories::*, runs::*};
 
 use super::{
     engine::{Key, Range},
-    ids::Kind,
+    ids::IdKind,
 };
 
 /// Builds one key.
@@ -38,7 +38,7 @@ impl Builder {
         self.id(!id)
     }
 
-    /// Milliseconds, also before the epoch, in order of time.
+    /// Appends a time in milliseconds, which may be negative. The bytes sort in order of time.
     fn time(self, ms: i64) -> Self {
         self.id(ms.cast_unsigned() ^ (1 << 63))
     }
@@ -48,58 +48,59 @@ impl Builder {
         self
     }
 
-    /// A text that compares without case. It must hold no zero byte: checked where names are made.
+    /// Appends a text that compares without case. Names contain no zero bytes; they are validated when they are
+    /// created.
     fn text(mut self, text: &str) -> Self {
         self.0.extend(text.to_lowercase().bytes().filter(|byte| *byte != 0));
         self.0.push(0);
         self
     }
 
-    /// A text that compares with case.
+    /// Appends a text that compares with case.
     fn exact(mut self, text: &str) -> Self {
         self.0.extend(text.bytes().filter(|byte| *byte != 0));
         self.0.push(0);
         self
     }
 
-    fn done(self) -> Key {
+    fn build(self) -> Key {
         self.0
     }
 }
 
-/// What all keys with the tag `tag` begin with.
+/// Returns the prefix of all keys with the tag `tag`.
 pub fn tag(tag: &str) -> Key {
-    Builder::new(tag).done()
+    Builder::new(tag).build()
 }
 
-/// Whether `key` has the tag `tag`.
+/// Returns whether `key` has the tag `tag`.
 pub fn has_tag(key: &[u8], tag: &str) -> bool {
     key.strip_prefix(tag.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
 }
 
-/// The id that follows the tag.
+/// Returns the id after the tag.
 pub fn first_id(key: &[u8]) -> Option<u64> {
     let tag_end = key.iter().position(|byte| *byte == 0)?;
     Some(u64::from_be_bytes(*key.get(tag_end + 1..)?.first_chunk()?))
 }
 
-/// The two ids that follow the tag.
+/// Returns the two ids after the tag.
 pub fn first_ids(key: &[u8]) -> Option<(u64, u64)> {
     let tag_end = key.iter().position(|byte| *byte == 0)?;
-    place_parts(key.get(tag_end + 1..tag_end + 17)?)
+    trailing_ids(key.get(tag_end + 1..tag_end + 17)?)
 }
 
-/// The last eight bytes of `key` as an id: what most index keys end with.
+/// Returns the last eight bytes of `key` as an id. Most index keys end with an id.
 pub fn trailing_id(key: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(*key.last_chunk()?))
 }
 
-/// The last eight bytes of `key` as an id that was written newest first.
+/// Returns the last eight bytes of `key` as an id that is sorted newest first.
 pub fn trailing_newest(key: &[u8]) -> Option<u64> {
     trailing_id(key).map(|id| !id)
 }
 
-/// The time that follows the tag in a key of a time index.
+/// Returns the time after the tag in a key of a time index.
 pub fn leading_time(key: &[u8]) -> Option<i64> {
     let tag_end = key.iter().position(|byte| *byte == 0)?;
     let time: &[u8; 8] = key.get(tag_end + 1..)?.first_chunk()?;
@@ -108,34 +109,34 @@ pub fn leading_time(key: &[u8]) -> Option<i64> {
 
 /// `m/format`
 pub fn format() -> Key {
-    Builder::new("m").raw(b"format").done()
+    Builder::new("m").raw(b"format").build()
 }
 
 /// `m/identity`
 pub fn identity() -> Key {
-    Builder::new("m").raw(b"identity").done()
+    Builder::new("m").raw(b"identity").build()
 }
 
-/// `m/key/<kid>`: the secret with number `kid`.
+/// `m/key/<kid>`: the signing key with number `kid`.
 pub fn signing_key(kid: u64) -> Key {
-    Builder::new("m").raw(b"key\0").id(kid).done()
+    Builder::new("m").raw(b"key\0").id(kid).build()
 }
 
 /// `s/<kind>`
-pub fn sequence(kind: Kind) -> Key {
-    Builder::new("s").raw(kind.word().as_bytes()).done()
+pub fn sequence(kind: IdKind) -> Key {
+    Builder::new("s").raw(kind.name().as_bytes()).build()
 }
 
-/// The last two ids of a key: artifact and generation in `xb/` and `xt/`, repository and push in `gp/`.
-pub fn place_parts(key: &[u8]) -> Option<(u64, u64)> {
+/// Returns the last two ids of a key: artifact and generation in `xb/` and `xt/`, repository and push in `gp/`.
+pub fn trailing_ids(key: &[u8]) -> Option<(u64, u64)> {
     let parts: &[u8; 16] = key.last_chunk()?;
-    let (artifact, generation) = parts.split_at(8);
-    Some((trailing_id(artifact)?, trailing_id(generation)?))
+    let (first, second) = parts.split_at(8);
+    Some((trailing_id(first)?, trailing_id(second)?))
 }
 
-/// Entries of a time index that are due: from its begin to `until_ms`, included.
+/// Returns the entries of a time index up to and including `until_ms`.
 fn due(tag: &str, until_ms: i64) -> Range {
-    Range { low: Builder::new(tag).done(), high: Some(Builder::new(tag).time(until_ms.saturating_add(1)).done()) }
+    Range { low: Builder::new(tag).build(), high: Some(Builder::new(tag).time(until_ms.saturating_add(1)).build()) }
 }
 
 #[cfg(test)]
@@ -151,25 +152,25 @@ mod tests {
     }
 
     #[test]
-    fn due_entries_include_their_own_millisecond_and_exclude_the_next() {
+    fn due_entries_include_the_limit_and_exclude_the_next_millisecond() {
         let range = artifact_expiries(7);
         assert!(range.contains(&artifact_expiry(7, u64::MAX)));
         assert!(!range.contains(&artifact_expiry(8, 0)));
     }
 
     #[test]
-    fn names_compare_without_case_and_do_not_run_into_each_other() {
+    fn names_compare_without_case_and_are_not_prefixes_of_each_other() {
         assert_eq!(repository_name(1, "Demo"), repository_name(1, "dEMO"));
         assert_ne!(artifact_name(1, 2, "x"), artifact_name(1, 2, "X"));
         assert!(!artifact_name(1, 2, "ab").starts_with(&artifact_name(1, 2, "a")));
     }
 
     #[test]
-    fn newest_first_keys_turn_the_order_around_and_give_the_id_back() {
+    fn newest_first_keys_sort_in_reverse_and_return_the_id() {
         assert!(repository_run(1, 9) < repository_run(1, 8));
         assert_eq!(trailing_newest(&repository_run(1, 9)), Some(9));
-        assert_eq!(place_parts(&garbage(3, 4)), Some((3, 4)));
-        assert_eq!(place_parts(&push_mark(3, 4)), Some((3, 4)));
+        assert_eq!(trailing_ids(&garbage(3, 4)), Some((3, 4)));
+        assert_eq!(trailing_ids(&push_mark(3, 4)), Some((3, 4)));
         assert_eq!(ref_tip_name(&ref_tip(3, "refs/heads/x")), Some("refs/heads/x"));
     }
 }

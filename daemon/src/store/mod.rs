@@ -1,8 +1,8 @@
-//! Everything durable that is not artifact bytes: transactions, keys, values, indexes.
+//! Stores all durable data except artifact bytes and git repositories: transactions, keys, values and indexes.
 //!
-//! Only this module knows an engine. [`Store`] runs transactions, [`Tx`] and [`Snapshot`] read and
-//! write typed rows, the modules beside them hold one noun each and know its indexes. No rule of
-//! the product lives here, and no effect leaves the process inside a transaction.
+//! Only this module uses an engine. [`Store`] runs transactions; [`Tx`] and [`Snapshot`] read and write typed
+//! rows. Each submodule for a resource owns its rows and indexes. Product rules are implemented in the
+//! services. A transaction has no effects outside the store.
 
 pub mod artifacts;
 pub mod check;
@@ -39,55 +39,55 @@ use prost::Message;
 use self::engine::{CountBucket, Engine, EngineError, EngineInfo, Key, KeyFilter, Range, Scan};
 pub use self::transact::{Snapshot, Tx};
 
-/// What a store operation may fail with.
+/// An error of a store operation.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The engine below failed or is away.
+    /// The engine failed or is unavailable.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The change may or may not have happened.
+    /// The transaction may or may not have been committed.
     #[error("the outcome of the commit is unknown")]
     Unknown(#[source] EngineError),
-    /// The transaction kept meeting others.
-    #[error("the store is too busy: {tries} tries of a transaction met others")]
+    /// The transaction conflicted in every attempt.
+    #[error("the store is too busy: a transaction conflicted {tries} times")]
     Contended {
-        /// How often it was run.
+        /// Number of attempts.
         tries: u32,
     },
-    /// A stored value is not what its key promises.
+    /// A stored value cannot be decoded.
     #[error("the value under key {key} cannot be read")]
     Corrupt {
-        /// The key, escaped for reading.
+        /// The key, escaped.
         key: String,
-        /// What is wrong with it.
+        /// The cause.
         #[source]
         source: value::ValueError,
     },
-    /// The identity files beside the data cannot be written, so ids that they do not cover cannot be used.
+    /// The identity files beside the data cannot be written. Ids that they do not cover cannot be used.
     #[error("the identity files in the data directory cannot be written")]
     Marks(#[source] std::io::Error),
     /// The data was written by a newer farrierd.
-    #[error("the data has format level {found}, this farrierd reads up to {known}")]
+    #[error("the data has format level {found}, this farrierd supports levels up to {known}")]
     Newer {
-        /// Level in the data.
+        /// Level of the data.
         found: u32,
-        /// Highest level known here.
+        /// Highest supported level.
         known: u32,
     },
 }
 
-/// Reading rows: what snapshots and transactions have in common.
+/// Reads rows. Implemented by snapshots and transactions.
 ///
-/// Noun modules take `&impl Read`, so one function serves lists and transactions.
-#[allow(async_fn_in_trait)] // used with concrete types only, whose futures are `Send`
+/// Functions of the resource modules take `&impl Read`, so they work with both.
+#[allow(async_fn_in_trait)] // used only with concrete types whose futures are `Send`
 pub trait Read: Sync {
-    /// The raw value under `key`.
+    /// Returns the raw value of `key`.
     fn get_bytes(&self, key: &[u8]) -> impl Future<Output = Result<Option<Bytes>, StoreError>> + Send;
-    /// Raw values under `keys`, in their order.
+    /// Returns the raw values of `keys`, in the same order.
     fn get_many_bytes(&self, keys: &[Key]) -> impl Future<Output = Result<Vec<Option<Bytes>>, StoreError>> + Send;
-    /// Raw pairs of a scan.
+    /// Returns the raw entries of a scan.
     fn scan_bytes(&self, scan: &Scan) -> impl Future<Output = Result<Vec<(Key, Bytes)>, StoreError>> + Send;
-    /// How many keys lie in `range`, counted up to `cap`.
+    /// Counts the keys in `range`, up to `cap`.
     fn count(&self, range: &Range, cap: u64) -> impl Future<Output = Result<u64, StoreError>> + Send;
     /// Counts the entries of `range` that pass `filter`, in buckets in key order.
     fn range_counts(
@@ -96,7 +96,7 @@ pub trait Read: Sync {
         filter: &KeyFilter,
     ) -> impl Future<Output = Result<Vec<CountBucket>, StoreError>> + Send;
 
-    /// The row under `key`.
+    /// Returns the row of `key`.
     fn get<M: Message + Default>(&self, key: &[u8]) -> impl Future<Output = Result<Option<M>, StoreError>> + Send {
         async move {
             match self.get_bytes(key).await? {
@@ -106,7 +106,7 @@ pub trait Read: Sync {
         }
     }
 
-    /// The rows under `keys`, in their order.
+    /// Returns the rows of `keys`, in the same order.
     fn get_many<M: Message + Default>(
         &self,
         keys: &[Key],
@@ -117,7 +117,7 @@ pub trait Read: Sync {
         }
     }
 
-    /// Rows of a scan with their keys.
+    /// Returns the rows of a scan with their keys.
     fn scan<M: Message + Default>(
         &self,
         scan: &Scan,
@@ -128,8 +128,8 @@ pub trait Read: Sync {
         }
     }
 
-    /// The rows among the next `limit` keys of `range` after `after` that can be read, and the key
-    /// that the next piece begins after.
+    /// Returns the readable rows among the next `limit` keys of `range` after `after`, and the key after which
+    /// the next batch starts; `None` after the last batch.
     fn readable<M: Message + Default>(
         &self,
         range: Range,
@@ -145,7 +145,7 @@ pub trait Read: Sync {
     }
 }
 
-/// The daemon's store: cheap to clone, shared by all.
+/// The daemon's store. Clones share its state.
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<dyn Engine>,
@@ -154,14 +154,14 @@ pub struct Store {
 }
 
 impl Store {
-    /// A store on `engine`, whose format level is checked and, on fresh data, written.
+    /// Opens a store on `engine`. Checks the format level and writes it if the data is new.
     pub async fn open(engine: Arc<dyn Engine>) -> Result<Self, StoreError> {
         let store = Self::open_as_is(engine).await?;
         store.write_format().await?;
         Ok(store)
     }
 
-    /// A store on `engine` into which nothing is written. The format level is checked if there is one.
+    /// Opens a store on `engine` without writing. Checks the format level if there is one.
     pub async fn open_as_is(engine: Arc<dyn Engine>) -> Result<Self, StoreError> {
         let store = Self { engine, ids: Arc::default(), commits: Arc::default() };
         match store.read().await?.get::<Format>(&keys::format()).await? {
@@ -172,7 +172,7 @@ impl Store {
         }
     }
 
-    /// Writes the format level into fresh data.
+    /// Writes the format level if the data is new.
     pub async fn write_format(&self) -> Result<(), StoreError> {
         self.write(async |tx: Tx| {
             let key = keys::format();
@@ -184,51 +184,51 @@ impl Store {
         .await
     }
 
-    /// A consistent state to read from.
+    /// Returns a snapshot of the current state.
     pub async fn read(&self) -> Result<Snapshot, StoreError> {
         Ok(Snapshot::new(self.engine.snapshot().await?))
     }
 
-    /// Runs `work` as one serializable, durable transaction.
+    /// Runs `work` as a serializable, durable transaction.
     ///
-    /// `work` may run several times and must have no effect beside its [`Tx`]. An `Err` from it
-    /// ends the transaction with nothing written.
+    /// `work` may run several times and must have no effects except through its [`Tx`]. If it returns an error,
+    /// nothing is written.
     pub async fn write<T, E, F, Fut>(&self, work: F) -> Result<T, E>
     where
         F: Fn(Tx) -> Fut + Send + Sync,
         Fut: Future<Output = Result<T, E>> + Send,
         E: From<StoreError>,
     {
-        let done = transact::run(self.engine.as_ref(), work).await;
-        if done.is_ok() {
+        let result = transact::run(self.engine.as_ref(), work).await;
+        if result.is_ok() {
             self.commits.fetch_add(1, Ordering::Relaxed);
         }
-        done
+        result
     }
 
-    /// Transactions that became durable since the store was opened.
+    /// Returns the number of transactions committed since the store was opened.
     pub fn commits(&self) -> u64 {
         self.commits.load(Ordering::Relaxed)
     }
 
-    /// The next id of `kind`: increasing, never given twice, with gaps after a restart.
-    pub async fn next_id(&self, kind: ids::Kind) -> Result<u64, StoreError> {
+    /// Returns the next id of `kind`. Ids increase and are never reused; there are gaps after a restart.
+    pub async fn next_id(&self, kind: ids::IdKind) -> Result<u64, StoreError> {
         self.ids.next(self, kind).await
     }
 
-    /// Has `files` written whenever ids of repositories, artifacts or block files are reserved from here
-    /// on. They hold the mark `written` by now.
+    /// Sets the identity files, which have the mark `written`. From then on they are written when ids of
+    /// repositories, artifacts or block files are reserved.
     pub async fn keep_marks(&self, files: Arc<dyn identity::MarkFiles>, written: u64) {
         self.ids.keep_marks(files, written).await;
     }
 
-    /// Figures of the engine; an error means that the store cannot be used.
+    /// Returns information about the engine. An error means that the store cannot be used.
     pub async fn health(&self) -> Result<EngineInfo, StoreError> {
         Ok(self.engine.health().await?)
     }
 }
 
-/// The time in the first key of `range`, which is of a time index.
+/// Returns the time in the first key of `range`, which must be in a time index.
 async fn first_time(read: &impl Read, range: Range) -> Result<Option<i64>, StoreError> {
     let pairs = read.scan_bytes(&Scan::of(range, 1)).await?;
     Ok(pairs.first().and_then(|(key, _)| keys::leading_time(key)))

@@ -1,4 +1,4 @@
-//! Users and organisations: rows, the one name space they share, e-mail addresses.
+//! User and organisation rows, their shared name space, and email addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,21 +6,21 @@ use farrier_proto::store::{Membership, Org, OwnerKind, OwnerName, Reference, Use
 
 use super::{Read, StoreError, Tx, keys};
 
-/// The unique value that a user or an organisation shares with an existing one.
+/// A unique value that is already in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserConflict {
-    /// The name belongs to a user or an organisation.
+    /// The name is used by a user or an organisation.
     Name,
-    /// The address belongs to a user.
+    /// The email address is used by a user.
     Email,
 }
 
-/// The user with number `id`.
+/// Returns the user with id `id`.
 pub async fn user(read: &impl Read, id: u64) -> Result<Option<User>, StoreError> {
     read.get(&keys::user(id)).await
 }
 
-/// The accounts with these e-mail addresses, by address in lower case. Reads each address once.
+/// Returns the users with these email addresses, by address in lower case. Reads each address once.
 pub async fn users_by_email(read: &impl Read, addresses: &[&str]) -> Result<BTreeMap<String, User>, StoreError> {
     let addresses: BTreeSet<String> = addresses.iter().map(|address| address.to_lowercase()).collect();
     let mut users = BTreeMap::new();
@@ -32,12 +32,12 @@ pub async fn users_by_email(read: &impl Read, addresses: &[&str]) -> Result<BTre
     Ok(users)
 }
 
-/// Who holds `name`, in any case.
+/// Returns the owner with the name `name`, without regard to case.
 pub async fn by_name(read: &impl Read, name: &str) -> Result<Option<OwnerName>, StoreError> {
     read.get(&keys::owner_name(name)).await
 }
 
-/// The user called `name`, in any case.
+/// Returns the user with the name `name`, without regard to case.
 pub async fn user_by_name(read: &impl Read, name: &str) -> Result<Option<User>, StoreError> {
     match by_name(read, name).await? {
         Some(owner) if owner.kind() == OwnerKind::User => user(read, owner.id).await,
@@ -45,7 +45,7 @@ pub async fn user_by_name(read: &impl Read, name: &str) -> Result<Option<User>, 
     }
 }
 
-/// The user with the address `email`, in any case.
+/// Returns the user with the email address `email`, without regard to case.
 pub async fn user_by_email(read: &impl Read, email: &str) -> Result<Option<User>, StoreError> {
     match read.get::<Reference>(&keys::user_email(email)).await? {
         Some(found) => user(read, found.id).await,
@@ -53,7 +53,7 @@ pub async fn user_by_email(read: &impl Read, email: &str) -> Result<Option<User>
     }
 }
 
-/// A user or an organisation: what repositories belong to.
+/// The owner of repositories: a user or an organisation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Owner {
     /// A user.
@@ -63,7 +63,7 @@ pub enum Owner {
 }
 
 impl Owner {
-    /// Its number, unique over both kinds.
+    /// Returns the id, which is unique among users and organisations.
     pub fn id(&self) -> u64 {
         match self {
             Self::User(user) => user.id,
@@ -71,7 +71,7 @@ impl Owner {
         }
     }
 
-    /// Its name, as spelled when it was made.
+    /// Returns the name with its original case.
     pub fn name(&self) -> &str {
         match self {
             Self::User(user) => &user.name,
@@ -79,7 +79,7 @@ impl Owner {
         }
     }
 
-    /// Which kind it is.
+    /// Returns the kind of owner.
     pub fn kind(&self) -> OwnerKind {
         match self {
             Self::User(_) => OwnerKind::User,
@@ -87,7 +87,7 @@ impl Owner {
         }
     }
 
-    /// Who may see it at all.
+    /// Returns the visibility.
     pub fn visibility(&self) -> Visibility {
         match self {
             Self::User(user) => user.visibility(),
@@ -96,12 +96,12 @@ impl Owner {
     }
 }
 
-/// The organisation with number `id`.
+/// Returns the organisation with id `id`.
 pub async fn org(read: &impl Read, id: u64) -> Result<Option<Org>, StoreError> {
     read.get(&keys::org(id)).await
 }
 
-/// The owner with number `id` of a known kind.
+/// Returns the owner of this kind with id `id`.
 pub async fn owner(read: &impl Read, kind: OwnerKind, id: u64) -> Result<Option<Owner>, StoreError> {
     Ok(match kind {
         OwnerKind::Org => org(read, id).await?.map(Owner::Org),
@@ -109,7 +109,7 @@ pub async fn owner(read: &impl Read, kind: OwnerKind, id: u64) -> Result<Option<
     })
 }
 
-/// The user or organisation called `name`, in any case.
+/// Returns the user or organisation with the name `name`, without regard to case.
 pub async fn owner_by_name(read: &impl Read, name: &str) -> Result<Option<Owner>, StoreError> {
     match by_name(read, name).await? {
         Some(found) => owner(read, found.kind(), found.id).await,
@@ -117,30 +117,32 @@ pub async fn owner_by_name(read: &impl Read, name: &str) -> Result<Option<Owner>
     }
 }
 
-/// How `user` belongs to the organisation with number `org`.
+/// Returns the membership of `user` in the organisation `org`.
 pub async fn membership(read: &impl Read, org: u64, user: u64) -> Result<Option<Membership>, StoreError> {
     read.get(&keys::org_member(org, user)).await
 }
 
-/// Inserts `row`, or says what of it is taken. An empty address is no address.
+/// Inserts a user. Returns a conflict if the name or the email address is in use. An empty email address means
+/// none.
 pub async fn insert_user(tx: &Tx, row: &User) -> Result<Option<UserConflict>, StoreError> {
-    if !take_name(tx, &row.name, OwnerKind::User, row.id).await? {
+    if !claim_name(tx, &row.name, OwnerKind::User, row.id).await? {
         return Ok(Some(UserConflict::Name));
     }
-    if !take_email(tx, &row.email, row.id).await? {
+    if !claim_email(tx, &row.email, row.id).await? {
         return Ok(Some(UserConflict::Email));
     }
     tx.put(keys::user(row.id), row);
     Ok(None)
 }
 
-/// Writes `row` over `old`; a new name leaves a redirect behind. Says what of it is taken.
+/// Updates a user. A changed name leaves a redirect. Returns a conflict if the new name or email address is in
+/// use.
 pub async fn update_user(tx: &Tx, old: &User, row: &User) -> Result<Option<UserConflict>, StoreError> {
     if !move_name(tx, &old.name, &row.name, OwnerKind::User, row.id).await? {
         return Ok(Some(UserConflict::Name));
     }
     if old.email.to_lowercase() != row.email.to_lowercase() {
-        if !take_email(tx, &row.email, row.id).await? {
+        if !claim_email(tx, &row.email, row.id).await? {
             return Ok(Some(UserConflict::Email));
         }
         if !old.email.is_empty() {
@@ -151,7 +153,7 @@ pub async fn update_user(tx: &Tx, old: &User, row: &User) -> Result<Option<UserC
     Ok(None)
 }
 
-/// Removes a user's own rows: what it owns and belongs to must be gone before.
+/// Deletes the rows of a user. The caller has deleted everything that the user owned and all memberships.
 pub fn delete_user(tx: &Tx, row: &User) {
     tx.delete(keys::owner_name(&row.name));
     if !row.email.is_empty() {
@@ -160,8 +162,8 @@ pub fn delete_user(tx: &Tx, row: &User) {
     tx.delete(keys::user(row.id));
 }
 
-/// Takes `name` if nobody has it; a redirect from it ends.
-pub(super) async fn take_name(tx: &Tx, name: &str, kind: OwnerKind, id: u64) -> Result<bool, StoreError> {
+/// Assigns `name` to an owner and deletes a redirect with this name. Returns `false` if the name is in use.
+pub(super) async fn claim_name(tx: &Tx, name: &str, kind: OwnerKind, id: u64) -> Result<bool, StoreError> {
     if by_name(tx, name).await?.is_some() {
         return Ok(false);
     }
@@ -174,7 +176,7 @@ pub(super) async fn move_name(tx: &Tx, old: &str, new: &str, kind: OwnerKind, id
     if old.to_lowercase() == new.to_lowercase() {
         return Ok(true);
     }
-    if !take_name(tx, new, kind, id).await? {
+    if !claim_name(tx, new, kind, id).await? {
         return Ok(false);
     }
     tx.delete(keys::owner_name(old));
@@ -182,7 +184,7 @@ pub(super) async fn move_name(tx: &Tx, old: &str, new: &str, kind: OwnerKind, id
     Ok(true)
 }
 
-async fn take_email(tx: &Tx, email: &str, id: u64) -> Result<bool, StoreError> {
+async fn claim_email(tx: &Tx, email: &str, id: u64) -> Result<bool, StoreError> {
     if email.is_empty() {
         return Ok(true);
     }
@@ -194,7 +196,7 @@ async fn take_email(tx: &Tx, email: &str, id: u64) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Whom the old name `name` leads to.
+/// Returns the owner to which the old name `name` redirects.
 pub async fn redirect(read: &impl Read, name: &str) -> Result<Option<Owner>, StoreError> {
     match read.get::<OwnerName>(&keys::owner_redirect(name)).await? {
         Some(found) => owner(read, found.kind(), found.id).await,

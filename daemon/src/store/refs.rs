@@ -1,4 +1,4 @@
-//! Where branches and tags were when their last change was recorded, and pushes that were not.
+//! The recorded values of branches and tags, and marks for pushes and `HEAD` updates that are not recorded yet.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use super::{
     keys,
 };
 
-/// Rows that one step of a walk reads.
+/// Number of rows read at a time.
 const PAGE: usize = 1_000;
 
-/// Where each of `names` was; `None`: there was no such ref.
+/// Returns the recorded object id of each of `names`; `None` if the ref was not recorded.
 pub async fn tips(read: &impl Read, repository: u64, names: &[String]) -> Result<Vec<Option<String>>, StoreError> {
-    let wanted: Vec<Key> = names.iter().map(|name| keys::ref_tip(repository, name)).collect();
-    let rows = read.get_many::<RefTip>(&wanted).await?;
+    let keys: Vec<Key> = names.iter().map(|name| keys::ref_tip(repository, name)).collect();
+    let rows = read.get_many::<RefTip>(&keys).await?;
     Ok(rows.into_iter().map(|row| row.map(|tip| tip.object_id)).collect())
 }
 
-/// Every recorded ref of a repository.
+/// Returns all recorded refs of a repository.
 pub async fn all(read: &impl Read, repository: u64) -> Result<BTreeMap<String, String>, StoreError> {
     let mut all = BTreeMap::new();
     let mut range = Range::prefix(keys::ref_tips(repository));
@@ -33,7 +33,7 @@ pub async fn all(read: &impl Read, repository: u64) -> Result<BTreeMap<String, S
     }
 }
 
-/// Records where a ref is now.
+/// Records the value of a ref; `None` deletes it.
 pub fn set(tx: &Tx, repository: u64, name: &str, object_id: Option<&str>) {
     let key = keys::ref_tip(repository, name);
     match object_id {
@@ -42,35 +42,35 @@ pub fn set(tx: &Tx, repository: u64, name: &str, object_id: Option<&str>) {
     }
 }
 
-/// Says that git may be working on a push.
+/// Marks a push as in progress.
 pub fn mark(tx: &Tx, repository: u64, push: u64, row: &PushMark) {
     tx.put(keys::push_mark(repository, push), row);
 }
 
-/// Says that the outcome of a push is recorded.
+/// Removes the mark of a push whose result is recorded.
 pub fn unmark(tx: &Tx, repository: u64, push: u64) {
     tx.delete(keys::push_mark(repository, push));
 }
 
-/// Pushes whose outcome is not recorded: repository, push and what is known of it.
+/// Returns the pushes in progress with their repository, number and mark.
 pub async fn marks(read: &impl Read) -> Result<Vec<(u64, u64, PushMark)>, StoreError> {
     let scan = Scan::of(Range::prefix(keys::push_marks()), usize::MAX);
     let rows = read.scan::<PushMark>(&scan).await?;
-    let parts = rows.into_iter().filter_map(|(key, mark)| Some((keys::place_parts(&key)?, mark)));
+    let parts = rows.into_iter().filter_map(|(key, mark)| Some((keys::trailing_ids(&key)?, mark)));
     Ok(parts.map(|((repository, push), mark)| (repository, push, mark)).collect())
 }
 
-/// Says that `HEAD` of a repository has to follow its default branch.
+/// Marks that the `HEAD` of a repository must be set to its default branch.
 pub fn mark_head(tx: &Tx, repository: u64) {
     tx.put(keys::head_mark(repository), &Reference { id: repository });
 }
 
-/// Says that `HEAD` of a repository names its default branch.
+/// Removes the mark after `HEAD` was set.
 pub fn unmark_head(tx: &Tx, repository: u64) {
     tx.delete(keys::head_mark(repository));
 }
 
-/// Repositories whose `HEAD` has to follow, at most `limit`.
+/// Returns repositories whose `HEAD` must be set, at most `limit`.
 pub async fn marked_heads(read: &impl Read, limit: usize) -> Result<Vec<u64>, StoreError> {
     let pairs = read.scan_bytes(&Scan::of(Range::prefix(keys::head_marks()), limit)).await?;
     Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())

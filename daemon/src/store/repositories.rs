@@ -1,6 +1,6 @@
-//! Repositories: rows, names below their owner, where renamed ones went, collaborators.
+//! Repository rows, their names and redirects, and collaborators.
 //!
-//! [`put`] is the one place that knows which index entries a row has; lists of them are read in
+//! Only [`put`] and the functions that it calls determine the index entries of a row. Sorted lists are read in
 //! [`super::listings`].
 
 mod deleted;
@@ -21,12 +21,12 @@ use super::{
 
 pub use self::deleted::{deleted_until, first_deleted_ms, newest_deleted, restore, set_deleted, with_jobs_to_cancel};
 
-/// The repository with number `id`, also a deleted one.
+/// Returns the repository with id `id`, even if it is deleted.
 pub async fn get(read: &impl Read, id: u64) -> Result<Option<Repository>, StoreError> {
     read.get(&keys::repository(id)).await
 }
 
-/// The repository `name` of the owner with number `owner`, in any case.
+/// Returns the repository `name` of the owner `owner`, without regard to case.
 pub async fn by_name(read: &impl Read, owner: u64, name: &str) -> Result<Option<Repository>, StoreError> {
     match read.get::<Reference>(&keys::repository_name(owner, name)).await? {
         Some(found) => get(read, found.id).await,
@@ -34,7 +34,7 @@ pub async fn by_name(read: &impl Read, owner: u64, name: &str) -> Result<Option<
     }
 }
 
-/// The repository called `owner`/`name`, in any case.
+/// Returns the repository `owner`/`name`, without regard to case.
 pub async fn by_path(read: &impl Read, owner: &str, name: &str) -> Result<Option<Repository>, StoreError> {
     match owners::by_name(read, owner).await? {
         Some(owner) => by_name(read, owner.id, name).await,
@@ -42,7 +42,7 @@ pub async fn by_path(read: &impl Read, owner: &str, name: &str) -> Result<Option
     }
 }
 
-/// The repository that was once called `name` below `owner`.
+/// Returns the repository to which the old name `name` of `owner` redirects.
 pub async fn redirected(read: &impl Read, owner: u64, name: &str) -> Result<Option<Repository>, StoreError> {
     match read.get::<Reference>(&keys::repository_redirect(owner, name)).await? {
         Some(found) => Ok(get(read, found.id).await?.filter(|row| !row.deleted)),
@@ -50,27 +50,27 @@ pub async fn redirected(read: &impl Read, owner: u64, name: &str) -> Result<Opti
     }
 }
 
-/// Whether `row` keeps its name from others. A migration that failed does not: the same request
-/// must be able to succeed.
+/// Returns whether other repositories cannot use the name of `row`. A failed migration does not reserve its
+/// name, so that the same request can be repeated.
 fn holds_name(row: &Repository) -> bool {
     !row.deleted && row.migration.as_ref().is_none_or(|migration| migration.state() != MigrationState::Failed)
 }
 
-/// Whether the owner of `row` has another one of its name.
-pub async fn is_taken(read: &impl Read, row: &Repository) -> Result<bool, StoreError> {
+/// Returns whether another repository of the owner uses the name of `row`.
+pub async fn name_in_use(read: &impl Read, row: &Repository) -> Result<bool, StoreError> {
     let other = by_name(read, row.owner_id, &row.name).await?;
     Ok(other.is_some_and(|other| other.id != row.id && holds_name(&other)))
 }
 
-/// Records where refs of a repository are, so that nobody takes them for news.
+/// Records refs of a repository, so that the next push does not report them as new.
 pub fn put_tips(tx: &Tx, repository: u64, tips: &[(String, String)]) {
     for (name, object_id) in tips {
         tx.put(keys::ref_tip(repository, name), &RefTip { object_id: object_id.clone() });
     }
 }
 
-/// Inserts `row`; `false` when its owner has one of that name. What is left of a failed migration
-/// of that name goes.
+/// Inserts a repository. Returns `false` if its owner has another one with this name. A failed migration with
+/// this name is discarded.
 pub async fn insert(tx: &Tx, row: &Repository) -> Result<bool, StoreError> {
     if let Some(other) = by_name(tx, row.owner_id, &row.name).await? {
         if holds_name(&other) {
@@ -83,8 +83,8 @@ pub async fn insert(tx: &Tx, row: &Repository) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Gives `row` the name that it has now instead of `before`'s; `false` when the owner has another
-/// repository of that name. The old name leads to the new one from now on.
+/// Renames a repository from the name in `before` to the name in `row`, and adds a redirect from the old name.
+/// Returns `false` if the owner has another repository with the new name.
 pub async fn rename(tx: &Tx, before: &Repository, row: &Repository) -> Result<bool, StoreError> {
     match by_name(tx, row.owner_id, &row.name).await? {
         Some(other) if other.id == row.id => {}
@@ -98,8 +98,8 @@ pub async fn rename(tx: &Tx, before: &Repository, row: &Repository) -> Result<bo
     Ok(true)
 }
 
-/// Writes `row` and brings the indexes from what `before` needed to what `row` needs. Entries that
-/// stay the same are not touched.
+/// Writes `row` and updates its index entries. `before` is the stored row, if there is one. Unchanged index
+/// entries are not written.
 pub fn put(tx: &Tx, before: Option<&Repository>, row: &Repository) {
     let old = before.map(references).unwrap_or_default();
     let new = references(row);
@@ -122,18 +122,18 @@ pub fn put(tx: &Tx, before: Option<&Repository>, row: &Repository) {
     tx.put(keys::repository(row.id), row);
 }
 
-/// Deletes `row` for good: the sweep removes its files, then the row. Nothing restores it any more, so
-/// callers must know that its retention is over or that nobody ever used the repository.
+/// Deletes a repository permanently: the sweep removes its files and then the row. It cannot be restored, so
+/// callers ensure that its retention is over or that it was never used.
 pub async fn discard(tx: &Tx, row: &Repository) -> Result<(), StoreError> {
-    let gone = Repository { deleted: true, deleted_ms: 0, cancel_jobs: false, ..row.clone() };
-    put(tx, Some(row), &gone);
+    let discarded = Repository { deleted: true, deleted_ms: 0, cancel_jobs: false, ..row.clone() };
+    put(tx, Some(row), &discarded);
     for (user, _) in collaborators(tx, row.id, usize::MAX).await? {
         set_collaborator(tx, row.id, user, Permission::None);
     }
     Ok(())
 }
 
-/// Forgets a deleted repository whose files are gone, and where its branches and tags were.
+/// Deletes the row and the recorded refs of a repository whose files were removed.
 pub async fn forget(tx: &Tx, row: &Repository) -> Result<(), StoreError> {
     for (key, _) in tx.scan_bytes(&Scan::of(Range::prefix(keys::ref_tips(row.id)), usize::MAX)).await? {
         tx.delete(key);
@@ -143,12 +143,12 @@ pub async fn forget(tx: &Tx, row: &Repository) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Deleted repositories that have files, at most `limit`.
+/// Returns deleted repositories whose files must be removed, at most `limit`.
 pub async fn garbage(read: &impl Read, limit: usize) -> Result<Vec<Repository>, StoreError> {
     rows_under(read, keys::repositories_garbage(), limit).await
 }
 
-/// Migrations that run, or ran when the daemon was killed.
+/// Returns repositories with a migration that runs or ran when the daemon was killed.
 pub async fn migrating(read: &impl Read, limit: usize) -> Result<Vec<Repository>, StoreError> {
     rows_under(read, keys::migrations(), limit).await
 }
@@ -159,30 +159,30 @@ async fn rows_under(read: &impl Read, prefix: Key, limit: usize) -> Result<Vec<R
     many(read, &ids).await
 }
 
-/// The repositories with these numbers, in their order; those that do not exist are left out.
+/// Returns the repositories with these ids, in the same order. Ids that do not exist are left out.
 pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Repository>, StoreError> {
     let keys: Vec<Key> = ids.iter().map(|id| keys::repository(*id)).collect();
     Ok(read.get_many(&keys).await?.into_iter().flatten().collect())
 }
 
-/// Repositories with a number above `after` that are not being deleted, at most `limit`, by number.
-pub async fn behind(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Repository>, StoreError> {
+/// Returns the repositories with ids above `after` that are not deleted, sorted by id, at most `limit`.
+pub async fn after_id(read: &impl Read, after: u64, limit: usize) -> Result<Vec<Repository>, StoreError> {
     let mut rows = Vec::new();
     let mut after = after;
     while rows.len() < limit {
         let range = Range::prefix(keys::repositories()).after(&keys::repository(after));
-        let piece: Vec<(Key, Repository)> = read.scan(&Scan::of(range, limit)).await?;
-        let Some((_, last)) = piece.last() else { break };
+        let batch: Vec<(Key, Repository)> = read.scan(&Scan::of(range, limit)).await?;
+        let Some((_, last)) = batch.last() else { break };
         after = last.id;
-        rows.extend(piece.into_iter().map(|(_, row)| row).filter(|row| !row.deleted));
+        rows.extend(batch.into_iter().map(|(_, row)| row).filter(|row| !row.deleted));
     }
     rows.truncate(limit);
     Ok(rows)
 }
 
-/// A piece of all repositories by number, also deleted ones, and where the next one begins. What
-/// cannot be read is left out.
-pub async fn piece(
+/// Returns the next repositories by id, including deleted ones, and the key after which the next batch starts.
+/// Unreadable rows are left out.
+pub async fn batch(
     read: &impl Read,
     after: Option<&[u8]>,
     limit: usize,
@@ -190,7 +190,7 @@ pub async fn piece(
     read.readable(Range::prefix(keys::repositories()), after, limit).await
 }
 
-/// The newest repositories of `owner`, or of all, at most `limit`.
+/// Returns the newest repositories of `owner`, or of all owners, at most `limit`.
 pub async fn newest(read: &impl Read, owner: Option<u64>, limit: usize) -> Result<Vec<Repository>, StoreError> {
     let range = Range::prefix(owner.map_or_else(keys::repositories, keys::owner_repositories));
     let pairs = read.scan_bytes(&Scan { reverse: true, ..Scan::of(range, limit) }).await?;
@@ -198,17 +198,17 @@ pub async fn newest(read: &impl Read, owner: Option<u64>, limit: usize) -> Resul
     many(read, &ids).await
 }
 
-/// How many repositories an owner has, counted up to `cap`.
+/// Counts the repositories of an owner, up to `cap`.
 pub async fn count_of(read: &impl Read, owner: u64, cap: u64) -> Result<u64, StoreError> {
     read.count(&Range::prefix(keys::owner_repositories(owner)), cap).await
 }
 
-/// The class under which lists have a repository of an owner with this visibility.
+/// Returns the visibility class in which a repository is listed.
 pub fn class(owner: Visibility, private: bool) -> Visibility {
     if private { Visibility::Private } else { owner }
 }
 
-/// Moves all repositories of `owner` to the class that its visibility is now.
+/// Moves all repositories of `owner` to the lists of its new visibility.
 pub async fn relist(tx: &Tx, owner: u64, visibility: Visibility) -> Result<(), StoreError> {
     for before in rows_under(tx, keys::owner_repositories(owner), usize::MAX).await? {
         let listed = class(visibility, before.private).into();
@@ -219,7 +219,7 @@ pub async fn relist(tx: &Tx, owner: u64, visibility: Visibility) -> Result<(), S
     Ok(())
 }
 
-/// Keys that refer to `row`.
+/// Returns the keys of the index entries that refer to `row`.
 pub(super) fn references(row: &Repository) -> BTreeSet<Key> {
     if row.deleted && row.deleted_ms == 0 {
         return [keys::repository_garbage(row.id)].into();
@@ -237,29 +237,29 @@ pub(super) fn references(row: &Repository) -> BTreeSet<Key> {
     all
 }
 
-/// Entries of `row` in sorted lists.
+/// Returns the entries of `row` in the sorted lists.
 pub(super) fn listings(row: &Repository) -> BTreeMap<Key, Listing> {
     if row.deleted {
         return BTreeMap::new();
     }
     let listing =
         Listing { name: row.name.to_lowercase(), private: row.private, template: row.template, archived: row.archived };
-    let places = [0, row.owner_id].into_iter().flat_map(|scope| Sort::ALL.map(|sort| (scope, sort)));
-    places.map(|(scope, sort)| (keys::listing(scope, sort, row), listing.clone())).collect()
+    let lists = [0, row.owner_id].into_iter().flat_map(|scope| Sort::ALL.map(|sort| (scope, sort)));
+    lists.map(|(scope, sort)| (keys::listing(scope, sort, row), listing.clone())).collect()
 }
 
-/// Every run of three bytes of a name in lower case. Names are ASCII.
+/// Returns the trigrams of a name in lower case. Names are ASCII.
 pub fn trigrams(name: &str) -> BTreeSet<[u8; 3]> {
     name.to_lowercase().as_bytes().windows(3).filter_map(|window| window.try_into().ok()).collect()
 }
 
-/// What `user` may do as a collaborator.
+/// Returns the permission of `user` as a collaborator.
 pub async fn collaborator(read: &impl Read, repository: u64, user: u64) -> Result<Permission, StoreError> {
     let row = read.get::<Collaborator>(&keys::collaborator(repository, user)).await?;
     Ok(row.map_or(Permission::None, |row| row.permission()))
 }
 
-/// Lets `user` do so much, or nothing, as a collaborator.
+/// Sets the permission of `user` as a collaborator. [`Permission::None`] removes the collaborator.
 pub fn set_collaborator(tx: &Tx, repository: u64, user: u64, permission: Permission) {
     for key in [keys::collaborator(repository, user), keys::collaboration(user, repository)] {
         match permission {
@@ -269,7 +269,7 @@ pub fn set_collaborator(tx: &Tx, repository: u64, user: u64, permission: Permiss
     }
 }
 
-/// Collaborators of a repository by number, at most `limit`.
+/// Returns the collaborators of a repository with their permissions, sorted by id, at most `limit`.
 pub async fn collaborators(
     read: &impl Read,
     repository: u64,
@@ -279,7 +279,7 @@ pub async fn collaborators(
     Ok(pairs.iter().filter_map(|(key, row)| Some((keys::trailing_id(key)?, row.permission()))).collect())
 }
 
-/// The repositories on which `user` is a collaborator, without deleted ones.
+/// Returns the repositories on which `user` is a collaborator, except deleted ones.
 pub async fn collaborations(read: &impl Read, user: u64) -> Result<Vec<Repository>, StoreError> {
     let mut rows = rows_under(read, keys::collaborations(user), usize::MAX).await?;
     rows.retain(|row| !row.deleted);

@@ -1,4 +1,4 @@
-//! Workflow runs and jobs: rows, lists by repository, live jobs by their deadline.
+//! Rows of workflow runs and jobs, run lists by repository, and running jobs by deadline.
 
 use farrier_proto::store::{Job, Reference, Run, RunStatus};
 
@@ -8,17 +8,17 @@ use super::{
     first_time, keys,
 };
 
-/// The run with number `id`.
+/// Returns the run with id `id`.
 pub async fn run(read: &impl Read, id: u64) -> Result<Option<Run>, StoreError> {
     read.get(&keys::run(id)).await
 }
 
-/// The job with number `job` of run `run`.
+/// Returns the job `job` of the run `run`.
 pub async fn job(read: &impl Read, run: u64, job: u64) -> Result<Option<Job>, StoreError> {
     read.get(&keys::job(run, job)).await
 }
 
-/// The job with number `id`.
+/// Returns the job with id `id`.
 pub async fn job_by_id(read: &impl Read, id: u64) -> Result<Option<Job>, StoreError> {
     match read.get::<Reference>(&keys::job_run(id)).await? {
         Some(found) => job(read, found.id, id).await,
@@ -26,7 +26,7 @@ pub async fn job_by_id(read: &impl Read, id: u64) -> Result<Option<Job>, StoreEr
     }
 }
 
-/// The number that the next run of `repository` gets.
+/// Returns the number of the next run of `repository`.
 pub async fn next_number(tx: &Tx, repository: u64) -> Result<u64, StoreError> {
     let newest = Scan::of(Range::prefix(keys::repository_runs(repository)), 1);
     let Some((key, _)) = tx.scan_bytes(&newest).await?.pop() else { return Ok(1) };
@@ -43,19 +43,19 @@ pub fn insert_run(tx: &Tx, row: &Run) {
     tx.put(keys::repository_run(row.repository_id, row.id), &Reference { id: row.id });
 }
 
-/// Writes a run that exists.
+/// Updates a run.
 pub fn update_run(tx: &Tx, row: &Run) {
     tx.put(keys::run(row.id), row);
 }
 
-/// Inserts a job that has begun.
+/// Inserts a job that has started.
 pub fn insert_job(tx: &Tx, row: &Job) {
     tx.put(keys::job_run(row.id), &Reference { id: row.run_id });
     tx.put(keys::job_deadline(row.deadline_ms, row.id), &Reference { id: row.run_id });
     tx.put(keys::job(row.run_id, row.id), row);
 }
 
-/// Writes a job that exists; an ended one has no deadline any more.
+/// Updates a job. A completed job has no deadline entry.
 pub fn update_job(tx: &Tx, row: &Job) {
     if row.status() == RunStatus::Completed {
         tx.delete(keys::job_deadline(row.deadline_ms, row.id));
@@ -63,14 +63,14 @@ pub fn update_job(tx: &Tx, row: &Job) {
     tx.put(keys::job(row.run_id, row.id), row);
 }
 
-/// Writes a live job whose deadline was `before_ms` until now.
+/// Updates a running job whose deadline was `before_ms`.
 pub fn move_deadline(tx: &Tx, row: &Job, before_ms: i64) {
     tx.delete(keys::job_deadline(before_ms, row.id));
     tx.put(keys::job_deadline(row.deadline_ms, row.id), &Reference { id: row.run_id });
     tx.put(keys::job(row.run_id, row.id), row);
 }
 
-/// Forgets a run and its at most `jobs_max` jobs. Its artifacts must be gone.
+/// Deletes a run and its jobs, of which there are at most `jobs_max`. The caller has deleted its artifacts.
 pub async fn forget(tx: &Tx, run: &Run, jobs_max: usize) -> Result<(), StoreError> {
     for job in jobs_of_run(tx, run.id, jobs_max).await? {
         tx.delete(keys::job_run(job.id));
@@ -82,7 +82,7 @@ pub async fn forget(tx: &Tx, run: &Run, jobs_max: usize) -> Result<(), StoreErro
     Ok(())
 }
 
-/// A page of a repository's runs, newest first, and how many there are in all.
+/// Returns a page of a repository's runs, newest first, and the total number of runs.
 pub async fn of_repository(
     read: &impl Read,
     repository: u64,
@@ -96,7 +96,7 @@ pub async fn of_repository(
     Ok((read.get_many(&rows).await?.into_iter().flatten().collect(), total))
 }
 
-/// The newest runs of `repository`, or of all, that are older than the run with number `before`.
+/// Returns the newest runs of `repository`, or of all repositories, that are older than the run `before`.
 pub async fn older(
     read: &impl Read,
     repository: Option<u64>,
@@ -118,19 +118,19 @@ pub async fn older(
     Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
 }
 
-/// All jobs of a run, oldest first, at most `limit`.
+/// Returns the jobs of a run, oldest first, at most `limit`.
 pub async fn jobs_of_run(read: &impl Read, run: u64, limit: usize) -> Result<Vec<Job>, StoreError> {
     let scan = Scan::of(Range::prefix(keys::run_jobs(run)), limit);
     Ok(read.scan(&scan).await?.into_iter().map(|(_, job)| job).collect())
 }
 
-/// Numbers of live jobs whose deadline is not after `until_ms`, the earliest first.
+/// Returns the ids of running jobs whose deadline is at or before `until_ms`, earliest deadline first.
 pub async fn overdue(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<u64>, StoreError> {
     let pairs = read.scan_bytes(&Scan::of(keys::job_deadlines(until_ms), limit)).await?;
     Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
 }
 
-/// When the first live job is overdue.
+/// Returns the earliest deadline of all running jobs.
 pub async fn first_deadline_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
     first_time(read, keys::job_deadlines(i64::MAX)).await
 }

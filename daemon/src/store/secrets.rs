@@ -1,13 +1,13 @@
-//! The daemon's own secrets.
+//! The daemon's signing key.
 
 use farrier_proto::store::SigningKey;
 
 use super::{Read as _, StoreError, Tx, keys};
 
-/// What everything is signed with is derived from this one. Others may come to stand beside it.
+/// Number of the key from which all other keys are derived. More keys may be added.
 const FIRST: u64 = 1;
 
-/// The first signing key; `fresh`, which is kept from then on, if there was none.
+/// Returns the stored signing key. If there is none, stores and returns `fresh`.
 pub async fn signing_key(tx: &Tx, fresh: SigningKey) -> Result<SigningKey, StoreError> {
     if let Some(key) = tx.get(&keys::signing_key(FIRST)).await? {
         return Ok(key);

@@ -1,4 +1,4 @@
-//! Access tokens: found by the hash of their clear form, listed by account.
+//! Access token rows, indexed by the hash of the token and by account.
 
 use farrier_proto::store::{Token, TokenReference};
 
@@ -8,15 +8,15 @@ use super::{
     keys,
 };
 
-/// Most tokens of one account: bounds the check for a used name.
+/// Most tokens of one account. Bounds the check for a duplicate name.
 pub const PER_USER_MAX: usize = 1_000;
 
-/// The token whose clear form has this SHA-256.
+/// Returns the token with this SHA-256 hash.
 pub async fn by_hash(read: &impl Read, hash: &[u8; 32]) -> Result<Option<Token>, StoreError> {
     read.get(&keys::token(hash)).await
 }
 
-/// The tokens of an account, oldest first.
+/// Returns the tokens of an account, oldest first.
 pub async fn of_user(read: &impl Read, user: u64) -> Result<Vec<Token>, StoreError> {
     let scan = Scan::of(Range::prefix(keys::user_tokens(user)), PER_USER_MAX);
     let references = read.scan::<TokenReference>(&scan).await?;
@@ -25,7 +25,7 @@ pub async fn of_user(read: &impl Read, user: u64) -> Result<Vec<Token>, StoreErr
     Ok(read.get_many(&rows).await?.into_iter().flatten().collect())
 }
 
-/// The token with number `id` of an account.
+/// Returns the token `id` of an account.
 pub async fn get(read: &impl Read, user: u64, id: u64) -> Result<Option<Token>, StoreError> {
     match read.get::<TokenReference>(&keys::user_token(user, id)).await? {
         Some(reference) => match hash_of(&reference) {
@@ -36,7 +36,7 @@ pub async fn get(read: &impl Read, user: u64, id: u64) -> Result<Option<Token>, 
     }
 }
 
-/// Removes a token; `false` when there is none.
+/// Deletes a token. Returns `false` if it does not exist.
 pub async fn delete(tx: &Tx, user: u64, id: u64) -> Result<bool, StoreError> {
     let Some(reference) = tx.get::<TokenReference>(&keys::user_token(user, id)).await? else { return Ok(false) };
     if let Some(hash) = hash_of(&reference) {
@@ -50,13 +50,13 @@ fn hash_of(reference: &TokenReference) -> Option<[u8; 32]> {
     reference.hash.as_slice().try_into().ok()
 }
 
-/// Inserts `row` under the hash of its clear form.
+/// Inserts a token.
 pub fn insert(tx: &Tx, hash: &[u8; 32], row: &Token) {
     tx.put(keys::token(hash), row);
     tx.put(keys::user_token(row.user_id, row.id), &TokenReference { hash: hash.to_vec() });
 }
 
-/// Writes a token that exists.
+/// Updates a token.
 pub fn update(tx: &Tx, hash: &[u8; 32], row: &Token) {
     tx.put(keys::token(hash), row);
 }

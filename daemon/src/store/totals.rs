@@ -1,6 +1,7 @@
 //! Number and total size of repositories and artifacts.
 //!
-//! These are sums over range counts: the first call visits every entry, later calls only what was written since.
+//! These are sums of range counts: the first call reads every entry, later calls only the parts that were
+//! written since.
 
 use farrier_proto::store::{Artifact, Repository, Visibility};
 
@@ -12,16 +13,16 @@ use super::{
     value,
 };
 
-/// Things of a kind.
+/// A number of rows and their total size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Total {
-    /// How many there are.
+    /// Number of rows.
     pub count: u64,
-    /// Bytes that they hold together.
+    /// Total size, bytes.
     pub size_bytes: u64,
 }
 
-/// All repositories; their size is that of the git data.
+/// Returns the total of all repositories. The size is that of the git data.
 pub async fn repositories(read: &impl Read) -> Result<Total, StoreError> {
     let size = KeyFilter::weighing(b"size".to_vec(), |key, _| keys::listed_size(key).unwrap_or(0));
     let mut total = Total::default();
@@ -33,12 +34,13 @@ pub async fn repositories(read: &impl Read) -> Result<Total, StoreError> {
     Ok(total)
 }
 
-/// All artifacts with confirmed content but deleted ones; those of deleted repositories count.
+/// Returns the total of all finalized artifacts, except deleted ones. Includes artifacts of deleted
+/// repositories.
 pub async fn artifacts(read: &impl Read) -> Result<Total, StoreError> {
     artifacts_where(read, false).await
 }
 
-/// Deleted artifacts that can be restored.
+/// Returns the total of all restorable deleted artifacts.
 pub async fn deleted_artifacts(read: &impl Read) -> Result<Total, StoreError> {
     artifacts_where(read, true).await
 }
@@ -56,7 +58,7 @@ async fn artifacts_where(read: &impl Read, deleted: bool) -> Result<Total, Store
     Ok(Total { count: sum(read, &all, &count).await?, size_bytes: sum(read, &all, &size).await? })
 }
 
-/// Deleted repositories that can be restored; their size is that of the git data.
+/// Returns the total of all restorable deleted repositories. The size is that of the git data.
 pub async fn deleted_repositories(read: &impl Read) -> Result<Total, StoreError> {
     let deleted = |key: &[u8], bytes: &[u8]| {
         let row: Option<Repository> = value::decode(key, bytes).ok();
@@ -82,7 +84,7 @@ mod tests {
     use crate::store::{self, Store, Tx, engine::MemoryEngine};
 
     #[tokio::test]
-    async fn totals_follow_what_is_written() {
+    async fn totals_match_the_written_rows() {
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
         let repository = |id: u64, listed: i32, size_bytes: u64| Repository {
             id,

@@ -1,5 +1,5 @@
-//! Transactions as the rest of the daemon sees them: own writes are visible, conflicts are run
-//! again, an unknown outcome is said to be unknown.
+//! Snapshots and transactions. Reads of a transaction include its own writes; conflicts are retried; an unknown
+//! outcome of a commit is returned as an error.
 
 use std::{
     collections::BTreeMap,
@@ -16,13 +16,13 @@ use super::{
     value,
 };
 
-/// How often a transaction that meets others is run before the caller is told.
+/// Most attempts of a transaction that conflicts.
 const TRIES_MAX: u32 = 20;
-/// Bounds of the pause between two tries; the actual pause is random below a doubling bound.
+/// Limits of the pause between two attempts. The pause is random below a doubling bound.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_millis(64);
 
-/// A consistent state of the store. Keep it short: an old one makes the file grow.
+/// A consistent state of the store. Drop it soon: the file grows while an old snapshot is open.
 pub struct Snapshot {
     view: Box<dyn View>,
 }
@@ -55,7 +55,7 @@ impl Read for Snapshot {
     }
 }
 
-/// A running transaction. Clones share it; it ends with the closure that was given it.
+/// A running transaction. Clones share it. It must not outlive its closure.
 #[derive(Clone)]
 pub struct Tx {
     inner: Arc<Inner>,
@@ -71,17 +71,17 @@ impl Tx {
         Self { inner: Arc::new(Inner { transaction, writes: Mutex::default() }) }
     }
 
-    /// Writes `row` under `key` when the transaction commits.
+    /// Writes `row` to `key` when the transaction commits.
     pub fn put(&self, key: Key, row: &impl Message) {
         self.put_bytes(key, value::encode(row));
     }
 
-    /// Writes a value in its stored form.
+    /// Writes an encoded value.
     pub(super) fn put_bytes(&self, key: Key, value: Bytes) {
         self.inner.writes().insert(key, Some(value));
     }
 
-    /// Removes `key` when the transaction commits.
+    /// Deletes `key` when the transaction commits.
     pub fn delete(&self, key: Key) {
         self.inner.writes().insert(key, None);
     }
@@ -98,7 +98,7 @@ impl Inner {
         self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Own writes inside `range`.
+    /// Returns the transaction's own writes in `range`.
     fn written(&self, range: &Range) -> BTreeMap<Key, Option<Bytes>> {
         self.writes().range::<[u8], _>(range.bounds()).map(|(k, v)| (k.clone(), v.clone())).collect()
     }
@@ -129,10 +129,10 @@ impl Read for Tx {
         if own.is_empty() {
             return Ok(self.inner.transaction.scan(scan).await?);
         }
-        // Own deletions hide stored keys, so as many more are read; `skip` counts merged keys.
+        // Own deletions hide stored keys, so that many more keys are read. `skip` applies to the merged keys.
         let skip = usize::try_from(scan.skip).unwrap_or(usize::MAX);
-        let wanted = scan.limit.saturating_add(skip);
-        let wide = Scan { skip: 0, limit: wanted.saturating_add(own.len()), ..scan.clone() };
+        let needed = scan.limit.saturating_add(skip);
+        let wide = Scan { skip: 0, limit: needed.saturating_add(own.len()), ..scan.clone() };
         let mut merged: BTreeMap<Key, Bytes> = self.inner.transaction.scan(&wide).await?.into_iter().collect();
         for (key, written) in own {
             match written {
@@ -161,7 +161,7 @@ impl Read for Tx {
     }
 }
 
-/// Runs `work` until it commits, fails by itself, or has met others too often.
+/// Runs `work` until it commits or fails, at most [`TRIES_MAX`] times.
 pub(super) async fn run<T, E, F, Fut>(engine: &dyn Engine, work: F) -> Result<T, E>
 where
     F: Fn(Tx) -> Fut + Send + Sync,
@@ -181,11 +181,11 @@ where
     Err(StoreError::Contended { tries: TRIES_MAX }.into())
 }
 
-/// Full jitter below a bound that doubles: transactions that met once should not meet again.
+/// Returns a random pause below a bound that doubles, so that conflicting transactions do not conflict again.
 fn pause(attempt: u32) -> Duration {
     let bound = PAUSE_MIN.saturating_mul(1 << attempt.min(16)).min(PAUSE_MAX);
     let mut random = [0; 4];
-    // Without randomness the longest pause is as good an answer.
+    // If no randomness is available, the longest pause is used.
     let share =
         getrandom::fill(&mut random).map_or(1.0, |()| f64::from(u32::from_le_bytes(random)) / f64::from(u32::MAX));
     bound.mul_f64(share)
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use crate::store::{
         Store,
-        engine::{EngineError, Faults, Lost, MemoryEngine},
+        engine::{EngineError, Faults, LostCommit, MemoryEngine},
     };
 
     async fn store() -> (Store, Faults) {
@@ -209,7 +209,7 @@ mod tests {
         (Store::open(Arc::new(engine)).await.expect("no fault yet"), faults)
     }
 
-    /// Adds one to a counter; how often the closure ran.
+    /// Increments a counter. Returns the result and how often the closure ran.
     async fn increment(store: &Store) -> (Result<(), StoreError>, u32) {
         let runs = AtomicU32::new(0);
         let result = store
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn conflicts_are_run_again_up_to_a_bound() {
+    async fn conflicts_are_retried_up_to_a_limit() {
         let (store, faults) = store().await;
         for (conflicts, expected) in [(0, Some(1)), (1, Some(2)), (TRIES_MAX - 1, Some(TRIES_MAX)), (TRIES_MAX, None)] {
             let before = counter(&store).await;
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_closure_runs_twice_on_request() {
+    async fn rerun_makes_every_closure_run_twice() {
         let (store, faults) = store().await;
         faults.rerun(true);
         for expected in 1..5 {
@@ -257,9 +257,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lost_answer_is_said_to_be_unknown_and_not_run_again() {
+    async fn a_commit_with_a_lost_result_is_unknown_and_not_retried() {
         let (store, faults) = store().await;
-        for (lost, expected) in [(Lost::Applied, 1), (Lost::Dropped, 1), (Lost::Applied, 2)] {
+        for (lost, expected) in [(LostCommit::Applied, 1), (LostCommit::Dropped, 1), (LostCommit::Applied, 2)] {
             faults.lose_answers(lost, 1);
             let (result, runs) = increment(&store).await;
             assert!(matches!(result, Err(StoreError::Unknown(_))), "{result:?}");
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_engine_that_is_away_is_an_error_of_every_operation() {
+    async fn every_operation_fails_while_the_engine_is_unavailable() {
         let (store, faults) = store().await;
         let snapshot = store.read().await.expect("a view");
         faults.unavailable(true);
@@ -282,11 +282,11 @@ mod tests {
             assert!(matches!(error, Some(StoreError::Engine(EngineError::Unavailable))), "{error:?}");
         }
         faults.unavailable(false);
-        increment(&store).await.0.expect("back");
+        increment(&store).await.0.expect("available again");
     }
 
     #[test]
-    fn pauses_are_bounded_whatever_the_attempt() {
+    fn pauses_are_bounded_for_every_attempt() {
         for attempt in [0, 1, 6, 31, 32, u32::MAX] {
             assert!(pause(attempt) <= PAUSE_MAX);
         }

@@ -1,4 +1,4 @@
-//! Users as a list, and what a user leaves behind.
+//! The list of all users, and the removal of a user's collaborations.
 
 use farrier_proto::store::User;
 
@@ -8,8 +8,8 @@ use super::{
     keys,
 };
 
-/// A piece of all users by number, and where the next one begins.
-pub async fn piece(
+/// Returns the next users by id, and the key after which the next batch starts.
+pub async fn batch(
     read: &impl Read,
     after: Option<&[u8]>,
     limit: usize,
@@ -21,7 +21,7 @@ pub async fn piece(
     Ok((rows.into_iter().map(|(_, row)| row).collect(), next))
 }
 
-/// Ends every collaboration of `user`; a piece of at most `limit`. Whether that was all.
+/// Removes at most `limit` collaborations of `user`. Returns whether none are left.
 pub async fn end_collaborations(tx: &Tx, user: u64, limit: usize) -> Result<bool, StoreError> {
     let pairs = tx.scan_bytes(&Scan::of(Range::prefix(keys::collaborations(user)), limit)).await?;
     for repository in pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)) {

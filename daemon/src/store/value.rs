@@ -1,31 +1,31 @@
-//! Stored values: one format byte, then a prost message.
+//! Encodes and decodes stored values: one format byte and a prost message.
 //!
-//! The byte leaves room for another encoding later without guessing; within this one, fields are
-//! only added. See `docs/storage.md`.
+//! The format byte allows another encoding later. In this encoding, fields are only added. See
+//! `docs/storage.md`.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use prost::Message;
 
 use super::StoreError;
 
-/// Level of the whole layout, kept under `m/format`.
+/// Level of the whole layout, stored under `m/format`.
 pub const FORMAT_LEVEL: u32 = 1;
 
-/// The value is a prost message of `store.proto`.
+/// Format byte of a prost message of `store.proto`.
 const PROST: u8 = 1;
 
-/// What is wrong with a stored value.
+/// Why a stored value cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 pub enum ValueError {
-    /// No format byte, or one that this version does not know.
+    /// The format byte is missing or unknown.
     #[error("unknown value format {0:?}")]
     Format(Option<u8>),
-    /// The message does not parse.
+    /// The message is malformed.
     #[error("malformed message")]
     Message(#[from] prost::DecodeError),
 }
 
-/// The stored form of `row`.
+/// Encodes `row`.
 pub fn encode(row: &impl Message) -> Bytes {
     let mut bytes = BytesMut::with_capacity(1 + row.encoded_len());
     bytes.put_u8(PROST);
@@ -33,12 +33,12 @@ pub fn encode(row: &impl Message) -> Bytes {
     bytes.freeze()
 }
 
-/// The row stored as `bytes` under `key`.
+/// Decodes the value of `key`.
 pub fn decode<M: Message + Default>(key: &[u8], bytes: &[u8]) -> Result<M, StoreError> {
     parse(bytes).map_err(|source| StoreError::Corrupt { key: key.escape_ascii().to_string(), source })
 }
 
-/// The same, for rows whose fields share `bytes`.
+/// Decodes the value of `key` into a row whose byte fields share `bytes`.
 pub fn decode_shared<M: Message + Default>(key: &[u8], bytes: &Bytes) -> Result<M, StoreError> {
     let parsed = match bytes.first() {
         Some(&PROST) => M::decode(bytes.slice(1..)).map_err(ValueError::from),
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_reads_back_and_a_foreign_one_is_named_with_its_key() {
+    fn values_are_decoded_and_malformed_ones_are_reported_with_their_key() {
         let bytes = encode(&Format { level: 7 });
         assert_eq!(bytes[0], PROST);
         assert_eq!(decode::<Format>(b"m\0", &bytes).expect("own value").level, 7);

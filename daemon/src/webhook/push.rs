@@ -5,7 +5,7 @@ use jiff::{Timestamp, tz};
 use serde_json::{Map, Value, json};
 
 use crate::git::read::{
-    commit::{Commit, Person},
+    commit::{CommitObject, Person},
     history::Changes,
 };
 
@@ -13,11 +13,11 @@ use crate::git::read::{
 #[derive(Clone, Debug, Default)]
 pub struct Pushed {
     /// The commits that came, newest first, with what each changed.
-    pub commits: Vec<(Commit, Option<Changes>)>,
+    pub commits: Vec<(CommitObject, Option<Changes>)>,
     /// How many came on all.
     pub total: u64,
     /// The commit at which the ref is now; absent when it is gone.
-    pub head: Option<(Commit, Option<Changes>)>,
+    pub head: Option<(CommitObject, Option<Changes>)>,
     /// The two ends of the comparison; absent when there is nothing to compare.
     pub compared: Option<(String, String)>,
 }
@@ -41,7 +41,7 @@ pub trait People {
 pub fn fill(event: &mut Map<String, Value>, pushed: &Pushed, people: &impl People, root: &str, bounds: Bounds) {
     let html = event.get("repository").and_then(|r| r["html_url"].as_str()).unwrap_or_default().to_owned();
     let mut cut = false;
-    let mut shown = |(commit, changes): &(Commit, Option<Changes>)| {
+    let mut shown = |(commit, changes): &(CommitObject, Option<Changes>)| {
         let (value, all) = commit_json(commit, changes.as_ref(), people, &html, bounds.files);
         cut |= !all;
         value
@@ -75,7 +75,7 @@ pub fn fill(event: &mut Map<String, Value>, pushed: &Pushed, people: &impl Peopl
 
 /// A commit as payloads have it; whether all its paths are in it.
 pub fn commit_json(
-    commit: &Commit,
+    commit: &CommitObject,
     changes: Option<&Changes>,
     people: &impl People,
     html: &str,
@@ -139,9 +139,9 @@ mod tests {
         }
     }
 
-    fn commit(id: &str, files: usize) -> (Commit, Option<Changes>) {
+    fn commit(id: &str, files: usize) -> (CommitObject, Option<Changes>) {
         let person = Person { name: "A".into(), email: "ann@x".into(), seconds: 1_767_323_045, offset_minutes: 60 };
-        let commit = Commit { id: id.into(), author: person, message: "m\n".into(), ..Commit::default() };
+        let commit = CommitObject { id: id.into(), author: person, message: "m\n".into(), ..CommitObject::default() };
         let files = (0..files).map(|n| (format!("f{n}"), ['A', 'D', 'M'][n % 3])).collect();
         (commit, Some(Changes { files, ..Changes::default() }))
     }

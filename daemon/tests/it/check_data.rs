@@ -14,7 +14,7 @@ use farrierd::{
     store::{
         Store, StoreError, Tx,
         engine::{RedbEngine, RedbOptions},
-        ids::Kind,
+        ids::IdKind,
         keys, repositories,
     },
 };
@@ -120,15 +120,15 @@ async fn missing_and_surplus_index_entries_are_found_and_repaired() {
                 corrupt(config, &change).await;
                 assert_repaired(config, Class::Damage, &format!("key {subject}/"), message).await;
             }
-            corrupt(config, |tx| tx.put(keys::sequence(Kind::Repository), &Sequence { next: 1 })).await;
+            corrupt(config, |tx| tx.put(keys::sequence(IdKind::Repository), &Sequence { next: 1 })).await;
             assert_repaired(config, Class::Damage, "ids of kind repository", "below 64, which is in use").await;
             // A redirect without a target is waste, not damage.
             corrupt(config, |tx| tx.put(keys::repository_redirect(1, "lost"), &to(99))).await;
-            assert_repaired(config, Class::Waste, "key rr", "leads nowhere").await;
+            assert_repaired(config, Class::Waste, "key rr", "does not exist").await;
             // Entries that could belong to real data are reported but not deleted.
             corrupt(config, |tx| tx.put(keys::ref_tip(99, "refs/heads/x"), &to(1))).await;
             let report = run_check(config, REPAIR).await;
-            assert_eq!(finding(&report, Class::Damage, "key rf", "is not there").mending, Mending::None);
+            assert_eq!(finding(&report, Class::Damage, "key rf", "does not exist").mending, Mending::None);
             assert_eq!((report.damage, report.damage_left), (1, 1));
             corrupt(config, |tx| tx.delete(keys::ref_tip(99, "refs/heads/x"))).await;
             // An unreadable row does not stop the check.

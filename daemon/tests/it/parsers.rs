@@ -70,8 +70,8 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
     let files = std::fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry").path());
     let mut seeds: Vec<Vec<u8>> = files.map(|path| std::fs::read(path).expect("a file")).collect();
     match name {
-        "signed_url" => seeds.extend(fuzzing::genuine_addresses().into_iter().map(String::into_bytes)),
-        "runtime_token" => seeds.push(fuzzing::genuine_token().into_bytes()),
+        "signed_url" => seeds.extend(fuzzing::valid_signed_urls().into_iter().map(String::into_bytes)),
+        "runtime_token" => seeds.push(fuzzing::valid_runtime_token().into_bytes()),
         _ => {}
     }
     seeds
@@ -95,10 +95,10 @@ fn vary(input: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
 
 #[test]
 fn the_seed_files_contain_valid_signatures() {
-    for address in fuzzing::genuine_addresses() {
+    for address in fuzzing::valid_signed_urls() {
         let written = seeds("signed_url").iter().filter(|seed| **seed == address.as_bytes()).count();
         assert!(written >= 2, "the seeds on disk hold {address}");
     }
-    let token = fuzzing::genuine_token();
+    let token = fuzzing::valid_runtime_token();
     assert!(seeds("runtime_token").iter().filter(|seed| **seed == token.as_bytes()).count() >= 2, "{token}");
 }

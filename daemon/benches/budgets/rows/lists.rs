@@ -6,7 +6,7 @@ use farrier_proto::store::{OwnerKind, Repository, Visibility};
 use farrierd::store::{
     Store, StoreError, Tx,
     engine::{RedbEngine, RedbOptions},
-    ids::Kind,
+    ids::IdKind,
     repositories,
 };
 
@@ -71,7 +71,7 @@ async fn load(file: &Path, count: u64) -> Result<()> {
     while left > 0 {
         let mut rows = Vec::new();
         for number in 0..left.min(AT_ONCE) {
-            rows.push(row(store.next_id(Kind::Repository).await?, left - number));
+            rows.push(row(store.next_id(IdKind::Repository).await?, left - number));
         }
         left -= rows.len() as u64;
         let rows = &rows;

@@ -1,48 +1,50 @@
 //! Decides which blocks of an upload are hashed next. Does no I/O and never waits.
 //!
-//! A chain is the sequence of blocks in the hash so far, with the states of the hash after some of them. At most one
-//! *appender* may add to it at a time: a writer that hashes while it writes, or a reader that hashes blocks written
-//! before. If the appender's work becomes useless, it loses this right, and its result is ignored.
+//! A chain is the sequence of blocks that are in the hash so far, with saved hash states after some of them. At
+//! most one *appender* may extend it at a time: a writer that hashes the block that it writes, or a reader that
+//! hashes blocks written before. If a change makes the appender's work useless, the appender loses this right
+//! and its result is ignored.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use sha2::{Digest, Sha256};
 
-use super::{super::BlockRef, order::Order};
+use super::{super::BlockRef, order::BlockOrder};
 
-/// Blocks read in one turn: many small ones, or one that has more bytes than this.
-const WORK_BYTES: u64 = 8 * 1024 * 1024;
-const WORK_BLOCKS_MAX: usize = 1024;
-/// Bytes that could be hashed and are not, beyond which uploading should wait: some 10 ms of work.
+/// Limit of the blocks read in one job, bytes. A single larger block is also one job.
+const JOB_BYTES: u64 = 8 * 1024 * 1024;
+const JOB_BLOCKS_MAX: usize = 1024;
+/// When more bytes than this are ready to be hashed, uploads should wait. Hashing them takes about 10 ms.
 const LAG_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// States that are kept, of about 120 bytes each.
+/// Most saved hash states of one chain. Each has about 120 bytes.
 const STATES_MAX: usize = 128;
 
-/// One upload's hash.
+/// The hash of one upload.
 pub(super) struct Chain {
-    order: Order,
-    /// The blocks that are in the hash.
+    order: BlockOrder,
+    /// The blocks in the hash.
     hashed: Vec<BlockRef>,
-    /// After how many blocks the hash was in which state: the first with none, the last with all.
+    /// Saved hash states, each with the number of blocks in it. The first is empty, the last contains all of
+    /// `hashed`.
     states: Vec<(usize, Sha256)>,
-    /// Blocks that are stored and not hashed, by guessed position.
+    /// Stored blocks that are not hashed, by predicted position.
     waiting: BTreeMap<usize, BlockRef>,
-    /// The list that was committed: no guess any more.
+    /// The committed block list. It replaces the predicted order.
     list: Option<Arc<[BlockRef]>>,
     appender: Appender,
 }
 
-/// Who may append blocks to the hash.
+/// Who may extend the chain.
 enum Appender {
     Free,
-    /// A writer; its ticket.
+    /// A writer with this ticket.
     Claimed(u64),
-    /// A reader; its ticket and what it reads.
+    /// A reader with this ticket, which reads these blocks.
     Reading(u64, Arc<[BlockRef]>),
 }
 
-/// What a reader is to append.
-pub(super) struct Work {
+/// Blocks that a reader should hash.
+pub(super) struct ReadJob {
     pub(super) ticket: u64,
     pub(super) blocks: Arc<[BlockRef]>,
     pub(super) state: Sha256,
@@ -51,7 +53,7 @@ pub(super) struct Work {
 impl Default for Chain {
     fn default() -> Self {
         Self {
-            order: Order::default(),
+            order: BlockOrder::default(),
             hashed: Vec::new(),
             states: vec![(0, Sha256::new())],
             waiting: BTreeMap::new(),
@@ -62,13 +64,14 @@ impl Default for Chain {
 }
 
 impl Chain {
-    /// Gives the turn to the writer of a block, if that is the one that comes next.
+    /// Makes the writer of block `id` the appender and returns the current hash state, if the block is next in
+    /// the predicted order and there is no appender.
     pub(super) fn claim(&mut self, id: &str, ticket: u64) -> Option<Sha256> {
         if self.list.is_some() {
             return None;
         }
         let next = self.hashed.len();
-        // The position is asked for in any case, as asking may count the block.
+        // The position is computed in every case, because this records new ids.
         let is_next = self.order.position(id) == Some(next) && !self.waiting.contains_key(&next);
         if !is_next || !matches!(self.appender, Appender::Free) {
             return None;
@@ -77,7 +80,7 @@ impl Chain {
         Some(self.state())
     }
 
-    /// Whoever has `ticket` will not append.
+    /// Ends the right of the appender with `ticket` without extending the chain.
     pub(super) fn release(&mut self, ticket: u64) {
         match &self.appender {
             Appender::Claimed(holder) | Appender::Reading(holder, _) if *holder == ticket => {
@@ -87,8 +90,8 @@ impl Chain {
         }
     }
 
-    /// A block was stored, in place of an earlier one with the same id if there was one. `claimed`
-    /// is its writer's ticket and the state after it.
+    /// Records a stored block. It replaces an earlier block with the same id. `claimed` holds its writer's
+    /// ticket and the hash state after the block.
     pub(super) fn stored(&mut self, id: &str, block: BlockRef, claimed: Option<(u64, Sha256)>) {
         if self.list.is_some() {
             return;
@@ -107,8 +110,8 @@ impl Chain {
                     self.waiting.remove(&position);
                     return;
                 }
-                // Either somebody stored the block that another is still writing, or a reader is
-                // at its predecessor.
+                // Another writer stored the block while its appender was still writing it, or a reader is
+                // hashing the block that it replaces.
                 _ => self.appender = Appender::Free,
             }
         } else if let Appender::Reading(_, blocks) = &self.appender
@@ -119,14 +122,14 @@ impl Chain {
         self.waiting.insert(position, block);
     }
 
-    /// The list that decides.
+    /// Sets the committed block list. Hashed blocks that do not match it are discarded.
     pub(super) fn commit(&mut self, list: &Arc<[BlockRef]>) {
         if self.list.as_ref() == Some(list) {
             return;
         }
         self.list = Some(list.clone());
         self.waiting.clear();
-        self.order = Order::default();
+        self.order = BlockOrder::default();
         let same = self.hashed.iter().zip(list.iter()).take_while(|(hashed, listed)| hashed == listed).count();
         if same < self.hashed.len() {
             self.rewind(same);
@@ -135,9 +138,10 @@ impl Chain {
         }
     }
 
-    /// Gives the turn to a reader, if it is free and something can be read.
-    pub(super) fn next_work(&mut self, ticket: u64) -> Option<Work> {
-        if !self.has_work() {
+    /// Makes a reader the appender and returns the blocks that it should hash, if there is no appender and
+    /// blocks are ready.
+    pub(super) fn next_job(&mut self, ticket: u64) -> Option<ReadJob> {
+        if !self.has_job() {
             return None;
         }
         let next = self.hashed.len();
@@ -146,32 +150,33 @@ impl Chain {
             None => take((next..).map_while(|position| self.waiting.get(&position).copied())),
         };
         self.appender = Appender::Reading(ticket, blocks.clone());
-        Some(Work { ticket, blocks, state: self.state() })
+        Some(ReadJob { ticket, blocks, state: self.state() })
     }
 
-    /// Whether a reader could have the turn.
-    pub(super) fn has_work(&self) -> bool {
+    /// Returns whether [`Chain::next_job`] would return a job.
+    pub(super) fn has_job(&self) -> bool {
         let next = self.hashed.len();
         matches!(self.appender, Appender::Free)
             && self.list.as_ref().map_or_else(|| self.waiting.contains_key(&next), |list| next < list.len())
     }
 
-    /// Whether hashing has fallen behind, only for want of time.
+    /// Returns whether more blocks are ready to be hashed than [`LAG_BYTES_MAX`] or [`WORK_BLOCKS_MAX`] allow.
+    /// Blocks behind a gap do not count.
     pub(super) fn lags(&self) -> bool {
         let ready = (self.hashed.len()..).map_while(|position| self.waiting.get(&position));
         let (mut blocks, mut bytes) = (0, 0);
         for block in ready {
             blocks += 1;
             bytes += block.size;
-            if bytes > LAG_BYTES_MAX || blocks > WORK_BLOCKS_MAX {
+            if bytes > LAG_BYTES_MAX || blocks > JOB_BLOCKS_MAX {
                 return true;
             }
         }
         false
     }
 
-    /// A reader is through with its work.
-    pub(super) fn read(&mut self, ticket: u64, state: Sha256) {
+    /// Adds the result of a reader's job. Ignored if the reader is no longer the appender.
+    pub(super) fn finish_job(&mut self, ticket: u64, state: Sha256) {
         if let Some(blocks) = self.end_reading(ticket) {
             for position in self.hashed.len()..self.hashed.len() + blocks.len() {
                 self.waiting.remove(&position);
@@ -180,9 +185,9 @@ impl Chain {
         }
     }
 
-    /// A reader could not do its work. Answers whether that still matters; if so, the blocks are
-    /// not tried again before they are stored again or listed.
-    pub(super) fn unreadable(&mut self, ticket: u64) -> bool {
+    /// Records that a reader's job failed. Returns whether the reader was still the appender. If so, its blocks
+    /// are not read again until they are stored again or a list is committed.
+    pub(super) fn fail_job(&mut self, ticket: u64) -> bool {
         let Some(blocks) = self.end_reading(ticket) else { return false };
         for position in self.hashed.len()..self.hashed.len() + blocks.len() {
             self.waiting.remove(&position);
@@ -190,13 +195,13 @@ impl Chain {
         true
     }
 
-    /// The hash of the list, once everything in it is hashed.
+    /// Returns the hash of the committed list when all its blocks are hashed.
     pub(super) fn digest(&self) -> Option<[u8; 32]> {
         let list = self.list.as_ref()?;
         (self.hashed.len() == list.len()).then(|| self.state().finalize().into())
     }
 
-    /// Blocks that are remembered in one way or another: what a chain costs.
+    /// Returns the number of blocks and states that the chain keeps, as a measure of its memory use.
     pub(super) fn weight(&self) -> usize {
         STATES_MAX
             + self.hashed.len()
@@ -225,7 +230,7 @@ impl Chain {
         self.hashed.extend_from_slice(blocks);
         self.states.push((self.hashed.len(), state));
         if self.states.len() > STATES_MAX {
-            // Every second goes. Their number is odd now, so the first and the last stay.
+            // Removes every second state. The number of states is odd here, so the first and the last are kept.
             let mut keep = false;
             self.states.retain(|_| {
                 keep = !keep;
@@ -234,28 +239,28 @@ impl Chain {
         }
     }
 
-    /// Goes back to where the hash has at most `count` blocks. What is hashed no longer waits
-    /// again, but for the block at `count`, which is to be replaced.
+    /// Goes back to the last saved state with at most `count` blocks. Blocks after it wait to be hashed again,
+    /// except the block at `count`, which the caller replaces.
     fn rewind(&mut self, count: usize) {
         self.appender = Appender::Free;
         self.states.retain(|(blocks, _)| *blocks <= count);
-        let back = self.states.last().map_or(0, |(blocks, _)| *blocks);
+        let kept = self.states.last().map_or(0, |(blocks, _)| *blocks);
         if self.list.is_none() {
-            self.waiting.extend((back..).zip(self.hashed[back..].iter().copied()));
+            self.waiting.extend((kept..).zip(self.hashed[kept..].iter().copied()));
         }
-        self.hashed.truncate(back);
+        self.hashed.truncate(kept);
     }
 }
 
-/// The first blocks that one turn should read.
+/// Returns the first blocks, up to the size of one job.
 fn take(blocks: impl Iterator<Item = BlockRef>) -> Arc<[BlockRef]> {
     let mut bytes = 0;
     blocks
-        .take(WORK_BLOCKS_MAX)
+        .take(JOB_BLOCKS_MAX)
         .take_while(|block| {
-            let more = bytes == 0 || bytes + block.size <= WORK_BYTES;
+            let fits = bytes == 0 || bytes + block.size <= JOB_BYTES;
             bytes += block.size;
-            more
+            fits
         })
         .collect()
 }
@@ -274,28 +279,28 @@ mod tests {
         blocks.iter().map(|block| block.file).collect()
     }
 
-    /// Stores blocks, each an index and a file, after a reader took its turn when told so; tells
-    /// what the next reader would read.
+    /// Stores blocks, given as pairs of index and file. After `read_after` of them, a reader runs one job.
+    /// Returns the files of the next job.
     fn next(stored: &[(u64, u64)], read_after: usize, list: Option<&[u64]>) -> Vec<u64> {
         let mut chain = Chain::default();
         for (count, (index, file)) in (1..).zip(stored) {
             chain.stored(&BASE64_STANDARD.encode(format!("block-{index:04}")), block(*file), None);
             if count == read_after {
-                let work = chain.next_work(1).expect("something to read");
-                chain.read(work.ticket, work.state);
+                let job = chain.next_job(1).expect("something to read");
+                chain.finish_job(job.ticket, job.state);
             }
         }
         if let Some(list) = list {
             chain.commit(&list.iter().map(|file| block(*file)).collect());
         }
-        chain.next_work(2).map_or_else(Vec::new, |work| files(&work.blocks))
+        chain.next_job(2).map_or_else(Vec::new, |job| files(&job.blocks))
     }
 
-    /// What [`next`] is given and what it should answer.
+    /// The arguments of [`next`] and the expected result.
     type Case<'a> = (&'a [(u64, u64)], usize, Option<&'a [u64]>, &'a [u64]);
 
     #[test]
-    fn what_is_read_next() {
+    fn the_next_job_has_the_blocks_that_follow_the_hashed_ones() {
         let in_order: &[(u64, u64)] = &[(0, 10), (1, 11), (2, 12)];
         let gap: &[(u64, u64)] = &[(2, 12), (0, 10)];
         let again: &[(u64, u64)] = &[(0, 10), (1, 11), (1, 21)];
@@ -307,7 +312,7 @@ mod tests {
             (gap, 0, None, &[10]),
             (gap, 2, None, &[]),
             (again, 0, None, &[10, 21]),
-            // The reader hashed both in one turn, so it begins again.
+            // The reader hashed both in one job, so it starts again.
             (again, 2, None, &[10, 21]),
             (in_order, 3, Some(&[10, 11, 12]), &[]),
             (in_order, 2, Some(&[10, 11, 12]), &[12]),
@@ -316,27 +321,31 @@ mod tests {
             (gap, 2, Some(&[10, 12]), &[12]),
             (gap, 0, Some(&[12]), &[12]),
         ];
-        for (stored, read_after, list, wanted) in cases {
-            assert_eq!(next(stored, *read_after, *list), *wanted, "{stored:?}, read after {read_after}, list {list:?}");
+        for (stored, read_after, list, expected) in cases {
+            assert_eq!(
+                next(stored, *read_after, *list),
+                *expected,
+                "{stored:?}, read after {read_after}, list {list:?}"
+            );
         }
     }
 
     #[test]
-    fn whoever_lost_the_turn_changes_nothing() {
+    fn a_reader_that_lost_its_right_changes_nothing() {
         let mut chain = Chain::default();
         chain.stored("a!", block(1), None);
-        let reading = chain.next_work(1).expect("block 1");
+        let reading = chain.next_job(1).expect("block 1");
         chain.stored("a!", block(2), None);
-        chain.read(reading.ticket, reading.state);
-        assert!(!chain.unreadable(reading.ticket));
+        chain.finish_job(reading.ticket, reading.state);
+        assert!(!chain.fail_job(reading.ticket));
         chain.release(reading.ticket);
-        assert_eq!(files(&chain.next_work(2).expect("block 2").blocks), [2]);
-        assert!(chain.next_work(3).is_none(), "one turn at a time");
+        assert_eq!(files(&chain.next_job(2).expect("block 2").blocks), [2]);
+        assert!(chain.next_job(3).is_none(), "one appender at a time");
         assert!(chain.claim("b!", 4).is_none());
     }
 
     #[test]
-    fn states_are_thinned_and_the_first_and_the_last_stay() {
+    fn saved_states_are_thinned_and_the_first_and_the_last_are_kept() {
         let mut chain = Chain::default();
         for file in 0..1000 {
             chain.append(&[block(file)], Sha256::new());

@@ -1,4 +1,4 @@
-//! The chains of all uploads: which are remembered, and who works on each.
+//! The chains of all uploads in memory, and which of them are being hashed.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -6,57 +6,59 @@ use tokio::sync::Notify;
 
 use super::{super::UploadKey, chain::Chain};
 
-/// Blocks that are remembered for all uploads together, some 40 bytes each.
+/// Limit of the sum of all chains' weights. A block takes about 40 bytes.
 pub(super) const WEIGHT_MAX: usize = 400_000;
 
-/// All chains.
+/// The chains of all uploads.
 #[derive(Default)]
 pub(super) struct Chains {
-    pub(super) by_upload: HashMap<UploadKey, Entry>,
-    /// Sum of the entries' weights.
+    pub(super) by_upload: HashMap<UploadKey, UploadEntry>,
+    /// Sum of the weights of all entries.
     pub(super) weight: usize,
-    /// Counts tickets and uses.
+    /// Counter for tickets and for the order of use.
     pub(super) count: u64,
 }
 
-/// One upload's chain and its use.
+/// The chain of one upload.
 #[derive(Default)]
-pub(super) struct Entry {
+pub(super) struct UploadEntry {
     pub(super) chain: Chain,
-    /// What the chain costs, as last counted.
+    /// The chain's weight when it was last computed.
     pub(super) weight: usize,
-    /// When it was used last, by the count.
+    /// Value of the counter when the entry was last used.
     used: u64,
-    /// Somebody is reading and hashing; it goes on until there is no work.
-    pub(super) driven: bool,
-    /// Whoever drives did some of its work, or all.
+    /// Whether a task hashes this chain. The task runs until no block is ready.
+    pub(super) hashing: bool,
+    /// Notified when the hashing task finishes a job or stops.
     pub(super) progress: Arc<Notify>,
 }
 
-impl Entry {
-    /// Whether the caller is to drive now.
-    pub(super) fn start(&mut self) -> bool {
-        let start = !self.driven && self.chain.has_work();
-        self.driven |= start;
+impl UploadEntry {
+    /// Marks the chain as being hashed and returns `true` if blocks are ready and no task hashes it yet. The
+    /// caller then starts a task.
+    pub(super) fn start_hashing(&mut self) -> bool {
+        let start = !self.hashing && self.chain.has_job();
+        self.hashing |= start;
         start
     }
 
-    /// Nobody drives any more.
-    pub(super) fn rest(&mut self) {
-        self.driven = false;
+    /// Marks the chain as no longer being hashed.
+    pub(super) fn stop_hashing(&mut self) {
+        self.hashing = false;
         self.progress.notify_waiters();
     }
 }
 
 impl Chains {
-    /// A number that was not given before.
+    /// Returns a new number.
     pub(super) fn ticket(&mut self) -> u64 {
         self.count += 1;
         self.count
     }
 
-    /// Does something with a place's entry, which is made if it is not there.
-    pub(super) fn with<T>(&mut self, key: UploadKey, act: impl FnOnce(&mut Entry) -> T) -> T {
+    /// Calls `act` with the upload's entry, which is created if necessary. Removes the least recently used
+    /// entries when the total weight is too high.
+    pub(super) fn with<T>(&mut self, key: UploadKey, act: impl FnOnce(&mut UploadEntry) -> T) -> T {
         let used = self.ticket();
         let entry = self.by_upload.entry(key).or_default();
         entry.used = used;
@@ -71,7 +73,7 @@ impl Chains {
         result
     }
 
-    /// Forgets a place.
+    /// Removes an upload's entry.
     pub(super) fn remove(&mut self, key: UploadKey) {
         if let Some(entry) = self.by_upload.remove(&key) {
             self.weight -= entry.weight;

@@ -1,13 +1,13 @@
-//! The SHA-256 of whole contents, computed while their blocks arrive.
+//! Computes the SHA-256 of artifacts while their blocks arrive.
 //!
-//! A content is the concatenation of its blocks in the order of a list that comes last. The order
-//! is guessed from the ids of the blocks. The block that comes next by the guess is hashed by its
-//! writer; others are read back, from the page cache as a rule, when their turn comes. The list
-//! decides: what was hashed in its order is kept, the rest is hashed then, so that a good guess
-//! makes finishing free and a bad one costs reading the blocks once.
+//! An artifact is the concatenation of its blocks in the order of a list that the client commits last. Until
+//! then the order is predicted from the ids of the blocks. A block that is next in the predicted order is
+//! hashed by its writer. Other blocks are read back later, usually from the page cache. When the list is
+//! committed, the part of the hash that matches it is kept and the rest is hashed. With a right prediction the
+//! digest is ready immediately; with a wrong one all blocks are read once.
 //!
-//! All of this is a cache. It is in memory, it is bounded, and whatever it forgot is hashed from
-//! the first block on when the digest is asked for.
+//! All of this is a cache in memory of bounded size. If an entry is missing, [`Digests::finish`] hashes all
+//! blocks.
 
 mod chain;
 mod memory;
@@ -29,12 +29,12 @@ use self::memory::Chains;
 use super::{BlobError, BlobStore, BlockRef, UploadKey};
 use crate::tasks::{self, Tasks};
 
-/// Times that [`Digests::finish`] tries with the chain, which others may use, before it goes alone.
+/// How often [`Digests::finish`] tries with the shared chain before it hashes the blocks on its own.
 const SHARED_TRIES_MAX: usize = 3;
-/// Buffers on their way from the reader to the hash.
+/// Number of buffers between the reader and the hash thread.
 const BUFFERS_AHEAD: usize = 2;
 
-/// The digests that are being computed. Clones share them.
+/// The digests that are being computed. Clones share their state.
 #[derive(Clone)]
 pub struct Digests {
     shared: Arc<Shared>,
@@ -43,26 +43,26 @@ pub struct Digests {
 struct Shared {
     blobs: Arc<dyn BlobStore>,
     tasks: Tasks,
-    /// One permit for each block, or run of small ones, that may be read and hashed at a time.
-    lanes: Semaphore,
+    /// One permit for each job that is read and hashed at the same time.
+    job_permits: Semaphore,
     chains: Mutex<Chains>,
 }
 
-/// The right to hash a block while it is written. It travels with the block's writer, and back
-/// with what was [written](super::Written). Dropped, it is given back.
+/// The right to hash a block while it is written. The block's writer holds it and returns it in
+/// [`Written`](super::Written). Dropping it releases the right.
 pub struct Claim {
     state: Sha256,
-    held: Held,
+    ticket: ClaimTicket,
 }
 
-struct Held {
+struct ClaimTicket {
     shared: Arc<Shared>,
     key: UploadKey,
     ticket: u64,
 }
 
 impl Claim {
-    /// Adds the next bytes of the block.
+    /// Hashes the next bytes of the block.
     pub fn update(&mut self, bytes: &[u8]) {
         self.state.update(bytes);
     }
@@ -70,11 +70,11 @@ impl Claim {
 
 impl fmt::Debug for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Claim").field("place", &self.held.key).finish_non_exhaustive()
+        f.debug_struct("Claim").field("key", &self.ticket.key).finish_non_exhaustive()
     }
 }
 
-impl Drop for Held {
+impl Drop for ClaimTicket {
     fn drop(&mut self) {
         let mut chains = self.shared.lock();
         if let Some(entry) = chains.by_upload.get_mut(&self.key) {
@@ -84,121 +84,123 @@ impl Drop for Held {
 }
 
 impl Digests {
-    /// Digests of what `blobs` keeps, with at most `lanes` reads in the background at a time.
-    pub fn new(blobs: Arc<dyn BlobStore>, tasks: Tasks, lanes: usize) -> Self {
-        let shared = Shared { blobs, tasks, lanes: Semaphore::new(lanes.max(1)), chains: Mutex::default() };
+    /// Creates the digests of the blocks in `blobs`, with at most `parallel_jobs` read jobs at the same time.
+    pub fn new(blobs: Arc<dyn BlobStore>, tasks: Tasks, parallel_jobs: usize) -> Self {
+        let shared =
+            Shared { blobs, tasks, job_permits: Semaphore::new(parallel_jobs.max(1)), chains: Mutex::default() };
         Self { shared: Arc::new(shared) }
     }
 
-    /// A block named `id` begins to arrive; the name may be any text, such as one made up for a
-    /// content that is a single block. If it is the block that comes next, its writer may hash it.
+    /// Called when block `id` starts to arrive. Returns a claim if its writer may hash it. The id may be any
+    /// text; uploads with a single block may have no id from the client.
     pub fn claim(&self, key: UploadKey, id: &str) -> Option<Claim> {
         let mut chains = self.shared.lock();
         let ticket = chains.ticket();
         let state = chains.with(key, |entry| entry.chain.claim(id, ticket))?;
         drop(chains);
-        Some(Claim { state, held: Held { shared: self.shared.clone(), key, ticket } })
+        Some(Claim { state, ticket: ClaimTicket { shared: self.shared.clone(), key, ticket } })
     }
 
-    /// A block was stored: its row is committed. To be called before the file of an earlier block
-    /// with the same id is removed.
+    /// Called when a block is stored and its row is committed. Must be called before the file of an earlier
+    /// block with the same id is removed.
     pub fn stored(&self, key: UploadKey, id: &str, block: BlockRef, claim: Option<Claim>) {
-        let claim = claim.filter(|claim| claim.held.key == key);
-        let claimed = claim.as_ref().map(|claim| (claim.held.ticket, claim.state.clone()));
+        let claim = claim.filter(|claim| claim.ticket.key == key);
+        let claimed = claim.as_ref().map(|claim| (claim.ticket.ticket, claim.state.clone()));
         let mut chains = self.shared.lock();
         let start = chains.with(key, |entry| {
             entry.chain.stored(id, block, claimed);
-            entry.start()
+            entry.start_hashing()
         });
         drop(chains);
         if start {
-            self.drive_aside(key);
+            self.spawn_hashing(key);
         }
-        // The claim is dropped here, when the lock is free again.
+        // The claim is dropped after the lock is released, because its `drop` takes the lock.
         drop(claim);
     }
 
-    /// The list of an upload was committed: what is not hashed yet is hashed in the background.
+    /// Called when the block list of an upload is committed. Blocks that are not hashed yet are hashed in the
+    /// background.
     pub fn committed(&self, key: UploadKey, blocks: &Arc<[BlockRef]>) {
         let start = self.shared.lock().with(key, |entry| {
             entry.chain.commit(blocks);
-            entry.start()
+            entry.start_hashing()
         });
         if start {
-            self.drive_aside(key);
+            self.spawn_hashing(key);
         }
     }
 
-    /// Returns when hashing has caught up with what was stored, so far as it can. Called before a
-    /// block is acknowledged, it makes a client that is faster than the hash wait a little with
-    /// every block instead of long at the end.
+    /// Waits while hashing is behind. Called before a block is acknowledged, so that a client that sends faster
+    /// than the daemon hashes waits a little with every block instead of long at the end.
     pub async fn pace(&self, key: UploadKey) {
         loop {
             let progress = match self.shared.lock().by_upload.get(&key) {
-                Some(entry) if entry.driven && entry.chain.lags() => entry.progress.clone().notified_owned(),
+                Some(entry) if entry.hashing && entry.chain.lags() => entry.progress.clone().notified_owned(),
                 _ => return,
             };
             progress.await;
         }
     }
 
-    /// The digest of `blocks`: at once if they were hashed as they came, else when the rest is.
+    /// Returns the digest of `blocks`: immediately if all were hashed when they arrived, else when the
+    /// remaining blocks are hashed.
     pub async fn finish(&self, key: UploadKey, blocks: &Arc<[BlockRef]>) -> Result<[u8; 32], BlobError> {
         let mut tries = 0;
         while tries < SHARED_TRIES_MAX {
-            let driving = self.shared.lock().with(key, |entry| {
+            let state = self.shared.lock().with(key, |entry| {
                 entry.chain.commit(blocks);
                 match entry.chain.digest() {
                     Some(digest) => Err(digest),
-                    None if entry.start() => Ok(None),
+                    None if entry.start_hashing() => Ok(None),
                     None => Ok(Some(entry.progress.clone().notified_owned())),
                 }
             });
-            match driving {
+            match state {
                 Err(digest) => return Ok(digest),
                 Ok(None) => {
                     tries += 1;
-                    self.drive(key).await?;
+                    self.hash_ready(key).await?;
                 }
                 Ok(Some(progress)) => progress.await,
             }
         }
-        // Somebody else lists other blocks for the same place, or memory is short.
+        // Another request committed a different list for the same upload, or the entry was evicted.
         Ok(self.shared.hash(key, blocks.clone(), Sha256::new()).await?.finalize().into())
     }
 
-    /// The upload is over, or given up: nothing about it is kept.
+    /// Removes the state of an upload that was finished or abandoned.
     pub fn forget(&self, key: UploadKey) {
         self.shared.lock().remove(key);
     }
 
-    fn drive_aside(&self, key: UploadKey) {
+    fn spawn_hashing(&self, key: UploadKey) {
         let digests = self.clone();
         self.shared.tasks.short(async move {
-            if let Err(error) = digests.drive(key).await {
-                // Whoever finishes will meet it again.
-                tracing::debug!(%key, error = &error as &dyn std::error::Error, "hashing in the background stopped");
+            if let Err(error) = digests.hash_ready(key).await {
+                // The request that needs the digest gets the same error.
+                tracing::debug!(%key, error = &error as &dyn std::error::Error, "hashing in the background failed");
             }
         });
     }
 
-    /// Hashes what can be hashed. The caller has set the entry's `driven`.
-    async fn drive(&self, key: UploadKey) -> Result<(), BlobError> {
-        let mut driver = Driver { shared: &self.shared, key, reading: None, rested: false };
-        while let Some(work) = driver.next_work() {
-            let ticket = work.ticket;
-            let hashed = self.shared.hash(key, work.blocks, work.state).await;
+    /// Runs jobs until no block is ready. The caller has called [`memory::UploadEntry::start_hashing`].
+    async fn hash_ready(&self, key: UploadKey) -> Result<(), BlobError> {
+        let mut task = HashTask { shared: &self.shared, key, reading: None, stopped: false };
+        while let Some(job) = task.next_job() {
+            let ticket = job.ticket;
+            let hashed = self.shared.hash(key, job.blocks, job.state).await;
             let mut chains = self.shared.lock();
             let Some(entry) = chains.by_upload.get_mut(&key) else { break };
             match hashed {
                 Ok(state) => {
-                    entry.chain.read(ticket, state);
+                    entry.chain.finish_job(ticket, state);
                     entry.progress.notify_waiters();
                 }
                 Err(error) => {
-                    let matters = entry.chain.unreadable(ticket);
+                    let is_current = entry.chain.fail_job(ticket);
                     drop(chains);
-                    if matters {
+                    if is_current {
                         return Err(error);
                     }
                 }
@@ -208,41 +210,41 @@ impl Digests {
     }
 }
 
-/// Whoever reads and hashes for a place. Dropped before it is through, it lets somebody else.
-struct Driver<'a> {
+/// The task that hashes the blocks of one upload. If it is dropped early, another task may start.
+struct HashTask<'a> {
     shared: &'a Shared,
     key: UploadKey,
     reading: Option<u64>,
-    rested: bool,
+    stopped: bool,
 }
 
-impl Driver<'_> {
-    fn next_work(&mut self) -> Option<chain::Work> {
+impl HashTask<'_> {
+    fn next_job(&mut self) -> Option<chain::ReadJob> {
         let mut chains = self.shared.lock();
         let ticket = chains.ticket();
         let Some(entry) = chains.by_upload.get_mut(&self.key) else {
-            self.rested = true;
+            self.stopped = true;
             return None;
         };
-        let work = entry.chain.next_work(ticket);
-        self.reading = work.is_some().then_some(ticket);
-        if work.is_none() {
-            // Under the same lock: work that comes later finds that nobody drives.
-            entry.rest();
-            self.rested = true;
+        let job = entry.chain.next_job(ticket);
+        self.reading = job.is_some().then_some(ticket);
+        if job.is_none() {
+            // Done under the same lock: blocks that become ready later start a new task.
+            entry.stop_hashing();
+            self.stopped = true;
         }
-        work
+        job
     }
 }
 
-impl Drop for Driver<'_> {
+impl Drop for HashTask<'_> {
     fn drop(&mut self) {
-        if self.rested {
+        if self.stopped {
             return;
         }
         if let Some(entry) = self.shared.lock().by_upload.get_mut(&self.key) {
             self.reading.into_iter().for_each(|ticket| entry.chain.release(ticket));
-            entry.rest();
+            entry.stop_hashing();
         }
     }
 }
@@ -252,12 +254,12 @@ impl Shared {
         self.chains.lock().expect("nothing panics with this lock")
     }
 
-    /// Reads `blocks` into `state`.
+    /// Reads `blocks` and adds them to `state`.
     async fn hash(&self, key: UploadKey, blocks: Arc<[BlockRef]>, mut state: Sha256) -> Result<Sha256, BlobError> {
-        let _lane = self.lanes.acquire().await.map_err(|_| BlobError::Stopped { key })?;
+        let _permit = self.job_permits.acquire().await.map_err(|_| BlobError::Stopped { key })?;
         let size = blocks.iter().map(|block| block.size).sum();
         let mut chunks = self.blobs.read(key, blocks, 0..size);
-        // A thread waits here for the disk, never for a client; there are as many as lanes.
+        // The thread waits only for the disk, never for a client. The permits bound the number of threads.
         let (send, mut receive) = mpsc::channel::<Bytes>(BUFFERS_AHEAD);
         let hashing = tasks::begin(move || {
             while let Some(chunk) = receive.blocking_recv() {
@@ -270,7 +272,7 @@ impl Shared {
                 return Err(BlobError::Stopped { key });
             }
             if send.send(chunk?).await.is_err() {
-                // It panicked, which goes on below.
+                // The hash thread panicked. Awaiting it below propagates the panic.
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! Digests of what a map in memory keeps.
+//! Tests with a blob store in memory.
 
 use std::{collections::BTreeMap, ops::Range, path::PathBuf};
 
@@ -16,15 +16,15 @@ use crate::{
 
 const KEY: UploadKey = UploadKey { artifact: 7, generation: 2 };
 
-/// Blocks in a map, which counts what is read of it.
+/// A blob store that counts the bytes read from it.
 #[derive(Default)]
-struct Map {
+struct MemoryBlobs {
     files: Mutex<BTreeMap<u64, Bytes>>,
     read: Mutex<u64>,
 }
 
 #[async_trait]
-impl BlobStore for Map {
+impl BlobStore for MemoryBlobs {
     fn create(&self, _: UploadKey, _: u64, _: RequestedChecksums, _: Option<Claim>) -> Box<dyn BlockWriter> {
         unreachable!("blocks are put there directly")
     }
@@ -64,31 +64,31 @@ impl BlobStore for Map {
     }
 }
 
-/// Uploads to one place.
+/// Uploads blocks with one key.
 struct Uploads {
-    map: Arc<Map>,
+    blobs: Arc<MemoryBlobs>,
     digests: Digests,
     stop: tokio_util::sync::CancellationToken,
 }
 
 impl Uploads {
     fn new() -> Self {
-        let map = Arc::new(Map::default());
+        let blobs = Arc::new(MemoryBlobs::default());
         let stop = tokio_util::sync::CancellationToken::new();
-        Self { map: map.clone(), digests: Digests::new(map, Tasks::new(stop.clone()), 1), stop }
+        Self { blobs: blobs.clone(), digests: Digests::new(blobs, Tasks::new(stop.clone()), 1), stop }
     }
 
-    /// A block that is written while it is hashed, if it comes next.
+    /// Writes a block and hashes it if it is next.
     fn write(&self, id: &str, file: u64, content: &[u8]) -> (BlockRef, Option<Claim>) {
         let mut claim = self.digests.claim(KEY, id);
         if let Some(claim) = &mut claim {
             claim.update(content);
         }
-        self.map.files.lock().expect("no panic").insert(file, Bytes::copy_from_slice(content));
+        self.blobs.files.lock().expect("no panic").insert(file, Bytes::copy_from_slice(content));
         (BlockRef { file, size: content.len() as u64 }, claim)
     }
 
-    /// A whole block.
+    /// Writes and stores a block.
     fn put(&self, id: &str, file: u64, content: &[u8]) -> BlockRef {
         let (block, claim) = self.write(id, file, content);
         self.digests.stored(KEY, id, block, claim);
@@ -96,14 +96,14 @@ impl Uploads {
     }
 
     fn content(&self, list: &[BlockRef]) -> Vec<u8> {
-        let files = self.map.files.lock().expect("no panic");
+        let files = self.blobs.files.lock().expect("no panic");
         list.iter().flat_map(|block| files[&block.file].clone()).collect()
     }
 
-    /// Whether the digest is right, and how many bytes had to be read for it since the last call.
+    /// Returns whether the digest is right, and how many bytes were read since the last call.
     async fn check(&self, list: &[BlockRef]) -> (bool, u64) {
         let digest = self.digests.finish(KEY, &list.into()).await.expect("a digest");
-        let read = std::mem::take(&mut *self.map.read.lock().expect("no panic"));
+        let read = std::mem::take(&mut *self.blobs.read.lock().expect("no panic"));
         (digest == <[u8; 32]>::from(Sha256::digest(self.content(list))), read)
     }
 }
@@ -113,7 +113,7 @@ fn indexed(index: usize) -> String {
 }
 
 #[tokio::test]
-async fn what_comes_in_order_is_never_read_again() {
+async fn blocks_that_arrive_in_order_are_not_read_again() {
     let names = |name: fn(usize) -> String| (0..300).map(name).collect::<Vec<_>>();
     for ids in [names(indexed), names(|number| format!("{}!", 300 - number)), vec![String::new()], vec![]] {
         let uploads = Uploads::new();
@@ -124,17 +124,17 @@ async fn what_comes_in_order_is_never_read_again() {
 }
 
 #[tokio::test]
-async fn what_comes_out_of_order_is_read_once() {
+async fn blocks_that_arrive_out_of_order_are_read_once() {
     let uploads = Uploads::new();
     let mut list: Vec<_> =
         (0..10).rev().map(|index| uploads.put(&indexed(index), index as u64, b"0123456789")).collect();
     list.reverse();
-    // Block 0 was hashed as it came.
+    // Block 0 was hashed when it arrived.
     assert_eq!(uploads.check(&list).await, (true, 90));
 }
 
 #[tokio::test]
-async fn only_what_differs_from_the_list_is_read() {
+async fn only_blocks_after_the_first_difference_from_the_list_are_read() {
     let uploads = Uploads::new();
     let mut list: Vec<_> = (0..10).map(|index| uploads.put(&indexed(index), index as u64, &[b'a'; 10])).collect();
     list.swap(7, 8);
@@ -144,16 +144,16 @@ async fn only_what_differs_from_the_list_is_read() {
 }
 
 #[tokio::test]
-async fn a_block_that_is_written_again_counts_from_there() {
+async fn a_rewritten_block_and_those_after_it_are_hashed_again() {
     let uploads = Uploads::new();
     let mut list: Vec<_> = (0..10).map(|index| uploads.put(&indexed(index), index as u64, &[b'a'; 10])).collect();
     list[6] = uploads.put(&indexed(6), 20, &[b'b'; 10]);
-    uploads.map.remove(KEY, 6).await.expect("removed");
+    uploads.blobs.remove(KEY, 6).await.expect("removed");
     assert_eq!(uploads.check(&list).await, (true, 40));
 }
 
 #[tokio::test]
-async fn a_writer_that_hangs_does_not_stop_the_one_that_retries() {
+async fn a_hanging_writer_does_not_block_its_retry() {
     let uploads = Uploads::new();
     let (hanging, claim) = uploads.write(&indexed(0), 0, b"half of it");
     assert!(claim.is_some());
@@ -165,17 +165,17 @@ async fn a_writer_that_hangs_does_not_stop_the_one_that_retries() {
 }
 
 #[tokio::test]
-async fn a_claim_is_given_back_when_it_is_dropped() {
+async fn a_dropped_claim_is_released() {
     let uploads = Uploads::new();
     let claim = uploads.digests.claim(KEY, &indexed(0)).expect("block 0 comes first");
     assert!(uploads.digests.claim(KEY, &indexed(0)).is_none(), "one at a time");
-    assert!(uploads.digests.claim(KEY, &indexed(1)).is_none(), "not its turn");
+    assert!(uploads.digests.claim(KEY, &indexed(1)).is_none(), "not the next block");
     drop(claim);
     assert!(uploads.digests.claim(KEY, &indexed(0)).is_some());
 }
 
 #[tokio::test]
-async fn what_was_forgotten_is_hashed_from_the_start() {
+async fn a_forgotten_upload_is_hashed_from_the_start() {
     let uploads = Uploads::new();
     let list = [uploads.put("one", 1, b"0123456789"), uploads.put("two", 2, b"0123456789")];
     uploads.digests.forget(KEY);
@@ -183,7 +183,7 @@ async fn what_was_forgotten_is_hashed_from_the_start() {
 }
 
 #[tokio::test]
-async fn a_missing_block_is_an_error_each_time_until_it_is_there() {
+async fn a_missing_block_is_an_error_until_it_is_stored() {
     let uploads = Uploads::new();
     let list: Arc<[_]> = [uploads.put("one", 1, b"one"), BlockRef { file: 2, size: 3 }].into();
     uploads.digests.committed(KEY, &list);
@@ -191,7 +191,7 @@ async fn a_missing_block_is_an_error_each_time_until_it_is_there() {
         let error = uploads.digests.finish(KEY, &list).await.expect_err("block 2 is missing");
         assert!(matches!(error, BlobError::Missing { file: 2, .. }), "{error:?}");
     }
-    uploads.map.files.lock().expect("no panic").insert(2, Bytes::from_static(b"two"));
+    uploads.blobs.files.lock().expect("no panic").insert(2, Bytes::from_static(b"two"));
     assert!(uploads.check(&list).await.0);
 }
 
@@ -206,66 +206,66 @@ async fn stopping_ends_hashing() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_given_up_leaves_the_hashing_to_the_next() {
+async fn the_next_request_continues_the_hashing_of_a_cancelled_one() {
     let uploads = Uploads::new();
     let list = [uploads.put("one", 1, b"one"), uploads.put("two", 2, b"two")];
     uploads.digests.forget(KEY);
-    let lane = uploads.digests.shared.lanes.acquire().await.expect("open");
+    let permit = uploads.digests.shared.job_permits.acquire().await.expect("open");
     let shared: Arc<[_]> = list.into();
     {
         let mut finishing = std::pin::pin!(uploads.digests.finish(KEY, &shared));
-        assert!(futures_util::poll!(finishing.as_mut()).is_pending(), "it waits for the lane");
+        assert!(futures_util::poll!(finishing.as_mut()).is_pending(), "it waits for the permit");
     }
-    drop(lane);
+    drop(permit);
     assert_eq!(uploads.check(&list).await, (true, 6));
 }
 
 #[tokio::test]
-async fn uploading_waits_while_hashing_is_behind_and_never_for_a_gap() {
+async fn uploads_wait_while_hashing_is_behind_and_not_for_a_gap() {
     let uploads = Uploads::new();
     let content = vec![0; 9 * 1024 * 1024];
-    let lane = uploads.digests.shared.lanes.acquire().await.expect("open");
-    // Without the lane nothing is hashed, and while block 0 is absent nothing could be.
+    let permit = uploads.digests.shared.job_permits.acquire().await.expect("open");
+    // Without the permit nothing is hashed, and without block 0 nothing is ready.
     for index in 1..5 {
         uploads.put(&indexed(index), index as u64, &content);
         uploads.digests.pace(KEY).await;
     }
-    let (block, _given_back) = uploads.write(&indexed(0), 0, b"first");
+    let (block, _released) = uploads.write(&indexed(0), 0, b"first");
     uploads.digests.stored(KEY, &indexed(0), block, None);
     let mut pacing = std::pin::pin!(uploads.digests.pace(KEY));
-    assert!(futures_util::poll!(pacing.as_mut()).is_pending(), "36 MiB wait for the lane");
-    drop(lane);
+    assert!(futures_util::poll!(pacing.as_mut()).is_pending(), "36 MiB wait for the permit");
+    drop(permit);
     pacing.await;
     assert!(!uploads.digests.shared.lock().by_upload[&KEY].chain.lags());
 }
 
 #[tokio::test]
-async fn what_is_remembered_is_bounded() {
+async fn the_memory_of_the_chains_is_bounded() {
     let uploads = Uploads::new();
     let long: Arc<[_]> = vec![BlockRef { file: 1, size: 0 }; 50_000].into();
     for artifact in 0..20 {
         uploads.digests.committed(UploadKey { artifact, generation: 1 }, &long);
         let chains = uploads.digests.shared.lock();
         assert!(chains.weight <= WEIGHT_MAX, "{}", chains.weight);
-        assert!(chains.by_upload.contains_key(&UploadKey { artifact, generation: 1 }), "the last in use stays");
+        assert!(chains.by_upload.contains_key(&UploadKey { artifact, generation: 1 }), "the last used entry is kept");
         assert_eq!(chains.weight, chains.by_upload.values().map(|entry| entry.weight).sum::<usize>());
     }
 }
 
-/// What happens to an upload.
+/// A step of an upload.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A block begins to arrive; its id, and whether the ids have positions.
+    /// A block with this id starts to arrive.
     Begin(usize),
-    /// One of those that arrive is stored.
+    /// One of the arriving blocks is stored.
     Store(prop::sample::Index),
-    /// One of them is given up.
-    GiveUp(prop::sample::Index),
-    /// A list of what there is by now is committed, though it is not the last.
+    /// One of the arriving blocks is abandoned.
+    Abandon(prop::sample::Index),
+    /// A list of the stored blocks is committed. It is not the last list.
     Commit,
-    /// The memory is lost.
+    /// The cached state is removed.
     Forget,
-    /// Others get to run.
+    /// Other tasks run.
     Yield,
 }
 
@@ -273,7 +273,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (0_usize..12).prop_map(Step::Begin),
         8 => any::<prop::sample::Index>().prop_map(Step::Store),
-        1 => any::<prop::sample::Index>().prop_map(Step::GiveUp),
+        1 => any::<prop::sample::Index>().prop_map(Step::Abandon),
         1 => Just(Step::Commit),
         1 => Just(Step::Forget),
         4 => Just(Step::Yield),
@@ -296,25 +296,25 @@ async fn any_upload(steps: Vec<Step>, with_positions: bool, order: Vec<prop::sam
                 let old: Option<BlockRef> = rows.insert(id.clone(), block);
                 uploads.digests.stored(KEY, &id, block, claim);
                 if let Some(old) = old {
-                    uploads.map.remove(KEY, old.file).await.expect("removed");
+                    uploads.blobs.remove(KEY, old.file).await.expect("removed");
                 }
             }
-            Step::GiveUp(which) if !arriving.is_empty() => {
+            Step::Abandon(which) if !arriving.is_empty() => {
                 arriving.swap_remove(which.index(arriving.len()));
             }
             Step::Commit => uploads.digests.committed(KEY, &rows.values().copied().collect()),
             Step::Forget => uploads.digests.forget(KEY),
-            Step::Store(_) | Step::GiveUp(_) | Step::Yield => tokio::task::yield_now().await,
+            Step::Store(_) | Step::Abandon(_) | Step::Yield => tokio::task::yield_now().await,
         }
     }
-    // Some order of some of the blocks, half of the time the one that was guessed.
-    let mut left: Vec<_> = rows.into_values().collect();
+    // A random order of some of the blocks; in half of the cases the predicted order.
+    let mut remaining: Vec<_> = rows.into_values().collect();
     let mut list = Vec::new();
     if order.len().is_multiple_of(2) {
-        list.append(&mut left);
+        list.append(&mut remaining);
     }
-    for which in order.iter().take(left.len()) {
-        list.push(left.swap_remove(which.index(left.len())));
+    for which in order.iter().take(remaining.len()) {
+        list.push(remaining.swap_remove(which.index(remaining.len())));
     }
     let (first, second) = futures_util::join!(uploads.check(&list), uploads.check(&list));
     (first.0, second.0)
@@ -324,7 +324,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_arrival_and_any_list_give_the_digest_of_the_concatenation(
+    fn the_digest_is_right_for_any_order_of_arrival_and_any_list(
         steps in prop::collection::vec(step(), 0..60),
         with_positions in any::<bool>(),
         order in prop::collection::vec(any::<prop::sample::Index>(), 0..12),

@@ -1,8 +1,7 @@
-//! Blocks on a local disk: `<root>/<artifact>/<generation>/<file>`, decimal numbers all.
+//! Stores blocks on a local disk as `<root>/<artifact>/<generation>/<file>`, all decimal numbers.
 //!
-//! This is the only place that knows paths of blocks. Nothing here runs on an async worker: every
-//! call to the system is made by a blocking thread that is held no longer than the disk needs, so
-//! a slow client never holds one.
+//! Only this module knows the paths of blocks. All system calls run on blocking threads, and a thread is held
+//! only while it uses the disk. A slow client therefore never holds a thread.
 
 mod read;
 mod sync;
@@ -21,13 +20,13 @@ use super::{
 };
 use crate::{set_aside::SetAside, tasks};
 
-/// Blocks on a local disk. Clones share it.
+/// Block storage on a local disk. Clones share their state.
 #[derive(Clone)]
 pub struct LocalBlobs {
     disk: Arc<Disk>,
 }
 
-/// What writers, readers and walks share.
+/// State shared by writers, readers and listings.
 struct Disk {
     root: PathBuf,
     syncs: sync::Syncs,
@@ -48,16 +47,16 @@ impl Disk {
 }
 
 impl LocalBlobs {
-    /// Blocks below `root`, which is made if it is not there. The parent of `root` is the
-    /// caller's, and so is making it durable.
+    /// Opens the blocks below `root` and creates the directory if necessary. The caller creates and syncs the
+    /// parent of `root`.
     pub async fn open(root: PathBuf) -> Result<Self, BlobError> {
-        let made = root.clone();
-        let made = tasks::blocking(move || std::fs::create_dir_all(made)).await;
-        made.map_err(|source| BlobError::Root { doing: "making the directory of artifacts", source })?;
+        let path = root.clone();
+        let created = tasks::blocking(move || std::fs::create_dir_all(path)).await;
+        created.map_err(|source| BlobError::Root { doing: "creating the directory of artifacts", source })?;
         Ok(Self::at(root))
     }
 
-    /// Blocks below `root`, which may be missing and is not made.
+    /// Opens the blocks below `root`, which may not exist. Creates nothing.
     pub fn at(root: PathBuf) -> Self {
         Self { disk: Arc::new(Disk { root, syncs: sync::Syncs::default() }) }
     }
@@ -72,16 +71,16 @@ impl BlobStore for LocalBlobs {
         checksums: RequestedChecksums,
         claim: Option<Claim>,
     ) -> Box<dyn BlockWriter> {
-        Box::new(write::Writer::new(self.disk.clone(), key, file, checksums, claim))
+        Box::new(write::FileWriter::new(self.disk.clone(), key, file, checksums, claim))
     }
 
     fn read(&self, key: UploadKey, blocks: Arc<[BlockRef]>, range: Range<u64>) -> BlockReader {
-        read::reader(self.disk.clone(), key, blocks, range, read::LIMITS)
+        read::reader(self.disk.clone(), key, blocks, range, read::READ_LIMITS)
     }
 
     async fn remove(&self, key: UploadKey, file: u64) -> Result<(), BlobError> {
         let path = self.disk.file(key, file);
-        tasks::blocking(move || gone_is_fine(std::fs::remove_file(path)))
+        tasks::blocking(move || ignore_missing(std::fs::remove_file(path)))
             .await
             .map_err(BlobError::io("removing a block of", key))
     }
@@ -95,9 +94,9 @@ impl BlobStore for LocalBlobs {
         let target = PathBuf::from(format!("artifacts/{}/{}", key.artifact, key.generation));
         let moved = aside.take(self.disk.key(key), target).await.map_err(BlobError::io("setting aside", key))?;
         self.disk.syncs.forget(key);
-        let emptied = self.disk.artifact(key.artifact);
-        // It stays if another generation is in it.
-        tasks::blocking(move || _ = std::fs::remove_dir(emptied)).await;
+        let parent = self.disk.artifact(key.artifact);
+        // The directory is not removed if it contains another generation.
+        tasks::blocking(move || _ = std::fs::remove_dir(parent)).await;
         Ok(moved)
     }
 
@@ -113,13 +112,13 @@ impl BlobStore for LocalBlobs {
         let root = self.disk.root.clone();
         let stat = tasks::blocking(move || rustix::fs::statvfs(&root))
             .await
-            .map_err(|errno| BlobError::Root { doing: "asking for free space", source: errno.into() })?;
+            .map_err(|errno| BlobError::Root { doing: "reading the free space", source: errno.into() })?;
         Ok(Space { free_bytes: stat.f_bavail * stat.f_frsize, total_bytes: stat.f_blocks * stat.f_frsize })
     }
 }
 
-/// Turns "it is not there" into success, for removals.
-fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {
+/// Turns `NotFound` into success, for removals.
+fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,

@@ -1,7 +1,7 @@
-//! Reading ranges of blocks: one file open at a time, large buffers, one buffer ahead.
+//! Reads ranges of blocks with one open file, large buffers and one buffer of read-ahead.
 //!
-//! A buffer is filled by one call to a blocking thread, from as many blocks as it takes, so that
-//! thousands of tiny blocks cost thousands of opens but only a few changes of thread.
+//! One call to a blocking thread fills a buffer from as many blocks as necessary. Reading thousands of tiny
+//! blocks therefore needs thousands of opens but few thread switches.
 
 use std::{fs::File, io, ops::Range, sync::Arc};
 
@@ -12,26 +12,26 @@ use rustix::{buffer::spare_capacity, fs::Advice};
 use super::{BlobError, BlockReader, BlockRef, Disk, UploadKey};
 use crate::tasks;
 
-/// How much one call to a blocking thread does.
+/// Limits of one call to a blocking thread.
 #[derive(Clone, Copy)]
-pub(super) struct Limits {
-    /// A reader holds one buffer of this size and reads another ahead.
+pub(super) struct ReadLimits {
+    /// Size of a buffer, bytes. A reader holds one buffer and reads another ahead.
     pub(super) buffer_bytes: usize,
-    /// Files from which one buffer is filled, so that no call takes long.
+    /// Most files read into one buffer, so that no call takes long.
     pub(super) files_max: usize,
 }
 
-pub(super) const LIMITS: Limits = Limits { buffer_bytes: 512 * 1024, files_max: 512 };
-/// Blocks from this size on are worth telling the kernel that they are read from front to back.
+pub(super) const READ_LIMITS: ReadLimits = ReadLimits { buffer_bytes: 512 * 1024, files_max: 512 };
+/// Smallest block for which the kernel is advised of sequential reading, bytes.
 const ADVISE_BYTES_MIN: u64 = 1024 * 1024;
 
-/// A reader of `range` in the concatenation of `blocks`.
+/// Returns a reader of `range` in the concatenation of `blocks`.
 pub(super) fn reader(
     disk: Arc<Disk>,
     key: UploadKey,
     blocks: Arc<[BlockRef]>,
     range: Range<u64>,
-    limits: Limits,
+    limits: ReadLimits,
 ) -> BlockReader {
     let size = blocks.iter().map(|block| block.size).sum();
     if range.start > range.end || range.end > size {
@@ -39,18 +39,18 @@ pub(super) fn reader(
         return BlockReader::new(stream::iter([Err(error)]).boxed(), 0);
     }
     let length = range.end - range.start;
-    let (at, offset) = locate(&blocks, range.start);
-    let cursor = Cursor { disk, key, blocks, limits, at, offset, open: None, left: length };
-    let chunks = stream::unfold(Step::Begin(cursor), |step| async move {
+    let (index, offset) = locate(&blocks, range.start);
+    let cursor = Cursor { disk, key, blocks, limits, index, offset, open: None, remaining: length };
+    let chunks = stream::unfold(Step::Start(cursor), |step| async move {
         let filling = match step {
-            Step::Begin(cursor) if cursor.left == 0 => return None,
-            Step::Begin(cursor) => cursor.begin(),
+            Step::Start(cursor) if cursor.remaining == 0 => return None,
+            Step::Start(cursor) => cursor.start_fill(),
             Step::Ahead(filling) => filling,
             Step::End => return None,
         };
         match filling.await {
-            Ok((cursor, chunk)) if cursor.left == 0 => Some((Ok(chunk), Step::End)),
-            Ok((cursor, chunk)) => Some((Ok(chunk), Step::Ahead(cursor.begin()))),
+            Ok((cursor, chunk)) if cursor.remaining == 0 => Some((Ok(chunk), Step::End)),
+            Ok((cursor, chunk)) => Some((Ok(chunk), Step::Ahead(cursor.start_fill()))),
             Err(error) => Some((Err(error), Step::End)),
         }
     });
@@ -60,28 +60,28 @@ pub(super) fn reader(
 type Filling = BoxFuture<'static, Result<(Cursor, Bytes), BlobError>>;
 
 enum Step {
-    Begin(Cursor),
+    Start(Cursor),
     Ahead(Filling),
     End,
 }
 
-/// Where reading goes on.
+/// The current position of a reader.
 struct Cursor {
     disk: Arc<Disk>,
     key: UploadKey,
     blocks: Arc<[BlockRef]>,
-    limits: Limits,
-    /// The block that is read, and the first byte of it that was not.
-    at: usize,
+    limits: ReadLimits,
+    /// Index of the current block, and the offset of the next byte in it.
+    index: usize,
     offset: u64,
     open: Option<File>,
-    /// Bytes that are still wanted.
-    left: u64,
+    /// Bytes that remain to be read.
+    remaining: u64,
 }
 
 impl Cursor {
-    /// Fills the next buffer, beginning now.
-    fn begin(mut self) -> Filling {
+    /// Starts to fill the next buffer.
+    fn start_fill(mut self) -> Filling {
         Box::pin(tasks::begin(move || {
             let chunk = self.fill()?;
             Ok((self, chunk))
@@ -89,29 +89,29 @@ impl Cursor {
     }
 
     fn fill(&mut self) -> Result<Bytes, BlobError> {
-        let size =
-            usize::try_from(self.left).map_or(self.limits.buffer_bytes, |left| left.min(self.limits.buffer_bytes));
+        let size = usize::try_from(self.remaining)
+            .map_or(self.limits.buffer_bytes, |remaining| remaining.min(self.limits.buffer_bytes));
         let mut buffer = Vec::with_capacity(size);
         let mut files = 0;
         while buffer.len() < size && files < self.limits.files_max {
-            let block = self.blocks[self.at];
-            let checksums = (block.size - self.offset).min((size - buffer.len()) as u64);
-            if checksums > 0 {
-                self.read(block, checksums, &mut buffer)?;
+            let block = self.blocks[self.index];
+            let count = (block.size - self.offset).min((size - buffer.len()) as u64);
+            if count > 0 {
+                self.read(block, count, &mut buffer)?;
                 files += 1;
             }
             if self.offset == block.size {
                 self.open = None;
-                self.at += 1;
+                self.index += 1;
                 self.offset = 0;
             }
         }
-        self.left -= buffer.len() as u64;
+        self.remaining -= buffer.len() as u64;
         Ok(buffer.into())
     }
 
-    /// Appends the next `checksums` bytes of `block` to `buffer`.
-    fn read(&mut self, block: BlockRef, checksums: u64, buffer: &mut Vec<u8>) -> Result<(), BlobError> {
+    /// Appends the next `count` bytes of `block` to `buffer`.
+    fn read(&mut self, block: BlockRef, count: u64, buffer: &mut Vec<u8>) -> Result<(), BlobError> {
         let (key, failed) = (self.key, |source| BlobError::io("reading a block of", self.key)(source));
         let file = match self.open.take() {
             Some(file) => file,
@@ -124,14 +124,14 @@ impl Cursor {
             },
         };
         if self.offset == 0 && block.size >= ADVISE_BYTES_MIN {
-            // Advice only: whatever comes of it, the bytes are the same.
+            // This is only a hint. An error does not change the result.
             let _ = rustix::fs::fadvise(&file, 0, None, Advice::Sequential);
         }
-        let end = self.offset + checksums;
+        let end = self.offset + count;
         while self.offset < end {
             let room = usize::try_from(end - self.offset).unwrap_or(usize::MAX);
             let before = buffer.len();
-            // The spare capacity may be larger than asked for, and then more is read than wanted.
+            // The spare capacity may be larger than requested, so more bytes may be read than needed.
             let read = match rustix::io::pread(&file, spare_capacity(buffer), self.offset) {
                 Ok(0) => {
                     return Err(BlobError::Short { key, file: block.file, size: block.size, have: self.offset });
@@ -148,12 +148,12 @@ impl Cursor {
     }
 }
 
-/// The block that holds byte `start` of the concatenation, and where in it.
+/// Returns the index of the block that contains byte `start` of the concatenation, and the offset in it.
 fn locate(blocks: &[BlockRef], start: u64) -> (usize, u64) {
     let mut before = 0;
-    for (at, block) in blocks.iter().enumerate() {
+    for (index, block) in blocks.iter().enumerate() {
         if start < before + block.size {
-            return (at, start - before);
+            return (index, start - before);
         }
         before += block.size;
     }

@@ -1,7 +1,7 @@
-//! Making directory entries durable, shared by writers that do it at the same time.
+//! Makes directory entries durable. Concurrent writers share syncs.
 //!
-//! A sync serves everyone whose entry was made before it *began*; those who come while it runs
-//! share the next one.
+//! A sync covers all callers whose entry was created before the sync *started*. Callers that arrive while a
+//! sync runs share the next one.
 
 use std::{
     collections::HashMap,
@@ -17,32 +17,32 @@ use std::{
 use super::{BlobError, Disk, UploadKey};
 use crate::tasks;
 
-/// Places that are remembered. One that was forgotten costs a sync of its parents again.
-const PLACES_MAX: usize = 1024;
+/// Most directories that are remembered. A directory that was evicted needs a sync of its parents again.
+const DIRECTORIES_MAX: usize = 1024;
 
-/// The directories that are written to.
+/// The syncs of all directories with recent writes.
 #[derive(Default)]
 pub(super) struct Syncs {
-    root: Point,
-    places: std::sync::Mutex<HashMap<UploadKey, Arc<Directory>>>,
+    root: SharedSync,
+    directories: std::sync::Mutex<HashMap<UploadKey, Arc<Directory>>>,
 }
 
 #[derive(Default)]
 struct Directory {
-    point: Point,
-    /// Since this process started, the entries of the directory itself and of its parent were
-    /// made durable. Another process may have died between making them and that.
+    sync: SharedSync,
+    /// Whether the entries of the directory and of its parent were made durable since this process started. An
+    /// earlier process may have created them and died before it synced them.
     rooted: AtomicBool,
 }
 
 impl Syncs {
-    /// Returns when every entry that was made in `key` before the call is durable, with all
-    /// directories above it.
+    /// Returns when all entries created in the directory of `key` before the call, and all directories above
+    /// them, are durable.
     pub(super) async fn key(disk: &Arc<Disk>, key: UploadKey) -> Result<(), BlobError> {
         let directory = disk.syncs.directory(key);
         let rooted = directory.rooted.load(Ordering::Acquire);
         let doing = "making durable the directory of";
-        let own = directory.point.sync({
+        let own = directory.sync.sync({
             let disk = disk.clone();
             move || {
                 sync_directory(&disk.key(key))?;
@@ -58,17 +58,18 @@ impl Syncs {
         Ok(())
     }
 
-    /// The place's directory was removed; should it come again, its parents need a sync again.
+    /// Called when the directory of `key` was removed. If it is created again, its parents must be synced
+    /// again.
     pub(super) fn forget(&self, key: UploadKey) {
-        self.places.lock().expect("nothing panics with this lock").remove(&key);
+        self.directories.lock().expect("nothing panics with this lock").remove(&key);
     }
 
     fn directory(&self, key: UploadKey) -> Arc<Directory> {
-        let mut places = self.places.lock().expect("nothing panics with this lock");
-        if places.len() >= PLACES_MAX && !places.contains_key(&key) {
-            places.retain(|_, directory| Arc::strong_count(directory) > 1);
+        let mut directories = self.directories.lock().expect("nothing panics with this lock");
+        if directories.len() >= DIRECTORIES_MAX && !directories.contains_key(&key) {
+            directories.retain(|_, directory| Arc::strong_count(directory) > 1);
         }
-        places.entry(key).or_default().clone()
+        directories.entry(key).or_default().clone()
     }
 }
 
@@ -76,42 +77,43 @@ fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Shares syncs of one directory.
+/// Shares the syncs of one directory between callers.
 #[derive(Default)]
-pub(super) struct Point {
-    /// Callers so far; a caller's number is the count with itself.
+pub(super) struct SharedSync {
+    /// Number of callers so far. A caller's number is the count including itself.
     callers: AtomicU64,
-    /// Up to which caller syncs were done, and up to which the last failure reached.
+    /// The numbers of the callers that were served.
     done: tokio::sync::Mutex<Done>,
 }
 
 #[derive(Default)]
 struct Done {
-    served: u64,
-    failed: u64,
+    succeeded_up_to: u64,
+    failed_up_to: u64,
     error: Option<i32>,
 }
 
-impl Point {
-    /// Returns when a run of somebody's `sync` that began after this call has ended.
+impl SharedSync {
+    /// Returns when a sync that started after this call has ended. It may be another caller's `sync`.
     pub(super) async fn sync(&self, sync: impl FnOnce() -> io::Result<()> + Send + 'static) -> io::Result<()> {
         let caller = self.callers.fetch_add(1, Ordering::SeqCst) + 1;
         let mut done = self.done.lock().await;
-        if caller <= done.failed {
-            // The kernel tells of a failure once; asking again might hide it.
+        if caller <= done.failed_up_to {
+            // The kernel reports a writeback error only once per open file. A second sync might wrongly
+            // succeed, so every caller that shared the failed sync gets its error.
             return Err(done
                 .error
                 .map_or_else(|| io::Error::other("a shared sync failed"), io::Error::from_raw_os_error));
         }
-        if caller <= done.served {
+        if caller <= done.succeeded_up_to {
             return Ok(());
         }
-        let everyone = self.callers.load(Ordering::SeqCst);
+        let covered = self.callers.load(Ordering::SeqCst);
         let result = tasks::blocking(sync).await;
         match &result {
-            Ok(()) => done.served = everyone,
+            Ok(()) => done.succeeded_up_to = covered,
             Err(error) => {
-                done.failed = everyone;
+                done.failed_up_to = covered;
                 done.error = error.raw_os_error();
             }
         }
@@ -126,12 +128,12 @@ mod tests {
 
     use super::*;
 
-    /// Counts the syncs of ten callers, nine of which come while the first one's sync runs; tells
-    /// how each fared.
-    async fn ten(point: &Point, second: Result<(), Errno>) -> (u64, Vec<bool>) {
+    /// Runs ten callers, nine of which arrive while the sync of the first runs. Returns the number of syncs and
+    /// whether each caller succeeded.
+    async fn ten(shared: &SharedSync, second: Result<(), Errno>) -> (u64, Vec<bool>) {
         let count = Arc::new(AtomicU64::new(0));
         let (open, gate) = std::sync::mpsc::channel();
-        let first = point.sync({
+        let first = shared.sync({
             let count = count.clone();
             move || {
                 count.fetch_add(1, Ordering::SeqCst);
@@ -140,29 +142,29 @@ mod tests {
         });
         let others = (1..10).map(|_| {
             let count = count.clone();
-            point.sync(move || {
+            shared.sync(move || {
                 count.fetch_add(1, Ordering::SeqCst);
                 second.map_err(io::Error::from)
             })
         });
         let others = join(join_all(others), async move { open.send(()).expect("the first waits") });
         let (first, (others, ())) = join(first, others).await;
-        let fared = std::iter::once(first).chain(others).map(|result| result.is_ok()).collect();
-        (count.load(Ordering::SeqCst), fared)
+        let succeeded = std::iter::once(first).chain(others).map(|result| result.is_ok()).collect();
+        (count.load(Ordering::SeqCst), succeeded)
     }
 
     #[tokio::test]
-    async fn those_who_come_during_a_sync_share_the_next() {
-        let point = Point::default();
-        assert_eq!(ten(&point, Ok(())).await, (2, vec![true; 10]));
-        assert_eq!(ten(&point, Ok(())).await, (2, vec![true; 10]), "and later ones are not served by earlier syncs");
+    async fn callers_that_arrive_during_a_sync_share_the_next() {
+        let shared = SharedSync::default();
+        assert_eq!(ten(&shared, Ok(())).await, (2, vec![true; 10]));
+        assert_eq!(ten(&shared, Ok(())).await, (2, vec![true; 10]), "later callers are not covered by earlier syncs");
     }
 
     #[tokio::test]
-    async fn those_who_share_a_failed_sync_all_fail_and_later_ones_do_not() {
-        let point = Point::default();
-        let fared: Vec<_> = std::iter::once(true).chain([false; 9]).collect();
-        assert_eq!(ten(&point, Err(Errno::IO)).await, (2, fared));
-        assert_eq!(ten(&point, Ok(())).await, (2, vec![true; 10]));
+    async fn all_callers_of_a_failed_sync_fail_and_later_ones_do_not() {
+        let shared = SharedSync::default();
+        let expected: Vec<_> = std::iter::once(true).chain([false; 9]).collect();
+        assert_eq!(ten(&shared, Err(Errno::IO)).await, (2, expected));
+        assert_eq!(ten(&shared, Ok(())).await, (2, vec![true; 10]));
     }
 }

@@ -1,6 +1,6 @@
-//! Listing what is on disk, and removing whole places.
+//! Lists uploads and blocks on disk and removes uploads.
 //!
-//! Names that are no decimal numbers are not ours and are left alone.
+//! Names that are not decimal numbers are not created by the daemon and are ignored.
 
 use std::{
     fs::{self, ReadDir},
@@ -11,22 +11,22 @@ use std::{
 
 use futures_util::{Stream, StreamExt, stream, stream::BoxStream};
 
-use super::{BlobError, BlockRef, Disk, UploadKey, gone_is_fine};
+use super::{BlobError, BlockRef, Disk, UploadKey, ignore_missing};
 use crate::tasks;
 
-/// Entries that one call to a blocking thread fetches.
+/// Most directory entries read in one call to a blocking thread.
 const ENTRIES_PER_CALL_MAX: usize = 1024;
 
-/// The places on disk.
+/// Streams all uploads on disk.
 pub(super) fn uploads(disk: Arc<Disk>) -> BoxStream<'static, Result<UploadKey, BlobError>> {
     let doing = "listing the directory of artifacts";
-    let walk = Walk { directory: None, path: disk.root.clone() };
-    batches(walk, |entry| Ok(number(entry)))
+    let listing = DirectoryListing { directory: None, path: disk.root.clone() };
+    batches(listing, |entry| Ok(number(entry)))
         .map(move |artifact| artifact.map_err(|source| BlobError::Root { doing, source }))
         .flat_map(move |artifact| match artifact {
             Ok(artifact) => {
-                let walk = Walk { directory: None, path: disk.artifact(artifact) };
-                batches(walk, |entry| Ok(number(entry)))
+                let listing = DirectoryListing { directory: None, path: disk.artifact(artifact) };
+                batches(listing, |entry| Ok(number(entry)))
                     .map(move |generation| match generation {
                         Ok(generation) => Ok(UploadKey { artifact, generation }),
                         Err(source) => Err(BlobError::Root { doing, source }),
@@ -38,43 +38,44 @@ pub(super) fn uploads(disk: Arc<Disk>) -> BoxStream<'static, Result<UploadKey, B
         .boxed()
 }
 
-/// The files of a place.
+/// Streams the block files of an upload.
 pub(super) fn files(disk: &Disk, key: UploadKey) -> BoxStream<'static, Result<BlockRef, BlobError>> {
-    batches(Walk { directory: None, path: disk.key(key) }, block)
+    batches(DirectoryListing { directory: None, path: disk.key(key) }, block)
         .map(move |block| block.map_err(BlobError::io("listing the blocks of", key)))
         .boxed()
 }
 
-/// Removes a place with everything of ours in it; answers the bytes.
+/// Removes an upload's block files and directories and returns the size of the removed files, bytes. The caller
+/// guarantees that no acknowledged artifact uses this upload. Files with other names are not removed.
 pub(super) fn remove_upload(disk: &Disk, key: UploadKey) -> Result<u64, BlobError> {
     let failed = || BlobError::io("removing", key);
     let path = disk.key(key);
     let mut bytes = 0;
-    let mut walk = Walk { directory: None, path: path.clone() };
-    while let Some(batch) = walk.next(block) {
-        for found in batch {
-            let found = found.map_err(failed())?;
-            gone_is_fine(fs::remove_file(disk.file(key, found.file))).map_err(failed())?;
-            bytes += found.size;
+    let mut listing = DirectoryListing { directory: None, path: path.clone() };
+    while let Some(batch) = listing.next(block) {
+        for file in batch {
+            let file = file.map_err(failed())?;
+            ignore_missing(fs::remove_file(disk.file(key, file.file))).map_err(failed())?;
+            bytes += file.size;
         }
     }
     disk.syncs.forget(key);
-    gone_is_fine(fs::remove_dir(path)).map_err(failed())?;
-    match gone_is_fine(fs::remove_dir(disk.artifact(key.artifact))) {
-        // Another generation is there.
+    ignore_missing(fs::remove_dir(path)).map_err(failed())?;
+    match ignore_missing(fs::remove_dir(disk.artifact(key.artifact))) {
+        // The directory contains another generation.
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(bytes),
         other => other.map(|()| bytes).map_err(failed()),
     }
 }
 
-/// A directory that is being listed. One that is not there is empty.
-struct Walk {
+/// A listing of one directory. A missing directory is empty.
+struct DirectoryListing {
     path: PathBuf,
     directory: Option<ReadDir>,
 }
 
-impl Walk {
-    /// The next entries for which `pick` has something; `None` at the end.
+impl DirectoryListing {
+    /// Returns the next entries for which `pick` returns a value; `None` at the end.
     fn next<T>(&mut self, pick: fn(&fs::DirEntry) -> io::Result<Option<T>>) -> Option<Vec<io::Result<T>>> {
         let directory = match &mut self.directory {
             Some(directory) => directory,
@@ -93,21 +94,21 @@ impl Walk {
     }
 }
 
-/// All that `walk` finds, up to the first error.
+/// Streams the entries of a listing, up to the first error.
 fn batches<T: Send + 'static>(
-    walk: Walk,
+    listing: DirectoryListing,
     pick: fn(&fs::DirEntry) -> io::Result<Option<T>>,
 ) -> impl Stream<Item = io::Result<T>> + Send + 'static {
-    stream::unfold(Some(walk), move |walk| async move {
-        let mut walk = walk?;
-        let (walk, batch) = tasks::blocking(move || {
-            let batch = walk.next(pick);
-            (walk, batch)
+    stream::unfold(Some(listing), move |listing| async move {
+        let mut listing = listing?;
+        let (listing, batch) = tasks::blocking(move || {
+            let batch = listing.next(pick);
+            (listing, batch)
         })
         .await;
         let batch = batch?;
-        let broken = batch.iter().any(Result::is_err);
-        Some((stream::iter(batch), (!broken).then_some(walk)))
+        let failed = batch.iter().any(Result::is_err);
+        Some((stream::iter(batch), (!failed).then_some(listing)))
     })
     .flatten()
 }
@@ -116,7 +117,7 @@ fn number(entry: &fs::DirEntry) -> Option<u64> {
     let name = entry.file_name();
     let name = name.to_str()?;
     let number = name.parse::<u64>().ok()?;
-    // `+7` and `007` are not ours either.
+    // `+7` and `007` are not names that the daemon creates.
     (number.to_string() == name).then_some(number)
 }
 

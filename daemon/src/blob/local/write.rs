@@ -1,7 +1,7 @@
-//! Writing one block: bytes are collected while the batch before them is written and hashed.
+//! Writes one block: bytes are collected while the previous batch is written and hashed.
 //!
-//! The file belongs to whoever works on it: to a blocking thread while a batch is written, to the
-//! writer between batches. Whoever drops it unfinished removes it.
+//! A blocking thread owns the file while it writes a batch; between batches the writer owns it. Dropping an
+//! unfinished file removes it.
 
 use std::{
     fs::{File, OpenOptions},
@@ -17,16 +17,16 @@ use futures_util::future::BoxFuture;
 use sha2::Digest;
 
 use super::{BlobError, BlockWriter, Claim, Disk, RequestedChecksums, UploadKey, sync::Syncs};
-use crate::{blob::Written, tasks};
+use crate::{blob::WrittenBlock, tasks};
 
-/// A batch goes to disk when it has this many bytes. While it does, another is collected, and the
-/// last frame of either may be some 400 KiB: under 2 MiB for one upload.
+/// Size at which a batch is written, bytes. Another batch is collected meanwhile, and the last frame of each
+/// may have about 400 KiB, so one upload uses less than 2 MiB.
 const BATCH_BYTES: usize = 512 * 1024;
-/// A batch goes to disk when it has this many frames, as a frame costs memory however small.
+/// Number of frames at which a batch is written, because even small frames use memory.
 const BATCH_FRAMES_MAX: usize = 512;
 
 /// Writes one block to a file.
-pub(super) struct Writer {
+pub(super) struct FileWriter {
     disk: Arc<Disk>,
     key: UploadKey,
     stage: Stage,
@@ -35,12 +35,12 @@ pub(super) struct Writer {
 }
 
 enum Stage {
-    Idle(Box<Output>),
-    Writing(BoxFuture<'static, Result<Box<Output>, BlobError>>),
-    GivenUp,
+    Idle(Box<BlockFile>),
+    Writing(BoxFuture<'static, Result<Box<BlockFile>, BlobError>>),
+    Failed,
 }
 
-impl Writer {
+impl FileWriter {
     pub(super) fn new(
         disk: Arc<Disk>,
         key: UploadKey,
@@ -48,75 +48,75 @@ impl Writer {
         checksums: RequestedChecksums,
         claim: Option<Claim>,
     ) -> Self {
-        let sums = Sums {
+        let sums = Checksums {
             md5: checksums.md5.then(md5::Md5::new),
             crc64: checksums.crc64.then(crc64fast_nvme::Digest::new),
             claim,
         };
-        let output = Output { file: None, path: disk.file(key, file), key, sums, size: 0 };
-        Self { disk, key, stage: Stage::Idle(Box::new(output)), batch: Vec::new(), batch_bytes: 0 }
+        let file = BlockFile { file: None, path: disk.file(key, file), key, sums, size: 0 };
+        Self { disk, key, stage: Stage::Idle(Box::new(file)), batch: Vec::new(), batch_bytes: 0 }
     }
 
-    /// Waits for the batch that is being written, and takes the output. If the wait is dropped,
-    /// nothing is lost.
-    async fn output(&mut self) -> Result<Box<Output>, BlobError> {
+    /// Waits until the current batch is written and takes the file. Cancelling the wait loses nothing.
+    async fn take_file(&mut self) -> Result<Box<BlockFile>, BlobError> {
         if let Stage::Writing(writing) = &mut self.stage {
             let written = writing.await;
-            self.stage = Stage::GivenUp;
+            self.stage = Stage::Failed;
             return written;
         }
-        match mem::replace(&mut self.stage, Stage::GivenUp) {
-            Stage::Idle(output) => Ok(output),
-            Stage::Writing(_) | Stage::GivenUp => Err(BlobError::GivenUp { key: self.key }),
+        match mem::replace(&mut self.stage, Stage::Failed) {
+            Stage::Idle(file) => Ok(file),
+            Stage::Writing(_) | Stage::Failed => Err(BlobError::WriterFailed { key: self.key }),
         }
     }
 }
 
 #[async_trait]
-impl BlockWriter for Writer {
+impl BlockWriter for FileWriter {
     async fn write(&mut self, bytes: Bytes) -> Result<(), BlobError> {
         self.batch_bytes += bytes.len();
         self.batch.push(bytes);
         if self.batch_bytes < BATCH_BYTES && self.batch.len() < BATCH_FRAMES_MAX {
             return Ok(());
         }
-        let mut output = self.output().await?;
+        let mut file = self.take_file().await?;
         let batch = mem::take(&mut self.batch);
         self.batch_bytes = 0;
         self.stage = Stage::Writing(Box::pin(tasks::begin(move || {
-            output.write(&batch)?;
-            Ok(output)
+            file.write(&batch)?;
+            Ok(file)
         })));
         Ok(())
     }
 
-    async fn finish(mut self: Box<Self>) -> Result<Written, BlobError> {
-        let mut output = self.output().await?;
+    async fn finish(mut self: Box<Self>) -> Result<WrittenBlock, BlobError> {
+        let mut file = self.take_file().await?;
         let batch = mem::take(&mut self.batch);
-        let output = tasks::blocking(move || {
-            output.write(&batch)?;
-            output.sync()?;
-            Ok::<_, BlobError>(output)
+        let file = tasks::blocking(move || {
+            file.write(&batch)?;
+            file.sync()?;
+            Ok::<_, BlobError>(file)
         })
         .await?;
-        // The directory knows the file since it was made; until this is durable too, `output` can
-        // still be dropped, which removes the file.
+        // The directory entry was created with the file but may not be durable yet. If the directory sync
+        // fails, dropping `file` removes the unfinished block.
         Syncs::key(&self.disk, self.key).await?;
-        Ok(output.keep())
+        Ok(file.keep())
     }
 }
 
-/// The file, as far as it is written. Dropped, it is removed.
-struct Output {
-    /// Made with the first bytes.
+/// The file of a block that is being written. Dropping it removes the file. No row names the file before
+/// [`BlockWriter::finish`] returns, so no acknowledged data is affected.
+struct BlockFile {
+    /// Created with the first bytes.
     file: Option<File>,
     path: PathBuf,
     key: UploadKey,
-    sums: Sums,
+    sums: Checksums,
     size: u64,
 }
 
-impl Output {
+impl BlockFile {
     fn write(&mut self, batch: &[Bytes]) -> Result<(), BlobError> {
         let key = self.key;
         let file = self.open()?;
@@ -130,23 +130,23 @@ impl Output {
 
     fn sync(&mut self) -> Result<(), BlobError> {
         let key = self.key;
-        self.open()?.sync_data().map_err(BlobError::io("making durable a block of", key))
+        self.open()?.sync_data().map_err(BlobError::io("syncing a block of", key))
     }
 
     fn open(&mut self) -> Result<&mut File, BlobError> {
         match &mut self.file {
             Some(file) => Ok(file),
             none => {
-                let file = create(&self.path).map_err(BlobError::io("making a block of", self.key))?;
+                let file = create(&self.path).map_err(BlobError::io("creating a block of", self.key))?;
                 Ok(none.insert(file))
             }
         }
     }
 
-    fn keep(mut self) -> Written {
+    fn keep(mut self) -> WrittenBlock {
         self.file = None;
-        let Sums { md5, crc64, claim } = mem::take(&mut self.sums);
-        Written {
+        let Checksums { md5, crc64, claim } = mem::take(&mut self.sums);
+        WrittenBlock {
             size: self.size,
             md5: md5.map(|md5| md5.finalize().into()),
             crc64: crc64.map(|crc64| crc64.sum64()),
@@ -155,17 +155,17 @@ impl Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for BlockFile {
     fn drop(&mut self) {
         let Some(file) = self.file.take() else { return };
         let path = mem::take(&mut self.path);
         let remove = move || {
             drop(file);
             if let Err(error) = std::fs::remove_file(&path) {
-                tracing::warn!(path = %path.display(), error = &error as &dyn std::error::Error, "could not remove an unfinished block");
+                tracing::warn!(path = %path.display(), error = &error as &dyn std::error::Error, "an unfinished block could not be removed");
             }
         };
-        // Removing a large file takes milliseconds, and this may be an async worker.
+        // Removing a large file takes milliseconds, and `drop` may run on an async worker.
         if tokio::runtime::Handle::try_current().is_ok() {
             drop(tasks::begin(remove));
         } else {
@@ -174,10 +174,11 @@ impl Drop for Output {
     }
 }
 
-/// Makes a file that is not there, and the directories above it.
+/// Creates a file that must not exist, and the directories above it.
 fn create(path: &std::path::Path) -> io::Result<File> {
     let create = || OpenOptions::new().write(true).create_new(true).open(path);
-    // Another generation's removal may take the artifact's directory away in between; not twice.
+    // The removal of another generation may remove the artifact's directory between these calls. This is
+    // unlikely to happen repeatedly.
     for _ in 0..3 {
         match create() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -207,15 +208,15 @@ fn write_all(file: &mut File, batch: &[Bytes]) -> io::Result<()> {
     Ok(())
 }
 
-/// What is computed of the bytes as they pass.
+/// Checksums of the written bytes.
 #[derive(Default)]
-struct Sums {
+struct Checksums {
     md5: Option<md5::Md5>,
     crc64: Option<crc64fast_nvme::Digest>,
     claim: Option<Claim>,
 }
 
-impl Sums {
+impl Checksums {
     fn update(&mut self, bytes: &[u8]) {
         if let Some(md5) = &mut self.md5 {
             md5.update(bytes);
@@ -234,17 +235,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_finds_no_space_leaves_nothing_behind() {
+    fn a_block_on_a_full_device_leaves_no_file() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("1");
-        std::fs::write(&path, "begun").expect("a file that is begun");
-        // Every write to this device fails for want of space.
+        std::fs::write(&path, "start").expect("an unfinished file");
+        // Every write to this device fails with ENOSPC.
         let full = OpenOptions::new().write(true).open("/dev/full").expect("a full device");
         let key = UploadKey { artifact: 7, generation: 2 };
-        let mut output = Output { file: Some(full), path: path.clone(), key, sums: Sums::default(), size: 0 };
-        let error = output.write(&[Bytes::from_static(b"more")]).expect_err("a full device");
+        let mut block = BlockFile { file: Some(full), path: path.clone(), key, sums: Checksums::default(), size: 0 };
+        let error = block.write(&[Bytes::from_static(b"more")]).expect_err("a full device");
         assert!(matches!(error, BlobError::Full { .. }), "{error:?}");
-        drop(output);
+        drop(block);
         assert!(!path.exists());
     }
 }

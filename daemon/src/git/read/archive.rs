@@ -1,23 +1,23 @@
-//! A commit's tree as one file.
+//! Exports a commit as an archive, or the history as a bundle.
 
-use super::Reader;
+use super::RepositoryReader;
 use crate::git::{GitError, GitProcess};
 
-/// What an archive is written as.
+/// The file format of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ArchiveFormat {
     /// `git archive --format=zip`
     Zip,
-    /// `git archive --format=tar`, to be compressed by the daemon: its bytes do not depend on the
-    /// installed git then.
+    /// `git archive --format=tar`, compressed by the daemon so that the bytes do not depend on the installed
+    /// git version.
     TarGz,
-    /// The history as a file that git can clone.
+    /// A git bundle, which holds the history and can be cloned.
     Bundle,
 }
 
-impl Format {
-    /// The ending of file names.
-    pub fn ending(self) -> &'static str {
+impl ArchiveFormat {
+    /// Returns the file name extension.
+    pub fn extension(self) -> &'static str {
         match self {
             Self::Zip => "zip",
             Self::TarGz => "tar.gz",
@@ -25,7 +25,7 @@ impl Format {
         }
     }
 
-    /// The media type.
+    /// Returns the media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Zip => "application/zip",
@@ -34,49 +34,50 @@ impl Format {
         }
     }
 
-    /// Splits `main.tar.gz` into the name and the format.
+    /// Splits a file name such as `main.tar.gz` into the stem and the format.
     pub fn split(name: &str) -> Option<(&str, Self)> {
         [Self::Zip, Self::TarGz, Self::Bundle].into_iter().find_map(|format| {
-            let stem = name.strip_suffix(format.ending())?.strip_suffix('.')?;
+            let stem = name.strip_suffix(format.extension())?.strip_suffix('.')?;
             (!stem.is_empty()).then_some((stem, format))
         })
     }
 }
 
-/// What stands before the pack of a bundle: the commit as `HEAD` and as one branch, so that a
-/// clone of it has something to check out. The bytes depend on nothing but the commit.
+/// Returns the header of a bundle. It lists the commit as `HEAD` and as one branch, so that a clone has a
+/// branch to check out. The bytes depend only on the commit.
 pub fn bundle_header(commit: &str) -> String {
     let kind = if commit.len() == 64 { "# v3 git bundle\n@object-format=sha256\n" } else { "# v2 git bundle\n" };
     format!("{kind}{commit} HEAD\n{commit} refs/heads/bundle\n\n")
 }
 
-impl Reader {
-    /// Starts to write the tree of the commit with the id `commit`, everything below `prefix/`.
-    /// A tar file is not compressed; of a bundle this is the pack.
-    pub async fn archive(&self, commit: &str, format: Format, prefix: &str) -> Result<GitProcess, GitError> {
+impl RepositoryReader {
+    /// Starts to write the tree of the commit `commit`, with every path below `prefix/`. A tar file is not
+    /// compressed; for a bundle this writes only the pack, without [`bundle_header`].
+    pub async fn archive(&self, commit: &str, format: ArchiveFormat, prefix: &str) -> Result<GitProcess, GitError> {
         let kind = match format {
-            Format::Zip => "--format=zip",
-            Format::TarGz => "--format=tar",
-            Format::Bundle => return self.pack(commit).await,
+            ArchiveFormat::Zip => "--format=zip",
+            ArchiveFormat::TarGz => "--format=tar",
+            ArchiveFormat::Bundle => return self.pack(commit).await,
         };
         let call = self.git.call(self.repository, ["archive", kind]).args([format!("--prefix={prefix}/")]);
-        // Times in a zip file are local ones.
+        // Zip files store local times.
         call.env("TZ", "UTC").args([commit]).stream().await
     }
 
-    /// Starts to write all branches, all tags and `HEAD` with everything that they reach as a file that
-    /// git can clone. There must be something.
+    /// Starts to write a bundle of `HEAD`, all branches, all tags and everything that they reach. Fails if the
+    /// repository is empty.
     pub async fn bundle(&self) -> Result<GitProcess, GitError> {
         self.git.call(self.repository, ["bundle", "create", "--quiet", "-", "--all"]).stream().await
     }
 
-    /// One thread: with several, the same pack is not the same bytes.
+    /// Starts to write a pack of everything that `commit` reaches. Uses one thread, because with several
+    /// threads the bytes differ between runs.
     async fn pack(&self, commit: &str) -> Result<GitProcess, GitError> {
         let args = ["pack-objects", "--stdout", "--revs", "--delta-base-offset", "--threads=1", "--quiet"];
         let mut process = self.git.stream(self.repository, args).await?;
         if let Some(mut input) = process.stdin() {
             use tokio::io::AsyncWriteExt as _;
-            // A pipe takes one line at once; git's status says what a failure means.
+            // The pipe buffer holds one line, so this does not block. A failure shows in git's exit status.
             let _ = input.write_all(format!("{commit}\n").as_bytes()).await;
         }
         Ok(process)
@@ -88,17 +89,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_archives() {
+    fn archive_names_are_split_into_stem_and_format() {
         for (name, expected) in [
-            ("main.zip", Some(("main", Format::Zip))),
-            ("feature/x.tar.gz", Some(("feature/x", Format::TarGz))),
-            ("v1.0.bundle", Some(("v1.0", Format::Bundle))),
+            ("main.zip", Some(("main", ArchiveFormat::Zip))),
+            ("feature/x.tar.gz", Some(("feature/x", ArchiveFormat::TarGz))),
+            ("v1.0.bundle", Some(("v1.0", ArchiveFormat::Bundle))),
             ("main.rar", None),
             ("main.gz", None),
             (".zip", None),
             ("mainzip", None),
         ] {
-            assert_eq!(Format::split(name), expected, "{name}");
+            assert_eq!(ArchiveFormat::split(name), expected, "{name}");
         }
     }
 }

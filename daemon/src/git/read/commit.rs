@@ -1,67 +1,68 @@
-//! Commit and tag objects as the database holds them.
+//! Parses commit and tag objects.
 
-/// A commit.
+/// A commit object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Commit {
+pub struct CommitObject {
     /// Object id.
     pub id: String,
-    /// Id of its tree.
+    /// Id of the commit's tree.
     pub tree: String,
-    /// Ids of the commits before it.
+    /// Ids of the parent commits.
     pub parents: Vec<String>,
-    /// Who wrote it.
+    /// The author and the author date.
     pub author: Person,
-    /// Who committed it.
+    /// The committer and the commit date.
     pub committer: Person,
-    /// The whole message.
+    /// The full message.
     pub message: String,
-    /// Its signature, when it has one.
+    /// The signature, if the commit is signed.
     pub signed: Option<Signed>,
 }
 
-/// A tag object.
+/// An annotated tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tag {
+pub struct TagObject {
     /// Object id.
     pub id: String,
-    /// What it points at.
+    /// Id of the tagged object.
     pub target: String,
-    /// Which kind of object that is.
+    /// Type of the tagged object.
     pub target_kind: String,
-    /// The name it was made with.
+    /// The tag's name at its creation.
     pub name: String,
-    /// Who made it; git has tags from before it kept that.
+    /// The tagger. `None` in tags from old git versions, which did not record it.
     pub tagger: Option<Person>,
-    /// The message without its signature.
+    /// The message without the signature.
     pub message: String,
-    /// Its signature, when it has one.
+    /// The signature, if the tag is signed.
     pub signed: Option<Signed>,
 }
 
-/// A signature and what it signs.
+/// A signature and the signed data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signed {
-    /// The signature's text.
+    /// The signature in its text form.
     pub signature: String,
-    /// The object without the signature.
+    /// The signed data: the object without the signature.
     pub payload: String,
 }
 
-/// Who did something, and when.
+/// A name, an email address and a time, as in `author`, `committer` and `tagger` headers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Person {
     /// Name.
     pub name: String,
-    /// Address.
+    /// Email address.
     pub email: String,
-    /// Seconds since the epoch.
+    /// Time, seconds since the epoch.
     pub seconds: i64,
-    /// Offset of their clock from UTC, minutes.
+    /// Offset from UTC, minutes.
     pub offset_minutes: i32,
 }
 
-impl Commit {
-    /// Reads the commit `id` from its content. What is malformed in old histories is left empty.
+impl CommitObject {
+    /// Parses the commit `id` from the object's content. Missing or malformed headers, which exist in old
+    /// histories, are left empty.
     pub fn parse(id: &str, content: &[u8]) -> Self {
         let text = String::from_utf8_lossy(content);
         let (head, message) = text.split_once("\n\n").unwrap_or((text.trim_end_matches('\n'), ""));
@@ -90,8 +91,8 @@ impl Commit {
     }
 }
 
-impl Tag {
-    /// Reads the tag object `id` from its content.
+impl TagObject {
+    /// Parses the tag object `id` from the object's content.
     pub fn parse(id: &str, content: &[u8]) -> Self {
         let text = String::from_utf8_lossy(content);
         let (head, body) = text.split_once("\n\n").unwrap_or((text.trim_end_matches('\n'), ""));
@@ -105,8 +106,8 @@ impl Tag {
                 _ => {}
             }
         }
-        let begin = ["-----BEGIN PGP SIGNATURE-----", "-----BEGIN SSH SIGNATURE-----"];
-        if let Some(at) = begin.iter().find_map(|mark| body.find(mark)) {
+        let markers = ["-----BEGIN PGP SIGNATURE-----", "-----BEGIN SSH SIGNATURE-----"];
+        if let Some(at) = markers.iter().find_map(|marker| body.find(marker)) {
             let (message, signature) = body.split_at(at);
             let payload = format!("{head}\n\n{message}");
             tag.signed = Some(Signed { signature: signature.into(), payload });
@@ -117,7 +118,7 @@ impl Tag {
 }
 
 impl Person {
-    /// Reads `Name <address> seconds ±hhmm`.
+    /// Parses `Name <address> seconds ±hhmm`.
     fn parse(text: &str) -> Self {
         let Some((name, rest)) = text.split_once('<') else {
             return Self { name: text.trim().into(), ..Self::default() };
@@ -131,7 +132,7 @@ impl Person {
     }
 }
 
-/// Headers of an object; lines that begin with a blank go on with the one before.
+/// Parses the headers of an object. Lines that start with a space continue the previous header.
 fn headers(head: &str) -> Vec<(&str, String)> {
     let mut headers: Vec<(&str, String)> = Vec::new();
     for line in head.split('\n') {
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people() {
+    fn persons_are_parsed() {
         for (text, name, email, seconds, offset_minutes) in [
             ("A U Thor <a@b.c> 1700000000 +0530", "A U Thor", "a@b.c", 1_700_000_000, 330),
             ("Ö <ö@x> 5 -0930", "Ö", "ö@x", 5, -570),
@@ -166,27 +167,27 @@ mod tests {
     }
 
     #[test]
-    fn a_signed_merge() {
+    fn a_signed_merge_commit_is_parsed() {
         let plain = "tree t\nparent p\nparent q\nauthor A <a@x> 1 +0000\ncommitter B <b@x> 2 +0100\n";
         let content = format!("{plain}gpgsig -----BEGIN\n line\n \n -----END\n\nsubject\n\nbody\n");
-        let commit = Commit::parse("id", content.as_bytes());
+        let commit = CommitObject::parse("id", content.as_bytes());
         assert_eq!((commit.tree.as_str(), commit.parents.as_slice()), ("t", &["p".into(), "q".into()][..]));
         assert_eq!((commit.author.seconds, commit.committer.offset_minutes), (1, 60));
         assert_eq!(commit.message, "subject\n\nbody\n");
         let signed = commit.signed.expect("a signature");
         assert_eq!(signed.signature, "-----BEGIN\nline\n\n-----END\n");
         assert_eq!(signed.payload, format!("{plain}\nsubject\n\nbody\n"));
-        assert_eq!(Commit::parse("id", format!("{plain}\n").as_bytes()).signed, None);
+        assert_eq!(CommitObject::parse("id", format!("{plain}\n").as_bytes()).signed, None);
     }
 
     #[test]
-    fn tags() {
+    fn tag_objects_are_parsed() {
         let head = "object o\ntype commit\ntag v1\ntagger T <t@x> 3 +0000";
-        let tag = Tag::parse("id", format!("{head}\n\nfirst\n").as_bytes());
+        let tag = TagObject::parse("id", format!("{head}\n\nfirst\n").as_bytes());
         assert_eq!((tag.target.as_str(), tag.target_kind.as_str(), tag.name.as_str()), ("o", "commit", "v1"));
         assert_eq!((tag.message.as_str(), tag.signed), ("first\n", None));
         let signature = "-----BEGIN PGP SIGNATURE-----\nx\n";
-        let tag = Tag::parse("id", format!("{head}\n\nfirst\n{signature}").as_bytes());
+        let tag = TagObject::parse("id", format!("{head}\n\nfirst\n{signature}").as_bytes());
         let signed = tag.signed.expect("a signature");
         assert_eq!((tag.message.as_str(), signed.signature.as_str()), ("first\n", signature));
         assert_eq!(signed.payload, format!("{head}\n\nfirst\n"));

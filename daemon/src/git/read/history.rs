@@ -1,21 +1,21 @@
-//! What `git log -z --raw --numstat` prints.
+//! Parses the output of `git log -z --raw --numstat`.
 
 use std::collections::HashMap;
 
-/// What a commit changed against its first parent.
+/// The changes of a commit relative to its first parent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Object id of the commit.
     pub id: String,
-    /// Paths with the letter of what happened to them: `A`, `M`, `D`, `T`.
+    /// Changed paths with git's status letter: `A`, `M`, `D`, `T`.
     pub files: Vec<(String, char)>,
-    /// Lines that came.
+    /// Number of added lines.
     pub additions: u64,
-    /// Lines that went.
+    /// Number of deleted lines.
     pub deletions: u64,
 }
 
-/// Reads commits with their changes, in git's order.
+/// Parses commits with their changes, in git's order.
 pub fn parse(output: &[u8]) -> Vec<Changes> {
     let mut commits: Vec<Changes> = Vec::new();
     let mut tokens = output.split(|byte| *byte == 0).map(String::from_utf8_lossy);
@@ -39,15 +39,15 @@ pub fn parse(output: &[u8]) -> Vec<Changes> {
     commits
 }
 
-/// `added \t removed \t path`; a binary file has dashes and counts as nothing.
+/// Parses `added \t removed \t path`. Binary files have dashes instead of numbers and count 0.
 fn numbers(token: &str) -> Option<(u64, u64)> {
     let mut fields = token.splitn(3, '\t');
     let mut number = || fields.next().map(|field| field.parse().unwrap_or(0));
     number().zip(number()).filter(|_| token.contains('\t'))
 }
 
-/// For each entry of the directory `directory` (with a slash at its end, or empty) the first of
-/// `commits` that touched it or something below it.
+/// Maps each entry of `directory` (empty or with a trailing slash) to the id of the first of `commits` that
+/// changed it or a path below it.
 pub fn last_touched<'a>(commits: &'a [Changes], directory: &str) -> HashMap<&'a str, &'a str> {
     let mut touched = HashMap::new();
     for commit in commits {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_of_several_commits() {
+    fn changes_of_several_commits_are_parsed() {
         let (a, b, c) = ("a".repeat(40), "b".repeat(40), "c".repeat(40));
         let output = format!(
             "{a}\0{b}\0\n:000000 100644 0 1 A\0x y\0:100644 000000 0 1 D\0:odd\0-\t-\tx y\x003\t4\t:odd\0{c}\0\n::100644 100644 100644 0 1 2 MM\0d/e/f\0"

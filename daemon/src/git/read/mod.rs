@@ -1,8 +1,7 @@
-//! Questions about a repository, each answered by one short git process.
+//! Reads commits, trees, refs and objects of one repository. Each query runs one short git process.
 //!
-//! Names that came from outside go to git's standard input or stand behind `--`; everything else
-//! that becomes an argument is an id that git itself has given. What git prints is read by the
-//! pure modules below this one.
+//! Names from outside are passed on git's standard input or after `--`. All other variable arguments are ids
+//! that git printed. The submodules parse git's output and do no I/O.
 
 pub mod archive;
 pub mod commit;
@@ -17,153 +16,155 @@ use std::io;
 
 use bytes::Bytes;
 
-pub use self::query::Query;
+pub use self::query::HistoryQuery;
 use self::{
-    commit::{Commit, Tag},
+    commit::{CommitObject, TagObject},
     history::Changes,
-    objects::{Info, Object},
+    objects::{GitObject, ObjectInfo},
     refs::Reference,
-    tree::Entry,
+    tree::TreeEntry,
 };
-use super::{Call, Git, GitError, GitProcess};
+use super::{Git, GitCommand, GitError, GitProcess};
 
-/// Most bytes of references or of a tree that are read at once.
+/// Output limit for lists of refs and trees, bytes.
 const LIST_MAX_BYTES: usize = 64 << 20;
-/// Most bytes of commits and tags that are read at once.
+/// Output limit for commits and tags, bytes.
 const COMMITS_MAX_BYTES: usize = 64 << 20;
 
-/// Reads one repository.
+/// Runs queries on one repository.
 #[derive(Clone, Debug)]
-pub struct Reader {
+pub struct RepositoryReader {
     git: Git,
     repository: u64,
 }
 
 impl Git {
-    /// Reads the repository with number `repository`.
-    pub fn reader(&self, repository: u64) -> Reader {
-        Reader { git: self.clone(), repository }
+    /// Returns a reader for the repository with number `repository`.
+    pub fn reader(&self, repository: u64) -> RepositoryReader {
+        RepositoryReader { git: self.clone(), repository }
     }
 }
 
-impl Reader {
-    /// What each of `names` is; `None` for what there is not, or what is no name.
-    pub async fn infos(&self, names: &[String]) -> Result<Vec<Option<Info>>, GitError> {
+impl RepositoryReader {
+    /// Returns the id, type and size of the object that each of `names` names; `None` if the object does not
+    /// exist or the name is invalid.
+    pub async fn infos(&self, names: &[String]) -> Result<Vec<Option<ObjectInfo>>, GitError> {
         let output = self.git.run(self.repository, ["cat-file", "--batch-check"], lines(names)).await?;
         Ok(objects::infos(&output.stdout))
     }
 
-    /// Each of `names` with its content, `limit` bytes in all.
-    pub async fn objects(&self, names: &[String], limit: usize) -> Result<Vec<Option<Object>>, GitError> {
+    /// Returns the objects with their content. Fails if they have more than `limit` bytes in total.
+    pub async fn objects(&self, names: &[String], limit: usize) -> Result<Vec<Option<GitObject>>, GitError> {
         let call = self.git.call(self.repository, ["cat-file", "--batch"]);
         let output = call.stdin(lines(names)).output_max_bytes(limit).run().await?;
-        objects::objects(&output.stdout).map_err(garbled)
+        objects::objects(&output.stdout).map_err(unexpected_output)
     }
 
-    /// The commit that `revision` names: a branch before a tag before anything else.
+    /// Resolves `revision` to a commit id. Branches take precedence over tags, and tags over other names.
     pub async fn resolve(&self, revision: &str) -> Result<Option<String>, GitError> {
         if !rev::is_revision(revision) {
             return Ok(None);
         }
         let peel = |prefix: &str| format!("{prefix}{revision}^{{commit}}");
-        // An id in full is never taken for a branch of that name.
+        // A full id is not looked up as a branch name.
         let names =
             if rev::is_full_id(revision) { vec![peel("")] } else { ["refs/heads/", "refs/tags/", ""].map(peel).into() };
         Ok(self.infos(&names).await?.into_iter().flatten().next().map(|info| info.id))
     }
 
-    /// The commits with these ids, in this order; those that there are not are left out.
-    pub async fn commits(&self, ids: &[String]) -> Result<Vec<Commit>, GitError> {
+    /// Returns the commits with these ids, in this order. Ids that do not exist are left out.
+    pub async fn commits(&self, ids: &[String]) -> Result<Vec<CommitObject>, GitError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let found = self.objects(ids, COMMITS_MAX_BYTES).await?.into_iter().flatten();
-        let commits = found.filter(|object| object.info.kind == "commit");
-        Ok(commits.map(|object| Commit::parse(&object.info.id, &object.content)).collect())
+        let objects = self.objects(ids, COMMITS_MAX_BYTES).await?.into_iter().flatten();
+        let commits = objects.filter(|object| object.info.kind == "commit");
+        Ok(commits.map(|object| CommitObject::parse(&object.info.id, &object.content)).collect())
     }
 
-    /// The tag objects with these ids, in this order; those that there are not are left out.
-    pub async fn tags(&self, ids: &[String]) -> Result<Vec<Tag>, GitError> {
+    /// Returns the tag objects with these ids, in this order. Ids that do not exist are left out.
+    pub async fn tags(&self, ids: &[String]) -> Result<Vec<TagObject>, GitError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let found = self.objects(ids, COMMITS_MAX_BYTES).await?.into_iter().flatten();
-        let tags = found.filter(|object| object.info.kind == "tag");
-        Ok(tags.map(|object| Tag::parse(&object.info.id, &object.content)).collect())
+        let objects = self.objects(ids, COMMITS_MAX_BYTES).await?.into_iter().flatten();
+        let tags = objects.filter(|object| object.info.kind == "tag");
+        Ok(tags.map(|object| TagObject::parse(&object.info.id, &object.content)).collect())
     }
 
-    /// References below `prefix`, such as `refs/heads/`, by name.
+    /// Returns the refs below `prefix`, for example `refs/heads/`, sorted by name.
     pub async fn refs(&self, prefix: &str) -> Result<Vec<Reference>, GitError> {
         let call = self.git.call(self.repository, ["for-each-ref", refs::FORMAT]);
         let output = call.paths([prefix]).output_max_bytes(LIST_MAX_BYTES).run().await?;
         Ok(refs::parse(&output.stdout))
     }
 
-    /// Whether there is no reference at all.
+    /// Returns whether the repository has no refs.
     pub async fn is_empty(&self) -> Result<bool, GitError> {
         let output = self.git.run(self.repository, ["for-each-ref", "--count=1"], "").await?;
         Ok(output.stdout.is_empty())
     }
 
-    /// The entries of the tree or commit with the id `id`; with `recursive` those of its
-    /// directories, too.
-    pub async fn tree(&self, id: &str, recursive: bool) -> Result<Vec<Entry>, GitError> {
+    /// Returns the entries of the tree or commit `id`. With `recursive`, also the entries of its
+    /// subdirectories.
+    pub async fn tree(&self, id: &str, recursive: bool) -> Result<Vec<TreeEntry>, GitError> {
         let call = self.git.call(self.repository, ["ls-tree", "-z", "-l", "--full-tree"]);
         let call = if recursive { call.args(["-r", "-t"]) } else { call };
         let output = call.paths([id]).output_max_bytes(LIST_MAX_BYTES).run().await?;
         Ok(tree::parse(&output.stdout))
     }
 
-    /// The entry at `path` in the commit with the id `commit`.
-    pub async fn entry(&self, commit: &str, path: &str) -> Result<Option<Entry>, GitError> {
+    /// Returns the entry at `path` in the commit `commit`.
+    pub async fn entry(&self, commit: &str, path: &str) -> Result<Option<TreeEntry>, GitError> {
         let call = self.git.call(self.repository, ["ls-tree", "-z", "-l", "--full-tree"]);
         let output = call.env("GIT_LITERAL_PATHSPECS", "1").paths([commit, path]).run().await?;
         Ok(tree::parse(&output.stdout).into_iter().find(|entry| entry.path == path))
     }
 
-    /// Commits with what they changed, newest first.
-    pub async fn history(&self, query: &Query) -> Result<Vec<Changes>, GitError> {
-        let log = async |call: Call| {
+    /// Returns commits with their changes, newest first.
+    pub async fn history(&self, query: &HistoryQuery) -> Result<Vec<Changes>, GitError> {
+        let log = async |call: GitCommand| {
             let output = call.output_max_bytes(COMMITS_MAX_BYTES).run().await?;
             Ok::<_, GitError>(history::parse(&output.stdout))
         };
         if !query.in_two_steps() {
             return log(query.log(&self.git, self.repository)).await;
         }
-        let found = log(Query { changes: false, ..query.clone() }.log(&self.git, self.repository)).await?;
-        let ids: Vec<String> = found.into_iter().map(|commit| commit.id).collect();
+        let commits = log(HistoryQuery { changes: false, ..query.clone() }.log(&self.git, self.repository)).await?;
+        let ids: Vec<String> = commits.into_iter().map(|commit| commit.id).collect();
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         log(query::changes_of(&self.git, self.repository).stdin(lines(&ids))).await
     }
 
-    /// How many commits there are, on all pages.
-    pub async fn count(&self, query: &Query) -> Result<u64, GitError> {
+    /// Returns the number of commits that match, regardless of `skip` and `limit`.
+    pub async fn count(&self, query: &HistoryQuery) -> Result<u64, GitError> {
         let output = query.count(&self.git, self.repository).run().await?;
         let text = String::from_utf8_lossy(&output.stdout);
-        text.trim().parse().map_err(garbled)
+        text.trim().parse().map_err(unexpected_output)
     }
 
-    /// Starts to write the blob with the id `id`.
+    /// Starts to write the content of the blob `id`.
     pub async fn blob(&self, id: &str) -> Result<GitProcess, GitError> {
         self.git.call(self.repository, ["cat-file", "blob"]).args([id]).stream().await
     }
 
-    /// Starts to write what the commit with the id `id` changed, as people mail it or not.
+    /// Starts to write the changes of the commit `id`: as a patch email if `mail` is set, else as a plain diff.
     pub async fn diff(&self, id: &str, mail: bool) -> Result<GitProcess, GitError> {
-        let mailed = ["format-patch", "-1", "--stdout", "--no-signature"];
-        let args = if mail { mailed } else { ["show", "--format=", "--first-parent", "--patch"] };
+        let format_patch = ["format-patch", "-1", "--stdout", "--no-signature"];
+        let args = if mail { format_patch } else { ["show", "--format=", "--first-parent", "--patch"] };
         let call = self.git.call(self.repository, args);
         call.args(["--no-ext-diff", "--no-textconv", "--full-index", id]).stream().await
     }
 }
 
-fn garbled(source: impl std::error::Error + Send + Sync + 'static) -> GitError {
-    GitError::Io { doing: "reading its answer", source: io::Error::new(io::ErrorKind::InvalidData, source) }
+fn unexpected_output(source: impl std::error::Error + Send + Sync + 'static) -> GitError {
+    GitError::Io { doing: "parsing its output", source: io::Error::new(io::ErrorKind::InvalidData, source) }
 }
 
-/// One name a line. A name with a line break in it would be two: it is none.
+/// Writes one name per line. A name with a line break would be read as two, so it becomes an empty line, which
+/// no object matches.
 fn lines(names: &[String]) -> Bytes {
     let mut text = String::new();
     for name in names {

@@ -1,67 +1,67 @@
-//! What `git cat-file --batch` and `--batch-check` print.
+//! Parses the output of `git cat-file --batch` and `--batch-check`.
 
 use bytes::Bytes;
 
-/// An object as the database names it.
+/// The id, type and size of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Info {
-    /// Object id in full.
+pub struct ObjectInfo {
+    /// Full object id.
     pub id: String,
     /// `commit`, `tree`, `blob` or `tag`.
     pub kind: String,
-    /// Bytes of its content.
+    /// Size of the content, bytes.
     pub size: u64,
 }
 
 /// An object with its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Object {
-    /// What it is.
-    pub info: Info,
-    /// Its content.
+pub struct GitObject {
+    /// Id, type and size.
+    pub info: ObjectInfo,
+    /// The content.
     pub content: Bytes,
 }
 
-/// The output was not what git prints.
+/// The output does not have git's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("git's answer about objects cannot be understood")]
-pub struct Garbled;
+#[error("the output of git cat-file has an unexpected format")]
+pub struct UnexpectedOutput;
 
-/// Reads the output of `--batch-check`: one item a line, `None` for what there is not.
-pub fn infos(output: &[u8]) -> Vec<Option<Info>> {
+/// Parses the output of `--batch-check`: one item per line, `None` for objects that do not exist.
+pub fn infos(output: &[u8]) -> Vec<Option<ObjectInfo>> {
     output.strip_suffix(b"\n").unwrap_or(output).split(|byte| *byte == b'\n').map(info).collect()
 }
 
-/// Reads the output of `--batch`: one item for each line of the input.
-pub fn objects(output: &Bytes) -> Result<Vec<Option<Object>>, Garbled> {
+/// Parses the output of `--batch`: one item for each line of the input.
+pub fn objects(output: &Bytes) -> Result<Vec<Option<GitObject>>, UnexpectedOutput> {
     let mut items = Vec::new();
     let mut rest = output.clone();
     while !rest.is_empty() {
-        let end = rest.iter().position(|byte| *byte == b'\n').ok_or(Garbled)?;
+        let end = rest.iter().position(|byte| *byte == b'\n').ok_or(UnexpectedOutput)?;
         let line = rest.split_to(end + 1);
         let Some(info) = info(&line[..end]) else {
             items.push(None);
             continue;
         };
-        let size = usize::try_from(info.size).map_err(|_| Garbled)?;
+        let size = usize::try_from(info.size).map_err(|_| UnexpectedOutput)?;
         if rest.len() <= size {
-            return Err(Garbled);
+            return Err(UnexpectedOutput);
         }
         let content = rest.split_to(size);
         let _line_break = rest.split_to(1);
-        items.push(Some(Object { info, content }));
+        items.push(Some(GitObject { info, content }));
     }
     Ok(items)
 }
 
-/// `<id> <kind> <size>`; anything else says that the object is missing or the name ambiguous.
-fn info(line: &[u8]) -> Option<Info> {
+/// Parses `<id> <type> <size>`. Any other line means that the object is missing or the name is ambiguous.
+fn info(line: &[u8]) -> Option<ObjectInfo> {
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split(' ');
     let (id, kind, size) = (words.next()?, words.next()?, words.next()?);
-    let known = matches!(kind, "commit" | "tree" | "blob" | "tag");
-    let whole = words.next().is_none() && known && super::rev::is_full_id(id);
-    whole.then(|| Some(Info { id: id.into(), kind: kind.into(), size: size.parse().ok()? })).flatten()
+    let known_kind = matches!(kind, "commit" | "tree" | "blob" | "tag");
+    let valid = words.next().is_none() && known_kind && super::rev::is_full_id(id);
+    valid.then(|| Some(ObjectInfo { id: id.into(), kind: kind.into(), size: size.parse().ok()? })).flatten()
 }
 
 #[cfg(test)]
@@ -70,26 +70,26 @@ mod tests {
 
     const ID: &str = "32339c7bfdbbb659dd2ac0ddc836ac819aa2816c";
 
-    fn of(kind: &str, size: u64) -> Info {
-        Info { id: ID.into(), kind: kind.into(), size }
+    fn of(kind: &str, size: u64) -> ObjectInfo {
+        ObjectInfo { id: ID.into(), kind: kind.into(), size }
     }
 
     #[test]
-    fn what_is_missing_is_none_whatever_its_name() {
+    fn missing_and_ambiguous_objects_are_none() {
         let output = format!("{ID} commit 12\nmain missing\n{ID} blob 3 missing\nabc ambiguous\n{ID} tree 0\n");
         let expected = [Some(of("commit", 12)), None, None, None, Some(of("tree", 0))];
         assert_eq!(infos(output.as_bytes()), expected);
     }
 
     #[test]
-    fn contents_may_hold_anything() {
+    fn contents_with_line_breaks_and_zero_bytes_are_kept() {
         let output = Bytes::from(format!("{ID} blob 5\na\nb\0\n\nx missing\n{ID} blob 0\n\n"));
         let read = objects(&output).expect("git's form");
-        let first = Object { info: of("blob", 5), content: Bytes::from_static(b"a\nb\0\n") };
-        let last = Object { info: of("blob", 0), content: Bytes::new() };
+        let first = GitObject { info: of("blob", 5), content: Bytes::from_static(b"a\nb\0\n") };
+        let last = GitObject { info: of("blob", 0), content: Bytes::new() };
         assert_eq!(read, [Some(first), None, Some(last)]);
         for cut in [7, 45, 52] {
-            assert_eq!(objects(&output.slice(..cut)), Err(Garbled), "{cut}");
+            assert_eq!(objects(&output.slice(..cut)), Err(UnexpectedOutput), "{cut}");
         }
     }
 }

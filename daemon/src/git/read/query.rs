@@ -1,49 +1,51 @@
-//! Which commits of a history are wanted.
+//! Builds the `git log` and `git rev-list` commands of history queries.
 
-use crate::git::{Call, Git};
+use crate::git::{Git, GitCommand};
 
-/// Commits that are reachable from some and not from others, newest first.
+/// Selects commits of a history, newest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Query {
-    /// Where the walk begins: a commit's id.
+pub struct HistoryQuery {
+    /// Id of the commit at which the walk starts.
     pub from: String,
-    /// Commits from which it must not be reachable: ids.
+    /// Ids of commits whose ancestors are excluded.
     pub not: Vec<String>,
-    /// Only commits that touch this file or directory; empty: all.
+    /// Only commits that change this file or directory; empty for all.
     pub path: String,
-    /// Only commits after it, seconds since the epoch.
+    /// Only commits after this time, seconds since the epoch.
     pub since: Option<i64>,
-    /// Only commits before it, seconds since the epoch.
+    /// Only commits before this time, seconds since the epoch.
     pub until: Option<i64>,
-    /// Commits that are passed over.
+    /// Number of matching commits to skip.
     pub skip: u64,
-    /// Most commits.
+    /// Maximum number of commits.
     pub limit: usize,
-    /// Whether paths and lines that changed are wanted.
+    /// Whether to return changed paths and line counts.
     pub changes: bool,
-    /// Merges show what differs from every parent, instead of what differs from the first.
+    /// For merges, show the changes relative to all parents instead of the first parent.
     pub combined: bool,
 }
 
-/// How the changes of a commit are shown: against its first parent.
+/// Options that show the changes of a commit relative to its first parent.
 const CHANGES: [&str; 6] =
     ["--raw", "--numstat", "--no-abbrev", "--no-renames", "--no-textconv", "--diff-merges=first-parent"];
 
-/// The changes of the commits whose ids it reads, in their order.
-pub(super) fn changes_of(git: &Git, repository: u64) -> Call {
+/// Returns a command that reads commit ids from its input and prints the changes of these commits, in the same
+/// order.
+pub(super) fn changes_of(git: &Git, repository: u64) -> GitCommand {
     let call = git.call(repository, ["log", "-z", "--format=tformat:%H", "--no-color", "--no-show-signature"]);
     call.args(CHANGES).args(["--no-walk=unsorted", "--stdin"])
 }
 
-impl Query {
-    /// Whether commits are found first and what they changed is asked for then. With a path, git
-    /// would show nothing but that path, and list merges that did not touch it.
+impl HistoryQuery {
+    /// Returns whether the query needs two commands: one that selects commits and one that prints their
+    /// changes. With a path, a single command would print only changes of that path and include merges that did
+    /// not change it.
     pub(super) fn in_two_steps(&self) -> bool {
         self.changes && !self.combined && !self.path.is_empty()
     }
 
-    /// The one page of commits.
-    pub(super) fn log(&self, git: &Git, repository: u64) -> Call {
+    /// Returns the command that lists one page of commits.
+    pub(super) fn log(&self, git: &Git, repository: u64) -> GitCommand {
         let call = git.call(repository, ["log", "-z", "--format=tformat:%H", "--no-color", "--no-show-signature"]);
         let call = match (self.changes, self.combined) {
             (false, _) => call.args(["--no-patch"]),
@@ -51,15 +53,15 @@ impl Query {
             (true, false) => call.args(CHANGES),
         };
         let call = call.args([format!("--skip={}", self.skip), format!("--max-count={}", self.limit)]);
-        self.which(call)
+        self.select(call)
     }
 
-    /// The number of commits on all pages.
-    pub(super) fn count(&self, git: &Git, repository: u64) -> Call {
-        self.which(git.call(repository, ["rev-list", "--count"]))
+    /// Returns the command that counts the commits of all pages.
+    pub(super) fn count(&self, git: &Git, repository: u64) -> GitCommand {
+        self.select(git.call(repository, ["rev-list", "--count"]))
     }
 
-    fn which(&self, call: Call) -> Call {
+    fn select(&self, call: GitCommand) -> GitCommand {
         let since = self.since.map(|seconds| format!("--since=@{seconds}"));
         let until = self.until.map(|seconds| format!("--until=@{seconds}"));
         let call = call.args(since).args(until);

@@ -1,23 +1,23 @@
-//! What `git for-each-ref` prints.
+//! Parses the output of `git for-each-ref`.
 
-/// The format that [`parse`] reads.
+/// The `--format` option whose output [`parse`] reads.
 pub const FORMAT: &str = "--format=%(refname)%00%(objectname)%00%(objecttype)%00%(*objectname)%00%(*objecttype)";
 
-/// A reference.
+/// A ref and the object that it points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// Whole name.
+    /// Full name.
     pub name: String,
-    /// What it points at.
+    /// Id of the object that it points to.
     pub id: String,
-    /// Which kind of object that is.
+    /// Type of that object.
     pub kind: String,
-    /// What a tag object points at: id and kind.
+    /// Id and type of the object that a tag object points to.
     pub peeled: Option<(String, String)>,
 }
 
 impl Reference {
-    /// The commit it leads to, through at most one tag object.
+    /// Returns the commit that the ref points to, directly or through one tag object.
     pub fn commit(&self) -> Option<&str> {
         match &self.peeled {
             Some((id, kind)) => (kind == "commit").then_some(id),
@@ -26,7 +26,7 @@ impl Reference {
     }
 }
 
-/// Reads references, one a line. Names that are no UTF-8 are left out: no client could ask for them.
+/// Parses refs, one per line. Names that are not UTF-8 are left out, because clients cannot request them.
 pub fn parse(output: &[u8]) -> Vec<Reference> {
     output.split(|byte| *byte == b'\n').filter_map(line).collect()
 }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn branches_tags_and_what_no_client_can_name() {
+    fn branches_and_tags_are_parsed_and_names_that_are_not_utf8_are_left_out() {
         let output = b"refs/heads/f/x\0aa\0commit\0\0\nrefs/tags/v1\0bb\0tag\0cc\0commit\nrefs/tags/t\0dd\0tree\0\0\nrefs/heads/\xff\0ee\0commit\0\0\n";
         let read = parse(output);
         let short: Vec<_> = read.iter().map(|r| (r.name.as_str(), r.id.as_str(), r.commit())).collect();

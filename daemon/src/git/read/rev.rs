@@ -1,16 +1,16 @@
-//! What a client may say in place of a branch, a commit or a path.
+//! Validates revisions, ids and paths that clients send.
 //!
-//! Everything here ends up on git's standard input or behind `--end-of-options`, one item a line:
-//! so line breaks are refused, and so are the forms of git's own language that search or look
-//! into the server's history of a name.
+//! These values are passed to git on standard input, one per line, or after `--end-of-options`. Line breaks are
+//! therefore rejected. So are the revision forms that search commits (`^{/text}`, `:/text`) or read the
+//! server's reflog (`@{1}`).
 
-/// Longest revision or path that is looked up, bytes.
+/// Longest revision or path, bytes.
 const LOOKUP_MAX_BYTES: usize = 4_096;
 
-/// Whether `text` may be looked up as a revision: a branch, a tag, an id, `main~1`, `refs/…`.
+/// Returns whether `text` is allowed as a revision: a branch, a tag, an id, `main~1`, `refs/…`.
 pub fn is_revision(text: &str) -> bool {
-    let fine = |c: char| !c.is_control() && !" :?*[\\\u{7f}".contains(c);
-    let plain = !text.is_empty() && text.len() <= LOOKUP_MAX_BYTES && text.chars().all(fine);
+    let allowed = |c: char| !c.is_control() && !" :?*[\\\u{7f}".contains(c);
+    let plain = !text.is_empty() && text.len() <= LOOKUP_MAX_BYTES && text.chars().all(allowed);
     plain
         && !text.starts_with(['-', '/', '^', '~', '@'])
         && !text.contains("..")
@@ -18,26 +18,26 @@ pub fn is_revision(text: &str) -> bool {
         && !text.contains("^{")
 }
 
-/// Whether `text` is an id in full: 40 or 64 hexadecimal digits.
+/// Returns whether `text` is a full object id: 40 or 64 hexadecimal digits.
 pub fn is_full_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether `text` may be part of an id, in full or shortened.
+/// Returns whether `text` can be a full or abbreviated object id.
 pub fn is_id(text: &str) -> bool {
     (4..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Why a path was refused.
+/// Why a path is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadPath {
-    /// It leads out of the tree, or round in it.
+    /// The path contains `.` or `..`.
     Dots,
-    /// No entry of a tree can be asked for like this.
+    /// The path is too long or contains a control character, so no tree entry can match.
     Unknown,
 }
 
-/// The path of an entry, without slashes at its ends.
+/// Validates the path of a tree entry and removes leading and trailing slashes.
 pub fn path(text: &str) -> Result<&str, BadPath> {
     let path = text.trim_matches('/');
     if path.split('/').any(|part| matches!(part, "." | "..")) {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn revisions() {
+    fn revisions_that_search_or_read_the_reflog_are_rejected() {
         for good in ["main", "feature/x", "v1.0", "HEAD", "main~1", "main^2", "refs/heads/x", "0123abc", "ünï", "a@b"]
         {
             assert!(is_revision(good), "{good}");
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn paths() {
+    fn paths_with_dots_or_control_characters_are_rejected() {
         assert_eq!(path("/src/a b/"), Ok("src/a b"));
         assert_eq!(path(""), Ok(""));
         for dots in ["..", "a/../b", ".", "./a", "a/.."] {

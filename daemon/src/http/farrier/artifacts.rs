@@ -25,7 +25,7 @@ use crate::{
             across::{self, ArtifactQuery, State as ArtifactState},
         },
     },
-    store::{Snapshot, artifacts::Position},
+    store::{Snapshot, artifacts::ArtifactPosition},
 };
 
 /// Maximum number of artifacts that one request may delete.
@@ -71,9 +71,10 @@ async fn parse_query(snapshot: &Snapshot, identity: &Identity, query: Option<&st
     })
 }
 
-fn cursor(text: &str) -> Result<Position, ApiError> {
-    let parts =
-        text.rsplit_once('-').and_then(|(ms, id)| Some(Position { ms: ms.parse().ok()?, id: id.parse().ok()? }));
+fn cursor(text: &str) -> Result<ArtifactPosition, ApiError> {
+    let parts = text
+        .rsplit_once('-')
+        .and_then(|(ms, id)| Some(ArtifactPosition { ms: ms.parse().ok()?, id: id.parse().ok()? }));
     parts.ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not valid; take it from `Link`"))
 }
 

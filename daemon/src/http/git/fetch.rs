@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     app::App,
-    git::{Call, GitProcess},
+    git::{GitCommand, GitProcess},
 };
 
 /// Handles a fetch.
@@ -44,7 +44,7 @@ pub(super) async fn serve(
 
 /// Runs `call` with `input`. The returned body is `prefix` followed by the output. The process is killed when the
 /// client disconnects.
-pub(super) async fn stream(app: &App, call: Call, input: RequestBody, prefix: Bytes) -> Result<Body, GitFailure> {
+pub(super) async fn stream(app: &App, call: GitCommand, input: RequestBody, prefix: Bytes) -> Result<Body, GitFailure> {
     let process = call.stream().await?;
     let (out, git_output) = output::channel();
     let stall_timer = StallTimer::new(app.git.timeout());

@@ -82,8 +82,8 @@ impl LsRefs {
             return;
         }
         let line = match &list.head {
-            Head::At(id) => format!("{id} HEAD\n"),
-            Head::Of(name) => {
+            Head::Detached(id) => format!("{id} HEAD\n"),
+            Head::Ref(name) => {
                 let target = if self.symrefs { format!(" symref-target:{name}") } else { String::new() };
                 match list.tips.get(name) {
                     Some(tip) => format!("{} HEAD{target}\n", tip.id),
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn an_unknown_tag_target_is_left_to_git_only_if_the_request_asks_to_peel() {
         let tip = Tip { id: "1".repeat(40), peeled: Peeled::Unknown };
-        let list = RefList { head: Head::Of("refs/heads/main".into()), tips: [("refs/tags/v".into(), tip)].into() };
+        let list = RefList { head: Head::Ref("refs/heads/main".into()), tips: [("refs/tags/v".into(), tip)].into() };
         assert!(LsRefs::default().list(&list).is_some());
         let peel = |prefix: &str| LsRefs { peel: true, prefixes: vec![prefix.into()], ..LsRefs::default() };
         assert!(peel("refs/tags/").list(&list).is_none());

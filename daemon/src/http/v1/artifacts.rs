@@ -29,7 +29,7 @@ use crate::{
         artifacts,
         repositories::{self, Found},
     },
-    store::{Snapshot, artifacts::List},
+    store::{Snapshot, artifacts::ArtifactList},
 };
 
 async fn repository(
@@ -59,7 +59,7 @@ pub(in crate::http) async fn list(
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let (found, path) = repository(&snapshot, &caller, (&owner, &name), Action::ReadActions).await?;
     let address = format!("{}/artifacts", show::actions_url(&app, &path));
-    page(&app, &snapshot, List::Repository(found.repository.id), &path, &address, query.as_deref()).await
+    page(&app, &snapshot, ArtifactList::Repository(found.repository.id), &path, &address, query.as_deref()).await
 }
 
 /// Lists the artifacts of a run. The list is empty if the run does not exist.
@@ -85,13 +85,13 @@ pub(in crate::http) async fn list_of_run(
         Err(other) => return Err(other.into()),
     };
     let address = format!("{}/runs/{run}/artifacts", show::actions_url(&app, &path));
-    page(&app, &snapshot, List::Run(run), &path, &address, query.as_deref()).await
+    page(&app, &snapshot, ArtifactList::Run(run), &path, &address, query.as_deref()).await
 }
 
 async fn page(
     app: &App,
     snapshot: &Snapshot,
-    list: List,
+    list: ArtifactList,
     path: &str,
     address: &str,
     query: Option<&str>,

@@ -24,7 +24,7 @@ use crate::{
         repositories::{self, Found, Mode, Query},
         viewer,
     },
-    store::listings::{Filter, Sort},
+    store::listings::{ListingFilter, Sort},
 };
 
 /// Lists the repositories that the caller or the caller's organisations own, or that the caller collaborates on.
@@ -181,11 +181,11 @@ fn parse_query(query: Option<&str>) -> Result<Query, ApiError> {
         mode,
         sort,
         reverse,
-        filter: Filter {
+        filter: ListingFilter {
             private,
             template: flag(query, "template"),
             archived: flag(query, "archived"),
-            ..Filter::default()
+            ..ListingFilter::default()
         },
     })
 }

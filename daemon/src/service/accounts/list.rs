@@ -89,7 +89,7 @@ pub async fn list(
     let mut found = Vec::new();
     let mut next = None;
     loop {
-        let (rows, after) = users::piece(read, next.as_deref(), PIECE).await?;
+        let (rows, after) = users::batch(read, next.as_deref(), PIECE).await?;
         let kept = rows.into_iter().filter(|user| filter.keeps(user));
         found.extend(kept.map(Owner::User).filter(|owner| viewer.sees(owner)).filter_map(|owner| match owner {
             Owner::User(user) => Some(user),

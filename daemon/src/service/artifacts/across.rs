@@ -18,7 +18,7 @@ use crate::{
     },
     store::{
         Read, StoreError,
-        artifacts::{Position, Walk, step},
+        artifacts::{ArtifactOrder, ArtifactPosition, next_page},
         runs,
     },
 };
@@ -75,7 +75,7 @@ pub struct ArtifactQuery {
     /// Only those that expire before this time.
     pub expires_before_ms: Option<Millis>,
     /// Behind this one.
-    pub after: Option<Position>,
+    pub after: Option<ArtifactPosition>,
     /// Most items.
     pub limit: usize,
 }
@@ -99,20 +99,20 @@ pub struct Page {
     /// The artifacts.
     pub entries: Vec<Entry>,
     /// Where the next page begins; `None`: there is none.
-    pub next: Option<Position>,
+    pub next: Option<ArtifactPosition>,
 }
 
 impl ArtifactQuery {
     /// The keys that serve the wanted order and leave out the most.
-    fn walk(&self) -> Walk {
+    fn walk(&self) -> ArtifactOrder {
         match (self.state, self.run, self.repository) {
-            (Some(State::Uploading), ..) => Walk::Uploads,
-            _ if self.by_expiry || self.expires_before_ms.is_some() => {
-                Walk::Expiry { until_ms: self.expires_before_ms.map_or(Millis::MAX, |before| before.saturating_sub(1)) }
-            }
-            (_, Some(run), _) => Walk::Run(run),
-            (_, None, Some(repository)) => Walk::Repository(repository),
-            (_, None, None) => Walk::All,
+            (Some(State::Uploading), ..) => ArtifactOrder::Uploads,
+            _ if self.by_expiry || self.expires_before_ms.is_some() => ArtifactOrder::Expiry {
+                until_ms: self.expires_before_ms.map_or(Millis::MAX, |before| before.saturating_sub(1)),
+            },
+            (_, Some(run), _) => ArtifactOrder::Run(run),
+            (_, None, Some(repository)) => ArtifactOrder::Repository(repository),
+            (_, None, None) => ArtifactOrder::All,
         }
     }
 
@@ -133,7 +133,7 @@ pub async fn page(app: &App, read: &impl Read, identity: &Identity, query: &Arti
     let (mut page, mut passed) = (Page::default(), 0);
     let mut after = query.after;
     loop {
-        let rows = step(read, walk, after, STEP).await?;
+        let rows = next_page(read, walk, after, STEP).await?;
         let whole = rows.len() == STEP;
         for row in rows {
             let full = page.entries.len() == query.limit;

@@ -11,7 +11,7 @@ use crate::{
     config::{OnDuplicate, UniquePer},
     model::{expiry, mime},
     service::{Error, authentication::JobIdentity, ci::JOBS_MAX},
-    store::{Read, StoreError, Tx, ids::Kind, repositories, runs},
+    store::{Read, StoreError, Tx, ids::IdKind, repositories, runs},
 };
 
 /// What a client says about the artifact that it will upload.
@@ -44,7 +44,7 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Uplo
         .map_err(|error| Error::invalid("expires_at", error.to_string()))?;
     check_quota(app, &app.store.read().await?, job.repository_id, 1).await?;
 
-    let fresh_id = app.store.next_id(Kind::Artifact).await?;
+    let fresh_id = app.store.next_id(IdKind::Artifact).await?;
     let (name, mime, fresh) = (&input.name, &mime_type, fresh_id);
     let key = app
         .store
@@ -154,7 +154,7 @@ pub(super) async fn check_quota(app: &App, read: &impl Read, repository: u64, mo
     let mut used = 0_u64;
     let mut after = None;
     loop {
-        let page = rows::next(read, rows::List::Repository(repository), after, PAGE).await?;
+        let page = rows::next(read, rows::ArtifactList::Repository(repository), after, PAGE).await?;
         used += page.iter().filter_map(|row| row.content.as_ref()).map(|content| content.size).sum::<u64>();
         if used.saturating_add(more) > quota {
             return Err(Error::Quota { reason: format!("the repository may keep {quota} bytes of artifacts") });

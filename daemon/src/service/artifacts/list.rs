@@ -6,7 +6,7 @@ use super::{rows, visible};
 use crate::{
     app::App,
     service::{Error, authentication::JobIdentity},
-    store::{Read, artifacts::List, runs},
+    store::{Read, artifacts::ArtifactList, runs},
 };
 
 /// Most artifacts of one run that are looked at.
@@ -40,7 +40,7 @@ pub async fn list_run(app: &App, job: &JobIdentity, filter: &Filter) -> Result<V
 /// are on all pages.
 pub async fn list(
     read: &impl Read,
-    list: List,
+    list: ArtifactList,
     name: Option<&str>,
     skip: u64,
     limit: usize,
@@ -65,7 +65,7 @@ pub async fn list(
 /// Filters by name: walks the whole list, because the total counts what the filter leaves.
 async fn named(
     read: &impl Read,
-    list: List,
+    list: ArtifactList,
     name: &str,
     skip: u64,
     limit: usize,

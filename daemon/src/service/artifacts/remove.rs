@@ -80,7 +80,7 @@ pub async fn delete_of_run(app: &App, run: u64) -> Result<(), Error> {
         // Those that have a name, those whose time is over, and those that were deleted before.
         let mut some = rows::named_of_run(&snapshot, run, BATCH).await?;
         some.extend(rows::deleted_of_run(&snapshot, run, BATCH).await?);
-        some.extend(rows::next(&snapshot, rows::List::Run(run), None, BATCH).await?);
+        some.extend(rows::next(&snapshot, rows::ArtifactList::Run(run), None, BATCH).await?);
         drop(snapshot);
         if some.is_empty() {
             return Ok(());

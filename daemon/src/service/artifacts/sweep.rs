@@ -65,7 +65,7 @@ async fn expire_due(app: &App, now: Millis) -> Result<bool, Error> {
 
 async fn abandon_due(app: &App, now: Millis) -> Result<bool, Error> {
     let before = now.saturating_sub(abandoned_after(app));
-    let due = rows::uploads_begun(&app.store.read().await?, before, BATCH).await?;
+    let due = rows::uploads_started_until(&app.store.read().await?, before, BATCH).await?;
     for id in &due {
         app.store
             .write(async |tx: Tx| {
@@ -136,7 +136,8 @@ async fn trim(app: &App) -> Result<bool, Error> {
         if busy {
             continue;
         }
-        while !app.store.write(async |tx: Tx| rows::forget_blocks(&tx, *artifact, *generation, ROWS).await).await? {}
+        while !app.store.write(async |tx: Tx| rows::delete_block_rows(&tx, *artifact, *generation, ROWS).await).await? {
+        }
     }
     Ok(due.len() == limit)
 }

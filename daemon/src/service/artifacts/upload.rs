@@ -9,10 +9,10 @@ use futures_util::{Stream, StreamExt as _};
 use super::{MISSING, block_ref, receiving::Receiving, require_repository, rows};
 use crate::{
     app::App,
-    blob::{BlobError, BlockRef, RequestedChecksums, UploadKey, Written},
+    blob::{BlobError, BlockRef, RequestedChecksums, UploadKey, WrittenBlock},
     model::secret,
     service::Error,
-    store::{Tx, ids::Kind},
+    store::{Tx, ids::IdKind},
 };
 
 /// Longest block id, bytes. Azure's are at most 88; ours only must fit a key.
@@ -77,7 +77,7 @@ where
     check_open(&row, key)?;
     check_room(app, input.length).await?;
 
-    let file = app.store.next_id(Kind::BlockFile).await?;
+    let file = app.store.next_id(IdKind::BlockFile).await?;
     let written = write(app, key, file, block_id, input).await?;
     let block = Block { file, size: written.size };
     let replaced = record(app, key, block_id, block).await;
@@ -129,7 +129,7 @@ async fn write<S, E>(
     file: u64,
     block_id: &str,
     input: BlockInput<S>,
-) -> Result<Written, Error>
+) -> Result<WrittenBlock, Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,

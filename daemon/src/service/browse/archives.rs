@@ -7,7 +7,7 @@ use crate::{
     app::App,
     git::{
         GitProcess,
-        read::{archive::Format, commit::Commit},
+        read::{archive::ArchiveFormat, commit::CommitObject},
     },
     service::Error,
 };
@@ -19,9 +19,9 @@ const QUEUE: std::time::Duration = std::time::Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub struct Archive {
     /// The commit.
-    pub commit: Commit,
+    pub commit: CommitObject,
     /// How it is written.
-    pub format: Format,
+    pub format: ArchiveFormat,
     /// File name for clients.
     pub file_name: String,
 }
@@ -29,16 +29,16 @@ pub struct Archive {
 /// The archive called `name`, such as `main.tar.gz`.
 pub async fn named(browse: &Browse, name: &str) -> Result<Archive, Error> {
     let unknown = || Error::Body { reason: "archives end in .zip, .tar.gz or .bundle".into() };
-    let (revision, format) = Format::split(name).ok_or_else(unknown)?;
+    let (revision, format) = ArchiveFormat::split(name).ok_or_else(unknown)?;
     of(browse, revision, format).await
 }
 
 /// The archive of the commit that `revision` names.
-pub async fn of(browse: &Browse, revision: &str, format: Format) -> Result<Archive, Error> {
+pub async fn of(browse: &Browse, revision: &str, format: ArchiveFormat) -> Result<Archive, Error> {
     let id = browse.resolve(revision).await?;
     let commit = browse.commit(&id).await?;
     let safe = revision.replace('/', "-");
-    let file_name = format!("{}-{safe}.{}", browse.found.repository.name, format.ending());
+    let file_name = format!("{}-{safe}.{}", browse.found.repository.name, format.extension());
     Ok(Archive { commit, format, file_name })
 }
 

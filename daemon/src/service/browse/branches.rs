@@ -2,7 +2,7 @@
 
 use super::{Browse, PageOf, page_of};
 use crate::{
-    git::read::{commit::Commit, rev},
+    git::read::{commit::CommitObject, rev},
     service::Error,
 };
 
@@ -14,7 +14,7 @@ pub struct Branch {
     /// Name without `refs/heads/`.
     pub name: String,
     /// Its tip.
-    pub commit: Commit,
+    pub commit: CommitObject,
 }
 
 /// A page of the branches, by name.

@@ -6,7 +6,7 @@ use super::{Browse, PageOf};
 use crate::{
     git::{
         GitProcess,
-        read::{Query, commit::Commit, history::Changes, rev},
+        read::{HistoryQuery, commit::CommitObject, history::Changes, rev},
     },
     service::Error,
 };
@@ -22,7 +22,7 @@ const NOTE_MAX_BYTES: usize = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// The commit.
-    pub commit: Commit,
+    pub commit: CommitObject,
     /// Against its first parent.
     pub changes: Option<Changes>,
 }
@@ -55,7 +55,7 @@ pub async fn list(browse: &Browse, query: &CommitQuery<'_>, skip: u64, limit: us
     let not = if query.not.is_empty() { Vec::new() } else { vec![browse.resolve(query.not).await?] };
     let path = super::path(query.path)?.to_owned();
     let (since, until, changes) = (query.since, query.until, query.changes);
-    let query = Query { from, not, path, since, until, skip, limit, changes, combined: false };
+    let query = HistoryQuery { from, not, path, since, until, skip, limit, changes, combined: false };
     if skip > i64::MAX.unsigned_abs() {
         return Ok((Vec::new(), browse.git.count(&query).await?));
     }
@@ -81,7 +81,7 @@ pub async fn diff(browse: &Browse, revision: &str, mail: bool) -> Result<GitProc
 /// What `head` has and `base` has not, newest first.
 pub async fn compare(browse: &Browse, base: &str, head: &str) -> Result<PageOf<Seen>, Error> {
     let (base, from) = tokio::try_join!(browse.resolve(base), browse.resolve(head))?;
-    let query = Query { from, not: vec![base], limit: COMPARE_MAX, changes: true, ..Query::default() };
+    let query = HistoryQuery { from, not: vec![base], limit: COMPARE_MAX, changes: true, ..HistoryQuery::default() };
     let (page, total) = tokio::try_join!(browse.git.history(&query), browse.git.count(&query))?;
     Ok((load(browse, page, true).await?, total))
 }
@@ -106,7 +106,7 @@ async fn one(browse: &Browse, from: String, changes: bool) -> Result<Seen, Error
     if !changes {
         return Ok(Seen { commit: browse.commit(&from).await?, changes: None });
     }
-    let page = browse.git.history(&Query { from, limit: 1, changes, ..Query::default() }).await?;
+    let page = browse.git.history(&HistoryQuery { from, limit: 1, changes, ..HistoryQuery::default() }).await?;
     let seen = load(browse, page, changes).await?;
     seen.into_iter().next().ok_or(Error::NotFound { what: "the commit" })
 }

@@ -10,10 +10,10 @@ use crate::{
     git::{
         GitProcess,
         read::{
-            Query,
-            commit::Commit,
+            HistoryQuery,
+            commit::CommitObject,
             history,
-            tree::{Entry, Shape},
+            tree::{EntryKind, TreeEntry},
         },
     },
     service::Error,
@@ -30,7 +30,7 @@ pub struct Item {
     /// Its whole path.
     pub path: String,
     /// Its entry in the tree.
-    pub entry: Entry,
+    pub entry: TreeEntry,
     /// The last commit that touched it.
     pub last_commit: String,
     /// Content of a single file or symbolic link; `None` if it was not asked for, or is too large.
@@ -61,25 +61,25 @@ pub async fn get(browse: &Browse, path: &str, revision: &str) -> Result<Contents
         return Ok(Contents::Directory(directory(browse, &commit, &commit, "").await?));
     }
     let entry = entry(browse, &commit, path).await?;
-    if entry.shape() == Shape::Directory {
+    if entry.entry_kind() == EntryKind::Directory {
         return Ok(Contents::Directory(directory(browse, &commit, &entry.id, path).await?));
     }
     Ok(Contents::Single(Box::new(single(browse, &commit, entry).await?)))
 }
 
-async fn entry(browse: &Browse, commit: &str, path: &str) -> Result<Entry, Error> {
+async fn entry(browse: &Browse, commit: &str, path: &str) -> Result<TreeEntry, Error> {
     browse.git.entry(commit, path).await?.ok_or(Error::NotFound { what: "the path" })
 }
 
-async fn single(browse: &Browse, commit: &str, entry: Entry) -> Result<Item, Error> {
-    let query = Query { from: commit.to_owned(), path: entry.path.clone(), limit: 1, ..Query::default() };
+async fn single(browse: &Browse, commit: &str, entry: TreeEntry) -> Result<Item, Error> {
+    let query = HistoryQuery { from: commit.to_owned(), path: entry.path.clone(), limit: 1, ..HistoryQuery::default() };
     let last = browse.git.history(&query).await?.into_iter().next();
-    let content = match entry.shape() {
-        Shape::File | Shape::Symlink => objects::content(browse, &entry.id, entry.size).await?,
-        Shape::Directory | Shape::Submodule => None,
+    let content = match entry.entry_kind() {
+        EntryKind::File | EntryKind::Symlink => objects::content(browse, &entry.id, entry.size).await?,
+        EntryKind::Directory | EntryKind::Submodule => None,
     };
-    let submodule_url = match entry.shape() {
-        Shape::Submodule => modules(browse, commit).await?.url(&entry.path),
+    let submodule_url = match entry.entry_kind() {
+        EntryKind::Submodule => modules(browse, commit).await?.url(&entry.path),
         _ => None,
     };
     let last_commit = last.map_or_else(|| commit.to_owned(), |last| last.id);
@@ -90,23 +90,23 @@ async fn single(browse: &Browse, commit: &str, entry: Entry) -> Result<Item, Err
 /// before the commits that are searched shows the commit itself.
 async fn directory(browse: &Browse, commit: &str, tree: &str, path: &str) -> Result<Vec<Item>, Error> {
     let entries = browse.git.tree(tree, false).await?;
-    let query = Query {
+    let query = HistoryQuery {
         from: commit.to_owned(),
         path: path.to_owned(),
         limit: SEARCH_MAX_COMMITS,
         changes: true,
         combined: true,
-        ..Query::default()
+        ..HistoryQuery::default()
     };
     let commits = browse.git.history(&query).await?;
     let below = if path.is_empty() { String::new() } else { format!("{path}/") };
     let touched = history::last_touched(&commits, &below);
-    let has_modules = entries.iter().any(|entry| entry.shape() == Shape::Submodule);
+    let has_modules = entries.iter().any(|entry| entry.entry_kind() == EntryKind::Submodule);
     let modules = if has_modules { modules(browse, commit).await? } else { Modules::default() };
     let items = entries.into_iter().map(|entry| {
         let path = format!("{below}{}", entry.path);
         let last_commit = touched.get(entry.path.as_str()).map_or(commit, |id| *id).to_owned();
-        let submodule_url = (entry.shape() == Shape::Submodule).then(|| modules.url(&path)).flatten();
+        let submodule_url = (entry.entry_kind() == EntryKind::Submodule).then(|| modules.url(&path)).flatten();
         Item { path, entry, last_commit, content: None, submodule_url }
     });
     Ok(items.collect())
@@ -141,9 +141,9 @@ impl Modules {
 #[derive(Clone, Debug)]
 pub struct Raw {
     /// Its entry in the tree; the path is whole.
-    pub entry: Entry,
+    pub entry: TreeEntry,
     /// The last commit that touched it.
-    pub last_commit: Commit,
+    pub last_commit: CommitObject,
 }
 
 /// The file at `path` of the commit that `revision` names. Without a revision the first parts of
@@ -161,16 +161,16 @@ pub async fn raw(browse: &Browse, path: &str, revision: &str) -> Result<Raw, Err
     };
     let missing = || Error::NotFound { what: "the file" };
     let (commit, entry) = found.ok_or_else(missing)?;
-    if matches!(entry.shape(), Shape::Directory | Shape::Submodule) {
+    if matches!(entry.entry_kind(), EntryKind::Directory | EntryKind::Submodule) {
         return Err(missing());
     }
-    let query = Query { from: commit.clone(), path: entry.path.clone(), limit: 1, ..Query::default() };
+    let query = HistoryQuery { from: commit.clone(), path: entry.path.clone(), limit: 1, ..HistoryQuery::default() };
     let last = browse.git.history(&query).await?.into_iter().next().map_or(commit, |last| last.id);
     Ok(Raw { entry, last_commit: browse.commit(&last).await? })
 }
 
 /// The older form: `<branch, tag or commit>/<path>`. The shortest name that is one counts.
-async fn named_by_path(browse: &Browse, path: &str) -> Result<Option<(String, Entry)>, Error> {
+async fn named_by_path(browse: &Browse, path: &str) -> Result<Option<(String, TreeEntry)>, Error> {
     /// A branch with more slashes in its name has to be asked for with `ref`.
     const PARTS_MAX: usize = 8;
     for (at, _) in path.match_indices('/').take(PARTS_MAX) {

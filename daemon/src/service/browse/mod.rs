@@ -16,7 +16,7 @@ use farrier_proto::store::User;
 use super::{Error, migrations, repositories::Found};
 use crate::{
     app::App,
-    git::read::{Reader, commit::Commit, rev},
+    git::read::{RepositoryReader, commit::CommitObject, rev},
     store::{Read, owners},
 };
 
@@ -26,7 +26,7 @@ pub struct Browse {
     /// The repository and how the caller stands to it.
     pub found: Found,
     /// Asks git.
-    pub git: Reader,
+    pub git: RepositoryReader,
 }
 
 /// Items of one page, and how many there are on all.
@@ -45,7 +45,7 @@ impl Browse {
     }
 
     /// The commit with the id `id`.
-    pub async fn commit(&self, id: &str) -> Result<Commit, Error> {
+    pub async fn commit(&self, id: &str) -> Result<CommitObject, Error> {
         let found = self.git.commits(&[id.to_owned()]).await?;
         found.into_iter().next().ok_or(Error::NotFound { what: "the commit" })
     }
@@ -67,7 +67,7 @@ fn page_of<T>(items: Vec<T>, skip: u64, limit: usize) -> PageOf<T> {
 }
 
 /// Returns the accounts of the authors and committers of `commits`, by e-mail address in lower case.
-pub async fn people(read: &impl Read, commits: &[&Commit]) -> Result<BTreeMap<String, User>, Error> {
+pub async fn people(read: &impl Read, commits: &[&CommitObject]) -> Result<BTreeMap<String, User>, Error> {
     let people = commits.iter().flat_map(|commit| [&commit.author, &commit.committer]);
     let addresses: Vec<&str> = people.map(|person| person.email.as_str()).collect();
     Ok(owners::users_by_email(read, &addresses).await?)

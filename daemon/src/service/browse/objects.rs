@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::{Browse, PageOf, page_of};
 use crate::{
-    git::read::{objects::Info, refs::Reference, rev, tree::Entry},
+    git::read::{objects::ObjectInfo, refs::Reference, rev, tree::TreeEntry},
     service::Error,
 };
 
@@ -38,7 +38,7 @@ pub async fn tree(
     recursive: bool,
     skip: u64,
     limit: usize,
-) -> Result<(String, PageOf<Entry>), Error> {
+) -> Result<(String, PageOf<TreeEntry>), Error> {
     if !rev::is_revision(name) {
         return Err(Error::Body { reason: "this is no name of a tree".into() });
     }
@@ -51,7 +51,7 @@ pub async fn tree(
 }
 
 /// A blob by its id; `None` for the content of one that is too large to be shown.
-pub async fn blob(browse: &Browse, id: &str) -> Result<(Info, Option<Bytes>), Error> {
+pub async fn blob(browse: &Browse, id: &str) -> Result<(ObjectInfo, Option<Bytes>), Error> {
     if !rev::is_id(id) {
         return Err(Error::Body { reason: "this is no id of an object".into() });
     }

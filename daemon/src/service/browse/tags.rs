@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Browse, PageOf, page_of};
 use crate::{
     git::read::{
-        commit::{self, Commit},
+        commit::{self, CommitObject},
         refs::Reference,
         rev,
     },
@@ -24,7 +24,7 @@ pub struct Tag {
     /// Message of the tag object, or of the commit.
     pub message: String,
     /// The commit.
-    pub commit: Commit,
+    pub commit: CommitObject,
 }
 
 /// A page of the tags that lead to commits, by name.
@@ -47,7 +47,7 @@ pub async fn get(browse: &Browse, name: &str) -> Result<Tag, Error> {
 }
 
 /// The tag object with the id `id`.
-pub async fn annotated(browse: &Browse, id: &str) -> Result<commit::Tag, Error> {
+pub async fn annotated(browse: &Browse, id: &str) -> Result<commit::TagObject, Error> {
     if !rev::is_id(id) {
         return Err(Error::Body { reason: "this is no id of an object".into() });
     }

@@ -16,7 +16,7 @@ use crate::{
         events::{Actor, EventKind, EventRecorder, Subject},
         repositories::{self, Found},
     },
-    store::{Tx, ids::Kind, repositories as repository_rows, runs},
+    store::{Tx, ids::IdKind, repositories as repository_rows, runs},
 };
 
 /// Longest free text that an agent may name: job, workflow, branch. Characters.
@@ -76,7 +76,7 @@ async fn begin_run(
     now: Millis,
 ) -> Result<Job, Error> {
     let run = Run {
-        id: app.store.next_id(Kind::Run).await?,
+        id: app.store.next_id(IdKind::Run).await?,
         repository_id: found.repository.id,
         workflow: input.workflow.clone(),
         head_sha: input.sha.clone(),
@@ -157,7 +157,7 @@ async fn new_job(app: &App, run: &Run, input: &api::BeginRun, now: Millis) -> Re
     let timeout = i64::try_from(app.config.ci.job_timeout.as_millis()).unwrap_or(i64::MAX);
     let limit_ms = now.saturating_add(timeout);
     let job = Job {
-        id: app.store.next_id(Kind::Job).await?,
+        id: app.store.next_id(IdKind::Job).await?,
         run_id: run.id,
         repository_id: run.repository_id,
         name: if input.job.is_empty() { JOB_DEFAULT_NAME.into() } else { input.job.clone() },

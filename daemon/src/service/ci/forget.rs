@@ -33,7 +33,7 @@ async fn delete_run(app: &App, run: &Run) -> Result<bool, Error> {
         .write(async |tx: Tx| {
             let empty = artifact_rows::named_of_run(&tx, run.id, 1).await?.is_empty()
                 && artifact_rows::deleted_of_run(&tx, run.id, 1).await?.is_empty()
-                && artifact_rows::next(&tx, artifact_rows::List::Run(run.id), None, 1).await?.is_empty();
+                && artifact_rows::next(&tx, artifact_rows::ArtifactList::Run(run.id), None, 1).await?.is_empty();
             if empty {
                 runs::forget(&tx, run, JOBS_MAX).await?;
             }

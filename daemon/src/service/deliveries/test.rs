@@ -19,7 +19,7 @@ use crate::{
         repositories,
     },
     show,
-    store::{Read, Tx, deliveries, ids::Kind, owners, repositories as rows},
+    store::{Read, Tx, deliveries, ids::IdKind, owners, repositories as rows},
 };
 
 /// Repositories that are looked at for one with a commit.
@@ -82,7 +82,7 @@ pub async fn ping(app: &App, identity: &Identity, hook_owner: HookOwner, id: u64
 
 async fn insert(app: &App, found: &Found, event: &str, repository: u64, payload: &Payload) -> Result<Delivery, Error> {
     // The number of an event, which it is not: nobody hears of it but this hook.
-    let number = app.store.next_id(Kind::Event).await?;
+    let number = app.store.next_id(IdKind::Event).await?;
     let id = deliveries::number(number, 0);
     let row = Delivery {
         id,

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use crate::store::{Store, StoreError, events, ids::Kind};
+use crate::store::{Store, StoreError, events, ids::IdKind};
 
 /// Tracks event ids from reservation to release.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl SequenceTracker {
     pub(super) async fn take(&self, store: &Store, count: usize, into: &mut Vec<u64>) -> Result<(), StoreError> {
         let _guard = self.reserving.lock().await;
         for _ in 0..count {
-            let id = store.next_id(Kind::Event).await?;
+            let id = store.next_id(IdKind::Event).await?;
             into.push(id);
             let mut state = self.state();
             state.open.insert(id);

@@ -7,7 +7,7 @@ use super::{MISSING, copies::copy};
 use crate::{
     app::App,
     service::Error,
-    store::{Tx, hooks, ids::Kind, repositories},
+    store::{Tx, hooks, ids::IdKind, repositories},
 };
 
 /// Repositories that one call looks at.
@@ -30,13 +30,13 @@ pub struct Applied {
 pub async fn apply(app: &App, id: u64, after: u64) -> Result<Applied, Error> {
     let snapshot = app.store.read().await?;
     default_hook(hooks::get(&snapshot, id).await?)?;
-    let rows = repositories::behind(&snapshot, after, PER_CALL).await?;
+    let rows = repositories::after_id(&snapshot, after, PER_CALL).await?;
     drop(snapshot);
     let mut applied = Applied::default();
     for rows in rows.chunks(PER_TRANSACTION) {
         let mut numbers = Vec::with_capacity(rows.len());
         for _ in rows {
-            numbers.push(app.store.next_id(Kind::Hook).await?);
+            numbers.push(app.store.next_id(IdKind::Hook).await?);
         }
         let (numbers, now) = (&numbers, app.now_ms());
         let copied = app
@@ -72,5 +72,5 @@ fn default_hook(row: Option<Hook>) -> Result<Hook, Error> {
 async fn wants(tx: &Tx, row: &Repository, default: u64) -> Result<bool, Error> {
     let there = repositories::get(tx, row.id).await?.is_some_and(|row| !row.deleted);
     let own = hooks::of(tx, HookScope::Repository, row.id).await?;
-    Ok(there && own.len() < hooks::PER_PLACE_MAX && own.iter().all(|hook| hook.copied_from != default))
+    Ok(there && own.len() < hooks::PER_SCOPE_MAX && own.iter().all(|hook| hook.copied_from != default))
 }

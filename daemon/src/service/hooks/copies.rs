@@ -6,7 +6,7 @@ use crate::{
     app::App,
     clock::Millis,
     service::Error,
-    store::{Tx, hooks, ids::Kind},
+    store::{Tx, hooks, ids::IdKind},
 };
 
 /// Numbers for the copies that a new repository gets.
@@ -21,7 +21,7 @@ impl Copies {
         let defaults = hooks::ids_of(&app.store.read().await?, HookScope::Default, 0).await?;
         let mut numbers = Vec::with_capacity(defaults.len());
         for _ in defaults {
-            numbers.push(app.store.next_id(Kind::Hook).await?);
+            numbers.push(app.store.next_id(IdKind::Hook).await?);
         }
         Ok(Self { numbers, now: app.now_ms() })
     }

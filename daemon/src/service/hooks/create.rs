@@ -8,7 +8,7 @@ use crate::{
     app::App,
     model::hook_config,
     service::Error,
-    store::{Tx, hooks, ids::Kind},
+    store::{Tx, hooks, ids::IdKind},
 };
 
 /// Creates a hook of `hook_owner`.
@@ -30,7 +30,7 @@ pub async fn create(app: &App, hook_owner: HookOwner, input: CreateHook) -> Resu
     };
     let now = app.now_ms();
     let row = Hook {
-        id: app.store.next_id(Kind::Hook).await?,
+        id: app.store.next_id(IdKind::Hook).await?,
         scope: scope.into(),
         target_id: hook_owner.target(),
         r#type: kind.name.to_owned(),
@@ -63,7 +63,7 @@ pub async fn create(app: &App, hook_owner: HookOwner, input: CreateHook) -> Resu
 
 /// Refuses a hook that would be one too many.
 pub(super) async fn room(tx: &Tx, scope: HookScope, target: u64) -> Result<(), Error> {
-    let most = hooks::PER_PLACE_MAX;
+    let most = hooks::PER_SCOPE_MAX;
     if hooks::ids_of(tx, scope, target).await?.len() < most {
         return Ok(());
     }

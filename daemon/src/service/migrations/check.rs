@@ -14,7 +14,7 @@ pub async fn check(app: &App, identity: &Identity, input: &MigrateRepository) ->
     let _slot = app.migrations.slots.try_acquire().map_err(|_| Error::Busy)?;
     let survey = tokio::select! {
         () = app.tasks.stop().cancelled() => Err(Failed::Stopped),
-        survey = app.git.survey(&source) => survey.map_err(Failed::Git),
+        survey = app.git.source_summary(&source) => survey.map_err(Failed::Git),
     };
     let survey = survey.map_err(told)?;
     let space = app.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;

@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     app::App,
-    git::{NOTHING, Source, SourceError},
+    git::{EMPTY_REPOSITORY, ImportSource, SourceError},
     model::{address_policy::AddressPolicy, identity::Identity},
     store::{Tx, owners, repositories},
 };
@@ -69,7 +69,7 @@ struct MigrationPlan {
     owner: owners::Owner,
     /// Without a number.
     row: Repository,
-    source: Arc<Source>,
+    source: Arc<ImportSource>,
     signed_in: bool,
 }
 
@@ -156,10 +156,10 @@ async fn owner(app: &App, identity: &Identity, input: &MigrateRepository) -> Res
 }
 
 /// Resolves the address once and asks whether it may be connected to.
-async fn source(app: &App, identity: &Identity, address: &input::Address) -> Result<Arc<Source>, Error> {
+async fn source(app: &App, identity: &Identity, address: &input::Address) -> Result<Arc<ImportSource>, Error> {
     let policy = AddressPolicy::parse(&app.config.migration.allowed_hosts).unwrap_or_default();
     let credentials = address.credentials.as_ref().map(|(user, password)| (user.as_str(), password.as_str()));
-    match Source::resolve(&address.url, credentials, &policy).await {
+    match ImportSource::resolve(&address.url, credentials, &policy).await {
         Ok(source) => Ok(Arc::new(source)),
         Err(SourceError::Refused { address }) => {
             // Only administrators can change the setting, and nobody else is to learn where internal names lead.
@@ -184,7 +184,7 @@ pub fn pending(repository: &Repository) -> Option<&'static str> {
 
 /// The number under which git finds what the repository holds: nothing while it is being migrated.
 pub fn readable(repository: &Repository) -> u64 {
-    if pending(repository).is_some() { NOTHING } else { repository.id }
+    if pending(repository).is_some() { EMPTY_REPOSITORY } else { repository.id }
 }
 
 /// Whether no migration of a repository runs.
@@ -200,7 +200,7 @@ pub async fn recover(app: &App) -> Result<(), Error> {
     let rows = repositories::migrating(&snapshot, RECOVER_MAX).await?;
     drop(snapshot);
     for row in rows {
-        if !app.git.is_placed(row.id).await.map_err(Error::git("looking for a migrated repository"))? {
+        if !app.git.exists(row.id).await.map_err(Error::git("looking for a migrated repository"))? {
             mark_failed(app, row.id, "the daemon was stopped before the repository was fetched").await?;
             tracing::info!(repository = row.id, "a migration was interrupted and has failed");
             continue;

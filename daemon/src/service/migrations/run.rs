@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     app::App,
-    git::{GitError, Imported, Source, Staged},
+    git::{GitError, ImportSource, Imported, Staged},
     model::identity::Identity,
     service::{Error, events::Actor, pushes, repositories::Found, unknown::settle},
     store::{Tx, repositories},
@@ -20,7 +20,7 @@ pub(super) struct Work {
     pub(super) app: App,
     pub(super) identity: Identity,
     pub(super) found: Found,
-    pub(super) source: Arc<Source>,
+    pub(super) source: Arc<ImportSource>,
     pub(super) running: Arc<Running>,
     pub(super) when_failed: WhenFailed,
 }
@@ -77,7 +77,7 @@ impl Work {
         match fetched {
             Ok(fetched) => {
                 self.running.enter("recording", app.now_ms());
-                staged.place().await.map_err(Failed::Git)?;
+                staged.publish().await.map_err(Failed::Git)?;
                 self.finish(fetched).await
             }
             Err(failed) => {

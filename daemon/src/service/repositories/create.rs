@@ -18,7 +18,7 @@ use crate::{
     },
     store::{
         Read, Tx,
-        ids::Kind,
+        ids::IdKind,
         owners::{self, Owner},
         repositories,
     },
@@ -140,7 +140,7 @@ pub(in crate::service) async fn reserve(app: &App, owner: Owner, row: Repository
 pub(in crate::service) async fn require_room(app: &App, owner: &Owner, row: &Repository) -> Result<(), Error> {
     let snapshot = app.store.read().await?;
     check_limit(&snapshot, owner).await?;
-    if repositories::is_taken(&snapshot, row).await? {
+    if repositories::name_in_use(&snapshot, row).await? {
         return Err(taken(owner, row));
     }
     Ok(())
@@ -148,7 +148,7 @@ pub(in crate::service) async fn require_room(app: &App, owner: &Owner, row: &Rep
 
 /// Gives a repository its number.
 pub(in crate::service) async fn number(app: &App, owner: Owner, mut row: Repository) -> Result<New, Error> {
-    row.id = app.store.next_id(Kind::Repository).await?;
+    row.id = app.store.next_id(IdKind::Repository).await?;
     Ok(New { owner, row, tips: Vec::new() })
 }
 

@@ -15,7 +15,7 @@ use crate::{
         Read, StoreError,
         engine::{Range, Scan},
         keys,
-        listings::{self, Filter, List, ListingQuery, Sort},
+        listings::{self, ListingFilter, ListingQuery, RepositoryList, Sort},
         owners::Owner,
         repositories,
     },
@@ -58,7 +58,7 @@ pub struct Query {
     /// From the last to the first.
     pub reverse: bool,
     /// Private ones, templates, archived ones; its text is not used.
-    pub filter: Filter,
+    pub filter: ListingFilter,
 }
 
 /// A page of the repositories that `query` means and `identity` sees, and how many there are.
@@ -122,7 +122,7 @@ pub async fn reachable(
     let own = own_owners(read, identity).await?;
     let classes = [Visibility::Public, Visibility::Limited, Visibility::Private];
     let mut listing = ListingQuery { sort, reverse, ..ListingQuery::default() };
-    listing.lists = own.iter().flat_map(|owner| classes.map(|class| List { scope: *owner, class })).collect();
+    listing.lists = own.iter().flat_map(|owner| classes.map(|class| RepositoryList { scope: *owner, class })).collect();
     listing.singles = repositories::collaborations(read, account.user.id).await?;
     listing.singles.retain(|row| !row.deleted && !own.contains(&row.owner_id));
     if is_limited(identity) {
@@ -182,7 +182,7 @@ pub(super) async fn sees(read: &impl Read, identity: &Identity, owner: &Owner) -
 
 /// What the caller sees of all repositories (`owner` 0) or of those of one owner.
 async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
-    let list = |class| List { scope: owner, class };
+    let list = |class| RepositoryList { scope: owner, class };
     let mut listing = ListingQuery { lists: vec![list(Visibility::Public)], ..ListingQuery::default() };
     let Some(account) = identity.account() else { return Ok(listing) };
     if account.user.restricted && !account.user.admin {
@@ -196,7 +196,7 @@ async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<Li
     } else {
         let own = own_owners(read, identity).await?;
         let scopes = own.iter().filter(|own| owner == 0 || **own == owner);
-        listing.lists.extend(scopes.map(|own| List { scope: *own, class: Visibility::Private }));
+        listing.lists.extend(scopes.map(|own| RepositoryList { scope: *own, class: Visibility::Private }));
         listing.singles = repositories::collaborations(read, account.user.id).await?;
         listing.singles.retain(|row| !own.contains(&row.owner_id));
     }
@@ -215,7 +215,7 @@ async fn given(read: &impl Read, identity: &Identity, owner: u64) -> Result<List
     let own = own_owners(read, identity).await?;
     let scopes = own.iter().filter(|own| owner == 0 || **own == owner);
     let classes = [Visibility::Public, Visibility::Limited, Visibility::Private];
-    let lists = scopes.flat_map(|owner| classes.map(|class| List { scope: *owner, class })).collect();
+    let lists = scopes.flat_map(|owner| classes.map(|class| RepositoryList { scope: *owner, class })).collect();
     let mut singles = repositories::collaborations(read, identity.user_id()).await?;
     singles.retain(|row| !own.contains(&row.owner_id) && (owner == 0 || row.owner_id == owner));
     Ok(ListingQuery { lists, singles: seen(read, identity, singles).await?, ..ListingQuery::default() })
@@ -260,7 +260,8 @@ fn narrow(identity: &Identity, listing: &mut ListingQuery) {
     listing.singles.dedup_by_key(|row| row.id);
     let lists = &listing.lists;
     listing.singles.retain(|row| {
-        let covers = |list: &List| list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id);
+        let covers =
+            |list: &RepositoryList| list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id);
         !lists.iter().any(covers)
     });
 }
@@ -290,7 +291,8 @@ async fn with_text(
     }
     if let Some(rows) = listings::named(read, &text, NAMED_MAX).await? {
         let covered = |row: &Repository| {
-            let covers = |list: &List| list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id);
+            let covers =
+                |list: &RepositoryList| list.class == row.listed() && (list.scope == 0 || list.scope == row.owner_id);
             listing.lists.iter().any(covers) || listing.singles.iter().any(|single| single.id == row.id)
         };
         let rows = rows.into_iter().filter(covered).collect();

@@ -60,7 +60,7 @@ pub async fn prune_due(app: &App) -> Result<Option<Millis>, Error> {
         if app.config.git.prune_after_days == 0 {
             return Ok(None);
         }
-        let rows = repositories::behind(&app.store.read().await?, after, PIECE).await?;
+        let rows = repositories::after_id(&app.store.read().await?, after, PIECE).await?;
         let Some(last) = rows.last() else { break };
         after = last.id;
         for row in rows {

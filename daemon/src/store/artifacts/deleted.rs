@@ -1,5 +1,5 @@
-//! Deleted artifacts that can still be restored: row and bytes stay, and only indexes by the time of
-//! their deletion, by run and by expiry lead to them.
+//! Deleted artifacts that can be restored. Their rows and bytes are kept; only the indexes by deletion time,
+//! run and expiry refer to them.
 
 use farrier_proto::store::{Artifact, ArtifactState, Reference};
 
@@ -10,8 +10,8 @@ use crate::store::{
     first_time,
 };
 
-/// Deletes `row` for every reader. Confirmed content that has not expired stays for [`restore`];
-/// anything else has nothing to restore and goes with its row. An upload in progress is discarded.
+/// Marks `row` as deleted. Finalized content that has not expired is kept for [`restore`]. In any other state
+/// there is nothing to restore, and the row is deleted too. An upload in progress is discarded.
 pub fn set_deleted(tx: &Tx, before: &Artifact, by: u64, now_ms: i64) {
     let restorable = before.state() == ArtifactState::Final && before.content.is_some() && before.expires_ms > now_ms;
     if !restorable {
@@ -24,8 +24,8 @@ pub fn set_deleted(tx: &Tx, before: &Artifact, by: u64, now_ms: i64) {
     put(tx, Some(before), &row);
 }
 
-/// Makes the deleted artifact `before` visible again and returns its row; `None` when its job has
-/// another artifact of its name.
+/// Restores the deleted artifact `before` and returns its new row; `None` if its job has another artifact with
+/// the same name.
 pub async fn restore(tx: &Tx, before: &Artifact, now_ms: i64) -> Result<Option<Artifact>, StoreError> {
     if by_name(tx, before.run_id, before.job_id, &before.name).await?.is_some() {
         return Ok(None);
@@ -35,18 +35,18 @@ pub async fn restore(tx: &Tx, before: &Artifact, now_ms: i64) -> Result<Option<A
     Ok(Some(row))
 }
 
-/// Numbers of artifacts that were deleted at `until_ms` or before and can be restored, at most `limit`.
+/// Returns the ids of restorable artifacts that were deleted at or before `until_ms`, at most `limit`.
 pub async fn deleted_until(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<u64>, StoreError> {
     ids(read, &Scan::of(keys::deleted_artifacts(until_ms), limit)).await
 }
 
-/// Deleted artifacts of a run that can be restored, at most `limit`.
+/// Returns the restorable deleted artifacts of a run, at most `limit`.
 pub async fn deleted_of_run(read: &impl Read, run: u64, limit: usize) -> Result<Vec<Artifact>, StoreError> {
     rows(read, &Scan::of(Range::prefix(keys::run_deleted_artifacts(run)), limit)).await
 }
 
-/// The next at most `limit` deleted artifacts behind `after`, a time of deletion and a number; the last
-/// deleted first.
+/// Returns the next deleted artifacts after `after` (deletion time and id), most recently deleted first, at
+/// most `limit`.
 pub async fn newest_deleted(
     read: &impl Read,
     after: Option<(i64, u64)>,
@@ -57,7 +57,7 @@ pub async fn newest_deleted(
     rows(read, &Scan { reverse: true, ..Scan::of(Range { low: all.low, high }, limit) }).await
 }
 
-/// When the first of the deleted artifacts was deleted.
+/// Returns the earliest deletion time of all restorable artifacts.
 pub async fn first_deleted_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
     first_time(read, keys::deleted_artifacts(i64::MAX)).await
 }

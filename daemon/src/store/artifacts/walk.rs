@@ -1,78 +1,78 @@
-//! Walking artifacts by key, across repositories: each step begins where the last one ended, so that
-//! a step costs the same wherever it is and however many artifacts there are.
+//! Pages through artifacts in key order across repositories. Each page starts after the last artifact of the
+//! previous page, so the cost of a page depends neither on its position nor on the number of artifacts.
 
 use farrier_proto::store::Artifact;
 
-use super::{List, next};
+use super::{ArtifactList, next};
 use crate::store::{
     Read, StoreError,
     engine::{Key, Range, Scan},
     keys,
 };
 
-/// Along which keys artifacts are walked.
+/// The set and order of the artifacts to page through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Walk {
-    /// All, in whatever state, newest first.
+pub enum ArtifactOrder {
+    /// All artifacts in any state, newest first.
     All,
-    /// The finalized and expired ones of a repository, newest first.
+    /// The finalized and expired artifacts of a repository, newest first.
     Repository(u64),
-    /// The finalized and expired ones of a run, newest first.
+    /// The finalized and expired artifacts of a run, newest first.
     Run(u64),
-    /// Finalized ones that expire at this time or before, the first to expire first.
+    /// Finalized artifacts that expire at or before `until_ms`, earliest expiry first.
     Expiry {
-        /// The last moment.
+        /// Latest expiry time, milliseconds since the epoch.
         until_ms: i64,
     },
-    /// Those with an upload that is not finalized, by its begin.
+    /// Artifacts with an upload that is not finalized, by the start of the upload.
     Uploads,
 }
 
-/// A place in a walk: behind the artifact with this number.
+/// A position after an artifact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Position {
-    /// The artifact's time in a walk by time, else 0.
+pub struct ArtifactPosition {
+    /// The artifact's time if the order is by time, else 0.
     pub ms: i64,
-    /// The artifact's number.
+    /// The artifact's id.
     pub id: u64,
 }
 
-impl Walk {
-    /// Where `row` stands in this walk.
-    pub fn position(self, row: &Artifact) -> Position {
+impl ArtifactOrder {
+    /// Returns the position of `row` in this order.
+    pub fn position(self, row: &Artifact) -> ArtifactPosition {
         let ms = match self {
             Self::All | Self::Repository(_) | Self::Run(_) => 0,
             Self::Expiry { .. } => row.expires_ms,
             Self::Uploads => row.upload.as_ref().map_or(0, |upload| upload.started_ms),
         };
-        Position { ms, id: row.id }
+        ArtifactPosition { ms, id: row.id }
     }
 }
 
-/// The next at most `limit` artifacts behind `after`.
-pub async fn step(
+/// Returns the next artifacts after `after`, at most `limit`.
+pub async fn next_page(
     read: &impl Read,
-    walk: Walk,
-    after: Option<Position>,
+    walk: ArtifactOrder,
+    after: Option<ArtifactPosition>,
     limit: usize,
 ) -> Result<Vec<Artifact>, StoreError> {
     let id = after.map(|after| after.id);
     match walk {
-        Walk::Repository(repository) => next(read, List::Repository(repository), id, limit).await,
-        Walk::Run(run) => next(read, List::Run(run), id, limit).await,
-        Walk::All => {
+        ArtifactOrder::Repository(repository) => next(read, ArtifactList::Repository(repository), id, limit).await,
+        ArtifactOrder::Run(run) => next(read, ArtifactList::Run(run), id, limit).await,
+        ArtifactOrder::All => {
             let all = Range::prefix(keys::tag("a"));
             let range = Range { high: id.map(keys::artifact).or(all.high), ..all };
             let rows = read.scan::<Artifact>(&Scan { reverse: true, ..Scan::of(range, limit) }).await?;
             Ok(rows.into_iter().map(|(_, row)| row).collect())
         }
-        Walk::Expiry { until_ms } => {
-            let behind = after.map(|after| keys::artifact_expiry(after.ms, after.id));
-            by_time(read, keys::artifact_expiries(until_ms), behind, limit).await
+        ArtifactOrder::Expiry { until_ms } => {
+            let start_after = after.map(|after| keys::artifact_expiry(after.ms, after.id));
+            by_time(read, keys::artifact_expiries(until_ms), start_after, limit).await
         }
-        Walk::Uploads => {
-            let behind = after.map(|after| keys::upload_started(after.ms, after.id));
-            by_time(read, keys::uploads_started(i64::MAX), behind, limit).await
+        ArtifactOrder::Uploads => {
+            let start_after = after.map(|after| keys::upload_started(after.ms, after.id));
+            by_time(read, keys::uploads_started(i64::MAX), start_after, limit).await
         }
     }
 }
@@ -80,10 +80,10 @@ pub async fn step(
 async fn by_time(
     read: &impl Read,
     range: Range,
-    behind: Option<Key>,
+    start_after: Option<Key>,
     limit: usize,
 ) -> Result<Vec<Artifact>, StoreError> {
-    let range = match behind {
+    let range = match start_after {
         Some(key) => range.after(&key),
         None => range,
     };
@@ -101,23 +101,23 @@ mod tests {
     use super::{super::put, *};
     use crate::store::{Store, Tx, engine::MemoryEngine};
 
-    /// Artifacts 1 to 9 of two repositories and three runs; the later ones expire earlier, two of them
-    /// at the same time, and the last is only being uploaded.
+    /// Creates artifacts 1 to 9 of two repositories and three runs. Later ones expire earlier, some at the same
+    /// time. The last one is still being uploaded.
     async fn store() -> Store {
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
         store
             .write(async |tx: Tx| {
                 for id in 1..=9_u64 {
-                    let final_one = id < 9;
-                    let state = if final_one { ArtifactState::Final } else { ArtifactState::Pending };
+                    let is_final = id < 9;
+                    let state = if is_final { ArtifactState::Final } else { ArtifactState::Pending };
                     let row = Artifact {
                         id,
                         repository_id: 1 + id % 2,
                         run_id: 1 + id % 3,
                         name: format!("n{id}"),
                         state: state.into(),
-                        content: final_one.then(Content::default),
-                        upload: (!final_one).then(|| Upload { generation: 1, started_ms: 5, ..Upload::default() }),
+                        content: is_final.then(Content::default),
+                        upload: (!is_final).then(|| Upload { generation: 1, started_ms: 5, ..Upload::default() }),
                         expires_ms: 100 - i64::try_from(id / 2).expect("small"),
                         ..Artifact::default()
                     };
@@ -130,10 +130,10 @@ mod tests {
         store
     }
 
-    async fn walked(read: &impl Read, walk: Walk, limit: usize) -> Vec<u64> {
+    async fn all_ids(read: &impl Read, walk: ArtifactOrder, limit: usize) -> Vec<u64> {
         let (mut ids, mut after) = (Vec::new(), None);
         loop {
-            let rows = step(read, walk, after, limit).await.expect("rows");
+            let rows = next_page(read, walk, after, limit).await.expect("rows");
             let Some(last) = rows.last() else { return ids };
             after = Some(walk.position(last));
             ids.extend(rows.iter().map(|row| row.id));
@@ -141,18 +141,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn steps_of_any_length_give_the_same_walk() {
+    async fn pages_of_any_length_give_the_same_artifacts() {
         let store = store().await;
         let read = store.read().await.expect("a snapshot");
         for limit in [1, 2, 3, 100] {
-            let all = walked(&read, Walk::All, limit).await;
+            let all = all_ids(&read, ArtifactOrder::All, limit).await;
             assert_eq!(all, [9, 8, 7, 6, 5, 4, 3, 2, 1], "{limit}");
-            assert_eq!(walked(&read, Walk::Repository(1), limit).await, [8, 6, 4, 2], "{limit}");
-            assert_eq!(walked(&read, Walk::Run(1), limit).await, [6, 3], "{limit}");
-            let expiry = walked(&read, Walk::Expiry { until_ms: i64::MAX }, limit).await;
+            assert_eq!(all_ids(&read, ArtifactOrder::Repository(1), limit).await, [8, 6, 4, 2], "{limit}");
+            assert_eq!(all_ids(&read, ArtifactOrder::Run(1), limit).await, [6, 3], "{limit}");
+            let expiry = all_ids(&read, ArtifactOrder::Expiry { until_ms: i64::MAX }, limit).await;
             assert_eq!(expiry, [8, 6, 7, 4, 5, 2, 3, 1], "{limit}");
-            assert_eq!(walked(&read, Walk::Expiry { until_ms: 97 }, limit).await, [8, 6, 7], "{limit}");
-            assert_eq!(walked(&read, Walk::Uploads, limit).await, [9], "{limit}");
+            assert_eq!(all_ids(&read, ArtifactOrder::Expiry { until_ms: 97 }, limit).await, [8, 6, 7], "{limit}");
+            assert_eq!(all_ids(&read, ArtifactOrder::Uploads, limit).await, [9], "{limit}");
         }
     }
 }

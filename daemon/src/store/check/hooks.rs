@@ -1,4 +1,4 @@
-//! What hooks, deliveries and payloads need of one another.
+//! Rules of the index check for hooks, deliveries and payloads.
 
 use bytes::Bytes;
 use farrier_proto::store::{Delivery, DeliveryState, History, Hook, HookScope, Reference};
@@ -9,25 +9,25 @@ use super::{
         engine::{Key, Range, Scan},
         keys, value,
     },
-    tables::{Entry, entry},
+    tables::{IndexEntry, entry},
 };
 use crate::model::delivery_failure::CancelReason;
 
-/// Rows that are read at a time.
+/// Number of rows read at a time.
 const PAGE: usize = 1_000;
 
-/// A hook stands in its place, or among those whose repository is gone.
-pub(super) fn hook(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
+/// Returns the index entry of a hook: below its scope, or among the retired hooks.
+pub(super) fn hook(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Hook = value::decode(key, bytes)?;
-    let place = if row.retired_ms == 0 {
-        keys::hook_place(row.scope(), row.target_id, row.id)
+    let key = if row.retired_ms == 0 {
+        keys::scope_hook(row.scope(), row.target_id, row.id)
     } else {
         keys::retired_hook(row.retired_ms, row.id)
     };
-    Ok(vec![entry(place, &Reference { id: row.id })])
+    Ok(vec![entry(key, &Reference { id: row.id })])
 }
 
-/// Whom a hook belongs to. One that is retired outlives that.
+/// Returns the keys of the owner of a hook. A retired hook is kept after its owner is deleted.
 pub(super) fn target(key: &[u8], bytes: &Bytes) -> Result<Vec<Key>, StoreError> {
     let row: Hook = value::decode(key, bytes)?;
     Ok(match row.scope() {
@@ -39,30 +39,30 @@ pub(super) fn target(key: &[u8], bytes: &Bytes) -> Result<Vec<Key>, StoreError> 
     })
 }
 
-/// The lists in which a delivery stands.
-pub(super) fn delivery(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
+/// Returns the index entries of a delivery.
+pub(super) fn delivery(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Delivery = value::decode(key, bytes)?;
     let mut all = vec![entry(keys::hook_delivery(row.hook_id, row.id), &Reference::default())];
-    let missed = match row.state() {
+    let is_failed = match row.state() {
         DeliveryState::Failed => true,
         DeliveryState::Cancelled => row.error_class != CancelReason::Unwanted.as_str(),
         _ => false,
     };
-    if missed {
+    if is_failed {
         all.push(entry(keys::failed_delivery(row.hook_id, row.id), &Reference::default()));
     }
     Ok(all)
 }
 
-/// The places of which a delivery that has not ended needs one: in none of them, nobody would ever
-/// send it. In the line of its hook it is sent next.
-pub(super) fn waits(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
+/// Returns the queue entries of a pending delivery, of which it needs one, because otherwise it is never sent.
+/// An entry in the hook's queue sends it next.
+pub(super) fn queued(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Delivery = value::decode(key, bytes)?;
     if row.state() != DeliveryState::Pending {
         return Ok(Vec::new());
     }
     let mut all = vec![
-        entry(keys::in_line(row.hook_id, row.id), &Reference::default()),
+        entry(keys::queued(row.hook_id, row.id), &Reference::default()),
         entry(keys::urgent(row.hook_id, row.id), &Reference::default()),
     ];
     if row.next_attempt_ms != 0 {
@@ -71,35 +71,36 @@ pub(super) fn waits(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError>
     Ok(all)
 }
 
-/// What a delivery says.
-pub(super) fn says(key: &[u8], bytes: &Bytes) -> Result<Vec<Key>, StoreError> {
+/// Returns the key of a delivery's payload.
+pub(super) fn payload(key: &[u8], bytes: &Bytes) -> Result<Vec<Key>, StoreError> {
     Ok(vec![keys::payload(value::decode::<Delivery>(key, bytes)?.event_id)])
 }
 
-/// The deliveries of the event whose payload has this key.
-pub(super) fn told(key: &[u8]) -> Option<Range> {
+/// Returns the range of the deliveries of the event whose payload has this key.
+pub(super) fn payload_deliveries(key: &[u8]) -> Option<Range> {
     let event = keys::first_id(key)?;
     let low = deliveries::number(event, 0);
     Some(keys::deliveries_between(low, deliveries::number(event, deliveries::PER_EVENT_MAX - 1)))
 }
 
-/// What is wrong with the count of what is remembered: the count, and what it should be.
+/// Compares the stored size of the delivery history with the sum over all deliveries. Returns the stored and
+/// the right size if they differ.
 pub async fn history(read: &impl Read) -> Result<Option<(u64, u64)>, StoreError> {
-    let known = deliveries::remembered_bytes(read).await?;
+    let stored = deliveries::remembered_bytes(read).await?;
     let (mut range, mut bytes) = (Range::prefix(keys::deliveries()), 0_u64);
     loop {
         let pairs = read.scan_bytes(&Scan::of(range.clone(), PAGE)).await?;
-        // What cannot be read is reported where rows are walked.
+        // Unreadable rows are reported by the check of their table.
         let rows = pairs.iter().filter_map(|(key, value)| value::decode::<Delivery>(key, value).ok());
         bytes += rows.map(|row| row.bytes).sum::<u64>();
         match pairs.last() {
             Some((last, _)) if pairs.len() == PAGE => range = range.after(last),
-            _ => return Ok((known != bytes).then_some((known, bytes))),
+            _ => return Ok((stored != bytes).then_some((stored, bytes))),
         }
     }
 }
 
-/// Writes the count of what is remembered.
+/// Stores the size of the delivery history.
 pub async fn recount(store: &Store, bytes: u64) -> Result<(), StoreError> {
     store
         .write(async |tx: Tx| {

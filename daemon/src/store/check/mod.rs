@@ -1,8 +1,7 @@
-//! Compares rows with the index entries that they need, both ways.
+//! Compares rows with the index entries that they need, and index entries with their rows.
 //!
-//! Walks the store in pages, so that neither memory nor a view grows with it. Says what disagrees
-//! and what would mend it; whether it is mended is the caller's choice. Only for a store that
-//! nobody else writes to.
+//! Reads the store in pages, so that memory use and the age of snapshots are bounded. Reports inconsistencies
+//! with their fixes; the caller decides whether to apply them. The store must have no other writers.
 
 mod hooks;
 mod sequences;
@@ -13,10 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-use self::tables::{Entry, Index, Parts, Rows, index_of, rows_of};
+use self::tables::{DependentTable, IndexEntry, IndexTable, RowTable, index_of, rows_of};
 pub use self::{
     hooks::{history, recount},
-    sequences::{Behind, behind, raise},
+    sequences::{StaleSequence, raise, stale_sequences},
     show::show,
     tables::{TABLES, Table},
 };
@@ -26,83 +25,83 @@ use super::{
     keys,
 };
 
-/// Keys that one page visits.
+/// Number of keys in one page.
 const PAGE: usize = 1_000;
 
-/// What is wrong with one key.
+/// The kind of an inconsistency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Problem {
-    /// A row needs this index entry, and it is not there.
+pub enum KeyProblem {
+    /// A row needs this index entry, which does not exist.
     Missing,
-    /// A row needs this index entry with another value.
+    /// A row needs this index entry with a different value.
     Wrong,
-    /// Two rows need this index entry, each with a value of its own.
+    /// Two rows need this index entry, with different values.
     Claimed,
     /// No row needs this index entry.
     Stray,
-    /// The row belongs to another one that is not there.
+    /// The row refers to a row that does not exist.
     Orphan,
-    /// A redirect that leads nowhere: harmless.
-    LeadsNowhere,
-    /// What the row was part of is not there: it takes room and says nothing.
-    LeftOver,
-    /// The value cannot be read.
+    /// A redirect whose target does not exist. Harmless.
+    DanglingRedirect,
+    /// The row belonged to a row that no longer exists. It uses space and has no effect.
+    Leftover,
+    /// The value cannot be decoded.
     Unreadable,
 }
 
-impl Problem {
-    /// Whether it does no harm.
-    pub fn is_waste(self) -> bool {
-        matches!(self, Self::LeadsNowhere | Self::LeftOver)
+impl KeyProblem {
+    /// Returns whether the inconsistency is harmless.
+    pub fn is_harmless(self) -> bool {
+        matches!(self, Self::DanglingRedirect | Self::Leftover)
     }
 
-    /// The sentence about a key that has it.
+    /// Returns a sentence that describes the inconsistency.
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Missing => "this index entry is missing",
             Self::Wrong => "this index entry has another value than its row needs",
             Self::Claimed => "two rows claim this index entry",
             Self::Stray => "no row needs this index entry",
-            Self::Orphan => "this row belongs to one that is not there",
-            Self::LeadsNowhere => "this redirect leads nowhere",
-            Self::LeftOver => "what this belonged to is gone",
+            Self::Orphan => "this row refers to a row that does not exist",
+            Self::DanglingRedirect => "the target of this redirect does not exist",
+            Self::Leftover => "the row to which this belonged does not exist",
             Self::Unreadable => "this value cannot be read",
         }
     }
 }
 
-/// A key at which rows and index entries disagree.
+/// A key whose row or index entry is inconsistent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Disagreement {
+pub struct Inconsistency {
     /// The key.
     pub key: Key,
-    /// What is wrong with it.
-    pub problem: Problem,
-    /// What mends it without losing anything, if there is such a thing.
+    /// The kind of inconsistency.
+    pub problem: KeyProblem,
+    /// The write that fixes it without losing data, if there is one.
     pub fix: Option<Fix>,
 }
 
-/// A write that mends a key.
+/// A write that fixes an inconsistency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
     key: Key,
     value: Option<Bytes>,
 }
 
-/// What one step of the walk found.
+/// The result of checking one page.
 #[derive(Clone, Debug, Default)]
-pub struct Page {
-    /// Keys that were visited.
+pub struct CheckedPage {
+    /// Number of keys checked.
     pub keys: usize,
-    /// What disagrees.
-    pub found: Vec<Disagreement>,
-    /// Where the next page begins after; `None`: this was the last.
+    /// The inconsistencies found.
+    pub found: Vec<Inconsistency>,
+    /// The key after which the next page starts; `None` after the last page.
     pub next: Option<Key>,
 }
 
-/// Looks at a piece of one table. To mend a store, the fixes of each page are applied before the
-/// next page is looked at: an entry with a wrong value is also one that its value's row does not need.
-pub async fn page(read: &impl Read, table: &Table, after: Option<&[u8]>) -> Result<Page, StoreError> {
+/// Checks one page of a table. If fixes are applied, they must be applied before the next page is checked: an
+/// index entry with a wrong value is also an entry that the row of that value does not need.
+pub async fn page(read: &impl Read, table: &Table, after: Option<&[u8]>) -> Result<CheckedPage, StoreError> {
     let all = Range::prefix(keys::tag(table.tag()));
     let range = after.map_or(all.clone(), |key| all.after(key));
     let pairs = read.scan_bytes(&Scan::of(range, PAGE)).await?;
@@ -110,12 +109,12 @@ pub async fn page(read: &impl Read, table: &Table, after: Option<&[u8]>) -> Resu
     let found = match table {
         Table::Rows(rows) => rows_page(read, rows, &pairs).await?,
         Table::Index(index) => index_page(read, index, &pairs).await?,
-        Table::Parts(parts) => parts_page(read, parts, &pairs).await?,
+        Table::Dependents(dependents) => dependents_page(read, dependents, &pairs).await?,
     };
-    Ok(Page { keys: pairs.len(), found, next })
+    Ok(CheckedPage { keys: pairs.len(), found, next })
 }
 
-/// Mends what can be mended.
+/// Applies fixes.
 pub async fn apply(store: &Store, fixes: &[Fix]) -> Result<(), StoreError> {
     for fixes in fixes.chunks(PAGE) {
         store
@@ -133,99 +132,111 @@ pub async fn apply(store: &Store, fixes: &[Fix]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// From rows to what they need.
-async fn rows_page(read: &impl Read, table: &Rows, pairs: &[Entry]) -> Result<Vec<Disagreement>, StoreError> {
-    let (mut found, mut entries, mut needs) = (Vec::new(), Vec::new(), Vec::new());
+/// Checks rows: whether the index entries and rows that they need exist.
+async fn rows_page(read: &impl Read, table: &RowTable, pairs: &[IndexEntry]) -> Result<Vec<Inconsistency>, StoreError> {
+    let (mut found, mut entries, mut required) = (Vec::new(), Vec::new(), Vec::new());
     for (key, value) in pairs {
-        match ((table.entries)(key, value), (table.needs)(key, value)) {
-            (Ok(derived), Ok(needed)) => {
+        match ((table.entries)(key, value), (table.required)(key, value)) {
+            (Ok(derived), Ok(keys)) => {
                 entries.extend(derived);
-                needs.extend(needed.into_iter().map(|needed| (key, needed)));
+                required.extend(keys.into_iter().map(|needed| (key, needed)));
             }
-            _ => found.push(Disagreement { key: key.clone(), problem: Problem::Unreadable, fix: None }),
+            _ => found.push(Inconsistency { key: key.clone(), problem: KeyProblem::Unreadable, fix: None }),
         }
     }
-    let wanted: Vec<Key> = entries.iter().map(|(key, _)| key.clone()).collect();
-    for ((key, value), is) in entries.into_iter().zip(read.get_many_bytes(&wanted).await?) {
-        let problem = match is {
-            Some(is) if is == value => continue,
-            Some(is) if claims(read, &key, &is).await? => Problem::Claimed,
-            Some(_) => Problem::Wrong,
-            None => Problem::Missing,
+    let keys: Vec<Key> = entries.iter().map(|(key, _)| key.clone()).collect();
+    for ((key, value), stored) in entries.into_iter().zip(read.get_many_bytes(&keys).await?) {
+        let problem = match stored {
+            Some(stored) if stored == value => continue,
+            Some(stored) if is_needed_by_its_row(read, &key, &stored).await? => KeyProblem::Claimed,
+            Some(_) => KeyProblem::Wrong,
+            None => KeyProblem::Missing,
         };
-        let fix = (problem != Problem::Claimed).then(|| Fix { key: key.clone(), value: Some(value) });
-        found.push(Disagreement { key, problem, fix });
+        let fix = (problem != KeyProblem::Claimed).then(|| Fix { key: key.clone(), value: Some(value) });
+        found.push(Inconsistency { key, problem, fix });
     }
-    found.extend(unplaced(read, table, pairs).await?);
-    let wanted: Vec<Key> = needs.iter().map(|(_, needed)| needed.clone()).collect();
-    let there = read.get_many_bytes(&wanted).await?;
+    found.extend(without_any(read, table, pairs).await?);
+    let keys: Vec<Key> = required.iter().map(|(_, needed)| needed.clone()).collect();
+    let values = read.get_many_bytes(&keys).await?;
     let orphans: BTreeSet<&Key> =
-        needs.iter().zip(there).filter(|(_, is)| is.is_none()).map(|((key, _), _)| *key).collect();
+        required.iter().zip(values).filter(|(_, value)| value.is_none()).map(|((key, _), _)| *key).collect();
     for key in orphans {
         let (problem, fix) = if table.redirects {
-            (Problem::LeadsNowhere, Some(Fix { key: key.clone(), value: None }))
+            (KeyProblem::DanglingRedirect, Some(Fix { key: key.clone(), value: None }))
         } else {
-            (Problem::Orphan, None)
+            (KeyProblem::Orphan, None)
         };
-        found.push(Disagreement { key: key.clone(), problem, fix });
+        found.push(Inconsistency { key: key.clone(), problem, fix });
     }
     Ok(found)
 }
 
-/// Rows that need one of several index entries and have none.
-async fn unplaced(read: &impl Read, table: &Rows, pairs: &[Entry]) -> Result<Vec<Disagreement>, StoreError> {
+/// Finds rows that need one of several index entries and have none.
+async fn without_any(
+    read: &impl Read,
+    table: &RowTable,
+    pairs: &[IndexEntry],
+) -> Result<Vec<Inconsistency>, StoreError> {
     let rows = pairs.iter().filter_map(|(key, value)| (table.one_of)(key, value).ok());
-    let rows: Vec<Vec<Entry>> = rows.filter(|entries| !entries.is_empty()).collect();
-    let wanted: Vec<Key> = rows.iter().flatten().map(|(key, _)| key.clone()).collect();
-    let mut there = read.get_many_bytes(&wanted).await?.into_iter();
+    let rows: Vec<Vec<IndexEntry>> = rows.filter(|entries| !entries.is_empty()).collect();
+    let keys: Vec<Key> = rows.iter().flatten().map(|(key, _)| key.clone()).collect();
+    let mut values = read.get_many_bytes(&keys).await?.into_iter();
     let mut found = Vec::new();
     for entries in rows {
-        let has_one = there.by_ref().take(entries.len()).flatten().count() > 0;
+        let has_one = values.by_ref().take(entries.len()).flatten().count() > 0;
         if let Some((key, value)) = entries.into_iter().next().filter(|_| !has_one) {
             let fix = Some(Fix { key: key.clone(), value: Some(value) });
-            found.push(Disagreement { key, problem: Problem::Missing, fix });
+            found.push(Inconsistency { key, problem: KeyProblem::Missing, fix });
         }
     }
     Ok(found)
 }
 
-/// Parts of what is not there.
-async fn parts_page(read: &impl Read, parts: &Parts, pairs: &[Entry]) -> Result<Vec<Disagreement>, StoreError> {
+/// Finds rows whose owning row does not exist.
+async fn dependents_page(
+    read: &impl Read,
+    dependents: &DependentTable,
+    pairs: &[IndexEntry],
+) -> Result<Vec<Inconsistency>, StoreError> {
     let mut found = Vec::new();
     for (key, _) in pairs {
-        let is_part = match (parts.whole)(key) {
-            Some(whole) => read.count(&whole, 1).await? > 0,
+        let has_owner = match (dependents.owner)(key) {
+            Some(owner) => read.count(&owner, 1).await? > 0,
             None => false,
         };
-        if !is_part {
+        if !has_owner {
             let fix = Some(Fix { key: key.clone(), value: None });
-            found.push(Disagreement { key: key.clone(), problem: Problem::LeftOver, fix });
+            found.push(Inconsistency { key: key.clone(), problem: KeyProblem::Leftover, fix });
         }
     }
     Ok(found)
 }
 
-/// Whether the row that an index entry leads to needs it just so.
-async fn claims(read: &impl Read, key: &[u8], value: &Bytes) -> Result<bool, StoreError> {
+/// Returns whether the row to which an index entry refers needs the entry with exactly this value.
+async fn is_needed_by_its_row(read: &impl Read, key: &[u8], value: &Bytes) -> Result<bool, StoreError> {
     let Some(row) = index_of(key).and_then(|index| (index.row)(key, value)) else { return Ok(false) };
     let Some(bytes) = read.get_bytes(&row).await? else { return Ok(false) };
     let entries = rows_of(&row).and_then(|table| (table.entries)(&row, &bytes).ok()).unwrap_or_default();
     Ok(entries.iter().any(|entry| entry.0 == key && entry.1 == value))
 }
 
-/// From index entries back to rows.
-async fn index_page(read: &impl Read, index: &Index, pairs: &[Entry]) -> Result<Vec<Disagreement>, StoreError> {
+/// Checks index entries: whether their rows need them.
+async fn index_page(
+    read: &impl Read,
+    index: &IndexTable,
+    pairs: &[IndexEntry],
+) -> Result<Vec<Inconsistency>, StoreError> {
     let rows: Vec<Option<Key>> = pairs.iter().map(|(key, value)| (index.row)(key, value)).collect();
-    let wanted: Vec<Key> = rows.iter().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
-    let values = read.get_many_bytes(&wanted).await?;
-    // What each row needs; a row that cannot be read is reported where rows are walked.
+    let keys: Vec<Key> = rows.iter().flatten().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    let values = read.get_many_bytes(&keys).await?;
+    // The entries that each row needs. Unreadable rows are reported by the check of their table.
     let mut needed: BTreeMap<&Key, Option<BTreeSet<Key>>> = BTreeMap::new();
-    for (row, value) in wanted.iter().zip(values) {
+    for (row, value) in keys.iter().zip(values) {
         let Some(value) = value else { continue };
-        let both = |table: &Rows| Some(((table.entries)(row, &value).ok()?, (table.one_of)(row, &value).ok()?));
+        let both = |table: &RowTable| Some(((table.entries)(row, &value).ok()?, (table.one_of)(row, &value).ok()?));
         let entries = rows_of(row).and_then(both);
-        let keys = entries.map(|(all, one_of)| all.into_iter().chain(one_of).map(|(key, _)| key).collect());
-        needed.insert(row, keys);
+        let needed_keys = entries.map(|(all, one_of)| all.into_iter().chain(one_of).map(|(key, _)| key).collect());
+        needed.insert(row, needed_keys);
     }
     let mut found = Vec::new();
     for ((key, _), row) in pairs.iter().zip(&rows) {
@@ -236,7 +247,7 @@ async fn index_page(read: &impl Read, index: &Index, pairs: &[Entry]) -> Result<
         };
         if !is_needed {
             let fix = Some(Fix { key: key.clone(), value: None });
-            found.push(Disagreement { key: key.clone(), problem: Problem::Stray, fix });
+            found.push(Inconsistency { key: key.clone(), problem: KeyProblem::Stray, fix });
         }
     }
     Ok(found)

@@ -1,76 +1,79 @@
-//! Whether ids that are in use could be given again.
+//! Detects sequences that would assign ids that are already in use.
 
 use farrier_proto::store::{Delivery, Sequence};
 
 use super::super::{
     Read, Store, StoreError, Tx,
     engine::{Range, Scan},
-    ids::Kind,
+    ids::IdKind,
     keys,
 };
 
-/// Keys that are read at a time where ids are not in order.
+/// Number of keys read at a time if ids are not in order.
 const PAGE: usize = 1_000;
 
-/// A sequence that would give an id that is in use.
+/// A sequence that would assign an id that is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Behind {
-    /// What it counts.
-    pub kind: Kind,
-    /// The highest id that is in use.
+pub struct StaleSequence {
+    /// The kind of ids.
+    pub kind: IdKind,
+    /// The highest id in use.
     pub used: u64,
 }
 
-/// The sequences that are behind. `outside` gives the highest id of a kind that is in use outside of the
-/// store, or that an identity file says was reserved.
-pub async fn behind(read: &impl Read, outside: impl Fn(Kind) -> u64 + Send + Sync) -> Result<Vec<Behind>, StoreError> {
+/// Returns the sequences that are behind. `outside` returns the highest id of a kind that is used outside the
+/// store or reserved according to an identity file.
+pub async fn stale_sequences(
+    read: &impl Read,
+    outside: impl Fn(IdKind) -> u64 + Send + Sync,
+) -> Result<Vec<StaleSequence>, StoreError> {
     let owners = last_id(read, "u").await?.max(last_id(read, "o").await?);
     let used = [
-        (Kind::Owner, owners),
-        (Kind::Token, highest_token(read).await?),
-        (Kind::Repository, last_id(read, "r").await?),
-        (Kind::Run, last_id(read, "j").await?),
-        (Kind::Job, last_id(read, "ji").await?),
-        (Kind::Artifact, last_id(read, "a").await?),
-        (Kind::Event, last_id(read, "e").await?.max(last_told(read).await?)),
-        (Kind::Hook, last_id(read, "h").await?),
-        (Kind::BlockFile, 0),
+        (IdKind::Owner, owners),
+        (IdKind::Token, highest_token(read).await?),
+        (IdKind::Repository, last_id(read, "r").await?),
+        (IdKind::Run, last_id(read, "j").await?),
+        (IdKind::Job, last_id(read, "ji").await?),
+        (IdKind::Artifact, last_id(read, "a").await?),
+        (IdKind::Event, last_id(read, "e").await?.max(last_delivered_event(read).await?)),
+        (IdKind::Hook, last_id(read, "h").await?),
+        (IdKind::BlockFile, 0),
     ];
     let mut found = Vec::new();
     for (kind, used) in used {
         let used = used.max(outside(kind));
         let next = read.get::<Sequence>(&keys::sequence(kind)).await?.map_or(1, |sequence| sequence.next);
         if used >= next {
-            found.push(Behind { kind, used });
+            found.push(StaleSequence { kind, used });
         }
     }
     Ok(found)
 }
 
-/// Lets a sequence go on behind what is in use.
-pub async fn raise(store: &Store, behind: Behind) -> Result<(), StoreError> {
+/// Moves a sequence past the ids in use.
+pub async fn raise(store: &Store, stale: StaleSequence) -> Result<(), StoreError> {
     store
         .write(async |tx: Tx| {
-            tx.put(keys::sequence(behind.kind), &Sequence { next: behind.used + 1 });
+            tx.put(keys::sequence(stale.kind), &Sequence { next: stale.used + 1 });
             Ok(())
         })
         .await
 }
 
-/// The highest id of keys that end with it and are sorted by it; 0 when there is none.
+/// Returns the highest id of keys that end with an id and are sorted by it; 0 if there are none.
 async fn last_id(read: &impl Read, tag: &str) -> Result<u64, StoreError> {
     let scan = Scan { range: Range::prefix(keys::tag(tag)), reverse: true, skip: 0, limit: 1 };
     let last = read.scan_bytes(&scan).await?.pop();
     Ok(last.and_then(|(key, _)| keys::trailing_id(&key)).unwrap_or(0))
 }
 
-/// The event of the newest delivery: tests have numbers of events and are none.
-async fn last_told(read: &impl Read) -> Result<u64, StoreError> {
+/// Returns the event of the newest delivery. Test deliveries use event ids without an event row.
+async fn last_delivered_event(read: &impl Read) -> Result<u64, StoreError> {
     let newest = read.scan::<Delivery>(&Scan::of(Range::prefix(keys::deliveries()), 1)).await?;
     Ok(newest.first().map_or(0, |(_, row)| row.event_id))
 }
 
-/// Tokens are listed by account.
+/// Returns the highest token id. The token index is sorted by account.
 async fn highest_token(read: &impl Read) -> Result<u64, StoreError> {
     let (mut range, mut highest) = (Range::prefix(keys::tag("tu")), 0);
     loop {

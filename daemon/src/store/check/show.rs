@@ -1,7 +1,7 @@
-//! Keys as people read them: `rn/1/demo` in place of bytes.
+//! Formats keys for people, for example `rn/1/demo`.
 
-/// What a key of some tag is made of: `i` an id, `n` an id newest first, `m` a time, `b` a byte, `3`
-/// three characters, `t` a text, `h` the rest as hexadecimal digits.
+/// Returns the components of the keys with a tag: `i` an id, `n` an id sorted newest first, `m` a time, `b` a
+/// byte, `3` three characters, `t` a text, `h` the remaining bytes in hexadecimal.
 fn layout(tag: &str) -> &'static str {
     match tag {
         "u" | "o" | "r" | "rk" | "rx" | "ry" | "j" | "ji" | "a" | "e" | "h" | "hx" | "hs" | "hd" => "i",
@@ -20,7 +20,7 @@ fn layout(tag: &str) -> &'static str {
     }
 }
 
-/// `key` in the spelling of the table of keys; what does not fit that is escaped.
+/// Formats `key` as in the table of keys in `docs/storage.md`. Bytes that do not match the layout are escaped.
 pub fn show(key: &[u8]) -> String {
     let tag_end = key.iter().position(|byte| *byte == 0).unwrap_or(key.len());
     let tag = String::from_utf8_lossy(&key[..tag_end]);
@@ -39,7 +39,7 @@ pub fn show(key: &[u8]) -> String {
     shown
 }
 
-/// The first component of some bytes, and how long it is.
+/// Formats the first component of `rest` and returns it with its length in bytes.
 fn part(component: char, rest: &[u8]) -> Option<(String, usize)> {
     let number = || rest.first_chunk().map(|bytes| u64::from_be_bytes(*bytes));
     match component {
@@ -62,7 +62,7 @@ mod tests {
     use crate::store::keys;
 
     #[test]
-    fn keys_are_spelled_as_in_the_table() {
+    fn keys_are_formatted_as_in_the_documentation() {
         for (key, expected) in [
             (keys::repository(7), "r/7"),
             (keys::repository_name(1, "Demo"), "rn/1/demo"),

@@ -1,4 +1,4 @@
-//! Which index entries each kind of row needs, and how an entry leads back to its row.
+//! Defines which index entries each kind of row needs, and to which row an index entry belongs.
 
 use bytes::Bytes;
 use farrier_proto::store::{
@@ -15,100 +15,100 @@ use super::{
     hooks,
 };
 
-/// A key with its value.
-pub(super) type Entry = (Key, Bytes);
+/// A key and its value.
+pub(super) type IndexEntry = (Key, Bytes);
 
-/// One tag of the key layout.
+/// The keys with one tag.
 #[derive(Debug)]
 pub enum Table {
-    /// Rows that need index entries, or other rows.
-    Rows(Rows),
+    /// Rows that need index entries or other rows.
+    Rows(RowTable),
     /// Index entries.
-    Index(Index),
-    /// Rows that are parts of others.
-    Parts(Parts),
+    Index(IndexTable),
+    /// Rows that belong to other rows.
+    Dependents(DependentTable),
 }
 
-/// Rows of one kind.
+/// A table of rows.
 #[derive(Debug)]
-pub struct Rows {
+pub struct RowTable {
     tag: &'static str,
-    /// The index entries that a row needs.
-    pub(super) entries: fn(&[u8], &Bytes) -> Result<Vec<Entry>, StoreError>,
-    /// Index entries of which a row needs one, whichever; the first is what mends.
-    pub(super) one_of: fn(&[u8], &Bytes) -> Result<Vec<Entry>, StoreError>,
-    /// Keys of rows that must be there for this one to make sense.
-    pub(super) needs: fn(&[u8], &Bytes) -> Result<Vec<Key>, StoreError>,
-    /// Rows that only lead somewhere.
+    /// Returns the index entries that a row needs.
+    pub(super) entries: fn(&[u8], &Bytes) -> Result<Vec<IndexEntry>, StoreError>,
+    /// Returns index entries of which a row needs at least one. The first is written as the fix.
+    pub(super) one_of: fn(&[u8], &Bytes) -> Result<Vec<IndexEntry>, StoreError>,
+    /// Returns the keys of rows that must exist for this row to be valid.
+    pub(super) required: fn(&[u8], &Bytes) -> Result<Vec<Key>, StoreError>,
+    /// Whether the rows are redirects.
     pub(super) redirects: bool,
 }
 
-/// Index entries of one kind.
+/// A table of index entries.
 #[derive(Debug)]
-pub struct Index {
+pub struct IndexTable {
     tag: &'static str,
-    /// The key of the row that an entry belongs to.
+    /// Returns the key of the row to which an entry belongs.
     pub(super) row: fn(&[u8], &Bytes) -> Option<Key>,
 }
 
-/// Rows that say nothing without what they are part of.
+/// A table of rows that have no meaning without the row to which they belong.
 #[derive(Debug)]
-pub struct Parts {
+pub struct DependentTable {
     tag: &'static str,
-    /// The keys of which one must be there.
-    pub(super) whole: fn(&[u8]) -> Option<Range>,
+    /// Returns a range of keys of which one must exist.
+    pub(super) owner: fn(&[u8]) -> Option<Range>,
 }
 
 impl Table {
-    /// The tag that its keys begin with.
+    /// Returns the tag of the table's keys.
     pub fn tag(&self) -> &'static str {
         match self {
             Self::Rows(rows) => rows.tag,
             Self::Index(index) => index.tag,
-            Self::Parts(parts) => parts.tag,
+            Self::Dependents(dependents) => dependents.tag,
         }
     }
 }
 
-/// The table of rows that `key` is in.
-pub(super) fn rows_of(key: &[u8]) -> Option<&'static Rows> {
+/// Returns the row table of `key`.
+pub(super) fn rows_of(key: &[u8]) -> Option<&'static RowTable> {
     TABLES.iter().find_map(|table| match table {
         Table::Rows(rows) if keys::has_tag(key, rows.tag) => Some(rows),
         _ => None,
     })
 }
 
-/// The index that `key` is in.
-pub(super) fn index_of(key: &[u8]) -> Option<&'static Index> {
+/// Returns the index table of `key`.
+pub(super) fn index_of(key: &[u8]) -> Option<&'static IndexTable> {
     TABLES.iter().find_map(|table| match table {
         Table::Index(index) if keys::has_tag(key, index.tag) => Some(index),
         _ => None,
     })
 }
 
-type Entries = fn(&[u8], &Bytes) -> Result<Vec<Entry>, StoreError>;
+type Entries = fn(&[u8], &Bytes) -> Result<Vec<IndexEntry>, StoreError>;
 type RequiredKeys = fn(&[u8], &Bytes) -> Result<Vec<Key>, StoreError>;
 
 const NONE: Entries = |_, _| Ok(Vec::new());
 
-const fn rows(tag: &'static str, entries: Entries, needs: RequiredKeys) -> Table {
-    Table::Rows(Rows { tag, entries, one_of: NONE, needs, redirects: false })
+const fn rows(tag: &'static str, entries: Entries, required: RequiredKeys) -> Table {
+    Table::Rows(RowTable { tag, entries, one_of: NONE, required, redirects: false })
 }
 
-const fn redirects(tag: &'static str, needs: RequiredKeys) -> Table {
-    Table::Rows(Rows { tag, entries: NONE, one_of: NONE, needs, redirects: true })
+const fn redirects(tag: &'static str, required: RequiredKeys) -> Table {
+    Table::Rows(RowTable { tag, entries: NONE, one_of: NONE, required, redirects: true })
 }
 
-const fn parts(tag: &'static str, whole: fn(&[u8]) -> Option<Range>) -> Table {
-    Table::Parts(Parts { tag, whole })
+const fn dependents(tag: &'static str, owner: fn(&[u8]) -> Option<Range>) -> Table {
+    Table::Dependents(DependentTable { tag, owner })
 }
 
 const fn index(tag: &'static str, row: fn(&[u8], &Bytes) -> Option<Key>) -> Table {
-    Table::Index(Index { tag, row })
+    Table::Index(IndexTable { tag, row })
 }
 
-/// All of them: rows first, so that an index that is mended from its rows is whole when it is
-/// walked itself.
+/// All tables. Rows come first, so that an index is complete when it is checked after its entries were
+/// restored.
 pub static TABLES: &[Table] = &[
     rows("u", user, |_, _| Ok(Vec::new())),
     rows("o", org, |_, _| Ok(Vec::new())),
@@ -120,7 +120,7 @@ pub static TABLES: &[Table] = &[
     rows("t", token, |key, bytes| Ok(vec![keys::user(value::decode::<Token>(key, bytes)?.user_id)])),
     rows("r", repository, |key, bytes| {
         let row: Repository = value::decode(key, bytes)?;
-        // What is deleted may outlive its owner.
+        // A deleted repository may be kept after its owner is deleted.
         Ok(if row.deleted { Vec::new() } else { vec![owner_key(row.owner_kind(), row.owner_id)] })
     }),
     rows(
@@ -140,11 +140,11 @@ pub static TABLES: &[Table] = &[
         Ok(vec![keys::repository(row.repository_id), keys::run(row.run_id)])
     }),
     rows("h", hooks::hook, hooks::target),
-    Table::Rows(Rows {
+    Table::Rows(RowTable {
         tag: "d",
         entries: hooks::delivery,
-        one_of: hooks::waits,
-        needs: hooks::says,
+        one_of: hooks::queued,
+        required: hooks::payload,
         redirects: false,
     }),
     redirects("rr", |key, bytes| Ok(vec![keys::repository(value::decode::<Reference>(key, bytes)?.id)])),
@@ -156,13 +156,13 @@ pub static TABLES: &[Table] = &[
         let to: OwnerName = value::decode(key, bytes).ok()?;
         Some(owner_key(to.kind(), to.id))
     }),
-    index("ue", |key, bytes| referred(key, bytes).map(keys::user)),
+    index("ue", |key, bytes| reference_id(key, bytes).map(keys::user)),
     index("ou", |key, _| ids(key).map(|(user, org)| keys::org_member(org, user))),
     index("tu", |key, bytes| {
         let to: TokenReference = value::decode(key, bytes).ok()?;
         Some(keys::token(to.hash.as_slice().try_into().ok()?))
     }),
-    index("rn", |key, bytes| referred(key, bytes).map(keys::repository)),
+    index("rn", |key, bytes| reference_id(key, bytes).map(keys::repository)),
     index("ro", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rl", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("rg", |key, _| keys::trailing_id(key).map(keys::repository)),
@@ -172,9 +172,9 @@ pub static TABLES: &[Table] = &[
     index("ry", |key, _| keys::trailing_id(key).map(keys::repository)),
     index("cu", |key, _| ids(key).map(|(user, repository)| keys::collaborator(repository, user))),
     index("jr", |key, _| keys::trailing_newest(key).map(keys::run)),
-    index("ji", |key, bytes| Some(keys::job(referred(key, bytes)?, keys::trailing_id(key)?))),
-    index("jx", |key, bytes| Some(keys::job(referred(key, bytes)?, keys::trailing_id(key)?))),
-    index("an", |key, bytes| referred(key, bytes).map(keys::artifact)),
+    index("ji", |key, bytes| Some(keys::job(reference_id(key, bytes)?, keys::trailing_id(key)?))),
+    index("jx", |key, bytes| Some(keys::job(reference_id(key, bytes)?, keys::trailing_id(key)?))),
+    index("an", |key, bytes| reference_id(key, bytes).map(keys::artifact)),
     index("ar", |key, _| keys::trailing_newest(key).map(keys::artifact)),
     index("aj", |key, _| keys::trailing_newest(key).map(keys::artifact)),
     index("ax", |key, _| keys::trailing_id(key).map(keys::artifact)),
@@ -191,17 +191,17 @@ pub static TABLES: &[Table] = &[
     index("qf", |key, _| keys::trailing_id(key).map(keys::delivery)),
     index("qu", |key, _| keys::trailing_id(key).map(keys::delivery)),
     index("qr", |key, _| keys::trailing_id(key).map(keys::delivery)),
-    parts("hx", |key| keys::first_id(key).map(|hook| Range::prefix(keys::hook(hook)))),
-    parts("da", |key| keys::first_id(key).map(|delivery| Range::prefix(keys::delivery(delivery)))),
-    parts("ep", hooks::told),
+    dependents("hx", |key| keys::first_id(key).map(|hook| Range::prefix(keys::hook(hook)))),
+    dependents("da", |key| keys::first_id(key).map(|delivery| Range::prefix(keys::delivery(delivery)))),
+    dependents("ep", hooks::payload_deliveries),
 ];
 
-/// The two ids of a key of two ids.
+/// Returns the two ids of a key with two ids.
 fn ids(key: &[u8]) -> Option<(u64, u64)> {
-    keys::place_parts(key)
+    keys::trailing_ids(key)
 }
 
-fn referred(key: &[u8], bytes: &Bytes) -> Option<u64> {
+fn reference_id(key: &[u8], bytes: &Bytes) -> Option<u64> {
     Some(value::decode::<Reference>(key, bytes).ok()?.id)
 }
 
@@ -212,15 +212,15 @@ fn owner_key(kind: OwnerKind, id: u64) -> Key {
     }
 }
 
-pub(super) fn entry(key: Key, row: &impl Message) -> Entry {
+pub(super) fn entry(key: Key, row: &impl Message) -> IndexEntry {
     (key, value::encode(row))
 }
 
-fn references(all: impl IntoIterator<Item = Key>, id: u64) -> Vec<Entry> {
+fn references(all: impl IntoIterator<Item = Key>, id: u64) -> Vec<IndexEntry> {
     all.into_iter().map(|key| entry(key, &Reference { id })).collect()
 }
 
-fn user(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
+fn user(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: User = value::decode(key, bytes)?;
     let mut all = vec![entry(keys::owner_name(&row.name), &OwnerName { kind: OwnerKind::User.into(), id: row.id })];
     if !row.email.is_empty() {
@@ -229,35 +229,35 @@ fn user(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
     Ok(all)
 }
 
-fn org(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
+fn org(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Org = value::decode(key, bytes)?;
     Ok(vec![entry(keys::owner_name(&row.name), &OwnerName { kind: OwnerKind::Org.into(), id: row.id })])
 }
 
-/// The same value under the key that turns two ids around.
-fn mirrored(key: &[u8], bytes: &Bytes, other: fn(u64, u64) -> Key) -> Vec<Entry> {
+/// Returns the same value under the key with the two ids swapped.
+fn mirrored(key: &[u8], bytes: &Bytes, other: fn(u64, u64) -> Key) -> Vec<IndexEntry> {
     ids(key).map(|(first, second)| (other(second, first), bytes.clone())).into_iter().collect()
 }
 
-fn token(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
+fn token(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Token = value::decode(key, bytes)?;
     let hash = key.get(keys::tag("t").len()..).unwrap_or_default().to_vec();
     Ok(vec![entry(keys::user_token(row.user_id, row.id), &TokenReference { hash })])
 }
 
-fn repository(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
+fn repository(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Repository = value::decode(key, bytes)?;
     let mut all = references(repositories::references(&row), row.id);
     all.extend(repositories::listings(&row).into_iter().map(|(key, listing)| entry(key, &listing)));
     Ok(all)
 }
 
-fn run(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
+fn run(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Run = value::decode(key, bytes)?;
     Ok(references([keys::repository_run(row.repository_id, row.id)], row.id))
 }
 
-fn job(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
+fn job(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Job = value::decode(key, bytes)?;
     let mut all = vec![keys::job_run(row.id)];
     if row.status() != RunStatus::Completed {
@@ -266,7 +266,7 @@ fn job(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
     Ok(references(all, row.run_id))
 }
 
-fn artifact(key: &[u8], bytes: &Bytes) -> Result<Vec<Entry>, StoreError> {
+fn artifact(key: &[u8], bytes: &Bytes) -> Result<Vec<IndexEntry>, StoreError> {
     let row: Artifact = value::decode(key, bytes)?;
     Ok(references(artifacts::index_keys(&row), row.id))
 }

@@ -31,7 +31,7 @@ pub fn uuid(id: u64, random: [u8; 10]) -> [u8; 16] {
 pub fn enqueue(tx: &Tx, row: &Delivery) {
     tx.put(keys::delivery(row.id), row);
     tx.put(keys::hook_delivery(row.hook_id, row.id), &Reference::default());
-    tx.put(keys::in_line(row.hook_id, row.id), &Reference::default());
+    tx.put(keys::queued(row.hook_id, row.id), &Reference::default());
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub async fn attempts(read: &impl Read, id: u64) -> Result<Vec<Attempt>, StoreEr
 /// `line` of its line.
 pub async fn waiting(read: &impl Read, hook: u64, urgent: usize, line: usize) -> Result<Vec<u64>, StoreError> {
     let mut found = Vec::new();
-    for (prefix, limit) in [(keys::urgent_of(hook), urgent), (keys::line(hook), line)] {
+    for (prefix, limit) in [(keys::urgent_of(hook), urgent), (keys::queue(hook), line)] {
         if limit > 0 {
             let pairs = read.scan_bytes(&Scan::of(Range::prefix(prefix), limit)).await?;
             found.extend(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)));
@@ -74,10 +74,10 @@ pub async fn many(read: &impl Read, ids: &[u64]) -> Result<Vec<Option<Delivery>>
 /// Hooks for which something waits, found by jumping from one to the next.
 pub async fn hooks_with_lines(read: &impl Read) -> Result<Vec<u64>, StoreError> {
     let mut hooks = Vec::new();
-    for (all, of) in [(keys::lines(), keys::line as fn(u64) -> Key), (keys::all_urgent(), keys::urgent_of)] {
+    for (all, of) in [(keys::queues(), keys::queue as fn(u64) -> Key), (keys::all_urgent(), keys::urgent_of)] {
         let mut range = Range::prefix(all);
         while let Some((key, _)) = read.scan_bytes(&Scan::of(range.clone(), 1)).await?.first() {
-            let Some(hook) = keys::line_hook(key) else { break };
+            let Some(hook) = keys::queue_hook(key) else { break };
             hooks.push(hook);
             let Some(behind) = Range::prefix(of(hook)).high else { break };
             range.low = behind;
@@ -107,7 +107,7 @@ pub async fn line_up(tx: &Tx, due: &[(Key, u64, u64)]) -> Result<(), StoreError>
     let there = tx.get_many::<Reference>(&query).await?;
     for ((key, hook, delivery), _) in due.iter().zip(there).filter(|(_, there)| there.is_some()) {
         tx.delete(key.clone());
-        tx.put(keys::in_line(*hook, *delivery), &Reference::default());
+        tx.put(keys::queued(*hook, *delivery), &Reference::default());
     }
     Ok(())
 }
@@ -118,7 +118,7 @@ pub fn ask_again(tx: &Tx, row: &Delivery, trigger: DeliveryTrigger, urgent: bool
     if row.next_attempt_ms != 0 {
         tx.delete(keys::retry(row.next_attempt_ms, row.id));
     }
-    let place = if urgent { keys::urgent(row.hook_id, row.id) } else { keys::in_line(row.hook_id, row.id) };
+    let place = if urgent { keys::urgent(row.hook_id, row.id) } else { keys::queued(row.hook_id, row.id) };
     tx.put(place, &Reference::default());
     let row = Delivery {
         state: DeliveryState::Pending.into(),

@@ -189,7 +189,7 @@ fn move_on(tx: &Tx, row: &mut Delivery, outcome: &Outcome) {
 }
 
 fn leave_lines(tx: &Tx, outcome: &Outcome, retry_ms: Millis) {
-    tx.delete(keys::in_line(outcome.hook, outcome.delivery));
+    tx.delete(keys::queued(outcome.hook, outcome.delivery));
     if outcome.asked != DeliveryTrigger::Unspecified {
         tx.delete(keys::urgent(outcome.hook, outcome.delivery));
     }

@@ -71,7 +71,7 @@ async fn row(store: &Store, event: u64) -> Delivery {
 
 /// How many keys each index has: line, urgent, later, failed.
 async fn lines(read: &Snapshot) -> [u64; 4] {
-    let all = [keys::lines(), keys::all_urgent(), b"qr\0".to_vec(), b"df\0".to_vec()];
+    let all = [keys::queues(), keys::all_urgent(), b"qr\0".to_vec(), b"df\0".to_vec()];
     let mut counts = [0; 4];
     for (count, prefix) in counts.iter_mut().zip(all) {
         *count = read.count(&Range::prefix(prefix), 1_000).await.expect("a count");

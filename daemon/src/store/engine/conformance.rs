@@ -1,6 +1,6 @@
-//! What every engine must do, once for each property, run against every engine.
+//! Properties that every engine must have. Each test runs with every engine.
 //!
-//! The properties speak to the seam or to a [`Store`] on top of it, and know no engine.
+//! The tests use the [`Engine`] trait or a [`Store`] on top of it, never a concrete engine.
 
 mod isolation;
 mod model;
@@ -15,13 +15,13 @@ use bytes::Bytes;
 use super::{CommitError, Engine, Key, MemoryEngine, Range, RedbEngine, RedbOptions, Scan, View, WriteSet};
 use crate::store::{Store, StoreError, Tx};
 
-/// An empty engine, and what it stands on.
-struct Bench {
+/// An empty engine and the directory of its file.
+struct TestEngine {
     engine: Arc<dyn Engine>,
     _dir: Option<tempfile::TempDir>,
 }
 
-impl Bench {
+impl TestEngine {
     fn memory() -> Self {
         Self { engine: Arc::new(MemoryEngine::new()), _dir: None }
     }
@@ -36,13 +36,13 @@ impl Bench {
         Store::open(Arc::clone(&self.engine)).await.expect("an empty engine")
     }
 
-    /// Commits `changes` as one transaction that reads nothing.
+    /// Commits `changes` as one transaction without reads.
     async fn commit(&self, changes: &[(&str, Option<&str>)]) -> Result<(), CommitError> {
         let writes = changes.iter().map(|(key, value)| (key.as_bytes().to_vec(), value.map(bytes)));
         self.engine.begin().await?.commit(writes.collect()).await
     }
 
-    /// Puts each of `keys` with itself as its value.
+    /// Writes each of `keys` with the key as its value.
     async fn put(&self, keys: &[&str]) {
         let changes: Vec<_> = keys.iter().map(|key| (*key, Some(*key))).collect();
         self.commit(&changes).await.expect("no conflict");
@@ -61,12 +61,12 @@ fn key(text: &str) -> Key {
     text.as_bytes().to_vec()
 }
 
-/// `low..high`; an empty `high` is the end of the store.
+/// Returns the range `low..high`. An empty `high` is the end of the store.
 fn range(low: &str, high: &str) -> Range {
     Range { low: key(low), high: (!high.is_empty()).then(|| key(high)) }
 }
 
-/// The keys that `scan` finds, for reading.
+/// Returns the keys that `scan` finds.
 async fn keys_of(view: &(impl View + ?Sized), scan: &Scan) -> Vec<String> {
     let pairs = view.scan(scan).await.expect("a scan");
     pairs.into_iter().map(|(key, _)| String::from_utf8(key).expect("a text")).collect()
@@ -74,14 +74,14 @@ async fn keys_of(view: &(impl View + ?Sized), scan: &Scan) -> Vec<String> {
 
 /// Runs each property once for each engine.
 macro_rules! conformance {
-    ($($room:ident: $($property:ident),+;)+) => {
-        mod memory { $($(conformance!(@one $room, $property, memory);)+)+ }
-        mod redb { $($(conformance!(@one $room, $property, redb);)+)+ }
+    ($($module:ident: $($property:ident),+;)+) => {
+        mod memory { $($(conformance!(@one $module, $property, memory);)+)+ }
+        mod redb { $($(conformance!(@one $module, $property, redb);)+)+ }
     };
-    (@one $room:ident, $property:ident, $engine:ident) => {
+    (@one $module:ident, $property:ident, $engine:ident) => {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $property() {
-            super::$room::$property(super::Bench::$engine()).await;
+            super::$module::$property(super::TestEngine::$engine()).await;
         }
     };
 }
@@ -89,33 +89,33 @@ macro_rules! conformance {
 conformance! {
     reads:
         values_are_found_until_they_are_deleted,
-        many_are_read_in_the_order_asked_for,
-        scans_go_both_ways_and_keep_to_skip_and_limit,
-        empty_and_reversed_ranges_hold_nothing,
+        several_values_are_returned_in_the_requested_order,
+        scans_work_in_both_directions_with_skip_and_limit,
+        empty_and_reversed_ranges_have_no_keys,
         a_prefix_of_highest_bytes_reaches_to_the_end,
         counts_stop_at_their_cap,
-        long_walks_find_everything,
-        a_view_stays_as_it_was;
+        long_scans_find_all_keys,
+        a_view_does_not_change;
     writes:
-        own_writes_are_seen_by_every_read,
+        every_read_includes_the_transactions_own_writes,
         an_error_writes_nothing,
-        what_is_too_large_is_refused,
+        oversized_keys_and_values_are_rejected,
         the_largest_key_and_value_fit,
-        a_conflict_is_run_again,
-        a_transaction_that_always_conflicts_ends,
+        a_conflicting_transaction_is_retried,
+        retries_of_a_transaction_are_bounded,
         transactions_that_only_read_succeed;
     isolation:
-        contended_increments_all_count,
-        ids_are_given_once,
+        concurrent_increments_are_all_counted,
+        ids_are_assigned_once,
         write_skew_is_impossible,
         phantoms_are_impossible,
-        a_key_that_was_missing_counts_as_read,
-        what_a_scan_did_not_reach_may_change,
+        a_missing_key_is_part_of_the_read_set,
+        keys_that_a_scan_did_not_reach_may_change,
         blind_writes_do_not_conflict;
     range_counts:
         range_counts_cover_the_range,
-        range_counts_fit_their_view_while_others_write,
+        range_counts_match_their_view_during_writes,
         range_counts_are_part_of_the_read_set;
     model:
-        any_sequence_agrees_with_a_map;
+        any_sequence_of_operations_matches_a_map;
 }

@@ -1,7 +1,6 @@
-//! An engine in memory, for tests: it behaves as the durable ones do and fails when told to.
+//! An engine in memory for tests. It behaves like the durable engines and can inject faults.
 //!
-//! Nothing outlives the value. It makes no promise about speed: a commit beside an open view
-//! copies everything.
+//! Data is lost when the engine is dropped. It is not fast: a commit copies all rows if a view is open.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +17,7 @@ use super::{
     range_counts,
 };
 
-/// Small buckets, so that tests with few rows use several.
+/// Small buckets, so that tests with few rows have several.
 const BUCKET_ENTRIES: u64 = 4;
 
 type Rows = BTreeMap<Key, Bytes>;
@@ -42,18 +41,18 @@ impl Default for State {
     }
 }
 
-/// What a lost answer hides.
+/// What happened to a transaction whose commit result was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
+pub enum LostCommit {
     /// The transaction was applied.
     Applied,
     /// The transaction was not applied.
     Dropped,
 }
 
-/// The faults of a [`MemoryEngine`]. Clones steer the same engine.
+/// The fault injection of a [`MemoryEngine`]. Clones control the same engine.
 ///
-/// Commits that write nothing always succeed, as on the other engines.
+/// Commits without writes always succeed, as with the other engines.
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     armed: Arc<Mutex<Armed>>,
@@ -62,32 +61,33 @@ pub struct Faults {
 #[derive(Debug, Default)]
 struct Armed {
     conflicts: u32,
-    lost: Option<(Lost, u32)>,
+    lost: Option<(LostCommit, u32)>,
+    /// Whether every second commit conflicts.
     rerun: bool,
-    /// With `rerun`: the next commit conflicts.
+    /// Whether the next commit conflicts, if `rerun` is set.
     rerun_next: bool,
     unavailable: bool,
 }
 
 impl Faults {
-    /// The next `commits` commits conflict.
+    /// Makes the next `commits` commits conflict.
     pub fn conflict(&self, commits: u32) {
         self.armed().conflicts = commits;
     }
 
-    /// Every second commit conflicts, so that closures that run one after the other run twice.
+    /// Makes every second commit conflict, so that closures of sequential transactions run twice.
     pub fn rerun(&self, on: bool) {
         let mut armed = self.armed();
         armed.rerun = on;
         armed.rerun_next = on;
     }
 
-    /// The answers of the next `commits` commits are lost.
-    pub fn lose_answers(&self, lost: Lost, commits: u32) {
+    /// Loses the results of the next `commits` commits.
+    pub fn lose_answers(&self, lost: LostCommit, commits: u32) {
         self.armed().lost = Some((lost, commits));
     }
 
-    /// The engine refuses everything until this is taken back.
+    /// Makes every operation fail until it is switched off.
     pub fn unavailable(&self, on: bool) {
         self.armed().unavailable = on;
     }
@@ -110,25 +110,25 @@ impl Armed {
         take_one(&mut self.conflicts)
     }
 
-    fn lose_now(&mut self) -> Option<Lost> {
-        let (lost, left) = self.lost.as_mut()?;
-        take_one(left).then_some(*lost)
+    fn lost_now(&mut self) -> Option<LostCommit> {
+        let (lost, remaining) = self.lost.as_mut()?;
+        take_one(remaining).then_some(*lost)
     }
 }
 
-fn take_one(left: &mut u32) -> bool {
-    let taken = *left > 0;
-    *left = left.saturating_sub(1);
-    taken
+fn take_one(remaining: &mut u32) -> bool {
+    let available = *remaining > 0;
+    *remaining = remaining.saturating_sub(1);
+    available
 }
 
 impl MemoryEngine {
-    /// An empty engine without faults.
+    /// Creates an empty engine without faults.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The handle that makes this engine fail.
+    /// Returns the fault injection of this engine.
     pub fn faults(&self) -> Faults {
         self.faults.clone()
     }
@@ -175,7 +175,7 @@ struct MemoryTransaction {
 }
 
 impl MemoryTransaction {
-    /// Visits the keys of `scan` up to `visits_max`; the last one if the range went on behind it.
+    /// Returns the entries that `scan` visits, at most `visits_max`, and records the range that was read.
     fn walk(&self, scan: &Scan, visits_max: usize) -> Vec<(Key, Bytes)> {
         let range = self.rows.range::<[u8], _>(scan.range.bounds());
         let pairs = range.map(|(key, value)| (key.clone(), value.clone()));
@@ -216,7 +216,7 @@ impl View for MemoryTransaction {
 
     async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, EngineError> {
         let entries = self.scan(&Scan::of(range.clone(), usize::MAX)).await?;
-        Ok(range_counts::cut(range, filter, BUCKET_ENTRIES, entries))
+        Ok(range_counts::count_entries(range, filter, BUCKET_ENTRIES, entries))
     }
 }
 
@@ -229,15 +229,15 @@ impl Transaction for MemoryTransaction {
             return Ok(());
         }
         let Self { rows, since, reads, state, faults } = *self;
-        // An open view would make the commit copy the rows.
+        // If a view were still open, the commit would copy the rows.
         drop(rows);
         let mut state = lock(&state);
         let reads = reads.into_inner().unwrap_or_else(PoisonError::into_inner);
         if state.recent.conflicts(since, &reads) || faults.armed().conflict_now() {
             return Err(CommitError::Conflict);
         }
-        let lost = faults.armed().lose_now();
-        if lost != Some(Lost::Dropped) {
+        let lost = faults.armed().lost_now();
+        if lost != Some(LostCommit::Dropped) {
             state.apply(writes);
         }
         match lost {

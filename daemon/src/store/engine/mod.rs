@@ -1,8 +1,8 @@
-//! The seam below the store: an ordered key-value engine.
+//! The interface between the store and an ordered key-value engine.
 //!
-//! An engine gives consistent views and serializable transactions over byte keys, and nothing
-//! else. It knows no nouns; nothing above the seam knows which engine runs. A network engine
-//! must fit here unchanged, so a read is never free, may fail, and is always `async`.
+//! An engine provides consistent views and serializable transactions over byte keys. It has no knowledge of
+//! rows, and the code above this interface does not depend on a concrete engine. The interface must also suit
+//! an engine on another machine: every read is `async`, can fail and has a cost.
 
 mod memory;
 mod optimistic;
@@ -18,94 +18,94 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 pub use self::{
-    memory::{Faults, Lost, MemoryEngine},
+    memory::{Faults, LostCommit, MemoryEngine},
     range_counts::{CountBucket, KeyFilter},
     redb::{RedbEngine, RedbOptions, hide_guarded_panics},
 };
 
-/// Longest key, bytes: what every engine can index.
+/// Longest key, bytes. Every engine can index keys of this length.
 pub const KEY_MAX_BYTES: usize = 512;
-/// Longest value, bytes; what is larger belongs into the blob store.
+/// Longest value, bytes. Larger data belongs in the blob store.
 pub const VALUE_MAX_BYTES: usize = 1 << 20;
 
-/// A key: ordered bytes.
+/// A key. Keys are sorted bytewise.
 pub type Key = Vec<u8>;
 
-/// Failures of an engine, by what the caller may do next.
+/// An engine error.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// Another process has the data open.
     #[error("the data is in use by another farrierd")]
     InUse,
-    /// The engine is reopening after a failed commit; the same request may succeed later.
+    /// The engine is reopening the database after a failed commit. The same request may succeed later.
     #[error("the store is not available at the moment")]
     Unavailable,
-    /// A key or a value is larger than any engine stores.
+    /// A key or value exceeds the size limit.
     #[error("a {what} of {bytes} bytes is larger than the store takes ({max_bytes} bytes)")]
     TooLarge {
         /// `key` or `value`.
         what: &'static str,
-        /// Its size.
+        /// The size, bytes.
         bytes: usize,
-        /// The limit that it exceeds.
+        /// The limit, bytes.
         max_bytes: usize,
     },
-    /// The stored data is not what the engine wrote. Trying again does not help.
+    /// The stored data is damaged. A retry does not help.
     #[error("the store is damaged: {reason}")]
     Damaged {
-        /// What the engine found.
+        /// A description of the damage.
         reason: String,
     },
-    /// The storage below failed.
+    /// An error of the underlying storage.
     #[error("the storage engine failed")]
     Storage(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Why a commit did not report success.
+/// Why a commit did not succeed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
-    /// Something that the transaction read has changed. Nothing was written: run it again.
+    /// Data that the transaction read has changed. Nothing was written. The transaction can be retried.
     #[error("the transaction conflicts with another")]
     Conflict,
     /// The transaction may or may not be durable.
     #[error("the outcome of the commit is unknown")]
     Unknown(#[source] EngineError),
-    /// Nothing was written.
+    /// An error before the write. Nothing was written.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
 
-/// Which keys a scan visits: from `low` (included) to `high` (excluded).
+/// A range of keys from `low` (inclusive) to `high` (exclusive).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     /// First key of the range.
     pub low: Key,
-    /// First key after the range; `None`: to the end of the store.
+    /// First key after the range; `None` for the end of the store.
     pub high: Option<Key>,
 }
 
 impl Range {
-    /// All keys that begin with `prefix`.
+    /// Returns the range of all keys with the prefix `prefix`.
     pub fn prefix(prefix: impl Into<Key>) -> Self {
         let low = prefix.into();
         let high = after_prefix(&low);
         Self { low, high }
     }
 
-    /// The same range, beginning just after `key`.
+    /// Returns the part of the range after `key`.
     #[must_use]
     pub fn after(mut self, key: &[u8]) -> Self {
         self.low = [key, &[0]].concat();
         self
     }
 
-    /// Whether `key` lies inside.
+    /// Returns whether the range contains `key`.
     pub fn contains(&self, key: &[u8]) -> bool {
         self.low.as_slice() <= key && self.high.as_deref().is_none_or(|high| key < high)
     }
 
-    /// The bounds in the standard library's form. Empty and reversed ranges become an empty pair
-    /// that no ordered map panics on.
+    /// Returns the bounds in the standard library's form. Reversed ranges become an empty range, because
+    /// ordered maps panic on reversed bounds.
     pub(crate) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
         match self.high.as_deref() {
             None => (Bound::Included(&self.low), Bound::Unbounded),
@@ -115,7 +115,7 @@ impl Range {
     }
 }
 
-/// The smallest key that is greater than every key with this prefix.
+/// Returns the smallest key that is greater than all keys with this prefix; `None` if there is none.
 fn after_prefix(prefix: &[u8]) -> Option<Key> {
     let last = prefix.iter().rposition(|byte| *byte != u8::MAX)?;
     let mut high = prefix[..=last].to_vec();
@@ -123,71 +123,72 @@ fn after_prefix(prefix: &[u8]) -> Option<Key> {
     Some(high)
 }
 
-/// One ordered walk over a range.
+/// An ordered scan of a range.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// What to visit.
+    /// The range.
     pub range: Range,
-    /// From the last key to the first.
+    /// Whether to scan from the last key to the first.
     pub reverse: bool,
-    /// Keys passed over before the first result; costs as much as reading them.
+    /// Number of keys to skip. Skipping a key costs as much as reading it.
     pub skip: u64,
-    /// Most results.
+    /// Maximum number of results.
     pub limit: usize,
 }
 
 impl Scan {
-    /// Every key of `range`, ascending, at most `limit`.
+    /// Returns an ascending scan of `range` with at most `limit` results.
     pub fn of(range: Range, limit: usize) -> Self {
         Self { range, reverse: false, skip: 0, limit }
     }
 }
 
-/// One consistent state of the store.
+/// A consistent state of the store.
 #[async_trait]
 pub trait View: Send + Sync {
-    /// The value under `key`.
+    /// Returns the value of `key`.
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, EngineError>;
-    /// The values under `keys`, in their order: one round trip on a network engine.
+    /// Returns the values of `keys`, in the same order. One round trip on a network engine.
     async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Bytes>>, EngineError>;
-    /// Keys and values in key order.
+    /// Returns the entries that the scan selects, in scan order.
     async fn scan(&self, scan: &Scan) -> Result<Vec<(Key, Bytes)>, EngineError>;
-    /// How many keys `range` holds, counted up to `cap`.
+    /// Counts the keys in `range`, up to `cap`.
     async fn count(&self, range: &Range, cap: u64) -> Result<u64, EngineError>;
     /// Counts the entries of `range` that pass `filter`, in buckets in key order that cover the whole range.
     /// Reads the whole range, unless the engine caches counts.
     async fn range_counts(&self, range: &Range, filter: &KeyFilter) -> Result<Vec<CountBucket>, EngineError> {
         let entries = self.scan(&Scan::of(range.clone(), usize::MAX)).await?;
-        Ok(range_counts::cut(range, filter, range_counts::BUCKET_ENTRIES, entries))
+        Ok(range_counts::count_entries(range, filter, range_counts::BUCKET_ENTRIES, entries))
     }
 }
 
-/// What a transaction changes: `None` deletes.
+/// The writes of a transaction: `None` deletes the key.
 pub type WriteSet = std::collections::BTreeMap<Key, Option<Bytes>>;
 
 /// A view whose reads are part of a serializable transaction.
 #[async_trait]
 pub trait Transaction: View {
-    /// Makes `writes` durable, all or none, if everything read is still as it was.
+    /// Commits `writes` atomically and durably. Fails with [`CommitError::Conflict`] if data that was read has
+    /// changed.
     async fn commit(self: Box<Self>, writes: WriteSet) -> Result<(), CommitError>;
 }
 
-/// Figures of an engine for `farrier status`.
+/// Information about an engine for `farrier status`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineInfo {
-    /// The engine's name as in `store.engine`.
+    /// The engine's name, as in the setting `store.engine`.
     pub name: &'static str,
-    /// Bytes on disk; 0 for an engine without a file.
+    /// Size on disk, bytes; 0 for an engine without a file.
     pub size_bytes: u64,
 }
 
 /// An ordered key-value store with serializable transactions.
 #[async_trait]
 pub trait Engine: Send + Sync + 'static {
-    /// A consistent state to read from. Not to be held while waiting for a client.
+    /// Returns a view of the current state. It must not be kept while waiting for a client.
     async fn snapshot(&self) -> Result<Box<dyn View>, EngineError>;
-    /// Begins a transaction. Short: never held over I/O other than the engine's.
+    /// Begins a transaction. It must be short and must not be kept over other I/O.
     async fn begin(&self) -> Result<Box<dyn Transaction>, EngineError>;
-    /// Reads something real; an error means that requests cannot be served.
+    /// Reads from the storage. An error means that requests cannot be served.
     async fn health(&self) -> Result<EngineInfo, EngineError>;
 }

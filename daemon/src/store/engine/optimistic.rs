@@ -1,7 +1,7 @@
-//! Optimistic concurrency, for engines whose commits are decided in one place.
+//! Optimistic concurrency control for engines with a single committer.
 //!
-//! A transaction notes what it reads; at its commit that is compared with what others have
-//! committed since it began. Pure bookkeeping: no storage, no locks, no time.
+//! A transaction records what it reads. At its commit, these reads are compared with the writes that were
+//! committed since it began. Does no I/O and takes no locks.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -10,14 +10,14 @@ use std::{
 
 use super::{EngineError, KEY_MAX_BYTES, Key, Range, Scan, VALUE_MAX_BYTES, WriteSet};
 
-/// Number of a commit; later commits have greater ones.
+/// Number of a commit. Later commits have higher numbers.
 pub(super) type Version = u64;
 
-/// Keys of earlier commits that are remembered. A transaction that began before the oldest of
-/// them conflicts without looking, so this must last for the longest transaction.
+/// Number of written keys that are remembered. A transaction that is older than the oldest of them always
+/// conflicts, so this must cover the longest transaction.
 pub(super) const RECENT_KEYS_MAX: usize = 32_768;
 
-/// What one transaction has read.
+/// The read set of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     keys: Vec<Key>,
@@ -25,48 +25,48 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    /// `key` was looked up, whether or not it was there.
+    /// Records a lookup of `key`, whether or not it exists.
     pub(super) fn key(&mut self, key: &[u8]) {
         self.keys.push(key.to_vec());
     }
 
-    /// All of `keys` were looked up.
+    /// Records lookups of `keys`.
     pub(super) fn keys(&mut self, keys: &[Key]) {
         self.keys.extend_from_slice(keys);
     }
 
-    /// `scan` was walked. `stopped_at` is the last key visited by a walk that ended before its
-    /// range did: what lies behind that key was not seen, and may change.
+    /// Records a scan. `stopped_at` is the last visited key if the scan stopped before the end of its range.
+    /// Keys after it were not read and may change.
     pub(super) fn scan(&mut self, scan: &Scan, stopped_at: Option<&[u8]>) {
-        let mut seen = scan.range.clone();
+        let mut read = scan.range.clone();
         match stopped_at {
-            Some(last) if scan.reverse => seen.low = last.to_vec(),
-            Some(last) => seen.high = Some([last, &[0]].concat()),
+            Some(last) if scan.reverse => read.low = last.to_vec(),
+            Some(last) => read.high = Some([last, &[0]].concat()),
             None => {}
         }
-        self.ranges.push(seen);
+        self.ranges.push(read);
     }
 }
 
-/// Which keys were written when, back to a bound.
+/// Recently written keys with the number of their last commit.
 #[derive(Debug)]
 pub(super) struct RecentWrites {
-    /// Commits up to this one are forgotten, at least in part.
+    /// Writes of commits up to this number may have been removed.
     forgotten: Version,
     /// The last commit that wrote each key.
     versions: BTreeMap<Arc<[u8]>, Version>,
-    /// Every remembered write, the oldest first.
+    /// All remembered writes, oldest first.
     order: VecDeque<(Version, Arc<[u8]>)>,
     keys_max: usize,
 }
 
 impl RecentWrites {
-    /// Remembers up to `keys_max` writes.
+    /// Creates a record of at most `keys_max` writes.
     pub(super) fn new(keys_max: usize) -> Self {
         Self { forgotten: 0, versions: BTreeMap::new(), order: VecDeque::new(), keys_max }
     }
 
-    /// Whether anything in `reads`, made at version `since`, may have changed.
+    /// Returns whether anything in `reads`, recorded at version `since`, may have changed.
     pub(super) fn conflicts(&self, since: Version, reads: &Reads) -> bool {
         if since < self.forgotten {
             return true;
@@ -79,7 +79,7 @@ impl RecentWrites {
             })
     }
 
-    /// Commit `version` wrote `keys`. Versions never decrease from call to call.
+    /// Records that commit `version` wrote `keys`. Versions must not decrease between calls.
     pub(super) fn record<'a>(&mut self, version: Version, keys: impl IntoIterator<Item = &'a Key>) {
         for key in keys {
             let key: Arc<[u8]> = key.as_slice().into();
@@ -97,7 +97,8 @@ impl RecentWrites {
     }
 }
 
-/// Refuses what a network engine could not store either.
+/// Checks the size limits of keys and values. They also apply to engines without own limits, so that data can
+/// move between engines.
 pub(super) fn check_sizes(writes: &WriteSet) -> Result<(), EngineError> {
     for (key, value) in writes {
         let value_bytes = value.as_ref().map_or(0, bytes::Bytes::len);
@@ -123,7 +124,7 @@ mod tests {
         Range { low: key(low), high: Some(key(high)) }
     }
 
-    /// Commit 5 wrote b and d.
+    /// Returns a record in which commit 5 wrote b and d.
     fn recent() -> RecentWrites {
         let mut recent = RecentWrites::new(4);
         recent.record(5, &[key("b"), key("d")]);
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_conflicts_with_what_lies_inside() {
+    fn a_range_conflicts_with_writes_inside_it() {
         for (low, high, expected) in [
             ("a", "b", false),
             ("a", "c", true),
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_scan_did_not_reach_may_change() {
+    fn keys_that_a_scan_did_not_reach_may_change() {
         for (stopped_at, reverse, expected) in
             [("a", false, false), ("b", false, true), ("d\0", true, false), ("d", true, true)]
         {
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_from_before_what_is_remembered_conflicts() {
+    fn a_transaction_older_than_the_remembered_writes_conflicts() {
         let mut recent = recent();
         recent.record(6, &[key("b"), key("x"), key("y")]);
         let none = Reads::default();

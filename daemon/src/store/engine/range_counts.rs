@@ -86,7 +86,7 @@ impl<'a> BucketBuilder<'a> {
     }
 
     /// Adds the next entry in key order.
-    pub(super) fn see(&mut self, key: &[u8], value: &[u8]) {
+    pub(super) fn add(&mut self, key: &[u8], value: &[u8]) {
         if self.entries == self.entries_max {
             self.buckets.push(CountBucket { first: key.into(), weight: 0 });
             self.entries = 0;
@@ -102,13 +102,13 @@ impl<'a> BucketBuilder<'a> {
         self.entries == 0
     }
 
-    pub(super) fn done(self) -> Vec<CountBucket> {
+    pub(super) fn finish(self) -> Vec<CountBucket> {
         self.buckets
     }
 }
 
 /// Computes the range counts of `range` from all its entries.
-pub(super) fn cut(
+pub(super) fn count_entries(
     range: &Range,
     filter: &KeyFilter,
     entries_max: u64,
@@ -116,9 +116,9 @@ pub(super) fn cut(
 ) -> Vec<CountBucket> {
     let mut builder = BucketBuilder::new(range, filter, entries_max);
     for (key, value) in entries {
-        builder.see(&key, value.as_ref());
+        builder.add(&key, value.as_ref());
     }
-    builder.done()
+    builder.finish()
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
         let entries = || (b'a'..=b'g').map(|key| (vec![key], vec![key]));
         let range = Range::prefix("");
         let buckets = |filter: &KeyFilter| -> Vec<(Vec<u8>, u64)> {
-            let buckets = cut(&range, filter, 3, entries());
+            let buckets = count_entries(&range, filter, 3, entries());
             buckets.into_iter().map(|bucket| (bucket.first.to_vec(), bucket.weight)).collect()
         };
         assert_eq!(buckets(&KeyFilter::all()), [(b"".to_vec(), 3), (b"d".to_vec(), 3), (b"g".to_vec(), 1)]);
@@ -138,6 +138,10 @@ mod tests {
         assert_eq!(buckets(&vowels), [(b"".to_vec(), 1), (b"d".to_vec(), 1), (b"g".to_vec(), 0)]);
         let codes = KeyFilter::weighing(b"codes".to_vec(), |_, value| u64::from(value[0] - b'a'));
         assert_eq!(buckets(&codes), [(b"".to_vec(), 3), (b"d".to_vec(), 12), (b"g".to_vec(), 6)]);
-        assert_eq!(cut(&range, &vowels, 3, Vec::<(Key, Key)>::new()).len(), 1, "an empty range has one bucket");
+        assert_eq!(
+            count_entries(&range, &vowels, 3, Vec::<(Key, Key)>::new()).len(),
+            1,
+            "an empty range has one bucket"
+        );
     }
 }

@@ -1,9 +1,9 @@
-//! The embedded engine: one redb file, many readers, one writer thread.
+//! The embedded engine: one redb file, concurrent readers and one writer thread.
 //!
-//! Reads run on redb's snapshots and note what they saw; the writer thread checks those notes and
-//! packs waiting transactions into one durable commit. A commit that failed may or may not be in
-//! the file, so the database is then given up and opened again. Nothing outside this room knows
-//! redb; this room knows no keys.
+//! Reads use redb's snapshots and record their read sets. The writer thread checks the read sets and combines
+//! waiting transactions into one durable commit. If a commit fails, its data may or may not be in the file, so
+//! the database is closed and opened again. Only this module uses redb, and it has no knowledge of the key
+//! layout.
 
 mod failure;
 mod overlay;
@@ -47,23 +47,23 @@ use self::{
     overlay::Overlay,
     range_counts::RangeCounts,
     view::{RedbTransaction, RedbView},
-    writer::{QUEUE_MAX_BYTES, Request, Writer},
+    writer::{QUEUE_MAX_BYTES, Request, StoreWriter},
 };
 use super::{Engine, EngineError, EngineInfo, Transaction, View, optimistic::Version};
 use crate::tasks;
 
-/// The one table.
+/// The only table.
 const TABLE: TableDefinition<&[u8], &[u8]> = TableDefinition::new("kv");
-/// Memory for cached pages; redb's own default is 1 GiB.
+/// Default size of the page cache, bytes. The default of redb is 1 GiB.
 const CACHE_BYTES: usize = 32 << 20;
 
-/// How a [`RedbEngine`] uses its file.
+/// Options of a [`RedbEngine`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedbOptions {
-    /// Memory for cached pages.
+    /// Size of the page cache, bytes.
     pub cache_bytes: usize,
-    /// Opening after a kill takes the same time whatever the size of the file; commits take twice
-    /// as long.
+    /// Makes opening after a crash take constant time instead of reading the whole file. Commits take twice as
+    /// long.
     pub quick_repair: bool,
 }
 
@@ -73,10 +73,10 @@ impl Default for RedbOptions {
     }
 }
 
-/// Opens the database, at the start and after a failed commit.
+/// Opens the database, at start and after a failed commit.
 type Connect = Box<dyn Fn(&Builder) -> Result<Database, DatabaseError> + Send>;
 
-/// A store in one redb file. Dropping it waits for what is being committed and closes the file.
+/// An engine with one redb file. Dropping it waits for the current commit and closes the file.
 pub struct RedbEngine {
     shared: Arc<Shared>,
     path: Option<PathBuf>,
@@ -84,19 +84,20 @@ pub struct RedbEngine {
 }
 
 impl RedbEngine {
-    /// Opens the file at `path`; a new one is readable by its owner only. This blocks, and reads
-    /// the whole file if it was not closed and `quick_repair` was off.
+    /// Opens the file at `path`, or creates it with permissions for its owner only. Blocks. Reads the whole
+    /// file if it was not closed properly and `quick_repair` was off.
     pub fn open(path: &Path, options: RedbOptions) -> Result<Self, EngineError> {
         if !path.try_exists().map_err(failed_io)? {
-            make_file(path)?;
+            create_file(path)?;
         }
         let file = path.to_owned();
-        let again = AtomicBool::new(false);
+        let reopening = AtomicBool::new(false);
         let connect = move |builder: &Builder| {
-            if again.swap(true, Ordering::SeqCst) {
-                forget_cached(&file)?;
+            if reopening.swap(true, Ordering::SeqCst) {
+                drop_page_cache(&file)?;
             }
-            // A child process between fork and exec holds a copy of the lock of an engine that was just closed.
+            // A child process between fork and exec still holds a copy of the file lock of an engine that was
+            // just closed.
             let mut tries = 25;
             loop {
                 match builder.open(&file) {
@@ -111,8 +112,8 @@ impl RedbEngine {
         Ok(engine)
     }
 
-    /// Opens the file at `path` without ever writing to it; commits stay in memory. All pages are checked
-    /// first: one that is not as it was written is [`EngineError::Damaged`]. This blocks.
+    /// Opens the file at `path` without writing to it; commits stay in memory. Checks all pages first and
+    /// returns [`EngineError::Damaged`] if one is corrupt. Blocks.
     pub fn open_unchanged(path: &Path, options: RedbOptions) -> Result<Self, EngineError> {
         let file = path.to_owned();
         let connect = move |builder: &Builder| {
@@ -120,14 +121,14 @@ impl RedbEngine {
             if database.check_integrity()? {
                 return Ok(database);
             }
-            Err(StorageError::Corrupted("its pages are not as they were written".into()).into())
+            Err(StorageError::Corrupted("a page does not match its checksum".into()).into())
         };
         let mut engine = Self::with_connector(Connector { connect: Box::new(connect), options, is_new: false })?;
         engine.path = Some(path.to_owned());
         Ok(engine)
     }
 
-    /// An engine on whatever `connect` opens, which may be new.
+    /// Creates an engine with the database that `connect` opens. The database may be new.
     #[cfg(test)]
     fn with_connect(connect: Connect, options: RedbOptions) -> Result<Self, EngineError> {
         Self::with_connector(Connector { connect, options, is_new: true })
@@ -142,9 +143,9 @@ impl RedbEngine {
             range_counts: RangeCounts::default(),
             damage: OnceLock::new(),
             requests,
-            room: Arc::new(Semaphore::new(QUEUE_MAX_BYTES)),
+            queue_permits: Arc::new(Semaphore::new(QUEUE_MAX_BYTES)),
         });
-        let writer = Writer::new(Arc::clone(&shared), inbox, connector);
+        let writer = StoreWriter::new(Arc::clone(&shared), inbox, connector);
         let writer = tasks::thread("store-writer", move || writer.run()).map_err(failed_io)?;
         Ok(Self { shared, path: None, writer: Some(writer) })
     }
@@ -152,12 +153,12 @@ impl RedbEngine {
 
 impl Drop for RedbEngine {
     fn drop(&mut self) {
-        // A writer that has panicked is gone already; there is nobody left to be told.
+        // The channel is closed if the writer has panicked.
         _ = self.shared.requests.send(Request::Stop);
         if let Some(writer) = self.writer.take() {
             _ = writer.join();
         }
-        // redb writes when it is closed, and may panic if the file is damaged.
+        // redb writes to the file when it is closed, and may panic if the file is damaged.
         _ = guarded(|| {
             drop(self.shared.take());
             Ok(())
@@ -191,25 +192,25 @@ impl Engine for RedbEngine {
     }
 }
 
-/// What views, transactions and the writer have in common.
+/// State shared by views, transactions and the writer.
 struct Shared {
-    /// `None` while the database is being opened again, and after the end.
+    /// The open database. `None` while it is being reopened and after the engine was stopped.
     open: RwLock<Option<Open>>,
-    /// The last version whose commit has been published. A transaction reads it *before* its
-    /// snapshot: one that lies in between then conflicts needlessly instead of never.
+    /// Number of the last published commit. A transaction reads it *before* it takes its snapshot. If a commit
+    /// is published in between, the transaction may conflict without need, but it never misses a conflict.
     committed: AtomicU64,
-    /// What is known of long ranges.
+    /// Cached counts of long ranges.
     range_counts: RangeCounts,
-    /// The first damage that somebody met. The store is unhealthy from then on.
+    /// The first damage that was detected. The store is unhealthy from then on.
     damage: OnceLock<String>,
     requests: mpsc::Sender<Request>,
-    /// Bytes that may wait in `requests`.
-    room: Arc<Semaphore>,
+    /// Limits the bytes that wait in `requests`.
+    queue_permits: Arc<Semaphore>,
 }
 
 struct Open {
     database: Arc<Database>,
-    /// Counts how often the database was opened.
+    /// Number of times the database was opened.
     generation: u64,
     latest: Latest,
 }
@@ -220,8 +221,8 @@ impl Open {
     }
 }
 
-/// The table as of the last commit, for all who begin to read before the next: opening it costs as
-/// much as two lookups. The writer takes it away with each commit, so no old state is kept alive.
+/// The table at the last commit, shared by all reads until the next commit, because opening it costs as much as
+/// two lookups. The writer removes it after each commit, so that no old state is kept alive.
 #[derive(Default)]
 struct Latest(RwLock<Option<Arc<Table>>>);
 
@@ -230,7 +231,7 @@ impl Latest {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Opens the table. A commit that comes in between finds the lock taken, and the table after.
+    /// Opens the table. A commit that completes meanwhile waits for the lock and then removes the table.
     fn open(&self, open: impl FnOnce() -> Result<Table, ::redb::Error>) -> Result<Arc<Table>, ::redb::Error> {
         let mut latest = self.0.write().unwrap_or_else(PoisonError::into_inner);
         match &*latest {
@@ -239,7 +240,7 @@ impl Latest {
         }
     }
 
-    fn forget(&self) {
+    fn clear(&self) {
         drop(self.0.write().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
@@ -251,16 +252,17 @@ impl Shared {
         self.committed.load(Ordering::SeqCst)
     }
 
-    /// Commit `version` is durable: whoever begins from here on sees it.
+    /// Publishes commit `version`, which is durable. Transactions that begin later read it.
     fn publish(&self, version: Version) {
-        // The state goes before the number: a transaction with the new number must read the new state.
+        // The table is removed before the number changes, because a transaction with the new number must read
+        // the new state.
         if let Some(open) = self.open.read().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            open.latest.forget();
+            open.latest.clear();
         }
         self.committed.store(version, Ordering::SeqCst);
     }
 
-    /// The present state, and the generation of the database that it comes from.
+    /// Returns the table at the current state and the generation of its database.
     fn table(&self) -> Result<(Arc<Table>, u64), EngineError> {
         let guard = self.open.read().unwrap_or_else(PoisonError::into_inner);
         let open = guard.as_ref().ok_or(EngineError::Unavailable)?;
@@ -274,7 +276,7 @@ impl Shared {
         Ok((table, open.generation))
     }
 
-    /// Runs `work`, which calls redb, and remembers damage.
+    /// Runs `work`, which calls redb, and records damage.
     fn guarded<T>(&self, work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
         let result = guarded(work);
         if let Err(EngineError::Damaged { reason }) = &result {
@@ -283,7 +285,7 @@ impl Shared {
         result
     }
 
-    /// Remembers damage; logs the first.
+    /// Records damage. Only the first damage is logged.
     fn damaged(&self, reason: &str) {
         if self.damage.set(reason.to_owned()).is_ok() {
             tracing::error!(reason, "the store is damaged; stop the daemon and run farrierd check-data");
@@ -295,7 +297,7 @@ impl Shared {
         guard.as_ref().map(|open| Arc::clone(&open.database))
     }
 
-    /// Takes the database away from readers; the caller drops it.
+    /// Removes the database so that no new reads start. The caller drops it.
     fn take(&self) -> Option<Open> {
         self.open.write().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -304,24 +306,24 @@ impl Shared {
         *self.open.write().unwrap_or_else(PoisonError::into_inner) = Some(open);
     }
 
-    /// What a reader is told. After an I/O error redb refuses to go on, so the writer is asked to
-    /// open the database again.
+    /// Converts a read error. After an I/O error redb rejects further operations, so the writer is asked to
+    /// reopen the database.
     fn read_failed(&self, error: ::redb::Error, generation: u64) -> EngineError {
         let reopen = matches!(error, ::redb::Error::PreviousIo | ::redb::Error::Io(_));
-        let told = failure(error);
+        let converted = failure(error);
         if reopen {
-            // Without a writer the engine is at its end.
+            // If the writer has ended, the engine is stopping.
             _ = self.requests.send(Request::Reopen { generation });
         }
-        told
+        converted
     }
 }
 
-/// How the database is opened.
+/// Opens the database.
 struct Connector {
     connect: Connect,
     options: RedbOptions,
-    /// The database may be new: a missing table is made. In any other it is damage.
+    /// Whether the database may be new. If so, a missing table is created; otherwise it is damage.
     is_new: bool,
 }
 
@@ -333,15 +335,15 @@ impl Connector {
     fn open_unguarded(&self) -> Result<Database, EngineError> {
         let mut builder = Database::builder();
         builder.set_cache_size(self.options.cache_bytes);
-        let told = Cell::new(false);
+        let warned = Cell::new(false);
         builder.set_repair_callback(move |_| {
-            if !told.replace(true) {
-                tracing::warn!("the store was not closed; checking all of it");
+            if !warned.replace(true) {
+                tracing::warn!("the store was not closed properly; checking the whole file");
             }
         });
         let database = (self.connect)(&builder).map_err(failure)?;
         if self.is_new {
-            make_table(&database).map_err(failure)?;
+            create_table(&database).map_err(failure)?;
         } else {
             let read = database.begin_read().map_err(failure)?;
             read.open_table(TABLE).map_err(failure)?;
@@ -350,8 +352,8 @@ impl Connector {
     }
 }
 
-/// Makes the table in a new file, so that readers find one.
-fn make_table(database: &Database) -> Result<(), ::redb::Error> {
+/// Creates the table in a new database, because readers expect it.
+fn create_table(database: &Database) -> Result<(), ::redb::Error> {
     match database.begin_read()?.open_table(TABLE) {
         Ok(_) => Ok(()),
         Err(TableError::TableDoesNotExist(_)) => {
@@ -363,9 +365,9 @@ fn make_table(database: &Database) -> Result<(), ::redb::Error> {
     }
 }
 
-/// Makes an empty store at `path`, or none: redb does not open a file that a crash has left half
-/// made, so the file gets its name when it is whole.
-fn make_file(path: &Path) -> Result<(), EngineError> {
+/// Creates an empty store at `path`. redb cannot open a file whose creation was interrupted, so the file is
+/// created under a temporary name and renamed when it is complete.
+fn create_file(path: &Path) -> Result<(), EngineError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let new = path.with_file_name(name);
@@ -373,9 +375,9 @@ fn make_file(path: &Path) -> Result<(), EngineError> {
     create.read(true).write(true).create(true).truncate(true).mode(0o600);
     let file = create.open(&new).map_err(failed_io)?;
     let connect = Box::new(move |builder: &Builder| builder.create_file(file.try_clone()?));
-    let made = Connector { connect, options: RedbOptions::default(), is_new: true }.open().map(drop);
-    if let Err(error) = made.and_then(|()| rename_new(&new, path).map_err(failed_io)) {
-        // The file never had the store's name, so nothing was acknowledged in it.
+    let created = Connector { connect, options: RedbOptions::default(), is_new: true }.open().map(drop);
+    if let Err(error) = created.and_then(|()| rename_new(&new, path).map_err(failed_io)) {
+        // The file never had the store's name, so it contains no acknowledged data.
         _ = std::fs::remove_file(&new);
         return Err(error);
     }
@@ -383,18 +385,18 @@ fn make_file(path: &Path) -> Result<(), EngineError> {
     File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all()).map_err(failed_io)
 }
 
-/// Makes the next reads come from the disk. After a failed sync the kernel may hold pages that it
-/// takes for written although the disk does not have them; nothing may be built on those.
-fn forget_cached(path: &Path) -> std::io::Result<()> {
+/// Drops the file from the page cache, so that the next reads come from the disk. After a failed sync, the
+/// kernel may treat pages as clean that were not written to the disk.
+fn drop_page_cache(path: &Path) -> std::io::Result<()> {
     Ok(rustix::fs::fadvise(File::open(path)?, 0, None, Advice::DontNeed)?)
 }
 
-/// Gives the file its name, unless another process was faster: then that one's file is the store.
+/// Renames the file. If another process has created the store meanwhile, that file is kept.
 fn rename_new(new: &Path, path: &Path) -> std::io::Result<()> {
     match rustix::fs::renameat_with(CWD, new, CWD, path, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
         Err(Errno::EXIST) => std::fs::remove_file(new),
-        // Not every file system can do that.
+        // Not every file system supports RENAME_NOREPLACE.
         Err(Errno::INVAL | Errno::NOSYS) => std::fs::rename(new, path),
         Err(error) => Err(error.into()),
     }

@@ -1,79 +1,79 @@
-//! Users, organisations and tokens.
+//! Keys of users, organisations and tokens.
 
 use super::Builder;
 use crate::store::engine::Key;
 
 /// `u/<uid>`
 pub fn user(id: u64) -> Key {
-    Builder::new("u").id(id).done()
+    Builder::new("u").id(id).build()
 }
 
-/// `ow/<lower name>`: the one name space of users and organisations.
+/// `ow/<lower name>`: the names of users and organisations, which share one name space.
 pub fn owner_name(name: &str) -> Key {
-    Builder::new("ow").text(name).done()
+    Builder::new("ow").text(name).build()
 }
 
 /// `ue/<lower e-mail>`
 pub fn user_email(email: &str) -> Key {
-    Builder::new("ue").text(email).done()
+    Builder::new("ue").text(email).build()
 }
 
 /// `t/<sha256 of the token>`
 pub fn token(hash: &[u8; 32]) -> Key {
-    Builder::new("t").raw(hash).done()
+    Builder::new("t").raw(hash).build()
 }
 
 /// `tu/<uid>/<tid>`
 pub fn user_token(user: u64, token: u64) -> Key {
-    Builder::new("tu").id(user).id(token).done()
+    Builder::new("tu").id(user).id(token).build()
 }
 
-/// All of `tu/<uid>/`.
+/// Prefix of `tu/<uid>/`.
 pub fn user_tokens(user: u64) -> Key {
-    Builder::new("tu").id(user).done()
+    Builder::new("tu").id(user).build()
 }
 
 /// `o/<oid>`
 pub fn org(id: u64) -> Key {
-    Builder::new("o").id(id).done()
+    Builder::new("o").id(id).build()
 }
 
-/// All of `o/`.
+/// Prefix of `o/`.
 pub fn orgs() -> Key {
-    Builder::new("o").done()
+    Builder::new("o").build()
 }
 
-/// All of `u/`.
+/// Prefix of `u/`.
 pub fn users() -> Key {
-    Builder::new("u").done()
+    Builder::new("u").build()
 }
 
-/// All of `ow/`: users and organisations by name.
+/// Prefix of `ow/`: users and organisations by name.
 pub fn owner_names() -> Key {
-    Builder::new("ow").done()
+    Builder::new("ow").build()
 }
 
 /// `om/<oid>/<uid>`
 pub fn org_member(org: u64, user: u64) -> Key {
-    Builder::new("om").id(org).id(user).done()
+    Builder::new("om").id(org).id(user).build()
 }
 
-/// All of `om/<oid>/`.
+/// Prefix of `om/<oid>/`.
 pub fn org_members(org: u64) -> Key {
-    Builder::new("om").id(org).done()
+    Builder::new("om").id(org).build()
 }
 
-/// `ou/<uid>/<oid>`: the other direction of `om`.
+/// `ou/<uid>/<oid>`: the inverse index of `om`.
 pub fn user_org(user: u64, org: u64) -> Key {
-    Builder::new("ou").id(user).id(org).done()
+    Builder::new("ou").id(user).id(org).build()
 }
 
-/// All of `ou/<uid>/`.
+/// Prefix of `ou/<uid>/`.
 pub fn user_orgs(user: u64) -> Key {
-    Builder::new("ou").id(user).done()
+    Builder::new("ou").id(user).build()
 }
 
-/// `wr/<lower old name>` → owner: where a renamed user or organisation went.
+/// `wr/<lower old name>` → owner: the redirect of a renamed user or organisation.
 pub fn owner_redirect(name: &str) -> Key {
-    Builder::new("wr").text(name).done()
+    Builder::new("wr").text(name).build()
 }

@@ -1,46 +1,46 @@
-//! Artifacts, their blocks, and bytes that nothing refers to.
+//! Keys of artifacts, their blocks, and bytes to be removed.
 
 use super::{Builder, due};
 use crate::store::engine::{Key, Range};
 
 /// `a/<aid>`
 pub fn artifact(id: u64) -> Key {
-    Builder::new("a").id(id).done()
+    Builder::new("a").id(id).build()
 }
 
-/// `an/<run>/<job>/<name>` → artifact: the one current artifact of a name.
+/// `an/<run>/<job>/<name>` → artifact: the current artifact with this name.
 pub fn artifact_name(run: u64, job: u64, name: &str) -> Key {
-    Builder::new("an").id(run).id(job).exact(name).done()
+    Builder::new("an").id(run).id(job).exact(name).build()
 }
 
-/// All of `an/<run>/`.
+/// Prefix of `an/<run>/`.
 pub fn run_artifacts(run: u64) -> Key {
-    Builder::new("an").id(run).done()
+    Builder::new("an").id(run).build()
 }
 
 /// `ar/<rid>/<newest artifact>`: finalized and expired artifacts of a repository.
 pub fn repository_artifact(repository: u64, artifact: u64) -> Key {
-    Builder::new("ar").id(repository).newest(artifact).done()
+    Builder::new("ar").id(repository).newest(artifact).build()
 }
 
-/// All of `ar/<rid>/`.
+/// Prefix of `ar/<rid>/`.
 pub fn repository_artifacts(repository: u64) -> Key {
-    Builder::new("ar").id(repository).done()
+    Builder::new("ar").id(repository).build()
 }
 
 /// `aj/<run>/<newest artifact>`: finalized and expired artifacts of a run.
 pub fn run_artifact(run: u64, artifact: u64) -> Key {
-    Builder::new("aj").id(run).newest(artifact).done()
+    Builder::new("aj").id(run).newest(artifact).build()
 }
 
-/// All of `aj/<run>/`.
+/// Prefix of `aj/<run>/`.
 pub fn run_artifact_list(run: u64) -> Key {
-    Builder::new("aj").id(run).done()
+    Builder::new("aj").id(run).build()
 }
 
-/// `ax/<expires>/<aid>`: finalized artifacts by the time at which they expire.
+/// `ax/<expires>/<aid>`: finalized artifacts by expiry time.
 pub fn artifact_expiry(expires_ms: i64, artifact: u64) -> Key {
-    Builder::new("ax").time(expires_ms).id(artifact).done()
+    Builder::new("ax").time(expires_ms).id(artifact).build()
 }
 
 /// The range of `ax` up to and including `until_ms`.
@@ -50,27 +50,27 @@ pub fn artifact_expiries(until_ms: i64) -> Range {
 
 /// `up/<aid>/<generation>/<block id>`
 pub fn block(artifact: u64, generation: u64, block_id: &str) -> Key {
-    Builder::new("up").id(artifact).id(generation).raw(block_id.as_bytes()).done()
+    Builder::new("up").id(artifact).id(generation).raw(block_id.as_bytes()).build()
 }
 
-/// All of `up/<aid>/<generation>/`.
+/// Prefix of `up/<aid>/<generation>/`.
 pub fn blocks(artifact: u64, generation: u64) -> Key {
-    Builder::new("up").id(artifact).id(generation).done()
+    Builder::new("up").id(artifact).id(generation).build()
 }
 
 /// `am/<aid>/<generation>/<page>`
 pub fn block_page(artifact: u64, generation: u64, page: u64) -> Key {
-    Builder::new("am").id(artifact).id(generation).id(page).done()
+    Builder::new("am").id(artifact).id(generation).id(page).build()
 }
 
-/// All of `am/<aid>/<generation>/`.
+/// Prefix of `am/<aid>/<generation>/`.
 pub fn block_pages(artifact: u64, generation: u64) -> Key {
-    Builder::new("am").id(artifact).id(generation).done()
+    Builder::new("am").id(artifact).id(generation).build()
 }
 
-/// `ux/<started>/<aid>`: uploads that are not finalized, by their start.
+/// `ux/<started>/<aid>`: uploads that are not finalized, by start time.
 pub fn upload_started(started_ms: i64, artifact: u64) -> Key {
-    Builder::new("ux").time(started_ms).id(artifact).done()
+    Builder::new("ux").time(started_ms).id(artifact).build()
 }
 
 /// The range of `ux` up to and including `until_ms`.
@@ -78,9 +78,9 @@ pub fn uploads_started(until_ms: i64) -> Range {
     due("ux", until_ms)
 }
 
-/// `az/<deleted>/<aid>`: deleted artifacts that can be restored, by the time of their deletion.
+/// `az/<deleted>/<aid>`: restorable deleted artifacts by deletion time.
 pub fn deleted_artifact(deleted_ms: i64, artifact: u64) -> Key {
-    Builder::new("az").time(deleted_ms).id(artifact).done()
+    Builder::new("az").time(deleted_ms).id(artifact).build()
 }
 
 /// The range of `az` up to and including `until_ms`.
@@ -88,32 +88,32 @@ pub fn deleted_artifacts(until_ms: i64) -> Range {
     due("az", until_ms)
 }
 
-/// `aw/<run>/<aid>`: deleted artifacts of a run that can be restored.
+/// `aw/<run>/<aid>`: restorable deleted artifacts of a run.
 pub fn run_deleted_artifact(run: u64, artifact: u64) -> Key {
-    Builder::new("aw").id(run).id(artifact).done()
+    Builder::new("aw").id(run).id(artifact).build()
 }
 
-/// All of `aw/<run>/`.
+/// Prefix of `aw/<run>/`.
 pub fn run_deleted_artifacts(run: u64) -> Key {
-    Builder::new("aw").id(run).done()
+    Builder::new("aw").id(run).build()
 }
 
-/// `xb/<aid>/<generation>`: bytes that nothing refers to.
+/// `xb/<aid>/<generation>`: generations whose bytes must be removed.
 pub fn garbage(artifact: u64, generation: u64) -> Key {
-    Builder::new("xb").id(artifact).id(generation).done()
+    Builder::new("xb").id(artifact).id(generation).build()
 }
 
-/// All of `xb/`.
+/// Prefix of `xb/`.
 pub fn all_garbage() -> Key {
-    Builder::new("xb").done()
+    Builder::new("xb").build()
 }
 
-/// `xt/<aid>/<generation>`: finalized uploads whose leftover blocks are not dropped yet.
+/// `xt/<aid>/<generation>`: finalized uploads whose unlisted blocks must be removed.
 pub fn trim(artifact: u64, generation: u64) -> Key {
-    Builder::new("xt").id(artifact).id(generation).done()
+    Builder::new("xt").id(artifact).id(generation).build()
 }
 
-/// All of `xt/`.
+/// Prefix of `xt/`.
 pub fn all_trims() -> Key {
-    Builder::new("xt").done()
+    Builder::new("xt").build()
 }

@@ -1,79 +1,80 @@
-//! Events, hooks, deliveries and the lines in which they wait.
+//! Keys of events, hooks, deliveries and delivery queues.
 
 use farrier_proto::store::HookScope;
 
 use super::{Builder, due, trailing_id};
 use crate::store::engine::{Key, Range};
 
-/// `m/history`: how much of deliveries is remembered.
+/// `m/history`: the size of the delivery history.
 pub fn history() -> Key {
-    Builder::new("m").raw(b"history").done()
+    Builder::new("m").raw(b"history").build()
 }
 
 /// `e/<eid>`
 pub fn event(id: u64) -> Key {
-    Builder::new("e").id(id).done()
+    Builder::new("e").id(id).build()
 }
 
-/// All of `e/`: events, oldest first.
+/// Prefix of `e/`: events, oldest first.
 pub fn events() -> Key {
-    Builder::new("e").done()
+    Builder::new("e").build()
 }
 
-/// `m/forgotten-events`: up to which number events are forgotten.
+/// `m/forgotten-events`: the number of the last deleted event.
 pub fn forgotten_events() -> Key {
-    Builder::new("m").raw(b"forgotten-events").done()
+    Builder::new("m").raw(b"forgotten-events").build()
 }
 
-/// `ep/<eid>`: what an event says to hooks.
+/// `ep/<eid>`: the payload of an event.
 pub fn payload(event: u64) -> Key {
-    Builder::new("ep").id(event).done()
+    Builder::new("ep").id(event).build()
 }
 
-/// `ep/<eid>/<n>`: the n-th piece of it behind the first, where it is larger than a value may be.
+/// `ep/<eid>/<n>`: the n-th continuation of a payload that is larger than a value may be.
 pub fn payload_piece(event: u64, piece: u32) -> Key {
-    Builder::new("ep").id(event).id(piece.into()).done()
+    Builder::new("ep").id(event).id(piece.into()).build()
 }
 
 /// `h/<hid>`
 pub fn hook(id: u64) -> Key {
-    Builder::new("h").id(id).done()
+    Builder::new("h").id(id).build()
 }
 
-/// All of `h/`: hooks by number, those whose repository is gone included.
+/// Prefix of `h/`: hooks by id, including retired ones.
 pub fn hooks() -> Key {
-    Builder::new("h").done()
+    Builder::new("h").build()
 }
 
-/// `hx/<hid>`: how the deliveries of a hook go.
+/// `hx/<hid>`: the delivery state of a hook.
 pub fn hook_state(id: u64) -> Key {
-    Builder::new("hx").id(id).done()
+    Builder::new("hx").id(id).build()
 }
 
-/// All of `hx/`.
+/// Prefix of `hx/`.
 pub fn hook_states() -> Key {
-    Builder::new("hx").done()
+    Builder::new("hx").build()
 }
 
-/// `hs/<hid>`, `hd/<hid>`, `hr/<rid>/<hid>`, `ho/<owner>/<hid>`: the hooks of a place by number.
-/// `target` is the repository, organisation or user; system and default hooks have none.
-pub fn hook_place(scope: HookScope, target: u64, hook: u64) -> Key {
+/// `hs/<hid>`, `hd/<hid>`, `hr/<rid>/<hid>`, `ho/<owner>/<hid>`: the hooks of a scope by id. `target` is the
+/// repository, organisation or user; system and default hooks have none.
+pub fn scope_hook(scope: HookScope, target: u64, hook: u64) -> Key {
     [hooks_of(scope, target), hook.to_be_bytes().to_vec()].concat()
 }
 
-/// All hooks of a place. Users and organisations share `ho/`: their numbers do not meet.
+/// Prefix of the hooks of a scope and target. Users and organisations share `ho/`, because they share one
+/// sequence of ids.
 pub fn hooks_of(scope: HookScope, target: u64) -> Key {
     match scope {
-        HookScope::Unspecified | HookScope::System => Builder::new("hs").done(),
-        HookScope::Default => Builder::new("hd").done(),
-        HookScope::Repository => Builder::new("hr").id(target).done(),
-        HookScope::Org | HookScope::User => Builder::new("ho").id(target).done(),
+        HookScope::Unspecified | HookScope::System => Builder::new("hs").build(),
+        HookScope::Default => Builder::new("hd").build(),
+        HookScope::Repository => Builder::new("hr").id(target).build(),
+        HookScope::Org | HookScope::User => Builder::new("ho").id(target).build(),
     }
 }
 
-/// `hz/<since>/<hid>`: hooks whose repository is gone.
+/// `hz/<since>/<hid>`: retired hooks by the time at which they were retired.
 pub fn retired_hook(since_ms: i64, hook: u64) -> Key {
-    Builder::new("hz").time(since_ms).id(hook).done()
+    Builder::new("hz").time(since_ms).id(hook).build()
 }
 
 /// The range of `hz` up to and including `until_ms`.
@@ -83,87 +84,87 @@ pub fn retired_hooks(until_ms: i64) -> Range {
 
 /// `d/<newest did>`
 pub fn delivery(id: u64) -> Key {
-    Builder::new("d").newest(id).done()
+    Builder::new("d").newest(id).build()
 }
 
-/// The deliveries with numbers from `low` to `high`, newest first.
+/// The range of the deliveries with numbers from `low` to `high`, newest first.
 pub fn deliveries_between(low: u64, high: u64) -> Range {
     Range { low: delivery(high), high: Some([delivery(low), vec![0]].concat()) }
 }
 
-/// All of `d/`: deliveries of all hooks, newest first.
+/// Prefix of `d/`: all deliveries, newest first.
 pub fn deliveries() -> Key {
-    Builder::new("d").done()
+    Builder::new("d").build()
 }
 
 /// `da/<did>/<n>`
 pub fn attempt(delivery: u64, number: u32) -> Key {
-    Builder::new("da").id(delivery).id(number.into()).done()
+    Builder::new("da").id(delivery).id(number.into()).build()
 }
 
-/// All of `da/<did>/`: attempts, the first one first.
+/// Prefix of `da/<did>/`: the attempts of a delivery, first attempt first.
 pub fn attempts(delivery: u64) -> Key {
-    Builder::new("da").id(delivery).done()
+    Builder::new("da").id(delivery).build()
 }
 
 /// `dh/<hid>/<newest did>`: the deliveries of a hook.
 pub fn hook_delivery(hook: u64, delivery: u64) -> Key {
-    Builder::new("dh").id(hook).newest(delivery).done()
+    Builder::new("dh").id(hook).newest(delivery).build()
 }
 
-/// All of `dh/<hid>/`.
+/// Prefix of `dh/<hid>/`.
 pub fn hook_deliveries(hook: u64) -> Key {
-    Builder::new("dh").id(hook).done()
+    Builder::new("dh").id(hook).build()
 }
 
-/// `df/<hid>/<newest did>`: those of them that failed.
+/// `df/<hid>/<newest did>`: the failed deliveries of a hook.
 pub fn failed_delivery(hook: u64, delivery: u64) -> Key {
-    Builder::new("df").id(hook).newest(delivery).done()
+    Builder::new("df").id(hook).newest(delivery).build()
 }
 
-/// All of `df/<hid>/`.
+/// Prefix of `df/<hid>/`.
 pub fn failed_deliveries(hook: u64) -> Key {
-    Builder::new("df").id(hook).done()
+    Builder::new("df").id(hook).build()
 }
 
-/// `qf/<hid>/<did>`: first attempts that wait in line.
-pub fn in_line(hook: u64, delivery: u64) -> Key {
-    Builder::new("qf").id(hook).id(delivery).done()
+/// `qf/<hid>/<did>`: first attempts in the queue of a hook.
+pub fn queued(hook: u64, delivery: u64) -> Key {
+    Builder::new("qf").id(hook).id(delivery).build()
 }
 
-/// All of `qf/<hid>/`: in the order in which they are sent.
-pub fn line(hook: u64) -> Key {
-    Builder::new("qf").id(hook).done()
+/// Prefix of `qf/<hid>/`: the queue of a hook in sending order.
+pub fn queue(hook: u64) -> Key {
+    Builder::new("qf").id(hook).build()
 }
 
-/// All of `qf/`: the lines of all hooks.
-pub fn lines() -> Key {
-    Builder::new("qf").done()
+/// Prefix of `qf/`: the queues of all hooks.
+pub fn queues() -> Key {
+    Builder::new("qf").build()
 }
 
-/// `qu/<hid>/<did>`: attempts that somebody asked for. They go before the line.
+/// `qu/<hid>/<did>`: attempts that a user requested. They are sent before the queue.
 pub fn urgent(hook: u64, delivery: u64) -> Key {
-    Builder::new("qu").id(hook).id(delivery).done()
+    Builder::new("qu").id(hook).id(delivery).build()
 }
 
-/// All of `qu/<hid>/`.
+/// Prefix of `qu/<hid>/`.
 pub fn urgent_of(hook: u64) -> Key {
-    Builder::new("qu").id(hook).done()
+    Builder::new("qu").id(hook).build()
 }
 
-/// All of `qu/`.
+/// Prefix of `qu/`.
 pub fn all_urgent() -> Key {
-    Builder::new("qu").done()
+    Builder::new("qu").build()
 }
 
-/// The hook in a key of `qf/` or `qu/`.
-pub fn line_hook(key: &[u8]) -> Option<u64> {
-    trailing_id(key.get(..line(0).len())?)
+/// Returns the hook in a key of `qf/` or `qu/`.
+pub fn queue_hook(key: &[u8]) -> Option<u64> {
+    trailing_id(key.get(..queue(0).len())?)
 }
 
-/// `qr/<due>/<did>` → hook: attempts that come later.
+/// `qr/<due>/<did>` → hook: retries by their time.
 pub fn retry(due_ms: i64, delivery: u64) -> Key {
-    Builder::new("qr").time(due_ms).id(delivery).done()
+    Builder::new("qr").time(due_ms).id(delivery).build()
 }
 
 /// The range of `qr` up to and including `until_ms`.

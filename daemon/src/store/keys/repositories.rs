@@ -1,4 +1,4 @@
-//! Repositories, their lists, names and refs.
+//! Keys of repositories, their lists, names and refs.
 
 use farrier_proto::store::{Repository, Visibility};
 
@@ -10,53 +10,54 @@ use crate::store::{
 
 /// `r/<rid>`
 pub fn repository(id: u64) -> Key {
-    Builder::new("r").id(id).done()
+    Builder::new("r").id(id).build()
 }
 
 /// `rn/<owner>/<lower name>`
 pub fn repository_name(owner: u64, name: &str) -> Key {
-    Builder::new("rn").id(owner).text(name).done()
+    Builder::new("rn").id(owner).text(name).build()
 }
 
-/// All of `rn/<owner>/`: an owner's repositories by name.
+/// Prefix of `rn/<owner>/`: an owner's repositories by name.
 pub fn repository_names(owner: u64) -> Key {
-    Builder::new("rn").id(owner).done()
+    Builder::new("rn").id(owner).build()
 }
 
-/// `rr/<owner>/<lower old name>` → repository: where a renamed repository went.
+/// `rr/<owner>/<lower old name>` → repository: the redirect of a renamed repository.
 pub fn repository_redirect(owner: u64, name: &str) -> Key {
-    Builder::new("rr").id(owner).text(name).done()
+    Builder::new("rr").id(owner).text(name).build()
 }
 
-/// All of `r/`: repositories by number.
+/// Prefix of `r/`: repositories by id.
 pub fn repositories() -> Key {
-    Builder::new("r").done()
+    Builder::new("r").build()
 }
 
-/// `ro/<owner>/<rid>`: an owner's repositories by number.
+/// `ro/<owner>/<rid>`: an owner's repositories by id.
 pub fn owner_repository(owner: u64, repository: u64) -> Key {
-    Builder::new("ro").id(owner).id(repository).done()
+    Builder::new("ro").id(owner).id(repository).build()
 }
 
-/// All of `ro/<owner>/`.
+/// Prefix of `ro/<owner>/`.
 pub fn owner_repositories(owner: u64) -> Key {
-    Builder::new("ro").id(owner).done()
+    Builder::new("ro").id(owner).build()
 }
 
-/// All of `rl/<scope>/<sort>/<class>/`: one sorted list of one class of visibility. Scope 0 holds
-/// the repositories of all owners, another number those of one.
+/// Prefix of `rl/<scope>/<sort>/<class>/`: a sorted list of the repositories in one visibility class. Scope 0
+/// is the list of all owners; any other scope is an owner's id.
 pub fn listings(scope: u64, sort: Sort, class: Visibility) -> Key {
-    // One byte each: lists of different scopes and classes are merged by what follows them.
+    // Scope, sort and class have fixed lengths. Lists are merged by the part of the key after them.
     let class = u8::try_from(i32::from(class)).unwrap_or(u8::MAX);
-    Builder::new("rl").id(scope).raw(&[sort as u8, class]).done()
+    Builder::new("rl").id(scope).raw(&[sort as u8, class]).build()
 }
 
-/// `rl/<scope>/<sort>/<class>/<what sorts>/<rid>`
+/// `rl/<scope>/<sort>/<class>/<sort value>/<rid>`
 pub fn listing(scope: u64, sort: Sort, row: &Repository) -> Key {
     [listings(scope, sort, row.listed()), listing_suffix(sort, row)].concat()
 }
 
-/// What follows the prefix of [`listings`]: sorts a repository among those of other lists, too.
+/// Returns the part of a listing's key after the prefix of [`listings`]. It sorts the repository in merged
+/// lists.
 pub fn listing_suffix(sort: Sort, row: &Repository) -> Key {
     let suffix = Builder(Key::new());
     match sort {
@@ -66,38 +67,38 @@ pub fn listing_suffix(sort: Sort, row: &Repository) -> Key {
         Sort::Size => suffix.id(row.size_bytes),
     }
     .id(row.id)
-    .done()
+    .build()
 }
 
-/// The size in the key of an entry that is sorted by it.
+/// Returns the size in the key of a list sorted by size.
 pub fn listed_size(key: &[u8]) -> Option<u64> {
     let (before_id, _) = key.split_last_chunk::<8>()?;
     Some(u64::from_be_bytes(*before_id.last_chunk()?))
 }
 
-/// `rg/<trigram>/<rid>`: names that contain three characters.
+/// `rg/<trigram>/<rid>`: repositories whose names contain three characters.
 pub fn trigram(trigram: [u8; 3], repository: u64) -> Key {
-    Builder::new("rg").raw(&trigram).id(repository).done()
+    Builder::new("rg").raw(&trigram).id(repository).build()
 }
 
-/// All of `rg/<trigram>/`.
+/// Prefix of `rg/<trigram>/`.
 pub fn trigrams(trigram: [u8; 3]) -> Key {
-    Builder::new("rg").raw(&trigram).done()
+    Builder::new("rg").raw(&trigram).build()
 }
 
-/// `rx/<rid>`: repositories that are deleted and have files.
+/// `rx/<rid>`: deleted repositories whose files must be removed.
 pub fn repository_garbage(id: u64) -> Key {
-    Builder::new("rx").id(id).done()
+    Builder::new("rx").id(id).build()
 }
 
-/// All of `rx/`.
+/// Prefix of `rx/`.
 pub fn repositories_garbage() -> Key {
-    Builder::new("rx").done()
+    Builder::new("rx").build()
 }
 
-/// `rz/<deleted>/<rid>`: deleted repositories that can be restored, by the time of their deletion.
+/// `rz/<deleted>/<rid>`: restorable deleted repositories by deletion time.
 pub fn deleted_repository(deleted_ms: i64, id: u64) -> Key {
-    Builder::new("rz").time(deleted_ms).id(id).done()
+    Builder::new("rz").time(deleted_ms).id(id).build()
 }
 
 /// The range of `rz` up to and including `until_ms`.
@@ -105,78 +106,78 @@ pub fn deleted_repositories(until_ms: i64) -> Range {
     due("rz", until_ms)
 }
 
-/// `rk/<rid>`: deleted repositories whose live jobs are still to be cancelled.
+/// `rk/<rid>`: deleted repositories whose running jobs must be cancelled.
 pub fn repository_jobs_to_cancel(id: u64) -> Key {
-    Builder::new("rk").id(id).done()
+    Builder::new("rk").id(id).build()
 }
 
-/// All of `rk/`.
+/// Prefix of `rk/`.
 pub fn repositories_with_jobs_to_cancel() -> Key {
-    Builder::new("rk").done()
+    Builder::new("rk").build()
 }
 
-/// `ry/<rid>`: migrations that run.
+/// `ry/<rid>`: running migrations.
 pub fn migration(repository: u64) -> Key {
-    Builder::new("ry").id(repository).done()
+    Builder::new("ry").id(repository).build()
 }
 
-/// All of `ry/`.
+/// Prefix of `ry/`.
 pub fn migrations() -> Key {
-    Builder::new("ry").done()
+    Builder::new("ry").build()
 }
 
 /// `rc/<rid>/<uid>`
 pub fn collaborator(repository: u64, user: u64) -> Key {
-    Builder::new("rc").id(repository).id(user).done()
+    Builder::new("rc").id(repository).id(user).build()
 }
 
-/// All of `rc/<rid>/`.
+/// Prefix of `rc/<rid>/`.
 pub fn collaborators(repository: u64) -> Key {
-    Builder::new("rc").id(repository).done()
+    Builder::new("rc").id(repository).build()
 }
 
-/// `cu/<uid>/<rid>`: the other direction of `rc`.
+/// `cu/<uid>/<rid>`: the inverse index of `rc`.
 pub fn collaboration(user: u64, repository: u64) -> Key {
-    Builder::new("cu").id(user).id(repository).done()
+    Builder::new("cu").id(user).id(repository).build()
 }
 
-/// All of `cu/<uid>/`.
+/// Prefix of `cu/<uid>/`.
 pub fn collaborations(user: u64) -> Key {
-    Builder::new("cu").id(user).done()
+    Builder::new("cu").id(user).build()
 }
 
 /// `rf/<rid>/<ref>`
 pub fn ref_tip(repository: u64, name: &str) -> Key {
-    Builder::new("rf").id(repository).exact(name).done()
+    Builder::new("rf").id(repository).exact(name).build()
 }
 
-/// All of `rf/<rid>/`.
+/// Prefix of `rf/<rid>/`.
 pub fn ref_tips(repository: u64) -> Key {
-    Builder::new("rf").id(repository).done()
+    Builder::new("rf").id(repository).build()
 }
 
-/// The ref in a key of `rf/`.
+/// Returns the ref name in a key of `rf/`.
 pub fn ref_tip_name(key: &[u8]) -> Option<&str> {
     let name = key.get(ref_tips(0).len()..)?.strip_suffix(&[0])?;
     std::str::from_utf8(name).ok()
 }
 
-/// `gp/<rid>/<push>`: a push whose outcome is not recorded.
+/// `gp/<rid>/<push>`: a push whose result is not recorded yet.
 pub fn push_mark(repository: u64, push: u64) -> Key {
-    Builder::new("gp").id(repository).id(push).done()
+    Builder::new("gp").id(repository).id(push).build()
 }
 
-/// `gh/<rid>`: a repository whose `HEAD` does not follow its default branch yet.
+/// `gh/<rid>`: a repository whose `HEAD` must be set to its default branch.
 pub fn head_mark(repository: u64) -> Key {
-    Builder::new("gh").id(repository).done()
+    Builder::new("gh").id(repository).build()
 }
 
-/// All of `gh/`.
+/// Prefix of `gh/`.
 pub fn head_marks() -> Key {
-    Builder::new("gh").done()
+    Builder::new("gh").build()
 }
 
-/// All of `gp/`.
+/// Prefix of `gp/`.
 pub fn push_marks() -> Key {
-    Builder::new("gp").done()
+    Builder::new("gp").build()
 }

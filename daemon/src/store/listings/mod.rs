@@ -1,9 +1,9 @@
-//! Sorted lists of repositories: entered where the page is, merged over classes of visibility,
-//! counted without reading a row.
+//! Sorted and filtered lists of repositories. A page is found without reading the entries before it, and lists
+//! of several visibility classes are merged.
 //!
-//! A caller sees some lists as a whole (all public repositories, all of their own) and some
-//! repositories one by one (those they collaborate on). What a page leaves out is decided by the
-//! lists' entries; `merge` finds the page.
+//! A caller sees some lists completely (all public repositories, all of their own) and some repositories
+//! individually (those they collaborate on). The filter uses only the entries of the lists, so no repository
+//! row is read for it.
 
 mod merge;
 
@@ -16,74 +16,74 @@ use super::{
     keys, value,
 };
 
-/// So many names with the same three characters are looked for first.
-const FEW: u64 = 64;
-/// Of so many threes of characters the names are compared before one is read.
-const COMPARED: usize = 3;
+/// First limit of the names with the same trigram in a search.
+const FIRST_CAP: u64 = 64;
+/// Most trigrams whose entries are intersected before rows are read.
+const TRIGRAMS_MAX: usize = 3;
 
-/// What a list is sorted by. The number is part of stored keys.
+/// The order of a list. The number is part of stored keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// By number: in order of creation.
+    /// By id, which is the order of creation.
     #[default]
     Id = 1,
-    /// By name without case.
+    /// By name, without case.
     Name = 2,
-    /// By the last change.
+    /// By the time of the last change.
     Updated = 3,
     /// By size of the git data.
     Size = 4,
 }
 
 impl Sort {
-    /// Every order.
+    /// All orders.
     pub const ALL: [Self; 4] = [Self::Id, Self::Name, Self::Updated, Self::Size];
 }
 
-/// A list that is seen as a whole: of an owner, or of all with 0, in one class.
+/// A list of the repositories in one visibility class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct List {
-    /// The owner's number, or 0.
+pub struct RepositoryList {
+    /// The owner's id, or 0 for all owners.
     pub scope: u64,
-    /// Class of visibility.
+    /// The visibility class.
     pub class: Visibility,
 }
 
-/// What is to be read.
+/// Selects a list of repositories.
 #[derive(Clone, Debug, Default)]
 pub struct ListingQuery {
-    /// Order.
+    /// The order.
     pub sort: Sort,
-    /// From the last to the first.
+    /// Whether to list in reverse order.
     pub reverse: bool,
-    /// Lists that are seen as a whole. They must not overlap.
-    pub lists: Vec<List>,
-    /// Repositories that are seen one by one and are in none of the lists.
+    /// Lists that the caller sees completely. They must not overlap.
+    pub lists: Vec<RepositoryList>,
+    /// Repositories that the caller sees individually and that are in none of the lists.
     pub singles: Vec<Repository>,
-    /// What is left out.
-    pub filter: Filter,
+    /// The filter.
+    pub filter: ListingFilter,
 }
 
-/// What a list leaves out.
+/// Restricts a list of repositories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// Only names that contain this, in lower case.
+pub struct ListingFilter {
+    /// Only names that contain this text, which is in lower case.
     pub text: String,
-    /// Only private or only other ones.
+    /// Only private repositories, or only others.
     pub private: Option<bool>,
-    /// Only templates or only others.
+    /// Only templates, or only others.
     pub template: Option<bool>,
-    /// Only archived or only other ones.
+    /// Only archived repositories, or only others.
     pub archived: Option<bool>,
 }
 
-impl Filter {
-    /// Whether everything passes.
+impl ListingFilter {
+    /// Returns whether every repository passes.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether `listing` passes.
+    /// Returns whether `listing` passes.
     pub fn passes(&self, listing: &Listing) -> bool {
         let fits = |required: Option<bool>, is: bool| required.is_none_or(|required| required == is);
         fits(self.private, listing.private)
@@ -101,7 +101,7 @@ impl Filter {
         })
     }
 
-    /// The same for entries of lists as they are stored.
+    /// Returns the same filter for stored list entries.
     fn key_filter(&self) -> KeyFilter {
         if self.is_empty() {
             return KeyFilter::all();
@@ -109,14 +109,14 @@ impl Filter {
         let flags =
             [self.private, self.template, self.archived].map(|flag| flag.map_or(b'-', |flag| b'0' + u8::from(flag)));
         let filter = self.clone();
-        // An entry that cannot be read passes, so that whoever wants the page hears of it.
+        // An unreadable entry passes, so that reading the page returns the error.
         KeyFilter::new([&flags[..], self.text.as_bytes()].concat(), move |key, bytes| {
             value::decode(key, bytes).map_or(true, |listing| filter.passes(&listing))
         })
     }
 }
 
-/// The numbers of a page's repositories and how many there are in all.
+/// Returns the ids of the repositories on a page and the total number of repositories in the list.
 pub async fn page(
     read: &impl Read,
     query: &ListingQuery,
@@ -129,7 +129,7 @@ pub async fn page(
     let merge = Merge::new(read, query.filter.key_filter(), prefixes, singles).await?;
     let total = merge.total();
     let (from, to) = (skip.min(total), skip.saturating_add(limit as u64).min(total));
-    // A page from the end is one from the beginning, turned round.
+    // A page of the reversed list is a page of the list in reverse order.
     let (from, to) = if query.reverse { (total - to, total - from) } else { (from, to) };
     let mut suffixes = merge.between(from, to).await?;
     if query.reverse {
@@ -138,10 +138,10 @@ pub async fn page(
     Ok((suffixes.iter().filter_map(|suffix| keys::trailing_id(suffix)).collect(), total))
 }
 
-/// The repositories whose names contain `text`, if its rarest three characters are in at most `most`
-/// names; otherwise going through a list is as fast.
-pub async fn named(read: &impl Read, text: &str, most: u64) -> Result<Option<Vec<Repository>>, StoreError> {
-    let rare = rarest(read, text, most).await?;
+/// Returns the repositories whose names contain `text`, if at most `limit` names contain its rarest trigram;
+/// otherwise `None`, because scanning a list is as fast.
+pub async fn named(read: &impl Read, text: &str, limit: u64) -> Result<Option<Vec<Repository>>, StoreError> {
+    let rare = rarest(read, text, limit).await?;
     let mut candidates: Option<Vec<u64>> = None;
     for range in rare {
         let pairs = read.scan_bytes(&Scan::of(range, usize::MAX)).await?;
@@ -158,14 +158,14 @@ pub async fn named(read: &impl Read, text: &str, most: u64) -> Result<Option<Vec
     Ok(Some(rows))
 }
 
-/// Names that contain three characters of `text`: for the rarest of those that at most `most` names
-/// contain. Frequent ones are not counted to their end.
-async fn rarest(read: &impl Read, text: &str, most: u64) -> Result<Vec<Range>, StoreError> {
+/// Returns the index ranges of the rarest trigrams of `text`, if at most `limit` names contain them. Frequent
+/// trigrams are not counted completely.
+async fn rarest(read: &impl Read, text: &str, limit: u64) -> Result<Vec<Range>, StoreError> {
     let mut ranges = Vec::new();
     for trigram in super::repositories::trigrams(text) {
         ranges.push(Range::prefix(keys::trigrams(trigram)));
     }
-    let mut cap = FEW.min(most);
+    let mut cap = FIRST_CAP.min(limit);
     loop {
         let mut rare = Vec::new();
         for range in &ranges {
@@ -174,11 +174,11 @@ async fn rarest(read: &impl Read, text: &str, most: u64) -> Result<Vec<Range>, S
                 rare.push((count, range));
             }
         }
-        if !rare.is_empty() || cap == most {
+        if !rare.is_empty() || cap == limit {
             rare.sort_unstable_by_key(|(count, _)| *count);
-            return Ok(rare.into_iter().take(COMPARED).map(|(_, range)| range.clone()).collect());
+            return Ok(rare.into_iter().take(TRIGRAMS_MAX).map(|(_, range)| range.clone()).collect());
         }
-        cap = (cap * 4).min(most);
+        cap = (cap * 4).min(limit);
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::store::{Store, Tx, engine::MemoryEngine, repositories};
 
-    /// Repositories 1 to 60 of two owners in mixed classes, sizes against the order of numbers.
+    /// Creates repositories 1 to 60 of two owners in mixed classes. Sizes decrease with the id.
     async fn store() -> (Store, Vec<Repository>) {
         let store = Store::open(Arc::new(MemoryEngine::new())).await.expect("a store");
         let rows: Vec<Repository> = (1..=60u64)
@@ -218,27 +218,28 @@ mod tests {
         (store, rows)
     }
 
-    fn lists() -> Vec<List> {
-        [Visibility::Public, Visibility::Private].map(|class| List { scope: 0, class }).into()
+    fn lists() -> Vec<RepositoryList> {
+        [Visibility::Public, Visibility::Private].map(|class| RepositoryList { scope: 0, class }).into()
     }
 
     #[tokio::test]
-    async fn every_page_of_every_order_is_what_sorting_all_rows_gives() {
+    async fn pages_of_every_order_match_sorting_all_rows() {
         let (store, rows) = store().await;
         let read = store.read().await.expect("a snapshot");
         for sort in Sort::ALL {
             for (reverse, filter) in [
-                (false, Filter::default()),
-                (true, Filter::default()),
-                (true, Filter { archived: Some(false), text: "name-1".into(), ..Filter::default() }),
+                (false, ListingFilter::default()),
+                (true, ListingFilter::default()),
+                (true, ListingFilter { archived: Some(false), text: "name-1".into(), ..ListingFilter::default() }),
             ] {
                 let singles: Vec<_> = rows.iter().filter(|row| row.private && row.id % 2 == 0).cloned().collect();
-                let public = vec![List { scope: 0, class: Visibility::Public }];
+                let public = vec![RepositoryList { scope: 0, class: Visibility::Public }];
                 for (lists, singles) in [(lists(), vec![]), (public, singles), (vec![], rows.clone())] {
-                    let seen = |row: &&Repository| {
+                    let visible = |row: &&Repository| {
                         lists.iter().any(|list| list.class == row.listed()) || singles.contains(row)
                     };
-                    let mut expected: Vec<_> = rows.iter().filter(seen).filter(|row| filter.passes_row(row)).collect();
+                    let mut expected: Vec<_> =
+                        rows.iter().filter(visible).filter(|row| filter.passes_row(row)).collect();
                     expected.sort_by_key(|row| keys::listing_suffix(sort, row));
                     if reverse {
                         expected.reverse();
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn changes_leave_no_entry_behind() {
+    async fn changed_and_deleted_repositories_leave_no_index_entries() {
         let (store, rows) = store().await;
         let first = &rows[0];
         let changed = Repository { name: "other".into(), private: true, listed: 2, size_bytes: 5, ..first.clone() };
@@ -273,9 +274,9 @@ mod tests {
             .await
             .expect("changed");
         let read = store.read().await.expect("a snapshot");
-        let left = |tag: &str| Range::prefix([tag.as_bytes(), &[0]].concat());
+        let entries = |tag: &str| Range::prefix([tag.as_bytes(), &[0]].concat());
         for (tag, count) in [("r", 1), ("rn", 1), ("ro", 1), ("rl", 8), ("rg", 3), ("rr", 1), ("rx", 0)] {
-            assert_eq!(read.count(&left(tag), 99).await.expect("a count"), count, "{tag}");
+            assert_eq!(read.count(&entries(tag), 99).await.expect("a count"), count, "{tag}");
         }
         let found = named(&read, "the", 10).await.expect("a search").expect("few");
         assert_eq!(found, std::slice::from_ref(&changed));

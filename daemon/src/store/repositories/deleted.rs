@@ -1,5 +1,5 @@
-//! Deleted repositories that can still be restored: their rows stay, and only an index by the time of
-//! their deletion leads to them.
+//! Deleted repositories that can be restored. Their rows are kept; only the index by deletion time refers to
+//! them.
 
 use farrier_proto::store::{Reference, Repository};
 
@@ -10,12 +10,12 @@ use crate::store::{
     first_time, keys,
 };
 
-/// Deletes `row` for every caller. Its row, refs, collaborators, hooks, runs and files stay, so that
-/// [`restore`] can bring it back. `path` is its `owner/name`.
+/// Marks `row` as deleted. Its row, refs, collaborators, hooks, runs and files are kept for [`restore`]. `path`
+/// is its `owner/name`.
 pub fn set_deleted(tx: &Tx, row: &Repository, path: String, by: u64, now_ms: i64) {
     let deleted = Repository {
         deleted: true,
-        // 0 would mean that its files are being removed.
+        // 0 means that the files are being removed.
         deleted_ms: now_ms.max(1),
         deleted_by: by,
         deleted_path: path,
@@ -25,8 +25,8 @@ pub fn set_deleted(tx: &Tx, row: &Repository, path: String, by: u64, now_ms: i64
     put(tx, Some(row), &deleted);
 }
 
-/// Writes the deleted repository `before` as `row`, which is not deleted; `false` when its owner has
-/// another repository of its name. What is left of a failed migration of that name is discarded.
+/// Restores the deleted repository `before` as `row`, which is not deleted. Returns `false` if its owner has
+/// another repository with this name. A failed migration with this name is discarded.
 pub async fn restore(tx: &Tx, before: &Repository, row: &Repository) -> Result<bool, StoreError> {
     match by_name(tx, row.owner_id, &row.name).await? {
         Some(other) if holds_name(&other) => return Ok(false),
@@ -38,14 +38,14 @@ pub async fn restore(tx: &Tx, before: &Repository, row: &Repository) -> Result<b
     Ok(true)
 }
 
-/// Repositories that were deleted at `until_ms` or before and can be restored, at most `limit`, the
-/// first deleted first.
+/// Returns restorable repositories that were deleted at or before `until_ms`, earliest deletion first, at most
+/// `limit`.
 pub async fn deleted_until(read: &impl Read, until_ms: i64, limit: usize) -> Result<Vec<Repository>, StoreError> {
     rows(read, &Scan::of(keys::deleted_repositories(until_ms), limit)).await
 }
 
-/// The next at most `limit` deleted repositories behind `after`, a time of deletion and a number; the
-/// last deleted first.
+/// Returns the next deleted repositories after `after` (deletion time and id), most recently deleted first, at
+/// most `limit`.
 pub async fn newest_deleted(
     read: &impl Read,
     after: Option<(i64, u64)>,
@@ -56,12 +56,12 @@ pub async fn newest_deleted(
     rows(read, &Scan { reverse: true, ..Scan::of(Range { low: all.low, high }, limit) }).await
 }
 
-/// When the first of the deleted repositories was deleted.
+/// Returns the earliest deletion time of all restorable repositories.
 pub async fn first_deleted_ms(read: &impl Read) -> Result<Option<i64>, StoreError> {
     first_time(read, keys::deleted_repositories(i64::MAX)).await
 }
 
-/// Deleted repositories whose live jobs are still to be cancelled, at most `limit`.
+/// Returns deleted repositories whose running jobs must be cancelled, at most `limit`.
 pub async fn with_jobs_to_cancel(read: &impl Read, limit: usize) -> Result<Vec<Repository>, StoreError> {
     rows(read, &Scan::of(Range::prefix(keys::repositories_with_jobs_to_cancel()), limit)).await
 }

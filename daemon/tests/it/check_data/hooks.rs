@@ -50,15 +50,15 @@ async fn missing_and_surplus_queue_entries_of_deliveries_are_found_and_repaired(
                 ("key dh", "is missing", Box::new(move |tx| tx.delete(keys::hook_delivery(1, ended)))),
                 ("key dh", "no row needs", Box::new(move |tx| tx.put(keys::hook_delivery(2, ended), &nothing))),
                 ("key df", "no row needs", Box::new(move |tx| tx.put(keys::failed_delivery(1, ended), &nothing))),
-                ("key qf", "no row needs", Box::new(move |tx| tx.put(keys::in_line(1, ended), &nothing))),
-                ("key qf", "no row needs", Box::new(move |tx| tx.put(keys::in_line(1, u64::MAX), &nothing))),
+                ("key qf", "no row needs", Box::new(move |tx| tx.put(keys::queued(1, ended), &nothing))),
+                ("key qf", "no row needs", Box::new(move |tx| tx.put(keys::queued(1, u64::MAX), &nothing))),
                 ("key qu", "no row needs", Box::new(move |tx| tx.put(keys::urgent(1, ended), &nothing))),
                 ("key qr", "no row needs", Box::new(move |tx| tx.put(keys::retry(5, waiting), &to(2)))),
-                ("key hs", "is missing", Box::new(|tx| tx.delete(keys::hook_place(HookScope::System, 0, 1)))),
+                ("key hs", "is missing", Box::new(|tx| tx.delete(keys::scope_hook(HookScope::System, 0, 1)))),
                 (
                     "key hr",
                     "no row needs",
-                    Box::new(move |tx| tx.put(keys::hook_place(HookScope::Repository, 1, 1), &to(1))),
+                    Box::new(move |tx| tx.put(keys::scope_hook(HookScope::Repository, 1, 1), &to(1))),
                 ),
                 (
                     "history of deliveries",
@@ -68,14 +68,14 @@ async fn missing_and_surplus_queue_entries_of_deliveries_are_found_and_repaired(
                 (
                     "ids of kind hook",
                     "below 64",
-                    Box::new(|tx| tx.put(keys::sequence(Kind::Hook), &Sequence { next: 1 })),
+                    Box::new(|tx| tx.put(keys::sequence(IdKind::Hook), &Sequence { next: 1 })),
                 ),
                 (
                     "ids of kind event",
                     "in use",
                     Box::new(|tx| {
                         tx.delete(keys::event(1));
-                        tx.put(keys::sequence(Kind::Event), &Sequence { next: 1 });
+                        tx.put(keys::sequence(IdKind::Event), &Sequence { next: 1 });
                     }),
                 ),
             ];
@@ -90,7 +90,7 @@ async fn missing_and_surplus_queue_entries_of_deliveries_are_found_and_repaired(
             ];
             for (subject, change) in waste {
                 corrupt(config, &change).await;
-                assert_repaired(config, Class::Waste, subject, "what this belonged to is gone").await;
+                assert_repaired(config, Class::Waste, subject, "the row to which this belonged does not exist").await;
                 assert_eq!(run_check(config, CHECK).await.findings, []);
             }
             // A delivery that is in no queue is put back into its queue.
@@ -100,14 +100,14 @@ async fn missing_and_surplus_queue_entries_of_deliveries_are_found_and_repaired(
             corrupt(config, move |tx| tx.delete(keys::payload(event))).await;
             let orphan = Hook { id: 3, scope: HookScope::Repository.into(), target_id: 99, ..Hook::default() };
             corrupt(config, move |tx| {
-                tx.delete(keys::hook_place(HookScope::Repository, 1, 3));
-                tx.put(keys::hook_place(HookScope::Repository, 99, 3), &to(3));
+                tx.delete(keys::scope_hook(HookScope::Repository, 1, 3));
+                tx.put(keys::scope_hook(HookScope::Repository, 99, 3), &to(3));
                 tx.put(keys::hook(3), &orphan);
             })
             .await;
             let report = run_check(config, REPAIR).await;
             for subject in [format!("key d/{ended}"), "key h/3".into()] {
-                assert_eq!(finding(&report, Class::Damage, &subject, "is not there").mending, Mending::None);
+                assert_eq!(finding(&report, Class::Damage, &subject, "does not exist").mending, Mending::None);
             }
         })
         .await;

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use farrierd::store::{
     Store,
-    engine::{Lost, MemoryEngine},
+    engine::{LostCommit, MemoryEngine},
 };
 use http::Method;
 use serde_json::{Value, json};
@@ -263,7 +263,7 @@ async fn an_event_is_delivered_exactly_if_its_change_is_committed() {
     assert_eq!(lines(&read_queue(&store).await), expected);
 
     faults.rerun(false);
-    for lost in [Lost::Dropped, Lost::Applied] {
+    for lost in [LostCommit::Dropped, LostCommit::Applied] {
         // The fault may hit a background transaction instead; then the test tries again.
         for attempt in 0..50 {
             let before = read_queue(&store).await.len();
@@ -279,7 +279,7 @@ async fn an_event_is_delivered_exactly_if_its_change_is_committed() {
                 "the change and its deliveries are committed together"
             );
             if answer.status == 503 {
-                assert_eq!(deliveries == 2, lost == Lost::Applied, "{answer:?}");
+                assert_eq!(deliveries == 2, lost == LostCommit::Applied, "{answer:?}");
                 break;
             }
             assert_eq!((answer.status, deliveries), (200, 2), "{answer:?}");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{artifact_file_sizes, assert_healthy};
 use crate::support::{Answer, Job, TestDaemon, eventually, send};
-use farrierd::store::engine::{Faults, Lost, MemoryEngine};
+use farrierd::store::engine::{Faults, LostCommit, MemoryEngine};
 
 const XML: &str = "<BlockList><Latest>YQ</Latest></BlockList>";
 
@@ -54,7 +54,7 @@ async fn fail_at_step<'a>(
     farrier: &'a TestDaemon,
     job: &'a Job,
     faults: &Faults,
-    (lost, step): (Lost, usize),
+    (lost, step): (LostCommit, usize),
 ) -> ArtifactSteps<'a> {
     for attempt in 0..50 {
         let mut steps =
@@ -88,13 +88,13 @@ async fn a_lost_result_of_the_store_is_503_and_repeating_the_request_is_safe() {
     let farrier = TestDaemon::over(engine).await;
     farrier.repository("tool").await;
     let job = farrier.begin("tool", None).await;
-    for lost in [Lost::Applied, Lost::Dropped] {
+    for lost in [LostCommit::Applied, LostCommit::Dropped] {
         for step in 0..5 {
             let mut steps = fail_at_step(&farrier, &job, &faults, (lost, step)).await;
             let before = steps.listed().await;
             for next in step..5 {
                 let answer = steps.send(next).await;
-                let gone = lost == Lost::Applied && step == 4;
+                let gone = lost == LostCommit::Applied && step == 4;
                 let expected = if next == 1 || next == 2 { 201 } else { 200 };
                 assert_eq!(answer.status, if gone { 404 } else { expected }, "{lost:?} {step} {next}: {answer:?}");
                 if next == 3 {

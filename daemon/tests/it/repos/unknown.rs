@@ -6,7 +6,7 @@ use std::sync::Arc;
 use farrier_proto::store::{Migration, MigrationState, Repository};
 use farrierd::store::{
     Store, StoreError, Tx,
-    engine::{Lost, MemoryEngine},
+    engine::{LostCommit, MemoryEngine},
     refs, repositories,
 };
 use http::Method;
@@ -19,7 +19,7 @@ const HEAD: [&str; 2] = ["symbolic-ref", "HEAD"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_migration_whose_commit_has_an_unknown_outcome_is_completed() {
-    for lost in [Lost::Applied, Lost::Dropped] {
+    for lost in [LostCommit::Applied, LostCommit::Dropped] {
         let engine = MemoryEngine::new();
         let faults = engine.faults();
         let store = Store::open(Arc::new(engine)).await.expect("a store");
@@ -98,7 +98,7 @@ async fn a_migrated_repository_without_its_row_is_completed_at_the_next_start() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_are_kept_while_it_is_unknown_whether_a_repository_was_created() {
-    for lost in [Lost::Applied, Lost::Dropped] {
+    for lost in [LostCommit::Applied, LostCommit::Dropped] {
         let engine = MemoryEngine::new();
         let faults = engine.faults();
         let farrier = TestDaemon::over(engine).await;
@@ -111,12 +111,12 @@ async fn files_are_kept_while_it_is_unknown_whether_a_repository_was_created() {
         let unknown = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "third" })).await;
         faults.lose_answers(lost, 0);
         // If the commit was applied, the retry finds it. If it was dropped, every retry is dropped as well.
-        assert_eq!(unknown.status, if lost == Lost::Applied { 201 } else { 503 }, "{lost:?} {unknown:?}");
+        assert_eq!(unknown.status, if lost == LostCommit::Applied { 201 } else { 503 }, "{lost:?} {unknown:?}");
         assert_eq!(farrier.directories().len(), before + 1, "{lost:?}: its files are kept");
         let shown = farrier.show("/api/v1/repos/admin/third").await;
-        assert_eq!(shown.status, if lost == Lost::Applied { 200 } else { 404 }, "{lost:?}");
+        assert_eq!(shown.status, if lost == LostCommit::Applied { 200 } else { 404 }, "{lost:?}");
         let again = farrier.admin(Method::POST, "/api/v1/user/repos", json!({ "name": "third" })).await;
-        assert_eq!(again.status, if lost == Lost::Applied { 409 } else { 201 }, "{lost:?}");
+        assert_eq!(again.status, if lost == LostCommit::Applied { 409 } else { 201 }, "{lost:?}");
     }
 }
 
@@ -135,7 +135,7 @@ async fn a_refused_change_of_the_default_branch_leaves_head_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn head_follows_the_row_when_the_outcome_of_the_commit_is_unknown() {
-    for (lost, expected) in [(Lost::Applied, "other"), (Lost::Dropped, "main")] {
+    for (lost, expected) in [(LostCommit::Applied, "other"), (LostCommit::Dropped, "main")] {
         let engine = MemoryEngine::new();
         let faults = engine.faults();
         let farrier = TestDaemon::over(engine).await;

@@ -12,7 +12,7 @@ use farrier_proto::store::{
 use farrierd::store::{
     Read as _, Store, StoreError, Tx, deliveries,
     engine::{RedbEngine, RedbOptions},
-    ids::Kind,
+    ids::IdKind,
     keys,
 };
 use serde_json::json;
@@ -146,7 +146,7 @@ async fn load(file: &Path, events: u64) -> Result<()> {
                 }
                 let known = tx.get::<History>(&keys::history()).await?.unwrap_or_default().bytes;
                 tx.put(keys::history(), &History { bytes: known + bytes });
-                tx.put(keys::sequence(Kind::Event), &Sequence { next: last + 1 });
+                tx.put(keys::sequence(IdKind::Event), &Sequence { next: last + 1 });
                 Ok::<_, StoreError>(())
             })
             .await?;

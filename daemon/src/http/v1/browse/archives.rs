@@ -10,7 +10,7 @@ use http::{HeaderMap, Method, header};
 use super::{BrowseContext, browse_context, pipe::Pipe, set};
 use crate::{
     app::App,
-    git::read::archive::{Format, bundle_header},
+    git::read::archive::{ArchiveFormat, bundle_header},
     http::{
         artifact::disposition,
         auth::{Caller, RepositoryScope},
@@ -64,7 +64,7 @@ pub(in crate::http) async fn zipball(
     method: Method,
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    of_format(app, caller, path, Format::Zip, &method, &params).await
+    of_format(app, caller, path, ArchiveFormat::Zip, &method, &params).await
 }
 
 /// Returns a commit as a .tar.gz archive.
@@ -80,7 +80,7 @@ pub(in crate::http) async fn tarball(
     method: Method,
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    of_format(app, caller, path, Format::TarGz, &method, &params).await
+    of_format(app, caller, path, ArchiveFormat::TarGz, &method, &params).await
 }
 
 /// Returns a commit with its history as a git bundle.
@@ -96,14 +96,14 @@ pub(in crate::http) async fn bundle(
     method: Method,
     params: HeaderMap,
 ) -> Result<Response, ApiError> {
-    of_format(app, caller, path, Format::Bundle, &method, &params).await
+    of_format(app, caller, path, ArchiveFormat::Bundle, &method, &params).await
 }
 
 async fn of_format(
     app: App,
     caller: Caller<RepositoryScope>,
     Path((owner, name, revision)): Path<(String, String, String)>,
-    format: Format,
+    format: ArchiveFormat,
     method: &Method,
     params: &HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -129,9 +129,9 @@ async fn respond(
     let (process, permit) = archive.start(&context.app, &context.browse).await?;
     let pipe = Pipe::new(process, context.app.git.timeout()).holding(permit);
     let body = match archive.format {
-        Format::Zip => pipe.body(),
-        Format::TarGz => pipe.gzip(),
-        Format::Bundle => pipe.after(bundle_header(&archive.commit.id)).body(),
+        ArchiveFormat::Zip => pipe.body(),
+        ArchiveFormat::TarGz => pipe.gzip(),
+        ArchiveFormat::Bundle => pipe.after(bundle_header(&archive.commit.id)).body(),
     };
     Ok((headers, body).into_response())
 }
@@ -141,12 +141,12 @@ async fn respond(
 /// Zip and tar archives of a commit always have the same bytes. The bytes of a bundle depend on how git stores the
 /// objects, so its tag is weak.
 fn etag(archive: &Archive) -> String {
-    let weak = if archive.format == Format::Bundle { "W/" } else { "" };
-    format!("{weak}\"{}.{}.{FORMAT_VERSION}\"", archive.commit.id, archive.format.ending())
+    let weak = if archive.format == ArchiveFormat::Bundle { "W/" } else { "" };
+    format!("{weak}\"{}.{}.{FORMAT_VERSION}\"", archive.commit.id, archive.format.extension())
 }
 
 fn headers(context: &BrowseContext, archive: &Archive, etag: &str) -> HeaderMap {
-    let (id, ending) = (&archive.commit.id, archive.format.ending());
+    let (id, ending) = (&archive.commit.id, archive.format.extension());
     let link = format!("<{}/archive/{id}.{ending}?rev={id}>; rel=\"immutable\"", context.api);
     let mut headers = HeaderMap::new();
     for (header, value) in [

@@ -13,7 +13,7 @@ use http::{HeaderMap, Method, header};
 use super::{browse_context, pipe::Pipe, set};
 use crate::{
     app::App,
-    git::read::archive::Format,
+    git::read::archive::ArchiveFormat,
     http::{
         artifact::disposition,
         auth::{Caller, RepositoryScope},
@@ -37,11 +37,11 @@ pub(in crate::http) async fn get(
 ) -> Result<Response, ApiError> {
     let context = browse_context(app, caller, &owner, &name).await?;
     archives::require_refs(&context.browse).await?;
-    let (format, name) = (Format::Bundle, &context.browse.found.repository.name);
+    let (format, name) = (ArchiveFormat::Bundle, &context.browse.found.repository.name);
     let mut headers = HeaderMap::new();
     set(&mut headers, header::CONTENT_TYPE, format.media_type());
     set(&mut headers, header::CACHE_CONTROL, "private, no-cache");
-    set(&mut headers, header::CONTENT_DISPOSITION, &disposition::attachment(&format!("{name}.{}", format.ending())));
+    set(&mut headers, header::CONTENT_DISPOSITION, &disposition::attachment(&format!("{name}.{}", format.extension())));
     if method == Method::HEAD {
         return Ok((headers, Body::empty()).into_response());
     }

@@ -10,7 +10,7 @@ use farrier_common::api;
 use super::{BrowseContext, QueryParams, browse_context, show::escaped};
 use crate::{
     app::App,
-    git::read::tree::Shape,
+    git::read::tree::EntryKind,
     http::{
         auth::{Caller, RepositoryScope},
         error::ApiError,
@@ -64,17 +64,17 @@ pub(in crate::http) async fn get(
 
 /// Converts an entry. `with_content`: the request was for this path, so the content is included.
 fn shown(context: &BrowseContext, item: &Item, revision: &str, with_content: bool) -> api::Contents {
-    let shape = item.entry.shape();
+    let shape = item.entry.entry_kind();
     let path = escaped(&item.path);
     let default = &context.browse.found.repository.default_branch;
     let revision = escaped(if revision.is_empty() { default } else { revision });
     let url = format!("{}/contents/{path}?ref={revision}", context.api);
-    let is_submodule = shape == Shape::Submodule;
-    let kind = if shape == Shape::Directory { "trees" } else { "blobs" };
+    let is_submodule = shape == EntryKind::Submodule;
+    let kind = if shape == EntryKind::Directory { "trees" } else { "blobs" };
     let git_url = (!is_submodule).then(|| format!("{}/git/{kind}/{}", context.api, item.entry.id));
     let html_url = (!is_submodule).then(|| format!("{}/src/{revision}/{path}", context.html));
     let content = item.content.as_deref().filter(|_| with_content);
-    let is_file = with_content && shape == Shape::File;
+    let is_file = with_content && shape == EntryKind::File;
     api::Contents {
         name: item.path.rsplit('/').next().unwrap_or_default().to_owned(),
         path: item.path.clone(),
@@ -84,8 +84,10 @@ fn shown(context: &BrowseContext, item: &Item, revision: &str, with_content: boo
         size: number(item.entry.size),
         encoding: is_file.then(|| "base64".to_owned()),
         content: is_file.then(|| content.map(|bytes| BASE64.encode(bytes)).unwrap_or_default()),
-        target: content.filter(|_| shape == Shape::Symlink).map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
-        download_url: matches!(shape, Shape::File | Shape::Symlink)
+        target: content
+            .filter(|_| shape == EntryKind::Symlink)
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
+        download_url: matches!(shape, EntryKind::File | EntryKind::Symlink)
             .then(|| format!("{}/raw/{path}?ref={revision}", context.api)),
         submodule_git_url: item.submodule_url.clone(),
         links: api::ContentsLinks { own: url.clone(), git: git_url.clone(), html: html_url.clone() },
@@ -95,11 +97,11 @@ fn shown(context: &BrowseContext, item: &Item, revision: &str, with_content: boo
     }
 }
 
-fn word(shape: Shape) -> &'static str {
+fn word(shape: EntryKind) -> &'static str {
     match shape {
-        Shape::File => "file",
-        Shape::Directory => "dir",
-        Shape::Symlink => "symlink",
-        Shape::Submodule => "submodule",
+        EntryKind::File => "file",
+        EntryKind::Directory => "dir",
+        EntryKind::Symlink => "symlink",
+        EntryKind::Submodule => "submodule",
     }
 }

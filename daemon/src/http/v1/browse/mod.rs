@@ -19,7 +19,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::{
     app::App,
-    git::read::commit::Commit,
+    git::read::commit::CommitObject,
     http::{
         auth::{Caller, RepositoryScope},
         error::ApiError,
@@ -78,7 +78,7 @@ async fn browse_context_for(
 
 impl BrowseContext {
     /// Returns a renderer for `commits`, with the accounts that have the commits' email addresses.
-    async fn renderer(&self, commits: &[&Commit]) -> Result<show::CommitRenderer<'_>, ApiError> {
+    async fn renderer(&self, commits: &[&CommitObject]) -> Result<show::CommitRenderer<'_>, ApiError> {
         let snapshot = self.app.store.read().await.map_err(Error::from)?;
         let people = browse::people(&snapshot, commits).await?;
         Ok(show::CommitRenderer { context: self, people })

@@ -10,7 +10,7 @@ use farrier_common::api;
 use super::{BrowseContext, QueryParams, browse_context};
 use crate::{
     app::App,
-    git::read::tree::Entry,
+    git::read::tree::TreeEntry,
     http::{
         auth::{Caller, RepositoryScope},
         error::ApiError,
@@ -91,7 +91,7 @@ pub(in crate::http) async fn tree(
     Ok((page.headers(&url, query.as_deref(), total), ok(body)).into_response())
 }
 
-fn shown_entry(context: &BrowseContext, entry: &Entry) -> api::TreeEntry {
+fn shown_entry(context: &BrowseContext, entry: &TreeEntry) -> api::TreeEntry {
     let url = match entry.kind.as_str() {
         kind @ ("blob" | "tree") => format!("{}/git/{kind}s/{}", context.api, entry.id),
         _ => String::new(),

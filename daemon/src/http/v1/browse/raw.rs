@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use super::{BrowseContext, QueryParams, browse_context, pipe::Pipe, set};
 use crate::{
     app::App,
-    git::read::tree::Shape,
+    git::read::tree::EntryKind,
     http::{
         artifact::{
             disposition,
@@ -99,7 +99,7 @@ async fn open(context: &BrowseContext, file: &Raw) -> Result<Pipe, Error> {
 fn headers(file: &Raw, etag: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let name = file.entry.path.rsplit('/').next().unwrap_or_default();
-    let shape = if file.entry.shape() == Shape::Symlink { "symlink" } else { "file" };
+    let shape = if file.entry.entry_kind() == EntryKind::Symlink { "symlink" } else { "file" };
     for (header, value) in [
         (header::ETAG, etag),
         (header::LAST_MODIFIED, &http_date(file.last_commit.committer.seconds)),

@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use super::BrowseContext;
 use crate::{
     git::read::{
-        commit::{self, Commit, Person, Signed},
+        commit::{self, CommitObject, Person, Signed},
         history::Changes,
         refs::Reference,
     },
@@ -90,7 +90,7 @@ impl BrowseContext {
     }
 
     /// Converts a tag object.
-    pub(super) fn annotated(&self, tag: &commit::Tag) -> api::AnnotatedTag {
+    pub(super) fn annotated(&self, tag: &commit::TagObject) -> api::AnnotatedTag {
         let tagger = tag.tagger.clone().unwrap_or_default();
         api::AnnotatedTag {
             tag: tag.name.clone(),
@@ -148,7 +148,7 @@ impl CommitRenderer<'_> {
         }
     }
 
-    fn payload(&self, commit: &Commit) -> api::PayloadCommit {
+    fn payload(&self, commit: &CommitObject) -> api::PayloadCommit {
         api::PayloadCommit {
             id: commit.id.clone(),
             message: commit.message.clone(),

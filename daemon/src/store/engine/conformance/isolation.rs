@@ -1,4 +1,4 @@
-//! Serializability: transactions that run together end as if they had run one after the other.
+//! Serializability: concurrent transactions have the same result as in some serial order.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::store::{Read as _, ids};
 const WORKERS: usize = 16;
 const ROUNDS: usize = 200;
 
-/// One increment, however often it meets others.
+/// Increments the counter once and retries on contention.
 async fn increment(store: &Store) {
     loop {
         let done = store
@@ -29,8 +29,8 @@ async fn increment(store: &Store) {
     }
 }
 
-pub(super) async fn contended_increments_all_count(bench: Bench) {
-    let store = bench.store().await;
+pub(super) async fn concurrent_increments_are_all_counted(engine: TestEngine) {
+    let store = engine.store().await;
     let mut workers = JoinSet::new();
     for _ in 0..WORKERS {
         let store = store.clone();
@@ -45,30 +45,30 @@ pub(super) async fn contended_increments_all_count(bench: Bench) {
     assert_eq!(counter, Some(Sequence { next: (WORKERS * ROUNDS) as u64 }));
 }
 
-/// Two stores on one engine are two nodes: each has blocks of its own.
-pub(super) async fn ids_are_given_once(bench: Bench) {
-    let stores = [bench.store().await, bench.store().await];
+/// Two stores on one engine model two nodes. Each reserves its own blocks of ids.
+pub(super) async fn ids_are_assigned_once(engine: TestEngine) {
+    let stores = [engine.store().await, engine.store().await];
     let mut workers = JoinSet::new();
     for worker in 0..WORKERS {
         let store = stores[worker % stores.len()].clone();
         workers.spawn(async move {
-            let mut given = Vec::with_capacity(ROUNDS);
+            let mut assigned = Vec::with_capacity(ROUNDS);
             for _ in 0..ROUNDS {
-                given.push(store.next_id(ids::Kind::Artifact).await.expect("an id"));
+                assigned.push(store.next_id(ids::IdKind::Artifact).await.expect("an id"));
             }
-            assert!(given.is_sorted(), "ids of one caller increase");
-            given
+            assert!(assigned.is_sorted(), "ids of one caller increase");
+            assigned
         });
     }
-    let given: BTreeSet<u64> = workers.join_all().await.into_iter().flatten().collect();
-    assert_eq!(given.len(), WORKERS * ROUNDS);
-    assert_eq!(given.first(), Some(&1));
+    let assigned: BTreeSet<u64> = workers.join_all().await.into_iter().flatten().collect();
+    assert_eq!(assigned.len(), WORKERS * ROUNDS);
+    assert_eq!(assigned.first(), Some(&1));
 }
 
-/// Two transactions, each of which writes what the other has read: one must lose.
-async fn only_one_commits(bench: &Bench, read: [&Scan; 2], written: [&str; 2]) {
-    let first = bench.engine.begin().await.expect("begun");
-    let second = bench.engine.begin().await.expect("begun");
+/// Runs two transactions that each write a key which the other has read. Exactly one must conflict.
+async fn only_one_commits(engine: &TestEngine, read: [&Scan; 2], written: [&str; 2]) {
+    let first = engine.engine.begin().await.expect("begun");
+    let second = engine.engine.begin().await.expect("begun");
     first.scan(read[0]).await.expect("a scan");
     second.scan(read[1]).await.expect("a scan");
     let writes = |name: &str| WriteSet::from([(key(name), Some(bytes("1")))]);
@@ -79,57 +79,58 @@ async fn only_one_commits(bench: &Bench, read: [&Scan; 2], written: [&str; 2]) {
     }
 }
 
-pub(super) async fn write_skew_is_impossible(bench: Bench) {
+pub(super) async fn write_skew_is_impossible(engine: TestEngine) {
     for round in 0..50 {
         let (one, two) = (format!("{round:02}a"), format!("{round:02}b"));
-        bench.put(&[&one, &two]).await;
+        engine.put(&[&one, &two]).await;
         let both = Scan::of(Range::prefix(format!("{round:02}")), 9);
-        only_one_commits(&bench, [&both, &both], [&one, &two]).await;
+        only_one_commits(&engine, [&both, &both], [&one, &two]).await;
     }
 }
 
-pub(super) async fn phantoms_are_impossible(bench: Bench) {
+pub(super) async fn phantoms_are_impossible(engine: TestEngine) {
     for round in 0..50 {
         let (one, two) = (format!("{round:02}a"), format!("{round:02}b"));
         let forward = Scan::of(Range::prefix(format!("{round:02}")), 9);
         let backward = Scan { reverse: true, ..forward.clone() };
-        only_one_commits(&bench, [&forward, &backward], [&one, &two]).await;
+        only_one_commits(&engine, [&forward, &backward], [&one, &two]).await;
     }
 }
 
-pub(super) async fn a_key_that_was_missing_counts_as_read(bench: Bench) {
-    let one = bench.engine.begin().await.expect("begun");
-    let two = bench.engine.begin().await.expect("begun");
+pub(super) async fn a_missing_key_is_part_of_the_read_set(engine: TestEngine) {
+    let one = engine.engine.begin().await.expect("begun");
+    let two = engine.engine.begin().await.expect("begun");
     assert_eq!(one.get(b"k").await.expect("a read"), None);
     assert_eq!(two.get_many(&[key("x"), key("k")]).await.expect("a read"), [None, None]);
-    bench.put(&["k"]).await;
+    engine.put(&["k"]).await;
     for transaction in [one, two] {
         let result = transaction.commit(WriteSet::from([(key("mine"), None)])).await;
         assert!(matches!(result, Err(CommitError::Conflict)), "{result:?}");
     }
 }
 
-/// Taking the first of a queue does not conflict with adding to its end.
-pub(super) async fn what_a_scan_did_not_reach_may_change(bench: Bench) {
-    bench.put(&["q1", "q2", "q3"]).await;
+/// Taking the first key of a queue does not conflict with adding a key at the end.
+pub(super) async fn keys_that_a_scan_did_not_reach_may_change(engine: TestEngine) {
+    engine.put(&["q1", "q2", "q3"]).await;
     let first = Scan::of(Range::prefix("q"), 1);
     let last = Scan { reverse: true, ..first.clone() };
-    for (scan, elsewhere, inside) in [(&first, "q9", "q0"), (&last, "q00", "q99")] {
-        let (taker, loser) = (bench.engine.begin().await.expect("begun"), bench.engine.begin().await.expect("begun"));
-        taker.scan(scan).await.expect("a scan");
+    for (scan, outside, inside) in [(&first, "q9", "q0"), (&last, "q00", "q99")] {
+        let (winner, loser) =
+            (engine.engine.begin().await.expect("begun"), engine.engine.begin().await.expect("begun"));
+        winner.scan(scan).await.expect("a scan");
         loser.scan(scan).await.expect("a scan");
-        bench.put(&[elsewhere]).await;
-        taker.commit(WriteSet::from([(key("taken"), None)])).await.expect("nothing it saw has changed");
-        bench.put(&[inside]).await;
+        engine.put(&[outside]).await;
+        winner.commit(WriteSet::from([(key("taken"), None)])).await.expect("nothing that it read has changed");
+        engine.put(&[inside]).await;
         let result = loser.commit(WriteSet::from([(key("taken"), None)])).await;
         assert!(matches!(result, Err(CommitError::Conflict)), "{result:?}");
     }
 }
 
-pub(super) async fn blind_writes_do_not_conflict(bench: Bench) {
-    let begun = [bench.engine.begin().await.expect("begun"), bench.engine.begin().await.expect("begun")];
-    for (transaction, value) in begun.into_iter().zip(["1", "2"]) {
+pub(super) async fn blind_writes_do_not_conflict(engine: TestEngine) {
+    let transactions = [engine.engine.begin().await.expect("begun"), engine.engine.begin().await.expect("begun")];
+    for (transaction, value) in transactions.into_iter().zip(["1", "2"]) {
         transaction.commit(WriteSet::from([(key("k"), Some(bytes(value)))])).await.expect("it read nothing");
     }
-    assert_eq!(bench.view().await.get(b"k").await.expect("a read"), Some(bytes("2")));
+    assert_eq!(engine.view().await.get(b"k").await.expect("a read"), Some(bytes("2")));
 }

@@ -1,4 +1,4 @@
-//! Random interleavings of transactions, beside a map that is known to be right.
+//! Compares random interleavings of transactions with a map.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +12,27 @@ use super::{super::Transaction, *};
 
 type Model = BTreeMap<Key, Bytes>;
 
-/// What one step does with one of [`SLOTS`] transactions.
+/// An operation on one of [`SLOTS`] transactions.
 #[derive(Clone, Debug)]
 enum Step {
-    /// Ends the slot's transaction without a commit and begins another.
+    /// Drops the slot's transaction without a commit and begins another.
     Begin,
     Get(Key),
     Scan(Scan),
     Count(Range, u64),
     Write(Key, Option<u8>),
-    /// Commits, compares with the map, begins another.
+    /// Commits, compares the store with the map and begins another transaction.
     Commit,
 }
 
 const SLOTS: usize = 3;
 
-/// A transaction, what the store held when it began, and what it has done.
+/// A transaction, the state of the store when it began, and its operations.
 struct Slot {
     transaction: Box<dyn Transaction>,
     began: Model,
     writes: WriteSet,
-    /// Reads, to be repeated on the final state: if one differs, the commit must not succeed.
+    /// Reads, which are repeated on the state at the commit. If a result differs, the commit must not succeed.
     reads: Vec<Step>,
 }
 
@@ -66,12 +66,12 @@ fn steps() -> impl Strategy<Value = (usize, Step)> {
     (0..SLOTS, step)
 }
 
-/// The keys of `model` in `range`, found the slow way.
+/// Returns the entries of `model` in `range`, without using the order of the map.
 fn inside<'a>(model: &'a Model, range: &Range) -> Vec<(&'a Key, &'a Bytes)> {
     model.iter().filter(|(key, _)| range.contains(key)).collect()
 }
 
-/// What a read of `model` must give, as text that compares.
+/// Returns the result of a read of `model` as text.
 fn expected(model: &Model, step: &Step) -> String {
     match step {
         Step::Get(key) => format!("{:?}", model.get(key)),
@@ -88,7 +88,7 @@ fn expected(model: &Model, step: &Step) -> String {
     }
 }
 
-/// What the engine gives.
+/// Returns the result of a read of the engine as text.
 async fn found(view: &dyn Transaction, step: &Step) -> String {
     match step {
         Step::Get(key) => format!("{:?}", view.get(key).await.expect("a read").as_ref()),
@@ -98,17 +98,21 @@ async fn found(view: &dyn Transaction, step: &Step) -> String {
     }
 }
 
-async fn begin(bench: &Bench, model: &Model) -> Slot {
-    let transaction = bench.engine.begin().await.expect("begun");
+async fn begin(engine: &TestEngine, model: &Model) -> Slot {
+    let transaction = engine.engine.begin().await.expect("begun");
     Slot { transaction, began: model.clone(), writes: WriteSet::new(), reads: Vec::new() }
 }
 
-async fn commit(bench: &Bench, slot: Slot, model: &mut Model) -> Result<(), TestCaseError> {
+async fn commit(engine: &TestEngine, slot: Slot, model: &mut Model) -> Result<(), TestCaseError> {
     let unchanged = slot.reads.iter().all(|read| expected(&slot.began, read) == expected(model, read));
     let only_reads = slot.writes.is_empty();
     match slot.transaction.commit(slot.writes.clone()).await {
         Ok(()) => {
-            prop_assert!(unchanged || only_reads, "{:?} committed although a read has changed", slot.reads);
+            prop_assert!(
+                unchanged || only_reads,
+                "{:?} committed although the result of a read has changed",
+                slot.reads
+            );
             for (key, value) in slot.writes {
                 match value {
                     Some(value) => model.insert(key, value),
@@ -119,26 +123,26 @@ async fn commit(bench: &Bench, slot: Slot, model: &mut Model) -> Result<(), Test
         Err(CommitError::Conflict) => prop_assert!(!only_reads && !slot.reads.is_empty(), "nothing to conflict with"),
         Err(error) => panic!("{error:?}"),
     }
-    let all = bench.view().await.scan(&Scan::of(range("", ""), usize::MAX)).await.expect("a scan");
+    let all = engine.view().await.scan(&Scan::of(range("", ""), usize::MAX)).await.expect("a scan");
     prop_assert_eq!(all.into_iter().collect::<Model>(), model.clone());
     Ok(())
 }
 
-async fn play(bench: &Bench, steps: Vec<(usize, Step)>) -> Result<(), TestCaseError> {
-    let all = bench.view().await.scan(&Scan::of(range("", ""), usize::MAX)).await.expect("a scan");
+async fn run_steps(engine: &TestEngine, steps: Vec<(usize, Step)>) -> Result<(), TestCaseError> {
+    let all = engine.view().await.scan(&Scan::of(range("", ""), usize::MAX)).await.expect("a scan");
     let mut model: Model = all.into_iter().collect();
     let mut slots = Vec::new();
     for _ in 0..SLOTS {
-        slots.push(begin(bench, &model).await);
+        slots.push(begin(engine, &model).await);
     }
     for (number, step) in steps {
         match step {
-            Step::Begin => slots[number] = begin(bench, &model).await,
+            Step::Begin => slots[number] = begin(engine, &model).await,
             Step::Commit => {
-                let next = begin(bench, &model).await;
+                let next = begin(engine, &model).await;
                 let slot = std::mem::replace(&mut slots[number], next);
-                commit(bench, slot, &mut model).await?;
-                slots[number] = begin(bench, &model).await;
+                commit(engine, slot, &mut model).await?;
+                slots[number] = begin(engine, &model).await;
             }
             Step::Write(key, value) => {
                 slots[number].writes.insert(key, value.map(|byte| Bytes::from(vec![byte])));
@@ -153,11 +157,12 @@ async fn play(bench: &Bench, steps: Vec<(usize, Step)>) -> Result<(), TestCaseEr
     Ok(())
 }
 
-pub(super) async fn any_sequence_agrees_with_a_map(bench: Bench) {
+pub(super) async fn any_sequence_of_operations_matches_a_map(engine: TestEngine) {
     let handle = tokio::runtime::Handle::current();
     tokio::task::block_in_place(|| {
         let config = Config { cases: 64, failure_persistence: None, ..Config::default() };
-        let played = TestRunner::new(config).run(&vec(steps(), 1..60), |steps| handle.block_on(play(&bench, steps)));
-        played.unwrap_or_else(|failure| panic!("{failure}"));
+        let result =
+            TestRunner::new(config).run(&vec(steps(), 1..60), |steps| handle.block_on(run_steps(&engine, steps)));
+        result.unwrap_or_else(|failure| panic!("{failure}"));
     });
 }

@@ -1,26 +1,29 @@
-//! Reading: what is there, in which order, and from when.
+//! Reads: which entries are returned, in which order, and of which state.
 
 use super::*;
 
-pub(super) async fn values_are_found_until_they_are_deleted(bench: Bench) {
-    bench.commit(&[("a", Some("1")), ("b", Some("2")), ("", Some("empty key")), ("c", Some(""))]).await.expect("first");
-    bench.commit(&[("a", Some("3")), ("b", None), ("never", None)]).await.expect("second");
-    let view = bench.view().await;
+pub(super) async fn values_are_found_until_they_are_deleted(engine: TestEngine) {
+    engine
+        .commit(&[("a", Some("1")), ("b", Some("2")), ("", Some("empty key")), ("c", Some(""))])
+        .await
+        .expect("first");
+    engine.commit(&[("a", Some("3")), ("b", None), ("never", None)]).await.expect("second");
+    let view = engine.view().await;
     for (key, expected) in [("a", Some("3")), ("b", None), ("", Some("empty key")), ("c", Some("")), ("never", None)] {
         assert_eq!(view.get(key.as_bytes()).await.expect("a read"), expected.map(bytes), "{key:?}");
     }
 }
 
-pub(super) async fn many_are_read_in_the_order_asked_for(bench: Bench) {
-    bench.put(&["a", "b", "c"]).await;
-    let asked = [key("c"), key("x"), key("a"), key("c")];
-    let found = bench.view().await.get_many(&asked).await.expect("a read");
+pub(super) async fn several_values_are_returned_in_the_requested_order(engine: TestEngine) {
+    engine.put(&["a", "b", "c"]).await;
+    let requested = [key("c"), key("x"), key("a"), key("c")];
+    let found = engine.view().await.get_many(&requested).await.expect("a read");
     assert_eq!(found, [Some(bytes("c")), None, Some(bytes("a")), Some(bytes("c"))]);
 }
 
-pub(super) async fn scans_go_both_ways_and_keep_to_skip_and_limit(bench: Bench) {
-    bench.put(&["a", "b", "c", "d", "e"]).await;
-    let view = bench.view().await;
+pub(super) async fn scans_work_in_both_directions_with_skip_and_limit(engine: TestEngine) {
+    engine.put(&["a", "b", "c", "d", "e"]).await;
+    let view = engine.view().await;
     for (low, high, reverse, skip, limit, expected) in [
         ("", "", false, 0, 9, "abcde"),
         ("", "", true, 0, 9, "edcba"),
@@ -39,9 +42,9 @@ pub(super) async fn scans_go_both_ways_and_keep_to_skip_and_limit(bench: Bench) 
     }
 }
 
-pub(super) async fn empty_and_reversed_ranges_hold_nothing(bench: Bench) {
-    bench.put(&["a", "b", "c"]).await;
-    let view = bench.view().await;
+pub(super) async fn empty_and_reversed_ranges_have_no_keys(engine: TestEngine) {
+    engine.put(&["a", "b", "c"]).await;
+    let view = engine.view().await;
     for (low, high) in [("b", "b"), ("c", "a"), ("b\0", "c"), ("d", "")] {
         for reverse in [false, true] {
             let scan = Scan { reverse, ..Scan::of(range(low, high), 9) };
@@ -51,11 +54,11 @@ pub(super) async fn empty_and_reversed_ranges_hold_nothing(bench: Bench) {
     }
 }
 
-pub(super) async fn a_prefix_of_highest_bytes_reaches_to_the_end(bench: Bench) {
+pub(super) async fn a_prefix_of_highest_bytes_reaches_to_the_end(engine: TestEngine) {
     let keys = [&b"\xfe"[..], b"\xfe\xff", b"\xfe\xff\x01", b"\xff", b"\xff\xff", b"\xff\xff\xff"];
     let writes = keys.iter().map(|key| (key.to_vec(), Some(Bytes::new()))).collect();
-    bench.engine.begin().await.expect("begun").commit(writes).await.expect("no conflict");
-    let view = bench.view().await;
+    engine.engine.begin().await.expect("begun").commit(writes).await.expect("no conflict");
+    let view = engine.view().await;
     for (prefix, expected) in
         [(&b"\xff"[..], 3), (b"\xff\xff", 2), (b"\xff\xff\xff\xff", 0), (b"\xfe\xff", 2), (b"\xfe", 3), (b"", 6)]
     {
@@ -63,19 +66,19 @@ pub(super) async fn a_prefix_of_highest_bytes_reaches_to_the_end(bench: Bench) {
     }
 }
 
-pub(super) async fn counts_stop_at_their_cap(bench: Bench) {
-    bench.put(&["a", "b", "c"]).await;
-    let view = bench.view().await;
+pub(super) async fn counts_stop_at_their_cap(engine: TestEngine) {
+    engine.put(&["a", "b", "c"]).await;
+    let view = engine.view().await;
     for (cap, expected) in [(0, 0), (2, 2), (3, 3), (4, 3), (u64::MAX, 3)] {
         assert_eq!(view.count(&range("", ""), cap).await.expect("a count"), expected, "cap {cap}");
     }
 }
 
-/// Longer than what an engine may read on an async worker.
-pub(super) async fn long_walks_find_everything(bench: Bench) {
+/// Uses scans that are too long for an engine to run on an async worker.
+pub(super) async fn long_scans_find_all_keys(engine: TestEngine) {
     let names: Vec<String> = (0..3_000).map(|n| format!("k{n:05}")).collect();
-    bench.put(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
-    let view = bench.view().await;
+    engine.put(&names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let view = engine.view().await;
     assert_eq!(keys_of(view.as_ref(), &Scan::of(Range::prefix("k"), usize::MAX)).await, names);
     let scan = Scan { reverse: true, skip: 1_500, ..Scan::of(Range::prefix("k"), 2) };
     assert_eq!(keys_of(view.as_ref(), &scan).await, ["k01499", "k01498"]);
@@ -83,13 +86,13 @@ pub(super) async fn long_walks_find_everything(bench: Bench) {
     assert_eq!(view.count(&Range::prefix("k"), u64::MAX).await.expect("a count"), 3_000);
 }
 
-pub(super) async fn a_view_stays_as_it_was(bench: Bench) {
-    bench.put(&["a", "b"]).await;
-    let (old, transaction) = (bench.view().await, bench.engine.begin().await.expect("begun"));
-    bench.commit(&[("a", None), ("c", Some("c"))]).await.expect("no conflict");
+pub(super) async fn a_view_does_not_change(engine: TestEngine) {
+    engine.put(&["a", "b"]).await;
+    let (old, transaction) = (engine.view().await, engine.engine.begin().await.expect("begun"));
+    engine.commit(&[("a", None), ("c", Some("c"))]).await.expect("no conflict");
     let all = Scan::of(range("", ""), 9);
     assert_eq!(keys_of(old.as_ref(), &all).await, ["a", "b"]);
     assert_eq!(keys_of(transaction.as_ref(), &all).await, ["a", "b"]);
     assert_eq!(old.get(b"a").await.expect("a read"), Some(bytes("a")));
-    assert_eq!(keys_of(bench.view().await.as_ref(), &all).await, ["b", "c"]);
+    assert_eq!(keys_of(engine.view().await.as_ref(), &all).await, ["b", "c"]);
 }

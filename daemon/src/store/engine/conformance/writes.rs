@@ -1,4 +1,4 @@
-//! Transactions through the store: own writes, refusals, retries.
+//! Transactions through the store: own writes, rejected writes, retries.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -14,8 +14,8 @@ fn row(next: u64) -> Sequence {
     Sequence { next }
 }
 
-pub(super) async fn own_writes_are_seen_by_every_read(bench: Bench) {
-    let store = bench.store().await;
+pub(super) async fn every_read_includes_the_transactions_own_writes(engine: TestEngine) {
+    let store = engine.store().await;
     let put = |names: &'static str| {
         move |tx: Tx| async move {
             names.chars().for_each(|name| tx.put(format!("k{name}").into_bytes(), &row(1)));
@@ -32,8 +32,8 @@ pub(super) async fn own_writes_are_seen_by_every_read(bench: Bench) {
             tx.delete(key("kx"));
             assert_eq!(tx.get(b"kb").await?, Some(row(2)));
             assert_eq!(tx.get::<Sequence>(b"ka").await?, None);
-            let many = tx.get_many(&[key("ka"), key("kb"), key("kc"), key("ke")]).await?;
-            assert_eq!(many, [None, Some(row(2)), Some(row(1)), Some(row(2))]);
+            let several = tx.get_many(&[key("ka"), key("kb"), key("kc"), key("ke")]).await?;
+            assert_eq!(several, [None, Some(row(2)), Some(row(1)), Some(row(2))]);
             for (reverse, skip, limit, expected) in [
                 (false, 0, 9, "kb kc ke"),
                 (true, 0, 9, "ke kc kb"),
@@ -54,12 +54,12 @@ pub(super) async fn own_writes_are_seen_by_every_read(bench: Bench) {
         })
         .await
         .expect("a transaction");
-    let found = keys_of(bench.view().await.as_ref(), &Scan::of(Range::prefix("k"), 9)).await;
+    let found = keys_of(engine.view().await.as_ref(), &Scan::of(Range::prefix("k"), 9)).await;
     assert_eq!(found, ["kb", "kc", "ke"]);
 }
 
-pub(super) async fn an_error_writes_nothing(bench: Bench) {
-    let store = bench.store().await;
+pub(super) async fn an_error_writes_nothing(engine: TestEngine) {
+    let store = engine.store().await;
     let result: Result<(), StoreError> = store
         .write(async |tx: Tx| {
             tx.put(key("k"), &row(1));
@@ -70,25 +70,25 @@ pub(super) async fn an_error_writes_nothing(bench: Bench) {
     assert_eq!(store.read().await.expect("a view").get::<Sequence>(b"k").await.expect("a read"), None);
 }
 
-pub(super) async fn what_is_too_large_is_refused(bench: Bench) {
+pub(super) async fn oversized_keys_and_values_are_rejected(engine: TestEngine) {
     let large = [(vec![b'k'; KEY_MAX_BYTES + 1], Bytes::new()), (key("k"), vec![0; VALUE_MAX_BYTES + 1].into())];
     for (long, value) in large {
         let writes = WriteSet::from([(key("beside"), Some(bytes("1"))), (long, Some(value))]);
-        let error = bench.engine.begin().await.expect("begun").commit(writes).await.expect_err("too large");
+        let error = engine.engine.begin().await.expect("begun").commit(writes).await.expect_err("too large");
         assert!(matches!(error, CommitError::Engine(EngineError::TooLarge { .. })), "{error:?}");
     }
-    assert_eq!(bench.view().await.count(&range("", ""), 9).await.expect("a count"), 0);
+    assert_eq!(engine.view().await.count(&range("", ""), 9).await.expect("a count"), 0);
 }
 
-pub(super) async fn the_largest_key_and_value_fit(bench: Bench) {
+pub(super) async fn the_largest_key_and_value_fit(engine: TestEngine) {
     let (long, value) = (vec![0xff; KEY_MAX_BYTES], Bytes::from(vec![7; VALUE_MAX_BYTES]));
     let writes = WriteSet::from([(long.clone(), Some(value.clone()))]);
-    bench.engine.begin().await.expect("begun").commit(writes).await.expect("fits");
-    assert_eq!(bench.view().await.get(&long).await.expect("a read"), Some(value));
+    engine.engine.begin().await.expect("begun").commit(writes).await.expect("fits");
+    assert_eq!(engine.view().await.get(&long).await.expect("a read"), Some(value));
 }
 
-/// Another write of `k`.
-async fn overtake(store: &Store) -> Result<(), StoreError> {
+/// Writes `k` in another transaction.
+async fn write_concurrently(store: &Store) -> Result<(), StoreError> {
     store
         .write(async |tx: Tx| {
             tx.put(key("k"), &row(10));
@@ -97,30 +97,30 @@ async fn overtake(store: &Store) -> Result<(), StoreError> {
         .await
 }
 
-/// The first run of the closure is overtaken by another write.
-pub(super) async fn a_conflict_is_run_again(bench: Bench) {
-    let store = bench.store().await;
+/// Another write of `k` happens during the first run of the closure.
+pub(super) async fn a_conflicting_transaction_is_retried(engine: TestEngine) {
+    let store = engine.store().await;
     let runs = AtomicU32::new(0);
     let last = store
         .write(async |tx: Tx| {
             let next = tx.get::<Sequence>(b"k").await?.map_or(1, |row| row.next + 1);
             if runs.fetch_add(1, Ordering::SeqCst) == 0 {
-                overtake(&store).await?;
+                write_concurrently(&store).await?;
             }
             tx.put(key("k"), &row(next));
             Ok::<_, StoreError>(next)
         })
         .await;
-    assert_eq!((last.expect("run again"), runs.into_inner()), (11, 2));
+    assert_eq!((last.expect("retried"), runs.into_inner()), (11, 2));
 }
 
-pub(super) async fn a_transaction_that_always_conflicts_ends(bench: Bench) {
-    let store = bench.store().await;
+pub(super) async fn retries_of_a_transaction_are_bounded(engine: TestEngine) {
+    let store = engine.store().await;
     let runs = AtomicU32::new(0);
     let result = store
         .write(async |tx: Tx| {
             tx.get::<Sequence>(b"k").await?;
-            overtake(&store).await?;
+            write_concurrently(&store).await?;
             tx.put(key("mine"), &row(1));
             runs.fetch_add(1, Ordering::SeqCst);
             Ok::<_, StoreError>(())
@@ -128,13 +128,13 @@ pub(super) async fn a_transaction_that_always_conflicts_ends(bench: Bench) {
         .await;
     assert!(matches!(result, Err(StoreError::Contended { tries: 20 })), "{result:?}");
     assert_eq!(runs.into_inner(), 20);
-    assert_eq!(bench.view().await.get(b"mine").await.expect("a read"), None);
+    assert_eq!(engine.view().await.get(b"mine").await.expect("a read"), None);
 }
 
-pub(super) async fn transactions_that_only_read_succeed(bench: Bench) {
-    bench.put(&["a"]).await;
-    let reader = bench.engine.begin().await.expect("begun");
+pub(super) async fn transactions_that_only_read_succeed(engine: TestEngine) {
+    engine.put(&["a"]).await;
+    let reader = engine.engine.begin().await.expect("begun");
     assert_eq!(reader.get(b"a").await.expect("a read"), Some(bytes("a")));
-    bench.commit(&[("a", None)]).await.expect("no conflict");
+    engine.commit(&[("a", None)]).await.expect("no conflict");
     reader.commit(WriteSet::new()).await.expect("its state was a state of the store");
 }

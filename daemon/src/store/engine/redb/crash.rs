@@ -1,4 +1,4 @@
-//! Power cuts: what was acknowledged is there, whatever else reached the disk.
+//! Power failures: acknowledged transactions survive, regardless of which unsynced writes reached the disk.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,8 @@ pub(super) async fn rows(engine: &RedbEngine) -> Result<Model, EngineError> {
     Ok(engine.snapshot().await?.scan(&all).await?.into_iter().collect())
 }
 
-/// What transaction `number` writes: rows that come, change and go, small and of several pages.
+/// Returns the writes of transaction `number`: rows that are added, changed and deleted, small and larger than
+/// a page.
 fn changes(number: u64) -> WriteSet {
     let text = |text: String| (text.into_bytes(), Some(Bytes::from(number.to_string())));
     let size = if number.is_multiple_of(5) { 20_000 } else { 300 };
@@ -34,7 +35,7 @@ fn changes(number: u64) -> WriteSet {
     writes
 }
 
-/// The rows after the first `transactions`.
+/// Returns the rows after the first `transactions` transactions.
 fn after(transactions: u64) -> Model {
     let mut model = Model::new();
     for number in 1..=transactions {
@@ -48,9 +49,10 @@ fn after(transactions: u64) -> Model {
     model
 }
 
-/// What a disk held when it was first used, and all that happened to it until the engine was
-/// dropped. A new file gets its name when it is whole, so it is not cut off while it is made.
-async fn life(options: RedbOptions) -> (Replay, Vec<Op>) {
+/// Runs all transactions. Returns a replay that starts with a new database file, and the log of all operations
+/// until the engine was dropped. The creation of the file is not included, because a new file gets its name
+/// only when it is complete.
+async fn run_all(options: RedbOptions) -> (Replay, Vec<Op>) {
     let new = Disk::default();
     drop(engine_on(&new, options).expect("an empty disk"));
     let disk = Disk::holding(new.bytes());
@@ -63,23 +65,23 @@ async fn life(options: RedbOptions) -> (Replay, Vec<Op>) {
     (Replay::on(new.bytes()), disk.log())
 }
 
-/// Opens what a cut has left; the rows must be those after a whole number of transactions.
+/// Opens the disk after a power failure. The rows must be those after a whole number of transactions.
 async fn check(disk: &Disk, acknowledged: u64, options: RedbOptions) -> Result<(), String> {
-    let engine = engine_on(disk, options).map_err(|error| format!("it does not open: {error:?}"))?;
-    let found = rows(&engine).await.map_err(|error| format!("it cannot be read: {error:?}"))?;
+    let engine = engine_on(disk, options).map_err(|error| format!("opening fails: {error:?}"))?;
+    let found = rows(&engine).await.map_err(|error| format!("reading fails: {error:?}"))?;
     let possible = acknowledged..=(acknowledged + 1).min(TRANSACTIONS);
     let kept = possible.clone().find(|transactions| after(*transactions) == found);
     let kept = kept.ok_or_else(|| format!("not the rows after any of {possible:?}"))?;
     let next = engine.begin().await.map_err(|error| format!("{error:?}"))?.commit(changes(kept + 1)).await;
-    next.map_err(|error| format!("it cannot be written: {error:?}"))?;
+    next.map_err(|error| format!("writing fails: {error:?}"))?;
     drop(engine);
-    let again = engine_on(disk, options).map_err(|error| format!("it does not open again: {error:?}"))?;
-    let found = rows(&again).await.map_err(|error| format!("it cannot be read again: {error:?}"))?;
+    let reopened = engine_on(disk, options).map_err(|error| format!("reopening fails: {error:?}"))?;
+    let found = rows(&reopened).await.map_err(|error| format!("reading after reopening fails: {error:?}"))?;
     if found == after(kept + 1) { Ok(()) } else { Err("a later write was lost".into()) }
 }
 
 async fn survives_power_cuts(options: RedbOptions) {
-    let (mut replay, log) = life(options).await;
+    let (mut replay, log) = run_all(options).await;
     let mut cuts = 0;
     for (number, op) in log.into_iter().enumerate() {
         replay.step(op);
@@ -94,20 +96,20 @@ async fn survives_power_cuts(options: RedbOptions) {
 }
 
 #[tokio::test]
-async fn nothing_acknowledged_is_lost_in_a_power_cut() {
+async fn acknowledged_transactions_survive_a_power_failure() {
     survives_power_cuts(RedbOptions::default()).await;
 }
 
 #[tokio::test]
-async fn nothing_acknowledged_is_lost_in_a_power_cut_with_quick_repair() {
+async fn acknowledged_transactions_survive_a_power_failure_with_quick_repair() {
     survives_power_cuts(RedbOptions { quick_repair: true, ..RedbOptions::default() }).await;
 }
 
-/// Opening after a cut writes too, and may be cut off itself.
+/// Opening after a power failure also writes, and may be interrupted by another power failure.
 #[tokio::test]
-async fn a_second_power_cut_while_opening_loses_nothing() {
+async fn acknowledged_transactions_survive_a_second_power_failure_while_opening() {
     let options = RedbOptions::default();
-    let (mut replay, log) = life(options).await;
+    let (mut replay, log) = run_all(options).await;
     let mut cuts = 0;
     for (number, op) in log.into_iter().enumerate() {
         replay.step(op);
@@ -130,11 +132,11 @@ async fn a_second_power_cut_while_opening_loses_nothing() {
     assert!(cuts > 100, "only {cuts} cuts");
 }
 
-/// The check above can fail: a disk that lies about a sync loses what was acknowledged.
+/// Shows that the check can fail: a disk that ignores a sync loses acknowledged data.
 #[tokio::test]
-async fn a_disk_that_lies_is_found_out() {
+async fn a_disk_that_ignores_a_sync_is_detected() {
     let options = RedbOptions::default();
-    let (mut replay, log) = life(options).await;
+    let (mut replay, log) = run_all(options).await;
     let last_sync = log.iter().rposition(|op| matches!(op, Op::Acknowledged(20))).expect("twenty");
     for (number, op) in log.into_iter().enumerate() {
         if number <= last_sync && !(matches!(op, Op::Sync) && number + 10 > last_sync) {

@@ -1,7 +1,7 @@
-//! A disk for tests: it keeps a log of what was done to it, fails on request and can be cut off.
+//! A simulated disk with a log of operations, fault injection and power failures.
 //!
-//! What was not synced may be lost, be there, or be there in parts of a sector's size: a power cut
-//! does all of these. After a failed sync nothing of what it should have written is certain.
+//! In a power failure, writes that were not synced may be lost, be complete or be present in part, by sectors.
+//! After a failed sync, none of the writes since the previous sync are certain.
 
 use std::{
     collections::HashSet,
@@ -12,12 +12,12 @@ use std::{
 
 use ::redb::StorageBackend;
 
-/// What a torn write keeps or loses as one.
+/// Unit in which a torn write is kept or lost, bytes.
 const SECTOR_BYTES: usize = 512;
-/// What a full file system has no more of.
+/// Unit of allocation, bytes. A full disk cannot allocate more.
 const BLOCK_BYTES: usize = 4096;
 
-/// A disk with one file. Clones share it.
+/// A disk with one file. Clones share its state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Disk {
     state: Arc<Mutex<State>>,
@@ -27,39 +27,39 @@ pub(super) struct Disk {
 struct State {
     bytes: Vec<u8>,
     log: Vec<Op>,
-    /// How to undo what was not synced, the oldest first.
+    /// Operations that undo the writes since the last sync, oldest first.
     undo: Vec<Op>,
-    /// Blocks that have ever been written.
+    /// Blocks that were written at least once.
     blocks: HashSet<usize>,
     fault: Option<Fault>,
-    /// Whether the fault has struck.
-    struck: bool,
+    /// Whether the fault has occurred.
+    occurred: bool,
     fail_reads: bool,
 }
 
-/// One thing done to the disk.
+/// An operation on the disk.
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     Write(usize, Vec<u8>),
     Resize(usize),
     Sync,
-    /// A caller was told that so many transactions are durable.
+    /// Marks the time at which this number of transactions had been acknowledged.
     Acknowledged(u64),
 }
 
-/// What goes wrong, and after how many further writes, resizes and syncs.
+/// A fault, and the number of writes, resizes and syncs before it occurs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fault {
-    /// New blocks cannot be written until there is space.
+    /// New blocks cannot be allocated until the disk is healed.
     Full { after: u32 },
-    /// Nothing can be written until the disk is healed.
+    /// All operations fail until the disk is healed.
     Dead { after: u32 },
-    /// One operation fails; a sync that does loses what it should have made durable.
+    /// One operation fails. If it is a sync, the unsynced writes are lost.
     Once { after: u32 },
 }
 
 impl Disk {
-    /// A disk that holds `bytes`.
+    /// Creates a disk with these contents.
     pub(super) fn holding(bytes: Vec<u8>) -> Self {
         let disk = Self::default();
         disk.state().bytes = bytes;
@@ -68,17 +68,17 @@ impl Disk {
 
     pub(super) fn arm(&self, fault: Fault) {
         let mut state = self.state();
-        (state.fault, state.struck) = (Some(fault), false);
+        (state.fault, state.occurred) = (Some(fault), false);
     }
 
-    /// Ends every fault; whether it has struck.
+    /// Removes all faults. Returns whether the fault has occurred.
     pub(super) fn heal(&self) -> bool {
         let mut state = self.state();
         (state.fault, state.fail_reads) = (None, false);
-        state.struck
+        state.occurred
     }
 
-    /// Every read fails until the disk is healed.
+    /// Makes every read fail until the disk is healed.
     pub(super) fn fail_reads(&self) {
         self.state().fail_reads = true;
     }
@@ -101,10 +101,10 @@ impl Disk {
 }
 
 impl State {
-    /// Does `op`, or lets it fail.
+    /// Performs `op`, or fails according to the fault.
     fn perform(&mut self, op: Op) -> io::Result<()> {
         if let Some(error) = self.failure(&op) {
-            self.struck = true;
+            self.occurred = true;
             if matches!(op, Op::Sync) {
                 while let Some(undo) = self.undo.pop() {
                     apply(&mut self.bytes, &undo);
@@ -141,10 +141,10 @@ impl State {
         match self.fault? {
             Fault::Full { .. } if !new => None,
             Fault::Full { .. } => Some(io::ErrorKind::StorageFull.into()),
-            Fault::Dead { .. } => Some(io::Error::other("the disk is dead")),
+            Fault::Dead { .. } => Some(io::Error::other("the disk has failed")),
             Fault::Once { .. } => {
                 self.fault = None;
-                Some(io::Error::other("the disk stumbled"))
+                Some(io::Error::other("the disk failed once"))
             }
         }
     }
@@ -166,7 +166,7 @@ fn apply(bytes: &mut Vec<u8>, op: &Op) {
     }
 }
 
-fn at(offset: u64) -> usize {
+fn index(offset: u64) -> usize {
     usize::try_from(offset).expect("a small disk")
 }
 
@@ -180,13 +180,13 @@ impl StorageBackend for Disk {
         if state.fail_reads {
             return Err(io::Error::other("the disk cannot be read"));
         }
-        let found = state.bytes.get(at(offset)..at(offset) + out.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let found = state.bytes.get(index(offset)..index(offset) + out.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
         out.copy_from_slice(found);
         Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.state().perform(Op::Resize(at(len)))
+        self.state().perform(Op::Resize(index(len)))
     }
 
     fn sync_data(&self) -> io::Result<()> {
@@ -194,32 +194,32 @@ impl StorageBackend for Disk {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.state().perform(Op::Write(at(offset), data.to_vec()))
+        self.state().perform(Op::Write(index(offset), data.to_vec()))
     }
 }
 
-/// What a power cut does to writes that were not synced.
+/// What a power failure does to writes that were not synced.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cut {
-    /// None has reached the disk.
+    /// None of them are kept.
     Dropped,
-    /// All have.
+    /// All of them are kept.
     Kept,
-    /// Some have, and some of their sectors; this number says which.
+    /// Some of them and some of their sectors are kept. The number is the seed of the selection.
     Torn(u64),
 }
 
-/// A disk's log played again, to be cut off anywhere.
+/// Replays the log of a disk and simulates a power failure at any operation.
 #[derive(Default)]
 pub(super) struct Replay {
     durable: Vec<u8>,
     pending: Vec<Op>,
-    /// Transactions that callers were told of.
+    /// Number of acknowledged transactions.
     pub(super) acknowledged: u64,
 }
 
 impl Replay {
-    /// A replay on a disk that held `bytes`.
+    /// Starts a replay with a disk of these contents.
     pub(super) fn on(bytes: Vec<u8>) -> Self {
         Self { durable: bytes, ..Self::default() }
     }
@@ -236,7 +236,7 @@ impl Replay {
         }
     }
 
-    /// What is on the disk when the power is cut here.
+    /// Returns the disk after a power failure at this operation.
     pub(super) fn cut(&self, how: Cut) -> Disk {
         let mut bytes = self.durable.clone();
         match how {
@@ -250,7 +250,7 @@ impl Replay {
 
 fn tear(bytes: &mut Vec<u8>, op: &Op, seed: &mut u64) {
     let mut coin = || {
-        // A linear congruential generator: good enough to choose, and the same every time.
+        // A linear congruential generator, so that runs are reproducible.
         *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         *seed >> 63 == 1
     };

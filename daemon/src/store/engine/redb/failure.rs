@@ -1,7 +1,7 @@
-//! Failures of redb: its errors, sorted by what the caller may do next, and its panics as errors.
+//! Converts errors and panics of redb to engine errors.
 //!
-//! redb panics on some damaged pages. A panic in here must neither end the daemon nor pass for a
-//! failed request, so every call into redb goes through [`guarded`].
+//! redb panics on some damaged pages. Such a panic must neither end the daemon nor look like a failed request,
+//! so every call of redb runs inside [`guarded`].
 
 use std::{
     any::Any,
@@ -15,21 +15,21 @@ use std::{
 use crate::store::engine::EngineError;
 
 thread_local! {
-    /// This thread is inside [`guarded`].
+    /// Whether this thread is inside [`guarded`].
     static GUARDED: Cell<bool> = const { Cell::new(false) };
-    /// What the panic in this thread said, with its place in the source.
-    static SAID: RefCell<String> = const { RefCell::new(String::new()) };
+    /// The message and source location of the last panic in this thread.
+    static PANIC_MESSAGE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Keeps panics that become errors from being printed. Call once, when the program starts.
+/// Suppresses the output of panics that are converted to errors. Call once when the program starts.
 pub fn hide_guarded_panics() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if GUARDED.get() {
-            let said = panic.payload_as_str().unwrap_or("the engine failed").replace('\n', " ");
-            let place = panic.location().map(|place| (Path::new(place.file()).file_name(), place.line()));
-            let Some((Some(file), line)) = place else { return SAID.set(said) };
-            SAID.set(format!("{said} (at {}:{line})", file.to_string_lossy()));
+            let message = panic.payload_as_str().unwrap_or("the engine failed").replace('\n', " ");
+            let location = panic.location().map(|at| (Path::new(at.file()).file_name(), at.line()));
+            let Some((Some(file), line)) = location else { return PANIC_MESSAGE.set(message) };
+            PANIC_MESSAGE.set(format!("{message} (at {}:{line})", file.to_string_lossy()));
         } else {
             print(panic);
         }
@@ -39,13 +39,13 @@ pub fn hide_guarded_panics() {
 /// Runs `work`, which calls redb. A panic becomes [`EngineError::Damaged`].
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, EngineError> {
     let outer = GUARDED.replace(true);
-    // What redb leaves half changed is only reached through the same database, which counts as
-    // damaged from here on.
+    // State that redb leaves inconsistent is reached only through the same database, which is treated as
+    // damaged from now on.
     let result = catch_unwind(AssertUnwindSafe(work));
     GUARDED.set(outer);
     result.unwrap_or_else(|panic| {
-        let said = SAID.take();
-        let reason = if said.is_empty() { text(panic.as_ref()) } else { said };
+        let message = PANIC_MESSAGE.take();
+        let reason = if message.is_empty() { text(panic.as_ref()) } else { message };
         Err(EngineError::Damaged { reason })
     })
 }
@@ -55,7 +55,7 @@ fn text(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "the engine failed".to_owned())
 }
 
-/// The engine's error for one of redb's.
+/// Converts an error of redb.
 pub(super) fn failure(error: impl Into<::redb::Error>) -> EngineError {
     match error.into() {
         ::redb::Error::DatabaseAlreadyOpen => EngineError::InUse,
@@ -71,7 +71,8 @@ pub(super) fn failure(error: impl Into<::redb::Error>) -> EngineError {
     }
 }
 
-/// redb says `InvalidData` of a file that is none of its own, and an early end is a cut-off file.
+/// Converts an I/O error. redb returns `InvalidData` for a file in another format and `UnexpectedEof` for a
+/// truncated file.
 pub(super) fn failed_io(error: io::Error) -> EngineError {
     match error.kind() {
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => EngineError::Damaged { reason: error.to_string() },
@@ -79,7 +80,7 @@ pub(super) fn failed_io(error: io::Error) -> EngineError {
     }
 }
 
-/// A failed commit, which several transactions hear of.
+/// A failed commit. The error is shared by all transactions of the commit.
 #[derive(Clone)]
 pub(super) enum CommitFailure {
     /// redb's error.
@@ -89,7 +90,8 @@ pub(super) enum CommitFailure {
 }
 
 impl CommitFailure {
-    /// The error for one transaction. Keeps the kind of an I/O error: callers look for a full disk.
+    /// Returns the error for one transaction. Keeps the kind of an I/O error, because callers detect a full
+    /// disk by it.
     pub(super) fn error(&self) -> EngineError {
         match self {
             Self::Damaged(reason) => EngineError::Damaged { reason: reason.clone() },
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_off_file_is_damage_and_a_full_disk_is_not() {
+    fn a_truncated_file_is_damaged_and_a_full_disk_is_not() {
         let of = |kind: io::ErrorKind| failure(::redb::Error::Io(kind.into()));
         assert!(matches!(of(io::ErrorKind::UnexpectedEof), EngineError::Damaged { .. }));
         assert!(matches!(of(io::ErrorKind::InvalidData), EngineError::Damaged { .. }));

@@ -1,4 +1,4 @@
-//! Disks that fail while the engine runs: nobody is told "done" in error, and it recovers.
+//! Disk failures while the engine runs: no transaction is acknowledged in error, and the engine recovers.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use super::{
 };
 use crate::store::engine::{CommitError, WriteSet};
 
-/// What callers were told about the transactions of one run, by their keys.
+/// The results that were returned for the transactions of one run, by their keys.
 #[derive(Default)]
-struct Told {
+struct Outcomes {
     done: Vec<String>,
     not_done: Vec<String>,
     unknown: Vec<String>,
 }
 
-impl Told {
-    /// One transaction, which reads a little and writes two rows.
+impl Outcomes {
+    /// Runs one transaction that reads a key and writes two rows.
     async fn write(&mut self, engine: &RedbEngine, name: &str) {
         let value = Some(Bytes::from(vec![b'x'; 2_000]));
         let writes = WriteSet::from(["", "'"].map(|tail| (format!("{name}{tail}").into_bytes(), value.clone())));
@@ -31,16 +31,16 @@ impl Told {
             transaction.get(b"first").await?;
             transaction.commit(writes).await
         };
-        let told = match committed.await {
+        let outcomes = match committed.await {
             Ok(()) => &mut self.done,
             Err(CommitError::Unknown(_)) => &mut self.unknown,
             Err(CommitError::Conflict | CommitError::Engine(EngineError::Unavailable)) => &mut self.not_done,
             Err(error) => panic!("{error:?}"),
         };
-        told.push(name.to_owned());
+        outcomes.push(name.to_owned());
     }
 
-    /// Writes under new names until one is done.
+    /// Writes under new names until one write succeeds.
     async fn write_until_done(&mut self, engine: &RedbEngine) {
         let before = self.done.len();
         let mut tries = 0;
@@ -52,22 +52,21 @@ impl Told {
         .await;
     }
 
-    /// Whether `engine` holds what was acknowledged, whole transactions only, and nothing that was
-    /// refused.
+    /// Checks that `engine` has all acknowledged transactions, no rejected ones, and no partial ones.
     async fn check(&self, engine: &RedbEngine) {
         let rows = bounded(async || rows(engine).await.ok()).await;
-        let there = |name: &str| {
+        let exists = |name: &str| {
             let both = ["", "'"].map(|tail| rows.contains_key(format!("{name}{tail}").as_bytes()));
             assert_eq!(both[0], both[1], "half of {name}");
             both[0]
         };
-        assert!(self.done.iter().all(|name| there(name)), "an acknowledged transaction is missing");
-        assert!(!self.not_done.iter().any(|name| there(name)), "a refused transaction is there");
-        self.unknown.iter().for_each(|name| _ = there(name));
+        assert!(self.done.iter().all(|name| exists(name)), "an acknowledged transaction is missing");
+        assert!(!self.not_done.iter().any(|name| exists(name)), "a rejected transaction was written");
+        self.unknown.iter().for_each(|name| _ = exists(name));
     }
 }
 
-/// Repeats `attempt` until it gives something, for no more than ten seconds.
+/// Repeats `attempt` until it returns a value, for at most ten seconds.
 async fn bounded<T>(mut attempt: impl AsyncFnMut() -> Option<T>) -> T {
     let attempts = async {
         loop {
@@ -80,33 +79,34 @@ async fn bounded<T>(mut attempt: impl AsyncFnMut() -> Option<T>) -> T {
     tokio::time::timeout(Duration::from_secs(10), attempts).await.expect("in time")
 }
 
-/// One fault at one moment. Whether it struck.
+/// Runs transactions with one fault. Returns whether the fault occurred.
 async fn survives(fault: Fault, options: RedbOptions) -> bool {
     let disk = Disk::default();
     let engine = engine_on(&disk, options).expect("an empty disk");
-    let mut told = Told::default();
-    told.write(&engine, "first").await;
+    let mut outcomes = Outcomes::default();
+    outcomes.write(&engine, "first").await;
     disk.arm(fault);
     for number in 0..8 {
-        told.write(&engine, &format!("row{number}")).await;
+        outcomes.write(&engine, &format!("row{number}")).await;
     }
     if let Fault::Full { .. } = fault {
-        // Nothing more can be written, but everything can be read.
-        told.check(&engine).await;
+        // No new block can be written, but all rows can be read.
+        outcomes.check(&engine).await;
     }
-    let struck = disk.heal();
-    told.write_until_done(&engine).await;
-    told.check(&engine).await;
+    let occurred = disk.heal();
+    outcomes.write_until_done(&engine).await;
+    outcomes.check(&engine).await;
     drop(engine);
-    told.check(&engine_on(&disk, options).expect("closed cleanly")).await;
-    struck
+    outcomes.check(&engine_on(&disk, options).expect("closed cleanly")).await;
+    occurred
 }
 
-/// `fault` at each of the first moments, all at once: most of the time they wait. How many struck.
+/// Runs one disk for each value of `after` below `moments`, concurrently because they mostly wait. Returns how
+/// many faults occurred.
 async fn survives_at(moments: u32, fault: impl Fn(u32) -> Fault, quick_repair: bool) -> usize {
     let options = RedbOptions { quick_repair, ..RedbOptions::default() };
     let runs = (0..moments).map(|after| survives(fault(after), options));
-    join_all(runs).await.into_iter().filter(|struck| *struck).count()
+    join_all(runs).await.into_iter().filter(|occurred| *occurred).count()
 }
 
 #[tokio::test]
@@ -124,15 +124,15 @@ async fn a_dead_disk_loses_nothing_and_recovers() {
 }
 
 #[tokio::test]
-async fn one_failed_write_or_sync_loses_nothing() {
+async fn a_single_failed_write_or_sync_loses_nothing() {
     for quick_repair in [false, true] {
         assert_eq!(survives_at(40, |after| Fault::Once { after }, quick_repair).await, 40);
     }
 }
 
-/// The fault hits a commit that many wait for: all of them are told the truth.
+/// The fault occurs in a commit of many transactions. Each of them must get a correct result.
 #[tokio::test]
-async fn everyone_in_a_failed_commit_is_told() {
+async fn all_transactions_of_a_failed_commit_get_a_correct_result() {
     let disk = Disk::default();
     let engine = Arc::new(engine_on(&disk, RedbOptions::default()).expect("an empty disk"));
     disk.arm(Fault::Dead { after: 12 });
@@ -140,33 +140,33 @@ async fn everyone_in_a_failed_commit_is_told() {
     for writer in 0..32 {
         let engine = Arc::clone(&engine);
         writers.spawn(async move {
-            let mut told = Told::default();
+            let mut outcomes = Outcomes::default();
             for number in 0..4 {
-                told.write(&engine, &format!("row{writer}-{number}")).await;
+                outcomes.write(&engine, &format!("row{writer}-{number}")).await;
             }
-            told
+            outcomes
         });
     }
-    let told = writers.join_all().await;
+    let all = writers.join_all().await;
     assert!(disk.heal());
-    assert!(told.iter().any(|told| !told.unknown.is_empty() || !told.not_done.is_empty()));
-    Told::default().write_until_done(&engine).await;
-    for told in &told {
-        told.check(&engine).await;
+    assert!(all.iter().any(|outcomes| !outcomes.unknown.is_empty() || !outcomes.not_done.is_empty()));
+    Outcomes::default().write_until_done(&engine).await;
+    for outcomes in &all {
+        outcomes.check(&engine).await;
     }
 }
 
-/// The failed commit may be in the file: an older transaction has not seen it, a newer one has.
+/// A failed commit may be in the file. Older transactions have not read it, newer ones have.
 #[tokio::test]
 async fn only_transactions_from_before_a_failed_commit_conflict() {
     let disk = Disk::default();
     let engine = engine_on(&disk, RedbOptions::default()).expect("an empty disk");
-    let mut told = Told::default();
+    let mut outcomes = Outcomes::default();
     let older = engine.begin().await.expect("begun");
     assert_eq!(older.get(b"row").await.expect("a read"), None);
     disk.arm(Fault::Once { after: 0 });
-    told.write(&engine, "row").await;
-    assert_eq!((told.done.len(), disk.heal()), (0, true));
+    outcomes.write(&engine, "row").await;
+    assert_eq!((outcomes.done.len(), disk.heal()), (0, true));
     bounded(async || {
         let newer = engine.begin().await.ok()?;
         newer.get(b"row").await.ok()?;
@@ -177,21 +177,21 @@ async fn only_transactions_from_before_a_failed_commit_conflict() {
     assert!(matches!(result, Err(CommitError::Conflict)), "{result:?}");
 }
 
-/// A page that cannot be read is the reader's error; the engine then opens the file again.
+/// A failed read is an error of the reader. The engine then reopens the file.
 #[tokio::test]
-async fn a_failed_read_is_not_the_end() {
+async fn the_engine_recovers_from_a_failed_read() {
     let disk = Disk::default();
-    let mut told = Told::default();
+    let mut outcomes = Outcomes::default();
     let options = RedbOptions { cache_bytes: 0, quick_repair: false };
     let engine = engine_on(&disk, options).expect("an empty disk");
     for number in 0..20 {
-        told.write(&engine, &format!("row{number}")).await;
+        outcomes.write(&engine, &format!("row{number}")).await;
     }
     drop(engine);
     let engine = engine_on(&disk, options).expect("closed cleanly");
     disk.fail_reads();
     rows(&engine).await.expect_err("nothing is cached");
     disk.heal();
-    told.check(&engine).await;
-    told.write_until_done(&engine).await;
+    outcomes.check(&engine).await;
+    outcomes.write_until_done(&engine).await;
 }

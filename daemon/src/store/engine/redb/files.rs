@@ -1,4 +1,4 @@
-//! Real files: who may open them, how they are left behind, and that old ones are still read.
+//! Real files: permissions, locking, clean shutdown, and reading of old formats.
 
 use std::{cell::Cell, os::unix::fs::PermissionsExt as _, rc::Rc};
 
@@ -20,18 +20,18 @@ fn write(value: &str) -> WriteSet {
     WriteSet::from([(b"k".to_vec(), Some(Bytes::copy_from_slice(value.as_bytes())))])
 }
 
-/// Opens `path` without the engine; whether redb had to repair it.
+/// Opens `path` with redb. Returns whether a repair was necessary.
 fn needed_repair(path: &Path) -> bool {
     let repaired = Rc::new(Cell::new(false));
-    let seen = Rc::clone(&repaired);
+    let flag = Rc::clone(&repaired);
     let mut builder = Database::builder();
-    builder.set_repair_callback(move |_| seen.set(true));
-    builder.open(path).expect("nobody has it open");
+    builder.set_repair_callback(move |_| flag.set(true));
+    builder.open(path).expect("no other process has it open");
     repaired.get()
 }
 
 #[tokio::test]
-async fn a_new_file_is_private_and_comes_without_others() {
+async fn a_new_file_is_private_and_the_only_one_in_its_directory() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("store.redb");
     let engine = open(&path).expect("a new file");
@@ -43,7 +43,7 @@ async fn a_new_file_is_private_and_comes_without_others() {
 }
 
 #[test]
-fn a_file_is_open_once() {
+fn a_file_cannot_be_opened_twice() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("store.redb");
     let first = open(&path).expect("a new file");
@@ -55,7 +55,7 @@ fn a_file_is_open_once() {
 }
 
 #[test]
-fn what_is_no_store_is_refused_and_left_alone() {
+fn a_file_in_another_format_is_rejected_and_unchanged() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("store.redb");
     std::fs::write(&path, "notes").expect("written");
@@ -64,7 +64,7 @@ fn what_is_no_store_is_refused_and_left_alone() {
     assert!(matches!(open(&dir.path().join("missing/store.redb")), Err(EngineError::Storage(_))));
 }
 
-/// A start must not pay for the last stop, whatever was going on then.
+/// A start must not take longer because of what ran when the daemon stopped.
 #[tokio::test]
 async fn a_dropped_engine_leaves_nothing_to_repair() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -76,7 +76,7 @@ async fn a_dropped_engine_leaves_nothing_to_repair() {
     let waiting = tokio::task::JoinSet::from_iter([waiting]);
     tokio::task::yield_now().await;
     drop(engine);
-    waiting.join_all().await.pop().expect("one").expect("asked before the end");
+    waiting.join_all().await.pop().expect("one").expect("requested before the end");
     let error = transaction.commit(write("3")).await.expect_err("after the end");
     assert!(matches!(error, CommitError::Engine(EngineError::Unavailable)), "{error:?}");
     assert!(!needed_repair(&path), "with a view still open");
@@ -85,8 +85,8 @@ async fn a_dropped_engine_leaves_nothing_to_repair() {
     assert_eq!(found, Some(Bytes::from_static(b"2")));
 }
 
-/// `docs/storage.md` says how the file was made. It is never made again: it stands for what users
-/// have on their disks.
+/// `docs/storage.md` describes how the file was created. It must never be created again, because it represents
+/// existing installations.
 #[tokio::test]
 async fn a_store_of_format_1_is_still_read() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -96,10 +96,10 @@ async fn a_store_of_format_1_is_still_read() {
     let store = Store::open(Arc::new(open(&path).expect("an old file"))).await.expect("a known format");
     let rows = store.read().await.expect("a view");
     assert_eq!(rows.get(&keys::format()).await.expect("a read"), Some(Format { level: 1 }));
-    assert_eq!(rows.get(&keys::sequence(ids::Kind::Owner)).await.expect("a read"), Some(Sequence { next: 65 }));
+    assert_eq!(rows.get(&keys::sequence(ids::IdKind::Owner)).await.expect("a read"), Some(Sequence { next: 65 }));
     let user: User = rows.get(&keys::user(1)).await.expect("a read").expect("the user");
     assert_eq!((user.id, user.name.as_str(), user.admin), (1, "octo", true));
     assert_eq!((user.email.as_str(), user.created_ms), ("octo@example.org", 1_700_000_000_000));
     drop(rows);
-    assert_eq!(store.next_id(ids::Kind::Owner).await.expect("an id"), 65);
+    assert_eq!(store.next_id(ids::IdKind::Owner).await.expect("an id"), 65);
 }

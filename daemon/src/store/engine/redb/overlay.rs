@@ -1,7 +1,7 @@
-//! A store file that is only read: what redb writes stays in memory.
+//! A read-only store file: writes of redb stay in memory.
 //!
-//! Opening a file that was not closed repairs it, and checking its integrity may go back to the commit
-//! before the last. Neither may happen to a file that is only looked at.
+//! Opening a file that was not closed properly repairs it, and an integrity check may roll back the last
+//! commit. Neither may change a file that is opened only for reading.
 
 use std::{
     collections::HashMap,
@@ -14,10 +14,10 @@ use std::{
 
 use ::redb::{BackendError, StorageBackend, backends::FileBackend};
 
-/// What is kept in memory at a time.
+/// Unit in which written data is kept in memory, bytes.
 const BLOCK_BYTES: u64 = 4096;
 
-/// The file with the blocks that were written over it.
+/// The file and the blocks that were written over it.
 #[derive(Debug)]
 pub(super) struct Overlay {
     file: FileBackend,
@@ -27,13 +27,14 @@ pub(super) struct Overlay {
 #[derive(Debug)]
 struct State {
     len: u64,
-    /// Bytes of the file that count; the rest up to `len` is zero.
+    /// Length of the file that is still valid. The rest up to `len` is zero.
     file_len: u64,
     blocks: HashMap<u64, Vec<u8>>,
 }
 
 impl Overlay {
-    /// Opens `path` for reading. An empty file is an error: redb would begin a new database in it.
+    /// Opens `path` for reading. Returns an error for an empty file, because redb would create a new database
+    /// in it.
     pub(super) fn open(path: &Path) -> Result<Self, ::redb::DatabaseError> {
         let file = FileBackend::new(File::open(path)?)?;
         let len = file.len()?;
@@ -47,30 +48,30 @@ impl Overlay {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the file has at `offset`; zeros behind its end.
+    /// Reads from the file. Bytes after its end are zero.
     fn read_file(&self, state: &State, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let there = usize::try_from(state.file_len.saturating_sub(offset)).unwrap_or(usize::MAX).min(out.len());
-        if there > 0 {
-            self.file.read(offset, &mut out[..there])?;
+        let available = usize::try_from(state.file_len.saturating_sub(offset)).unwrap_or(usize::MAX).min(out.len());
+        if available > 0 {
+            self.file.read(offset, &mut out[..available])?;
         }
-        out[there..].fill(0);
+        out[available..].fill(0);
         Ok(())
     }
 }
 
-/// The parts of `offset..offset + len` by block: the block, where the part begins in it, where it begins
-/// in the whole, and its length.
+/// Splits `offset..offset + len` by block. Returns the block, the offset in the block, the offset in the whole,
+/// and the length of each part.
 fn parts(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, usize, usize)> {
     let mut done = 0;
     std::iter::from_fn(move || {
         if done == len {
             return None;
         }
-        let at = offset + done as u64;
-        // Both are below the size of a block.
-        let within = usize::try_from(at % BLOCK_BYTES).unwrap_or(0);
+        let position = offset + done as u64;
+        // Both values are smaller than a block.
+        let within = usize::try_from(position % BLOCK_BYTES).unwrap_or(0);
         let bytes = (usize::try_from(BLOCK_BYTES).unwrap_or(0) - within).min(len - done);
-        let part = (at / BLOCK_BYTES, within, done, bytes);
+        let part = (position / BLOCK_BYTES, within, done, bytes);
         done += bytes;
         Some(part)
     })
@@ -90,9 +91,9 @@ impl StorageBackend for Overlay {
         if state.blocks.is_empty() {
             return Ok(());
         }
-        for (block, within, begin, bytes) in parts(offset, out.len()) {
+        for (block, within, start, bytes) in parts(offset, out.len()) {
             if let Some(written) = state.blocks.get(&block) {
-                out[begin..begin + bytes].copy_from_slice(&written[within..within + bytes]);
+                out[start..start + bytes].copy_from_slice(&written[within..within + bytes]);
             }
         }
         Ok(())
@@ -103,10 +104,10 @@ impl StorageBackend for Overlay {
         state.len = len;
         state.file_len = state.file_len.min(len);
         state.blocks.retain(|block, bytes| {
-            let begin = block * BLOCK_BYTES;
-            let kept = usize::try_from(len.saturating_sub(begin)).unwrap_or(usize::MAX).min(bytes.len());
+            let start = block * BLOCK_BYTES;
+            let kept = usize::try_from(len.saturating_sub(start)).unwrap_or(usize::MAX).min(bytes.len());
             bytes[kept..].fill(0);
-            begin < len
+            start < len
         });
         Ok(())
     }
@@ -117,21 +118,22 @@ impl StorageBackend for Overlay {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut state = self.state();
-        for (block, within, begin, bytes) in parts(offset, data.len()) {
+        for (block, within, start, bytes) in parts(offset, data.len()) {
             if !state.blocks.contains_key(&block) {
                 let mut content = vec![0; usize::try_from(BLOCK_BYTES).unwrap_or(0)];
                 self.read_file(&state, block * BLOCK_BYTES, &mut content)?;
                 state.blocks.insert(block, content);
             }
             if let Some(content) = state.blocks.get_mut(&block) {
-                content[within..within + bytes].copy_from_slice(&data[begin..begin + bytes]);
+                content[within..within + bytes].copy_from_slice(&data[start..start + bytes]);
             }
         }
         state.len = state.len.max(offset + data.len() as u64);
         Ok(())
     }
 
-    /// A shared lock, which is what a file that is open for reading can have. It conflicts with a daemon.
+    /// Takes a shared lock, because the file is open for reading only. It conflicts with the lock of a running
+    /// daemon.
     fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
         self.file.try_lock_shared_range(start, end)
     }

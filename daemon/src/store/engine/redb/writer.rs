@@ -1,7 +1,8 @@
-//! The writer thread: decides, groups and commits; opens the database again after a failure.
+//! The writer thread checks transactions for conflicts, groups them into commits, and reopens the database
+//! after a failure.
 //!
-//! It is the only one that writes, and it waits for nobody: what has arrived when it becomes free
-//! goes into the next commit. It never says "done" for anything but a durable commit.
+//! It is the only writer. When it becomes free, it commits all transactions that have arrived, without waiting
+//! for more. It reports success only after a durable commit.
 
 use std::{
     collections::BTreeMap,
@@ -25,77 +26,78 @@ use crate::store::engine::{
     optimistic::{RECENT_KEYS_MAX, Reads, RecentWrites, Version},
 };
 
-/// Bytes of transactions that may wait; more wait outside the queue.
+/// Limit of the transactions in the queue, bytes. Further transactions wait before they are queued.
 pub(super) const QUEUE_MAX_BYTES: usize = 16 << 20;
-/// Transactions in one commit.
+/// Most transactions in one commit.
 const BATCH_MAX: usize = 1_024;
-/// Bytes of transactions in one commit, but for the last of them.
+/// Limit of the transactions in one commit, bytes. The last transaction may exceed it.
 const BATCH_MAX_BYTES: usize = 8 << 20;
-/// Bounds of the pause in which nothing is written after repeated failures: opening again may
-/// read the whole file, and readers should get something done in between.
+/// Limits of the pause after repeated failures. Reopening may read the whole file, and the pause lets readers
+/// make progress in between.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// What the writer is asked for.
+/// A request to the writer.
 pub(super) enum Request {
-    /// To decide on a transaction.
-    Commit(Commit),
-    /// To open the database again: a reader found the one of this generation failed.
+    /// Commits a transaction.
+    Commit(CommitRequest),
+    /// Reopens the database, because a read failed in the database of this generation.
     Reopen { generation: u64 },
-    /// To finish what came before, and end.
+    /// Handles earlier requests and ends.
     Stop,
 }
 
-/// A transaction that waits for its commit.
-pub(super) struct Commit {
+/// A transaction in the queue.
+pub(super) struct CommitRequest {
     pub(super) since: Version,
     pub(super) reads: Reads,
     pub(super) writes: WriteSet,
     pub(super) bytes: usize,
-    pub(super) answer: oneshot::Sender<Result<(), CommitError>>,
-    pub(super) _room: OwnedSemaphorePermit,
+    pub(super) reply: oneshot::Sender<Result<(), CommitError>>,
+    pub(super) _permits: OwnedSemaphorePermit,
 }
 
-impl Commit {
-    fn answer(self, result: Result<(), CommitError>) {
-        // A caller that has gone away does not change what is durable.
-        _ = self.answer.send(result);
+impl CommitRequest {
+    fn reply(self, result: Result<(), CommitError>) {
+        // The caller may have been cancelled. This does not change what is durable.
+        _ = self.reply.send(result);
     }
 }
 
 /// The state of the writer thread.
-pub(super) struct Writer {
+pub(super) struct StoreWriter {
     shared: Arc<Shared>,
     inbox: Receiver<Request>,
     connector: Connector,
     recent: RecentWrites,
     generation: u64,
-    /// Failures since the last durable commit, and until when they forbid another try.
+    /// Number of failures since the last durable commit.
     failures: u32,
+    /// Time until which no write is tried after a failure.
     pause_until: Option<Instant>,
 }
 
-/// Why a batch did not become durable.
-enum Failure {
-    /// It was never handed to redb's commit.
+/// Why a batch was not committed.
+enum BatchFailure {
+    /// The failure happened before redb's commit. Nothing was written.
     NotWritten(EngineError),
-    /// The commit failed: it may be in the file.
+    /// The commit failed. Its data may be in the file.
     Unknown(CommitFailure),
 }
 
-impl Writer {
+impl StoreWriter {
     pub(super) fn new(shared: Arc<Shared>, inbox: Receiver<Request>, connector: Connector) -> Self {
         let recent = RecentWrites::new(RECENT_KEYS_MAX);
         Self { shared, inbox, connector, recent, generation: 0, failures: 0, pause_until: None }
     }
 
-    /// Serves until it is told to stop, then closes the database.
+    /// Handles requests until [`Request::Stop`], then closes the database.
     pub(super) fn run(mut self) {
         loop {
             let mut batch = Vec::new();
             let more = self.collect(&mut batch);
             if !batch.is_empty() {
-                self.decide(batch);
+                self.commit_batch(batch);
             }
             if !more {
                 break;
@@ -107,8 +109,8 @@ impl Writer {
         });
     }
 
-    /// Waits for something to do; `false` when it is time to stop.
-    fn collect(&mut self, batch: &mut Vec<Commit>) -> bool {
+    /// Waits for requests and collects a batch. Returns `false` when the thread must end.
+    fn collect(&mut self, batch: &mut Vec<CommitRequest>) -> bool {
         let Some(first) = self.wait() else { return true };
         let mut bytes = 0;
         let mut next = Some(first);
@@ -128,8 +130,7 @@ impl Writer {
         true
     }
 
-    /// The next request. While the database is away there may be none for a while: then it is
-    /// opened again.
+    /// Returns the next request. If the database is closed, reopens it after the pause and returns `None`.
     fn wait(&mut self) -> Option<Request> {
         if self.shared.database().is_some() {
             return Some(self.inbox.recv().unwrap_or(Request::Stop));
@@ -147,18 +148,18 @@ impl Writer {
         }
     }
 
-    /// Answers every transaction of `batch`.
-    fn decide(&mut self, batch: Vec<Commit>) {
+    /// Commits `batch` and replies to every transaction.
+    fn commit_batch(&mut self, batch: Vec<CommitRequest>) {
         let paused = self.pause_until.is_some_and(|until| Instant::now() < until);
         let Some(database) = self.shared.database().filter(|_| !paused) else {
-            answer_all(batch, || Err(EngineError::Unavailable.into()));
+            reply_all(batch, || Err(EngineError::Unavailable.into()));
             return;
         };
         let version = self.shared.committed() + 1;
         let mut accepted = Vec::with_capacity(batch.len());
         for commit in batch {
             if self.recent.conflicts(commit.since, &commit.reads) {
-                commit.answer(Err(CommitError::Conflict));
+                commit.reply(Err(CommitError::Conflict));
             } else {
                 self.recent.record(version, commit.writes.keys());
                 accepted.push(commit);
@@ -167,7 +168,7 @@ impl Writer {
         if accepted.is_empty() {
             return;
         }
-        self.shared.range_counts.writing(version, &accepted.iter().map(|commit| &commit.writes));
+        self.shared.range_counts.mark_written(version, &accepted.iter().map(|commit| &commit.writes));
         let outcome = self.write(&database, &accepted);
         drop(database);
         match outcome {
@@ -175,20 +176,20 @@ impl Writer {
                 self.failures = 0;
                 self.pause_until = None;
                 self.shared.publish(version);
-                answer_all(accepted, || Ok(()));
+                reply_all(accepted, || Ok(()));
             }
             Err(failure) => self.fail(failure, accepted),
         }
     }
 
-    /// One durable redb commit of all of `accepted`.
-    fn write(&self, database: &Database, accepted: &[Commit]) -> Result<(), Failure> {
+    /// Writes all of `accepted` in one durable redb commit.
+    fn write(&self, database: &Database, accepted: &[CommitRequest]) -> Result<(), BatchFailure> {
         let stage = || -> Result<_, ::redb::Error> {
             let mut transaction = database.begin_write()?;
             transaction.set_durability(Durability::Immediate)?;
             transaction.set_quick_repair(self.connector.options.quick_repair);
             let mut table = transaction.open_table(TABLE)?;
-            // Later transactions override earlier ones; one pass in key order is kind to the tree.
+            // Later transactions override earlier ones. Writing in key order is efficient for the B-tree.
             let merged: BTreeMap<&Key, &Option<Bytes>> = accepted.iter().flat_map(|commit| &commit.writes).collect();
             for (key, value) in merged {
                 match value {
@@ -199,7 +200,7 @@ impl Writer {
             drop(table);
             Ok(transaction)
         };
-        let transaction = guarded(|| stage().map_err(failure)).map_err(Failure::NotWritten)?;
+        let transaction = guarded(|| stage().map_err(failure)).map_err(BatchFailure::NotWritten)?;
         let mut failed = None;
         let committed = guarded(|| {
             failed = transaction.commit().err();
@@ -207,40 +208,41 @@ impl Writer {
         });
         match (committed, failed) {
             (Ok(()), None) => Ok(()),
-            (Ok(()), Some(error)) => Err(Failure::Unknown(CommitFailure::Failed(Arc::new(error)))),
-            (Err(error), _) => Err(Failure::Unknown(CommitFailure::Damaged(error.to_string()))),
+            (Ok(()), Some(error)) => Err(BatchFailure::Unknown(CommitFailure::Failed(Arc::new(error)))),
+            (Err(error), _) => Err(BatchFailure::Unknown(CommitFailure::Damaged(error.to_string()))),
         }
     }
 
-    /// Answers those whose commit failed, and gives the database up: redb writes no more to it.
-    fn fail(&mut self, failure: Failure, accepted: Vec<Commit>) {
+    /// Replies to the transactions of a failed batch and reopens the database, because redb rejects further
+    /// writes to it.
+    fn fail(&mut self, failure: BatchFailure, accepted: Vec<CommitRequest>) {
         let transactions = accepted.len();
         match failure {
-            Failure::NotWritten(error) => {
+            BatchFailure::NotWritten(error) => {
                 if let EngineError::Damaged { reason } = &error {
                     self.shared.damaged(reason);
                 }
                 tracing::error!(error = chain(&error), transactions, "writing to the store failed; opening it again");
-                answer_all(accepted, || Err(EngineError::Unavailable.into()));
+                reply_all(accepted, || Err(EngineError::Unavailable.into()));
             }
-            Failure::Unknown(failure) => {
+            BatchFailure::Unknown(failure) => {
                 if let CommitFailure::Damaged(reason) = &failure {
                     self.shared.damaged(reason);
                 }
                 let error = failure.error();
                 tracing::error!(error = chain(&error), transactions, "a commit failed; opening the store again");
-                answer_all(accepted, || Err(CommitError::Unknown(failure.error())));
+                reply_all(accepted, || Err(CommitError::Unknown(failure.error())));
             }
         }
         self.pause();
         self.reopen();
     }
 
-    /// Closes the database and opens it again. What a failed commit wrote counts as changed, whether
-    /// or not it is there: transactions that have read it before conflict.
+    /// Closes the database and opens it again. The data of a failed commit counts as changed, whether or not it
+    /// was written, so older transactions that have read it conflict.
     fn reopen(&mut self) {
-        // Readers first: nobody may begin on the old database with the new version.
-        // Closing may panic in a damaged file; opening then says what is wrong.
+        // Readers are stopped first, so that no transaction begins on the old database with the new version.
+        // Closing may panic if the file is damaged; opening then reports the damage.
         _ = guarded(|| {
             drop(self.shared.take());
             Ok(())
@@ -256,13 +258,13 @@ impl Writer {
                 if let EngineError::Damaged { reason } = &error {
                     self.shared.damaged(reason);
                 }
-                tracing::error!(error = chain(&error), "the store cannot be opened again yet");
+                tracing::error!(error = chain(&error), "the store could not be opened again");
                 self.pause();
             }
         }
     }
 
-    /// The first failure costs no pause, further ones ever longer ones.
+    /// Sets the pause after a failure: none after the first failure, then doubling up to [`PAUSE_MAX`].
     fn pause(&mut self) {
         let pause = match self.failures {
             0 => Duration::ZERO,
@@ -273,13 +275,13 @@ impl Writer {
     }
 }
 
-fn answer_all(commits: Vec<Commit>, result: impl Fn() -> Result<(), CommitError>) {
+fn reply_all(commits: Vec<CommitRequest>, result: impl Fn() -> Result<(), CommitError>) {
     for commit in commits {
-        commit.answer(result());
+        commit.reply(result());
     }
 }
 
-/// The error and its causes in one line.
+/// Formats the error and its causes in one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
