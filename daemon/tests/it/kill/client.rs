@@ -83,7 +83,7 @@ async fn create(world: &World, name: &Name) -> String {
     path_of(answer.json()["signed_upload_url"].as_str().expect("an address"))
 }
 
-/// Uploads blocks in random order, some of them twice, and sometimes one that the list does not name. Returns the
+/// Uploads blocks in random order, some of them twice, and sometimes a block that is not in the list. Returns the
 /// ids for the list, and the content.
 async fn put_blocks(world: &World, name: &Name, address: &str, random: &mut Random) -> (Vec<String>, Content) {
     let count = random.below(6);

@@ -297,7 +297,7 @@ impl<'a> Checker<'a> {
         shown
     }
 
-    /// Checks that each artifact is in the acknowledged state or in one that an unanswered request may have caused.
+    /// Checks that each artifact is in the acknowledged state or in a state that an unanswered request may have caused.
     fn check_states(&self, shown: &BTreeMap<Name, (u64, u64, String)>) {
         let mut entries = self.world.entries();
         for name in shown.keys() {

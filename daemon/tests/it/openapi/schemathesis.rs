@@ -1,5 +1,5 @@
 //! The API is tested with schemathesis, which sends requests that the description allows and others that it does not
-//! allow. Every response must be one that the description allows.
+//! allow. The description must allow every response.
 
 use serde_json::json;
 

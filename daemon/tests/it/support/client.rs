@@ -135,16 +135,16 @@ async fn make_python() -> Result<PathBuf, String> {
     }
     let mut venv = command("python3");
     venv.args(["-m", "venv", "--clear"]).arg(&directory);
-    step(venv, "there is no python3 with venv").await?;
+    run_step(venv, "there is no python3 with venv").await?;
     let mut pip = command(directory.join("bin/python"));
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt"]);
     pip.current_dir(home());
-    step(pip, "the Python clients cannot be installed").await?;
+    run_step(pip, "the Python clients cannot be installed").await?;
     std::fs::write(&stamp, required).expect("a file");
     Ok(directory.join("bin"))
 }
 
-async fn step(command: Command, failed: &str) -> Result<(), String> {
+async fn run_step(command: Command, failed: &str) -> Result<(), String> {
     match output_within(LONG, command).await {
         Some(done) if done.status.success() => Ok(()),
         Some(done) => Err(format!("{failed}: {}", String::from_utf8_lossy(&done.stderr))),

@@ -85,7 +85,7 @@ fn a_paste_triggers_no_command_in_any_view() {
     for (keys, title, takes_text) in views {
         session.type_(keys);
         session.wait_for(title);
-        // The paste begins with a key that would confirm, and ends with one that would leave.
+        // The paste begins with a key that would confirm, and ends with a key that would leave.
         session.type_("\x1b[200~y\rDq\x03octo/tool\r\x1b[201~");
         if takes_text {
             session.wait("the pasted text", |screen| screen.contents().contains("Dq"));

@@ -133,7 +133,7 @@ fn a_day_at_full_size() {
     daemon.start();
     let work = daemon.work("tmux.conf");
     std::fs::write(work, "set -g status off\n").unwrap();
-    // Start the built program, not the one that was built for tests.
+    // Start the program in FARRIER_PROGRAMS, not the build for tests.
     let script = "exec tmux -f tmux.conf -L farrier new-session \"$FARRIER_PROGRAM\"";
     let (program, directory) = (daemon.farrier(), daemon.work("."));
     let env = [("FARRIER_PROGRAM", program.to_str().unwrap()), ("TMUX_TMPDIR", directory.to_str().unwrap())];
