@@ -15,7 +15,7 @@ use farrierd::store::{
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = PathBuf::from(std::env::args_os().nth(1).ok_or("usage: store-fixture <new file>")?);
     let store = Store::open(Arc::new(RedbEngine::open(&path, RedbOptions::default())?)).await?;
-    let id = store.next_id(ids::Kind::Owner).await?;
+    let id = store.next_id(ids::IdKind::Owner).await?;
     store
         .write(async |tx: Tx| {
             let user = User {
