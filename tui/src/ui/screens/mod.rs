@@ -3,47 +3,17 @@
 //! A screen is state: keys become actions, answers change it, drawing reads it. It neither waits nor
 //! asks by itself; what it wants goes through its [`Env`].
 
-mod artifact_actions;
-mod artifact_answers;
-mod artifact_facts;
-mod artifact_folds;
-mod artifact_form;
-mod artifact_pane;
-mod artifact_rows;
-mod artifact_tree;
 mod artifacts;
-mod branch_form;
-mod branch_rows;
-mod chart;
 mod dashboard;
-mod dashboard_parts;
 mod deleted;
-mod deleted_rows;
 mod deliveries;
-mod delivery_actions;
-mod delivery_rows;
-mod delivery_text;
-mod hook_actions;
-mod hook_answers;
-mod hook_form;
-mod hook_pane;
-mod hook_rows;
 mod hooks;
-mod inspector;
 mod offers;
 mod panes;
 mod purpose;
-mod repo_actions;
-mod repo_answers;
-mod repo_detail;
-mod repo_form;
-mod repo_pane;
-mod repo_rows;
 mod repositories;
-mod restore_form;
 mod set;
 mod stored_rows;
-mod task_lines;
 
 use std::{fmt::Debug, time::Duration};
 
@@ -52,7 +22,7 @@ use ratatui::{buffer::Buffer, layout::Rect};
 
 pub(crate) use self::{
     deliveries::Deliveries,
-    hook_form::made_up as made_up_secret,
+    hooks::form::made_up as made_up_secret,
     offers::Selection,
     purpose::{Purpose, Wish},
     set::Screens,
@@ -267,10 +237,10 @@ pub(crate) fn columns_of(list: &str) -> Vec<String> {
     }
     match list {
         "repositories" => titles::<Repo>(),
-        "branches" => titles::<branch_rows::Tip>(),
+        "branches" => titles::<repositories::branch_rows::Tip>(),
         "hooks" => titles::<Hook>(),
         "deliveries" => titles::<Delivery>(),
-        "runs" => titles::<artifact_tree::Node>(),
+        "runs" => titles::<artifacts::tree::Node>(),
         _ => Vec::new(),
     }
 }

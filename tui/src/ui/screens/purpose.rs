@@ -2,7 +2,12 @@
 
 use farrier_common::client::{HookPlace, RepositoryPath, Token};
 
-use super::{artifact_form, branch_form, hook_form, repo_form, restore_form};
+use super::{
+    artifacts::form as artifact_form,
+    deleted::form as restore_form,
+    hooks::form as hook_form,
+    repositories::{branch_form, form as repo_form},
+};
 use crate::ui::{
     form::Form,
     net::{Answer, Ask, Turn},

@@ -1,0 +1,294 @@
+//! What can be done with artifacts, and what came of it.
+
+use std::{collections::HashSet, sync::Arc};
+
+use farrier_common::{api::EditArtifact, client::RepositoryPath};
+use jiff::Timestamp;
+
+use super::{
+    Artifacts, form as artifact_form, pane as artifact_pane,
+    tree::{Node, NodeId},
+};
+use crate::ui::screens::Screen as _;
+use crate::{
+    output::human_bytes,
+    ui::{
+        bulk::{self, Bulk},
+        key::Key,
+        keymap::Action,
+        layer::{
+            Confirm, Layer, Menu, Reader,
+            menu::{Item, Pick},
+        },
+        net::{Ask, Existing},
+        runs::{Artifact, Outcome, Run},
+        world::{Cmd, Env},
+    },
+};
+
+/// One of what actions are about.
+const NOUN: &str = "artifact";
+
+fn path(run: &Run) -> Option<RepositoryPath> {
+    run.repo.parse().ok()
+}
+
+impl Artifacts {
+    /// The artifacts that actions are about, each with its run: those of the marked rows, or of the row under
+    /// the cursor. A run or a job stands for its artifacts, and while a filter hides some, for those that are shown.
+    pub(super) fn targets(&self) -> Vec<(&Arc<Artifact>, &Arc<Run>)> {
+        let shown: Option<HashSet<i64>> =
+            self.is_narrowed().then(|| self.rows.list.shown().filter_map(|node| Some(node.artifact()?.id)).collect());
+        let mut seen = HashSet::new();
+        let below = |node: &Node| -> Vec<(&Arc<Artifact>, &Arc<Run>)> {
+            let Some(entry) = self.tree.get(node.run().id) else { return Vec::new() };
+            let wanted = |one: &&Arc<Artifact>| match node {
+                Node::Run { .. } => true,
+                Node::Job { .. } => node.job().is_some_and(|job| job.id == one.job),
+                Node::Artifact { artifact, .. } => artifact.id == one.id,
+            };
+            let is_shown = |one: &&Arc<Artifact>| shown.as_ref().is_none_or(|shown| shown.contains(&one.id));
+            entry.artifacts.iter().filter(wanted).filter(is_shown).map(|one| (one, &entry.run)).collect()
+        };
+        let all = self.rows.list.targets().into_iter().flat_map(below);
+        all.filter(|(one, _)| seen.insert(one.id)).collect()
+    }
+
+    /// Whether actions are about artifacts that are selected themselves, not through their run.
+    fn is_on_artifacts(&self) -> bool {
+        self.rows.list.targets().iter().all(|node| node.artifact().is_some())
+    }
+
+    fn ids(&self) -> Vec<i64> {
+        self.targets().iter().map(|(artifact, _)| artifact.id).collect()
+    }
+
+    /// How many artifacts marked runs and jobs have, and how large these are together.
+    pub(super) fn marked_below(&self) -> Option<String> {
+        let targets = self.targets();
+        let bytes: i64 = targets.iter().filter(|(one, _)| one.is_ready()).map(|(one, _)| one.size).sum();
+        let text = || format!("({}, {})", bulk::counted(targets.len(), NOUN), human_bytes(bytes));
+        (self.rows.list.has_marks() && !self.is_on_artifacts()).then(text)
+    }
+
+    /// Why an action makes no sense now.
+    pub(super) fn why_off(&self, action: Action) -> Option<String> {
+        if action == Action::CancelRun {
+            return self.live_run().is_none().then(|| "no run here that is still running".to_owned());
+        }
+        let on_artifacts = matches!(action, Action::Download | Action::Delete | Action::Copy | Action::Edit);
+        let targets = self.targets();
+        if on_artifacts && targets.is_empty() {
+            return Some(match (self.rows.list.hidden_note(), self.rows.list.targets().as_slice()) {
+                (Some(note), _) => note,
+                (None, []) => "nothing selected".to_owned(),
+                (None, [one]) => format!("{} has no artifacts", one.name()),
+                (None, many) => format!("these {} rows have no artifacts", many.len()),
+            });
+        }
+        let needs_bytes = matches!(action, Action::Download | Action::Edit);
+        if needs_bytes && !targets.iter().any(|(artifact, _)| artifact.is_ready()) {
+            return Some("artifacts that are uploading or expired have no content".to_owned());
+        }
+        if action == Action::Delete && targets.iter().all(|(artifact, _)| artifact.is_uploading()) {
+            return Some("artifacts that are still uploading cannot be deleted".to_owned());
+        }
+        if action == Action::Inside && self.rows.list.target().is_err() {
+            return self.rows.list.target().err();
+        }
+        let here = self.rows.list.target().ok().flatten().and_then(Node::artifact);
+        (action == Action::Inside && !here.is_some_and(|artifact| artifact.is_ready()))
+            .then(|| "select an artifact that is ready".to_owned())
+    }
+
+    /// What downloads an artifact of the list.
+    pub(crate) fn download_of(&self, id: i64) -> Option<Ask> {
+        let entry = self.tree.get(self.tree.run_of(id)?)?;
+        let artifact = entry.artifacts.iter().find(|one| one.id == id)?;
+        let name = artifact.name().to_owned();
+        Some(Ask::Download { repo: path(&entry.run)?, id, name, existing: Existing::Keep })
+    }
+
+    /// The run that the row under the cursor belongs to, if it has not ended.
+    fn live_run(&self) -> Option<&Run> {
+        let run = &**self.rows.list.current()?.run();
+        let lives = |outcome: Outcome| outcome == Outcome::Running;
+        (lives(run.outcome) || run.jobs.iter().any(|job| lives(job.outcome))).then_some(run)
+    }
+
+    pub(super) fn cancel_run(&self, env: &mut Env) {
+        let Some(run) = self.live_run() else { return };
+        let live = run.jobs.iter().filter(|job| job.outcome == Outcome::Running).count();
+        let jobs = if live == 1 { "1 running job".to_owned() } else { format!("{live} running jobs") };
+        let lines = vec![
+            format!("run {} of {}   {}", run.id, run.repo, run.title),
+            format!("{jobs} will be cancelled. Their tokens stop working; artifacts that were uploaded stay."),
+        ];
+        let title = format!("Cancel run {}", run.id);
+        env.open(Layer::Confirm(Confirm::simple(title, lines, "Cancel run", Ask::CancelRun(run.id), env.world)));
+    }
+
+    pub(super) fn download(&mut self, env: &mut Env) {
+        let ready: Vec<i64> = self.targets().iter().filter(|(one, _)| one.is_ready()).map(|(one, _)| one.id).collect();
+        let skipped = self.targets().len() - ready.len();
+        for ask in ready.into_iter().filter_map(|id| self.download_of(id)) {
+            env.ask(ask);
+        }
+        if skipped > 0 {
+            env.tell(format!("{} skipped: no content", bulk::counted(skipped, NOUN)));
+        }
+        self.rows.list.unmark();
+    }
+
+    pub(super) fn delete(&self, env: &mut Env) {
+        let question = self.delete_question(&self.ids(), env);
+        env.open(question);
+    }
+
+    /// The question before artifacts are deleted, listed here or not.
+    pub(crate) fn delete_question(&self, ids: &[i64], env: &mut Env) -> Layer {
+        let found = |id: i64| {
+            let entry = self.tree.get(self.tree.run_of(id)?)?;
+            Some((entry.artifacts.iter().find(|one| one.id == id)?, &entry.run))
+        };
+        let is_uploading = |id: &i64| found(*id).is_some_and(|(one, _)| one.is_uploading());
+        let (uploading, ids): (Vec<i64>, Vec<i64>) = ids.iter().copied().partition(is_uploading);
+        let name = |id: &i64| match found(*id) {
+            Some((one, run)) => format!("{}   {}   run {}   {}", one.name(), human_bytes(one.size), run.id, run.repo),
+            None => format!("artifact {id}"),
+        };
+        let skipped = (!uploading.is_empty())
+            .then(|| format!("{} skipped: still uploading", bulk::counted(uploading.len(), NOUN)));
+        let bulk = Bulk {
+            verb: "Delete",
+            noun: NOUN,
+            names: ids.iter().map(name).collect(),
+            bytes: ids
+                .iter()
+                .filter_map(|id| found(*id))
+                .filter(|(one, _)| one.is_ready())
+                .map(|(one, _)| one.size)
+                .sum(),
+            effect: "Their content is deleted.",
+            destroys: true,
+            restorable: env.world.after_deletion(),
+            skipped: skipped.into_iter().chain(self.rows.list.hidden_note()).collect(),
+            ..Bulk::default()
+        };
+        Layer::Confirm(bulk.question(Ask::DeleteArtifacts(ids), env.world))
+    }
+
+    /// Offers other times to expire.
+    pub(super) fn keep(&self, env: &mut Env) {
+        let targets = self.targets();
+        let ready: Vec<_> = targets.iter().filter(|(one, _)| one.is_ready()).collect();
+        let what = match ready.as_slice() {
+            [(one, _)] => one.name().to_owned(),
+            many => bulk::counted(many.len(), NOUN),
+        };
+        let ids: Vec<i64> = ready.iter().map(|(one, _)| one.id).collect();
+        env.open(Layer::Menu(artifact_form::menu(&ids, &what, env.world)));
+    }
+
+    pub(super) fn copy(&self, env: &mut Env) {
+        let targets = self.targets();
+        let each = |text: &dyn Fn(&Artifact, &Run) -> String| {
+            targets.iter().map(|(one, run)| text(one, run)).collect::<Vec<_>>().join("\n")
+        };
+        let root = env.world.status.as_ref().map_or("", |status| status.root_url.trim_end_matches('/'));
+        let address =
+            |one: &Artifact, run: &Run| format!("{root}/api/v1/repos/{}/actions/artifacts/{}/zip", run.repo, one.id);
+        let texts = vec![
+            ('i', "ID", each(&|one, _| one.id.to_string())),
+            ('n', "name", each(&|one, _| one.name().to_string())),
+            ('h', "SHA-256", each(&|one, _| one.sha256())),
+            ('a', "URL", each(&address)),
+        ];
+        let mut menu = Menu::copies("Copy", texts);
+        if let [(one, run)] = targets.as_slice()
+            && let Some(repo) = path(run)
+        {
+            menu.add(Item {
+                key: Some(Key::Char('u')),
+                title: "Signed URL that works without credentials".to_owned(),
+                off: (!one.is_ready()).then(|| "no content".to_owned()),
+                pick: Pick::Do(Cmd::Ask(Ask::SignedAddress(repo, one.id))),
+            });
+        }
+        env.open(Layer::Menu(menu));
+    }
+
+    /// Asks what is inside of the selected artifact.
+    pub(super) fn look_inside(&self, env: &mut Env) {
+        if let Ok(Some(Node::Artifact { artifact, run, .. })) = self.rows.list.target()
+            && let Some(repo) = path(run)
+        {
+            env.ask(Ask::ZipContent { repo, id: artifact.id, name: artifact.name().to_string() });
+        }
+    }
+
+    /// Everything about the row under the cursor.
+    pub(super) fn tell_all(&self, env: &mut Env) {
+        let Some(node) = self.rows.list.current() else { return };
+        let lines: Vec<String> = artifact_pane::details(node, env.world)
+            .into_iter()
+            .map(|(name, value)| format!("{name:<8}  {value}"))
+            .collect();
+        env.open(Layer::Reader(Reader::new(artifact_pane::title(node), lines.join("\n"))));
+    }
+
+    /// Tells what came of a deletion.
+    pub(super) fn deleted(&mut self, each: &[(i64, Option<String>)], env: &mut Env) {
+        let failed: Vec<(i64, String, String)> =
+            each.iter().filter_map(|(id, error)| Some((*id, self.name_of(*id), error.clone()?))).collect();
+        for (id, _) in each.iter().filter(|(_, error)| error.is_none()) {
+            self.tree.remove(*id);
+        }
+        self.tell_outcome("deleted", each.len(), failed, env);
+    }
+
+    /// Tells what came of new times to expire, and how they are undone.
+    pub(super) fn kept(&mut self, each: &[(i64, Result<i64, String>)], env: &mut Env) {
+        let mut before = Vec::new();
+        for (id, set) in each {
+            let (Ok(expires), Some(artifact)) = (set, self.tree.find(*id)) else { continue };
+            if let Ok(then) = Timestamp::from_second(artifact.expires) {
+                before.push((*id, EditArtifact { expires_at: Some(then.to_string()), ..EditArtifact::default() }));
+            }
+            self.tree.expires(*id, *expires);
+        }
+        if !before.is_empty() {
+            env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditArtifacts(before)))));
+        }
+        let failed = each.iter().filter_map(|(id, set)| Some((*id, self.name_of(*id), set.as_ref().err()?.clone())));
+        let failed = failed.collect();
+        self.tell_outcome("set to expire", each.len(), failed, env);
+    }
+
+    fn name_of(&self, id: i64) -> String {
+        self.tree.find(id).map_or_else(|| format!("artifact {id}"), |one| one.name().to_owned())
+    }
+
+    /// What was done is shown at once; then everything is loaded again, which may take a while.
+    fn tell_outcome(&mut self, done: &str, all: usize, failed: Vec<(i64, String, String)>, env: &mut Env) {
+        self.settle();
+        self.rows.list.mark_only(failed.iter().map(|(id, ..)| NodeId::Artifact(*id)));
+        let failed: Vec<(String, String)> = failed.into_iter().map(|(_, name, why)| (name, why)).collect();
+        bulk::report(all, NOUN, done, &failed, env);
+        self.rows.stop(env);
+        self.refresh(env);
+    }
+
+    /// Copies a signed address and says how long it works.
+    pub(super) fn signed(target: &str, env: &mut Env) {
+        let root = env.world.status.as_ref().map_or("", |status| status.root_url.trim_end_matches('/'));
+        let address = format!("{root}{target}");
+        let clock = &env.world.clock;
+        let ends = target.split(['?', '&']).find_map(|pair| pair.strip_prefix("exp=")?.parse::<i64>().ok());
+        let until =
+            ends.map_or_else(String::new, |ends| format!(" for {},\nuntil {}", clock.left(ends), clock.stamp_of(ends)));
+        let text = format!("Anyone with this URL can read the artifact{until}.\n\n{address}");
+        env.want(Cmd::Copy(address, "signed URL".to_owned()));
+        env.open(Layer::Reader(Reader::new("Copied: signed URL", text)));
+    }
+}

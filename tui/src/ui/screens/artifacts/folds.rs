@@ -1,0 +1,84 @@
+//! Moving in the tree: folding, unfolding, and going to a run or an artifact by its number.
+
+use super::{
+    Artifacts,
+    tree::{Node, NodeId},
+};
+use crate::ui::world::Env;
+
+impl Artifacts {
+    /// Puts the cursor on a run, now or when it comes.
+    pub(crate) fn show_run(&mut self, id: i64) {
+        self.wanted = Some(NodeId::Run(id));
+        self.seek();
+    }
+
+    /// Puts the cursor on an artifact, now or when it comes.
+    pub(crate) fn show_artifact(&mut self, id: i64) {
+        self.wanted = Some(NodeId::Artifact(id));
+        self.seek();
+    }
+
+    /// Goes to what is wanted, if it is there. Says whether nothing is wanted any more.
+    pub(super) fn seek(&mut self) -> bool {
+        let run = match self.wanted {
+            None => return true,
+            Some(NodeId::Artifact(id)) => self.tree.run_of(id),
+            Some(NodeId::Run(id) | NodeId::Job(id)) => self.tree.get(id).map(|entry| entry.run.id),
+        };
+        let Some(run) = run else { return false };
+        self.shape.open.insert(run);
+        self.arrange();
+        if let Some(id) = self.wanted.take() {
+            self.rows.list.select(id);
+        }
+        true
+    }
+
+    /// What is under the cursor folds, or what that belongs to.
+    pub(super) fn fold(&mut self) -> bool {
+        let Some(node) = self.rows.list.current().filter(|_| !self.shape.flat) else { return false };
+        let (run, job) = (node.run().id, node.job().map(|job| job.id));
+        let id = match (node, job) {
+            (Node::Run { folded: true, .. }, _) => return false,
+            (Node::Artifact { .. } | Node::Job { folded: false, .. }, Some(job)) => {
+                self.shape.shut.insert(job);
+                NodeId::Job(job)
+            }
+            _ => {
+                self.shape.open.remove(&run);
+                NodeId::Run(run)
+            }
+        };
+        self.arrange();
+        self.rows.list.select(id);
+        true
+    }
+
+    pub(super) fn unfold(&mut self) {
+        match self.rows.list.current() {
+            Some(Node::Run { run, folded: true, .. }) => drop(self.shape.open.insert(run.id)),
+            Some(node @ Node::Job { folded: true, .. }) => {
+                if let Some(job) = node.job() {
+                    self.shape.shut.remove(&job.id);
+                }
+            }
+            _ => return,
+        }
+        self.arrange();
+    }
+
+    pub(super) fn open(&mut self, env: &mut Env) {
+        match self.rows.list.current() {
+            Some(Node::Run { folded, .. } | Node::Job { folded, .. }) if !self.shape.flat => {
+                if *folded {
+                    self.unfold();
+                } else {
+                    self.fold();
+                }
+            }
+            Some(_) => self.tell_all(env),
+            None => {}
+        }
+    }
+}

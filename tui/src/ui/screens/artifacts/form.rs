@@ -1,0 +1,65 @@
+//! When artifacts expire: a few usual times, and a form for another one.
+
+use farrier_common::api::EditArtifact;
+
+use crate::ui::screens::Purpose;
+use crate::{
+    moment,
+    ui::{
+        form::{Field, Form},
+        key::Key,
+        layer::{
+            Layer, Menu,
+            menu::{Item, Pick},
+        },
+        net::Ask,
+        world::{Cmd, World},
+    },
+};
+
+/// Usual times, with their keys.
+const DAYS: [(char, i64); 4] = [('1', 1), ('7', 7), ('3', 30), ('9', 90)];
+
+/// Offers times; `what` are the artifacts `ids` in words.
+pub(super) fn menu(ids: &[i64], what: &str, world: &World) -> Menu {
+    let most = world.status.as_ref().map_or(0, |status| status.artifacts.max_retention_days);
+    let item = |(key, days): (char, i64)| Item {
+        key: Some(Key::Char(key)),
+        title: if days == 1 { "1 day from now".to_owned() } else { format!("{days} days from now") },
+        off: (most > 0 && days > most).then(|| format!("at most {most} days")),
+        pick: Pick::Do(Cmd::Ask(ask(ids, &EditArtifact { days: Some(days), ..EditArtifact::default() }))),
+    };
+    let mut menu = Menu::new(format!("Expire {what}"), DAYS.map(item).into());
+    menu.add(Item {
+        key: Some(Key::Char('o')),
+        title: "Another time or number of days".to_owned(),
+        off: None,
+        pick: Pick::Do(Cmd::Open(Box::new(Layer::Form(Box::new(form(ids, what)))))),
+    });
+    menu
+}
+
+fn form(ids: &[i64], what: &str) -> Form {
+    let field = Field::line("expires_at", "Expires", "")
+        .required()
+        .checked(|text| wanted(text).err())
+        .help("days from now, or a time in UTC: 2026-12-31, 2026-12-31T18:00:00Z");
+    Form::new(format!("Expire {what}"), "Set", Purpose::EditArtifacts(ids.to_vec()), vec![field])
+}
+
+/// What the form asks for.
+pub(crate) fn form_ask(ids: &[i64], form: &Form) -> Result<Ask, (&'static str, String)> {
+    let wanted = wanted(form.text("expires_at")).map_err(|why| ("expires_at", why))?;
+    Ok(ask(ids, &wanted))
+}
+
+fn wanted(text: &str) -> Result<EditArtifact, String> {
+    if let Ok(days) = text.trim().parse() {
+        return Ok(EditArtifact { days: Some(days), ..EditArtifact::default() });
+    }
+    Ok(EditArtifact { expires_at: Some(moment::read(text)?), ..EditArtifact::default() })
+}
+
+fn ask(ids: &[i64], wanted: &EditArtifact) -> Ask {
+    Ask::EditArtifacts(ids.iter().map(|id| (*id, wanted.clone())).collect())
+}

@@ -1,0 +1,251 @@
+//! Runs of all repositories, or of one, with their jobs and artifacts: a tree that folds.
+
+mod actions;
+mod answers;
+mod facts;
+mod folds;
+pub(super) mod form;
+mod pane;
+pub(super) mod rows;
+pub(super) mod tree;
+
+use std::time::Duration;
+
+use farrier_common::client::RepositoryPath;
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use self::{
+    facts::Facts,
+    pane as artifact_pane,
+    tree::{Node, NodeId, Order, Shape},
+};
+use super::{Screen, ScreenId, Selection, panes};
+use crate::ui::{
+    keymap::{Action, Object, Scope},
+    list::{self, BadFilter, Feed, Filter, List, Place, Row as _},
+    net::{Answer, Ask, Problem},
+    runs::Tree,
+    view::rule,
+    world::{Env, World},
+};
+
+const PACE: Duration = Duration::from_secs(5);
+/// A long list is many requests: so many rows more make the pace slower once more.
+const ROWS_A_PACE: usize = 500;
+#[derive(Debug)]
+pub(crate) struct Artifacts {
+    /// Only of this repository.
+    of: Option<RepositoryPath>,
+    pub(super) rows: Feed<Node>,
+    pub(super) tree: Tree,
+    /// What comes while the tree is there.
+    pub(super) coming: Tree,
+    pub(super) shape: Shape,
+    pub(super) facts: Facts,
+    /// Where the cursor is to go once that is there.
+    pub(super) wanted: Option<NodeId>,
+    pub(super) arranged: Duration,
+}
+
+impl Default for Artifacts {
+    fn default() -> Self {
+        Self {
+            of: None,
+            rows: Feed::new(List::default()),
+            tree: Tree::default(),
+            coming: Tree::default(),
+            shape: Shape { named: true, ..Shape::default() },
+            facts: Facts::default(),
+            wanted: None,
+            arranged: Duration::ZERO,
+        }
+    }
+}
+
+impl Artifacts {
+    /// Shows the runs of a repository, or of all.
+    pub(crate) fn choose(&mut self, of: Option<RepositoryPath>, env: &mut Env) {
+        if self.of != of {
+            self.rows.stop(env);
+            self.rows.empty();
+            (self.tree, self.facts) = (Tree::default(), Facts::default());
+            self.shape.named = of.is_none();
+            self.shape.open.clear();
+            self.of = of;
+        }
+        self.refresh(env);
+    }
+
+    /// Whether rows are left out, so that nothing may be folded away.
+    pub(super) fn is_narrowed(&self) -> bool {
+        !self.rows.list.filter().text().is_empty() || self.rows.list.only_problems
+    }
+
+    pub(super) fn arrange(&mut self) {
+        self.shape.flat = self.is_narrowed();
+        self.rows.list.replace(self.shape.flatten(&self.tree));
+    }
+
+    fn back(&mut self, env: &mut Env) -> bool {
+        if self.rows.list.clear_one() {
+            self.arrange();
+            return true;
+        }
+        let narrowed = self.of.is_some();
+        if narrowed {
+            self.choose(None, env);
+        }
+        narrowed
+    }
+}
+
+impl Screen for Artifacts {
+    fn id(&self) -> ScreenId {
+        ScreenId::Artifacts
+    }
+
+    fn scopes(&self, _: &World) -> Vec<Scope> {
+        vec![Scope::Artifacts, Scope::List, Scope::Moves, Scope::Everywhere]
+    }
+
+    fn entered(&mut self, env: &mut Env) {
+        self.refresh(env);
+    }
+
+    fn refresh(&mut self, env: &mut Env) {
+        if !self.rows.is_waiting() {
+            self.coming = Tree::default();
+            if !self.rows.has_all() {
+                self.tree = Tree::default();
+            }
+        }
+        self.rows.ask(Ask::Runs(self.of.clone()), env);
+    }
+
+    fn pace(&self) -> Option<Duration> {
+        let slower = u32::try_from((self.facts.runs + self.facts.artifacts) / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
+        Some(PACE.saturating_mul(slower + 1))
+    }
+
+    fn is_loading(&self) -> bool {
+        self.rows.is_loading()
+    }
+
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open => self.open(env),
+            Action::Unfold => self.unfold(),
+            Action::Fold => return self.fold() || self.back(env),
+            Action::Download => self.download(env),
+            Action::Delete => self.delete(env),
+            Action::Edit => self.keep(env),
+            Action::CancelRun => self.cancel_run(env),
+            Action::Copy => self.copy(env),
+            Action::Inside => self.look_inside(env),
+            Action::Reverse => {
+                self.shape.reversed = !self.shape.reversed;
+                self.arrange();
+            }
+            Action::Problems => {
+                self.rows.list.act(action);
+                self.arrange();
+            }
+            Action::Back => return self.back(env),
+            action => return self.rows.list.act(action),
+        }
+        true
+    }
+
+    fn off(&self, action: Action) -> Option<String> {
+        self.why_off(action)
+    }
+
+    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.take(ask, result, env);
+    }
+
+    fn filter(&mut self, text: &str, _: &mut Env) -> Result<(), BadFilter> {
+        self.rows.list.set_filter(Filter::parse(text, Node::filters())?);
+        if self.is_narrowed() != self.shape.flat {
+            self.arrange();
+        }
+        Ok(())
+    }
+
+    fn filter_text(&self) -> String {
+        self.rows.list.filter().text().to_owned()
+    }
+
+    fn sortable(&self) -> Vec<(usize, &'static str)> {
+        Order::ALL.to_vec()
+    }
+
+    fn sort(&mut self, column: usize) {
+        (self.shape.order, self.shape.reversed) = (Order::of(column), false);
+        self.arrange();
+    }
+
+    fn click(&mut self, x: u16, y: u16, _: &mut Env) {
+        self.rows.list.click(x, y);
+    }
+
+    fn subject(&self) -> Option<String> {
+        self.rows.list.subject(Node::name, "marked")
+    }
+
+    fn selection(&self) -> Option<Selection> {
+        self.rows.list.selection(Object::Artifact, self.subject()?)
+    }
+
+    fn problem(&self) -> Option<&Problem> {
+        self.rows.problem()
+    }
+
+    fn is_failed(&self) -> bool {
+        self.rows.is_failed()
+    }
+
+    fn lost(&self, ask: &Ask) -> Option<String> {
+        let Ask::DeleteArtifacts(ids) = ask else { return None };
+        let gone = ids.iter().find(|id| self.rows.has_all() && self.tree.find(**id).is_none());
+        gone.map(|id| format!("artifact {id}"))
+    }
+
+    fn aside(&self, world: &World) -> Option<String> {
+        self.rows.list.news(world).or_else(|| self.facts.soon(world))
+    }
+
+    fn standing(&self, world: &World) -> String {
+        let of = self.of.as_ref().map_or_else(String::new, |of| format!("{of}  "));
+        let sort = match self.shape.order {
+            Order::Made => String::new(),
+            order => format!("  sort {}", order.name()),
+        };
+        let below = self.marked_below().map_or_else(String::new, |text| format!(" {text}"));
+        format!("{of}{}{below}{sort}  {}", self.rows.list.standing(None), self.facts.told(self.of.is_some(), world))
+    }
+
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        let name = format!(
+            "farrier ci exec --repo {} -- COMMAND",
+            self.of.as_ref().map_or_else(|| "OWNER/NAME".to_owned(), ToString::to_string)
+        );
+        let empty: &[&str] = &["No runs yet. A CI agent creates one with:", "", &name];
+        let place = Place { what: "runs", empty, focused: true };
+        let here = self.rows.list.current();
+        if world.split() {
+            let (left, right) = panes::beside(area, 63, buf);
+            list::draw(&self.rows, place, world, left, buf);
+            artifact_pane::draw(here, &self.facts.next, world, right, buf);
+        } else if area.height >= 18 {
+            let below = if world.transfers.is_empty() { 5 } else { 8 };
+            let top = Rect { height: area.height - below - 1, ..area };
+            list::draw(&self.rows, place, world, top, buf);
+            rule(buf, Rect { y: top.bottom(), height: 1, ..area }, "");
+            let rest = Rect { y: top.bottom() + 1, height: below, ..area };
+            artifact_pane::draw(here, &self.facts.next, world, rest, buf);
+        } else {
+            list::draw(&self.rows, place, world, area, buf);
+        }
+    }
+}

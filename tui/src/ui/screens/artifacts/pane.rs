@@ -1,0 +1,183 @@
+//! A run, a job or an artifact in detail, what is being downloaded, and what expires next.
+
+use std::sync::Arc;
+
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{
+    rows::{commit, outcome, state},
+    tree::{Node, Sum, expires_soon},
+};
+use crate::{
+    output::human_bytes,
+    ui::{
+        runs::{Artifact, Job, Run},
+        view::{Role, fit_left, rule, text, wrapped},
+        words,
+        world::World,
+    },
+};
+
+/// Fewer rows have room only for the most important.
+const ROOMY: u16 = 12;
+
+/// Draws a row in detail; below it downloads of this session, and, where there is room, what expires
+/// `next`.
+pub(super) fn draw(node: Option<&Node>, next: &[Arc<Artifact>], world: &World, area: Rect, buf: &mut Buffer) {
+    let roomy = area.height >= ROOMY;
+    let lines = node.map(|node| if roomy { whole(node, world) } else { short(node, world) }).unwrap_or_default();
+    let mut rest = lines_in(&lines, area, buf);
+    if roomy {
+        rest = below(rest, 1);
+    }
+    if !world.transfers.is_empty() && rest.height > 1 {
+        // What expires keeps some rows.
+        let height = if roomy { world.transfers.rows().min(rest.height / 2) } else { rest.height };
+        world.transfers.draw(world.now, Rect { height, ..rest }, buf);
+        rest = below(rest, height + 1);
+    }
+    if roomy && rest.height > 2 && !next.is_empty() {
+        rule(buf, Rect { height: 1, ..rest }, "Expiring next");
+        for (one, y) in next.iter().zip(rest.y + 1..rest.bottom()) {
+            expiring(one, world, Rect { y, height: 1, ..rest }, buf);
+        }
+    }
+}
+
+fn below(area: Rect, by: u16) -> Rect {
+    let by = by.min(area.height);
+    Rect { y: area.y + by, height: area.height - by, ..area }
+}
+
+/// Draws lines, long ones on several rows. Answers what is left below them.
+fn lines_in(lines: &[(Role, String)], area: Rect, buf: &mut Buffer) -> Rect {
+    let mut rest = area;
+    for (role, line) in lines.iter().flat_map(|(role, line)| wrapped(line, area.width).into_iter().map(|l| (*role, l)))
+    {
+        if rest.height == 0 {
+            break;
+        }
+        text(buf, Rect { height: 1, ..rest }, &line, role);
+        rest = below(rest, 1);
+    }
+    rest
+}
+
+fn expiring(artifact: &Artifact, world: &World, row: Rect, buf: &mut Buffer) {
+    let role = if expires_soon(artifact, world.clock.now.as_second()) { Role::Warn } else { Role::Text };
+    let size = fit_left(buf, row, &human_bytes(artifact.size), Role::Muted);
+    let row = Rect { width: row.width.saturating_sub(size + 2), ..row };
+    let left = text(buf, row, &format!("{:>8}  ", world.clock.left(artifact.expires)), role);
+    let row = Rect { x: row.x + left, width: row.width.saturating_sub(left), ..row };
+    text(buf, row, &format!("{}  run {}", artifact.name(), artifact.run), Role::Text);
+}
+
+/// Names and values; what has no value is left out.
+pub(super) fn details(node: &Node, world: &World) -> Vec<(&'static str, String)> {
+    let pairs = match node {
+        Node::Artifact { artifact, run, .. } => of_artifact(artifact, run, node.job(), world),
+        Node::Job { run, sum, .. } => of_job(node.job(), run, *sum, world),
+        Node::Run { run, sum, .. } => of_run(run, *sum, world),
+    };
+    pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}
+
+fn of_artifact(artifact: &Artifact, run: &Run, job: Option<&Job>, world: &World) -> Vec<(&'static str, String)> {
+    let job = job.map_or_else(String::new, |job| format!("   job {}", job.name));
+    let version = if artifact.version > 0 { format!("   version {}", artifact.version) } else { String::new() };
+    let bytes = format!("{} ({})", human_bytes(artifact.size), words::count(artifact.size));
+    vec![
+        ("id", format!("{}{version}", artifact.id)),
+        ("repo", run.repo.to_string()),
+        ("run", format!("{}{job}", run.id)),
+        ("commit", commit(run)),
+        ("size", if artifact.is_uploading() { String::new() } else { bytes }),
+        ("sha256", artifact.sha256()),
+        ("created", world.clock.stamp_of(artifact.created)),
+        ("expires", expires(artifact, world)),
+        ("state", state(artifact).text),
+    ]
+}
+
+fn expires(artifact: &Artifact, world: &World) -> String {
+    if artifact.is_uploading() {
+        return String::new();
+    }
+    format!("{} ({})", world.clock.stamp_of(artifact.expires), world.clock.left(artifact.expires))
+}
+
+fn of_job(job: Option<&Job>, run: &Run, sum: Sum, world: &World) -> Vec<(&'static str, String)> {
+    let Some(job) = job else { return Vec::new() };
+    vec![
+        ("id", job.id.to_string()),
+        ("repo", run.repo.to_string()),
+        ("run", run.id.to_string()),
+        ("state", outcome(job.outcome).text),
+        ("began", world.clock.stamp_of(job.began)),
+        ("ended", world.clock.stamp_of(job.ended)),
+        ("holds", holds(sum)),
+    ]
+}
+
+fn of_run(run: &Run, sum: Sum, world: &World) -> Vec<(&'static str, String)> {
+    vec![
+        ("repo", run.repo.to_string()),
+        ("workflow", run.title.to_string()),
+        ("branch", run.branch.to_string()),
+        ("commit", run.sha.to_string()),
+        ("state", outcome(run.outcome).text),
+        ("began", world.clock.stamp_of(run.began)),
+        ("ended", world.clock.stamp_of(run.ended)),
+        ("holds", holds(sum)),
+    ]
+}
+
+fn holds(sum: Sum) -> String {
+    let plural = if sum.artifacts == 1 { "" } else { "s" };
+    format!("{} artifact{plural}, {}", sum.artifacts, human_bytes(sum.bytes))
+}
+
+pub(super) fn title(node: &Node) -> String {
+    match node {
+        Node::Artifact { artifact, .. } => artifact.name().to_string(),
+        Node::Job { .. } => format!("job {}", node.job().map_or("", |job| &job.name)),
+        Node::Run { run, .. } => format!("run {}", run.id),
+    }
+}
+
+/// A line for each detail, with some air.
+fn whole(node: &Node, world: &World) -> Vec<(Role, String)> {
+    let line = |(name, value): (&str, String)| {
+        let value = if name == "sha256" { abridged(&value) } else { value };
+        (Role::Text, format!("{name:<8}  {value}"))
+    };
+    let lines = details(node, world).into_iter().map(line);
+    [(Role::Title, title(node)), (Role::Text, " ".to_owned())].into_iter().chain(lines).collect()
+}
+
+/// Begin and end of a digest: enough to compare. All of it can be copied.
+fn abridged(digest: &str) -> String {
+    match (digest.get(..16), digest.get(digest.len().saturating_sub(8)..)) {
+        (Some(begin), Some(end)) => format!("{begin}…{end}"),
+        _ => digest.to_owned(),
+    }
+}
+
+/// As much as fits into few rows.
+fn short(node: &Node, world: &World) -> Vec<(Role, String)> {
+    let mut lines = vec![(Role::Title, title(node))];
+    let mut line = String::new();
+    for (name, value) in details(node, world) {
+        let more = format!("{name} {value}");
+        if name == "sha256" || line.chars().count() + more.chars().count() + 3 > 76 {
+            lines.push((Role::Text, std::mem::take(&mut line)));
+        }
+        if !line.is_empty() {
+            line.push_str("   ");
+        }
+        line.push_str(&more);
+    }
+    lines.push((Role::Text, line));
+    lines.retain(|(_, line)| !line.is_empty());
+    lines
+}

@@ -1,0 +1,260 @@
+//! Runs, jobs and artifacts as rows: what each says of itself, to people and to filters.
+
+use std::borrow::Cow;
+
+use super::tree::{Node, NodeId};
+use crate::{
+    output::human_bytes,
+    ui::{
+        list::{Column, Field, Haystack, Row, Shown},
+        runs::{Artifact, Outcome, Run, State},
+        view::Role,
+        words,
+    },
+};
+
+pub(super) fn outcome(outcome: Outcome) -> Shown {
+    match outcome {
+        Outcome::Running => Shown::of(Role::Warn, "running"),
+        Outcome::Success => Shown::of(Role::Ok, "success"),
+        Outcome::Failure => Shown::of(Role::Error, "FAILURE"),
+        Outcome::Cancelled => Shown::of(Role::Muted, "cancelled"),
+        Outcome::Skipped => Shown::of(Role::Muted, "skipped"),
+    }
+}
+
+pub(super) fn state(artifact: &Artifact) -> Shown {
+    match artifact.state {
+        State::Uploading => Shown::of(Role::Warn, "uploading"),
+        State::Ready => Shown::of(Role::Ok, "ready"),
+        State::Expired => Shown::of(Role::Muted, "expired"),
+    }
+}
+
+fn fold_sign(folded: bool) -> &'static str {
+    if folded { "▸" } else { "▾" }
+}
+
+/// The branch and the beginning of the commit, as far as there are any.
+pub(super) fn commit(run: &Run) -> String {
+    let sha: String = run.sha.chars().take(7).collect();
+    [&*run.branch, &sha].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn joined(parts: &[&str]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("  ")
+}
+
+impl Node {
+    fn title(&self) -> String {
+        match self {
+            Self::Run { run, folded, sum, named } => {
+                let count = if *folded { format!(" ({})", sum.artifacts) } else { String::new() };
+                let head = format!("{} run {}{count}", fold_sign(*folded), run.id);
+                // Among those of all repositories the name of its own says more than that of the workflow.
+                let whose = if *named { &run.repo } else { &*run.title };
+                joined(&[&head, whose, &if *folded { String::new() } else { commit(run) }])
+            }
+            Self::Job { folded, sum, .. } => {
+                let name = self.job().map_or("", |job| &job.name);
+                let count = if *folded { format!("({})", sum.artifacts) } else { String::new() };
+                joined(&[&format!("{} job {name}", fold_sign(*folded)), &count])
+            }
+            Self::Artifact { artifact, run, lone: true, .. } => {
+                joined(&[artifact.name(), &format!("run {}", run.id), &run.repo])
+            }
+            Self::Artifact { artifact, .. } => artifact.name().to_string(),
+        }
+    }
+
+    /// What it is called where it stands alone.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Run { run, .. } => format!("run {}", run.id),
+            Self::Job { .. } => format!("job {}", self.job().map_or("", |job| &job.name)),
+            Self::Artifact { artifact, .. } => artifact.name().to_owned(),
+        }
+    }
+
+    fn shown_state(&self) -> Shown {
+        match self {
+            Self::Run { run, .. } => outcome(run.outcome),
+            Self::Job { .. } => outcome(self.job().map(|job| job.outcome).unwrap_or_default()),
+            Self::Artifact { artifact, .. } => state(artifact),
+        }
+    }
+
+    fn created(&self) -> i64 {
+        match self {
+            Self::Run { run, .. } => run.began,
+            Self::Job { .. } => self.job().map_or(0, |job| job.began),
+            Self::Artifact { artifact, .. } => artifact.created,
+        }
+    }
+
+    fn size(&self) -> i64 {
+        match self {
+            Self::Run { sum, .. } | Self::Job { sum, .. } => sum.bytes,
+            Self::Artifact { artifact, .. } => artifact.size,
+        }
+    }
+}
+
+static COLUMNS: [Column<Node>; 6] = [
+    Column {
+        title: "RUN / JOB / ARTIFACT",
+        width: 26,
+        right: false,
+        rank: 0,
+        cell: |n, _| match n {
+            Node::Run { .. } => Shown::of(Role::Title, n.title()),
+            Node::Job { .. } => Shown::of(Role::Muted, n.title()),
+            Node::Artifact { .. } => Shown::plain(n.title()),
+        },
+        order: None,
+    },
+    Column {
+        title: "SIZE",
+        width: 10,
+        right: true,
+        rank: 1,
+        cell: |n, _| match n {
+            Node::Artifact { artifact, .. } if artifact.is_uploading() => Shown::of(Role::Muted, "-"),
+            Node::Artifact { artifact, .. } => Shown::plain(human_bytes(artifact.size)),
+            Node::Run { folded: true, .. } | Node::Job { folded: true, .. } => {
+                Shown::of(Role::Muted, human_bytes(n.size()))
+            }
+            Node::Run { .. } | Node::Job { .. } => Shown::plain(""),
+        },
+        order: None,
+    },
+    Column {
+        title: "VER",
+        width: 3,
+        right: true,
+        rank: 5,
+        cell: |n, _| match n {
+            Node::Artifact { artifact, .. } if artifact.version > 0 => Shown::plain(format!("v{}", artifact.version)),
+            _ => Shown::plain(""),
+        },
+        order: None,
+    },
+    Column {
+        title: "CREATED",
+        width: 7,
+        right: true,
+        rank: 4,
+        cell: |n, clock| match n {
+            Node::Job { .. } => Shown::plain(""),
+            _ => Shown::plain(clock.day(n.created())),
+        },
+        order: None,
+    },
+    Column { title: "STATE", width: 9, right: false, rank: 3, cell: |n, _| n.shown_state(), order: None },
+    Column {
+        title: "EXPIRES IN",
+        width: 10,
+        right: true,
+        rank: 2,
+        cell: |n, clock| match n {
+            Node::Artifact { artifact, soon, .. } if artifact.is_ready() => {
+                let left = clock.until(artifact.expires);
+                if *soon { Shown::of(Role::Warn, left) } else { Shown::plain(left) }
+            }
+            Node::Artifact { .. } => Shown::of(Role::Muted, "-"),
+            _ => Shown::plain(""),
+        },
+        order: None,
+    },
+];
+
+impl Haystack for Node {
+    fn text(&self) -> Cow<'_, str> {
+        match self {
+            // Whoever looks for a repository wants what is in it.
+            Self::Artifact { artifact, .. } => artifact.text().into(),
+            Self::Job { run, .. } => format!("{} {}", self.job().map_or("", |job| &job.name), run.repo).into(),
+            Self::Run { run, .. } => joined(&[&format!("run {}", run.id), &run.repo, &run.title, &commit(run)]).into(),
+        }
+    }
+
+    fn column(&self, name: &str) -> Option<String> {
+        match name {
+            "name" => self.artifact().map(|artifact| artifact.name().to_string()),
+            "state" => Some(self.shown_state().text),
+            "run" => Some(self.run().id.to_string()),
+            "job" => self.job().map(|job| job.name.to_string()),
+            "repo" => Some(self.run().repo.to_string()),
+            _ => None,
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        let since = |then| words::seconds_from(then, crate::clock::now());
+        match (name, self) {
+            ("size", Self::Artifact { artifact, .. }) => Some(artifact.size),
+            ("expires", Self::Artifact { artifact, .. }) if artifact.is_ready() => {
+                since(artifact.expires).map(|since| -since)
+            }
+            ("age", node) => since(node.created()),
+            _ => None,
+        }
+    }
+}
+
+impl Row for Node {
+    type Id = NodeId;
+
+    fn id(&self) -> NodeId {
+        match self {
+            Self::Run { run, .. } => NodeId::Run(run.id),
+            Self::Job { .. } => NodeId::Job(self.job().map_or(0, |job| job.id)),
+            Self::Artifact { artifact, .. } => NodeId::Artifact(artifact.id),
+        }
+    }
+
+    fn columns() -> &'static [Column<Self>] {
+        &COLUMNS
+    }
+
+    fn ages() -> &'static [&'static str] {
+        &["CREATED", "EXPIRES IN"]
+    }
+
+    fn filters() -> &'static [Field] {
+        const {
+            &[
+                Field::text("name"),
+                Field::text("state"),
+                Field::text("run"),
+                Field::text("job"),
+                Field::text("repo"),
+                Field::size("size"),
+                Field::age("age"),
+                Field::age("expires"),
+            ]
+        }
+    }
+
+    fn is_problem(&self) -> bool {
+        match self {
+            Self::Run { run, sum, folded, .. } => run.outcome == Outcome::Failure || *folded && sum.soon,
+            Self::Job { sum, folded, .. } => {
+                self.job().is_some_and(|job| job.outcome == Outcome::Failure) || *folded && sum.soon
+            }
+            Self::Artifact { soon, .. } => *soon,
+        }
+    }
+
+    fn weight(&self) -> i64 {
+        self.artifact().map_or(0, |artifact| artifact.size)
+    }
+
+    fn indent(&self) -> u16 {
+        match self {
+            Self::Run { .. } | Self::Artifact { lone: true, .. } => 0,
+            Self::Job { .. } => 2,
+            Self::Artifact { .. } => 4,
+        }
+    }
+}

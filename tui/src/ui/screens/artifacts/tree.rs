@@ -1,0 +1,202 @@
+//! The tree of runs, jobs and artifacts, flattened.
+//!
+//! What is folded is not there. While a filter or a wish for problems leaves rows out nothing is folded,
+//! and an artifact says itself what it belongs to.
+
+use std::{cmp::Ordering, collections::HashSet, sync::Arc};
+
+use crate::ui::runs::{Artifact, Entry, Job, Run, Tree};
+
+/// A row of the tree.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Node {
+    Run {
+        run: Arc<Run>,
+        sum: Sum,
+        folded: bool,
+        /// Whether its repository is to be named.
+        named: bool,
+    },
+    Job {
+        run: Arc<Run>,
+        /// Its place among the jobs of the run.
+        at: usize,
+        sum: Sum,
+        folded: bool,
+    },
+    Artifact {
+        artifact: Arc<Artifact>,
+        run: Arc<Run>,
+        /// Whether it stands without the run above it.
+        lone: bool,
+        soon: bool,
+    },
+}
+
+/// What stands below a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    pub(super) artifacts: usize,
+    pub(super) bytes: i64,
+    /// Whether one of them expires soon.
+    pub(super) soon: bool,
+}
+
+impl Sum {
+    fn of<'a>(artifacts: impl Iterator<Item = &'a Arc<Artifact>>, now: i64) -> Self {
+        artifacts.fold(Self::default(), |sum, one| Self {
+            artifacts: sum.artifacts + 1,
+            bytes: sum.bytes + if one.is_ready() { one.size } else { 0 },
+            soon: sum.soon || expires_soon(one, now),
+        })
+    }
+}
+
+/// What a row is, whatever it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum NodeId {
+    Run(i64),
+    Job(i64),
+    Artifact(i64),
+}
+
+/// Soon enough to be worth a sign.
+const EXPIRES_SOON_SECS: i64 = 86_400;
+
+pub(super) fn expires_soon(artifact: &Artifact, now: i64) -> bool {
+    artifact.is_ready() && artifact.expires > 0 && artifact.expires - now < EXPIRES_SOON_SECS
+}
+
+/// How runs, and the artifacts of each, are sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// As they were made, the newest first.
+    #[default]
+    Made,
+    /// The largest first.
+    Size,
+    /// What expires first, first.
+    Expiry,
+    /// By name; runs by the name of their repository.
+    Name,
+}
+
+impl Order {
+    /// With their places in the menu.
+    pub(super) const ALL: [(usize, &'static str); 4] = [(0, "CREATED"), (1, "SIZE"), (2, "EXPIRY"), (3, "NAME")];
+
+    pub(super) fn of(place: usize) -> Self {
+        [Self::Made, Self::Size, Self::Expiry, Self::Name].get(place).copied().unwrap_or_default()
+    }
+
+    pub(super) fn name(self) -> String {
+        let (_, name) = Self::ALL[self as usize];
+        name.to_lowercase()
+    }
+
+    fn artifacts(self, a: &Artifact, b: &Artifact) -> Ordering {
+        let by = match self {
+            Self::Made => Ordering::Equal,
+            Self::Size => b.size.cmp(&a.size),
+            Self::Expiry => last(a.expires).cmp(&last(b.expires)),
+            Self::Name => a.name().cmp(b.name()),
+        };
+        by.then(b.id.cmp(&a.id))
+    }
+
+    fn entries(self, entries: &mut [&Entry]) {
+        match self {
+            Self::Made => {}
+            Self::Size => entries.sort_by_cached_key(|entry| std::cmp::Reverse(entry.bytes())),
+            Self::Expiry => entries.sort_by_cached_key(|entry| last(entry.expires())),
+            Self::Name => entries.sort_by(|a, b| a.run.repo.cmp(&b.run.repo)),
+        }
+    }
+}
+
+/// No time comes behind all times.
+fn last(time: i64) -> i64 {
+    if time == 0 { i64::MAX } else { time }
+}
+
+/// How a tree is shown.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shape {
+    /// Runs that are unfolded, and jobs that are folded.
+    pub(super) open: HashSet<i64>,
+    pub(super) shut: HashSet<i64>,
+    pub(super) order: Order,
+    pub(super) reversed: bool,
+    /// Whether everything is there, and artifacts stand for themselves.
+    pub(super) flat: bool,
+    /// Whether repositories are named.
+    pub(super) named: bool,
+    /// Seconds since 1970.
+    pub(super) now: i64,
+}
+
+impl Shape {
+    /// The rows of a tree.
+    pub(super) fn flatten(&self, tree: &Tree) -> Vec<Node> {
+        let mut entries: Vec<&Entry> = tree.entries().collect();
+        self.order.entries(&mut entries);
+        if self.reversed {
+            entries.reverse();
+        }
+        let mut rows = Vec::with_capacity(entries.len());
+        for entry in entries {
+            self.add(entry, &mut rows);
+        }
+        rows
+    }
+
+    fn add(&self, entry: &Entry, rows: &mut Vec<Node>) {
+        let run = &entry.run;
+        let folded = !self.flat && !self.open.contains(&run.id);
+        let sum = Sum::of(entry.artifacts.iter(), self.now);
+        rows.push(Node::Run { run: Arc::clone(run), sum, folded, named: self.named });
+        if folded {
+            return;
+        }
+        let mut sorted: Vec<&Arc<Artifact>> = entry.artifacts.iter().collect();
+        sorted.sort_by(|a, b| self.order.artifacts(a, b));
+        if self.reversed {
+            sorted.reverse();
+        }
+        for (at, job) in run.jobs.iter().enumerate() {
+            let own = || sorted.iter().copied().filter(|one| one.job == job.id);
+            let folded = !self.flat && self.shut.contains(&job.id);
+            rows.push(Node::Job { run: Arc::clone(run), at, sum: Sum::of(own(), self.now), folded });
+            if !folded {
+                rows.extend(own().map(|one| self.artifact(one, run)));
+            }
+        }
+        let known = |one: &Artifact| run.jobs.iter().any(|job| job.id == one.job);
+        rows.extend(sorted.iter().filter(|one| !known(one)).map(|one| self.artifact(one, run)));
+    }
+
+    fn artifact(&self, artifact: &Arc<Artifact>, run: &Arc<Run>) -> Node {
+        let soon = expires_soon(artifact, self.now);
+        Node::Artifact { artifact: Arc::clone(artifact), run: Arc::clone(run), lone: self.flat, soon }
+    }
+}
+
+impl Node {
+    pub(super) fn run(&self) -> &Arc<Run> {
+        match self {
+            Self::Run { run, .. } | Self::Job { run, .. } | Self::Artifact { run, .. } => run,
+        }
+    }
+
+    pub(super) fn job(&self) -> Option<&Job> {
+        match self {
+            Self::Run { .. } => None,
+            Self::Job { run, at, .. } => run.jobs.get(*at),
+            Self::Artifact { artifact, run, .. } => run.jobs.iter().find(|job| job.id == artifact.job),
+        }
+    }
+
+    pub(super) fn artifact(&self) -> Option<&Arc<Artifact>> {
+        if let Self::Artifact { artifact, .. } = self { Some(artifact) } else { None }
+    }
+}

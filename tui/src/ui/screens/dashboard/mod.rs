@@ -1,0 +1,311 @@
+//! The daemon at a glance.
+
+mod chart;
+mod parts;
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    time::Duration,
+};
+
+use farrier_common::api::{BackgroundTask, Event, Health, Hook, MetricsSeries, Status};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Screen, ScreenId, hooks::rows as hook_rows, repositories::task_lines};
+use crate::{
+    output::human_bytes,
+    ui::{
+        keymap::{Action, Scope},
+        list::feed::Load,
+        net::{Answer, Ask, Problem},
+        transfers::Going,
+        view::{Role, text, wrapped},
+        words,
+        world::{Cmd, Env, World},
+    },
+};
+
+const PACE: Duration = Duration::from_secs(2);
+/// Hooks are many; whether one fails is not news every second.
+const HOOKS_EVERY: Duration = Duration::from_secs(10);
+/// Events that are kept to be looked at.
+const EVENTS_MAX: usize = 200;
+
+#[derive(Debug, Default)]
+pub(crate) struct Dashboard {
+    pub(super) now: Option<(Status, Health)>,
+    /// None for those who may not see it.
+    pub(super) series: Option<MetricsSeries>,
+    failing: Vec<Hook>,
+    hooks_at: Option<Duration>,
+    load: Load,
+    /// What goes on in the background.
+    tasks: Vec<BackgroundTask>,
+    /// What happened since the program began, the newest first.
+    pub(super) events: VecDeque<Event>,
+    following: bool,
+    /// The row under the cursor: problems first, then events.
+    at: usize,
+    /// What could not be asked, and why.
+    unknown: BTreeMap<&'static str, String>,
+}
+
+/// What Enter opens on a problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Opens {
+    /// Nothing: it is about the whole daemon.
+    Nothing,
+    /// The deliveries of a hook.
+    Deliveries(u64),
+    Hooks,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) text: String,
+    opens: Opens,
+}
+
+/// IDs that are named in a problem of several hooks.
+const NAMED_MAX: usize = 5;
+
+/// Why a hook is a problem.
+fn reason(hook: &Hook, is_one: bool) -> String {
+    match (hook.disabled_reason.as_str(), is_one) {
+        ("", true) => {
+            let times = if hook.failures == 1 { "time" } else { "times in a row" };
+            format!("failed {} {times}", words::count(hook.failures))
+        }
+        ("", false) => "fail".to_owned(),
+        (reason, true) => format!("is off: {reason}"),
+        (reason, false) => format!("are off: {reason}"),
+    }
+}
+
+/// One problem for all hooks with the same address and the same reason.
+fn trouble_of(hooks: &[&Hook]) -> Option<Trouble> {
+    let first = *hooks.first()?;
+    if let [one] = hooks {
+        let of = match hook_rows::owner(one) {
+            "-" => String::new(),
+            owner => format!(" of {owner}"),
+        };
+        let text = format!("hook {}{of} {}   {}", one.id, reason(one, true), one.url);
+        let opens = u64::try_from(one.id).map_or(Opens::Hooks, Opens::Deliveries);
+        return Some(Trouble { text, opens });
+    }
+    let mut ids: Vec<String> = hooks.iter().take(NAMED_MAX).map(|hook| hook.id.to_string()).collect();
+    if hooks.len() > NAMED_MAX {
+        ids.push(format!("{} more", hooks.len() - NAMED_MAX));
+    }
+    let (count, ids) = (hooks.len(), ids.join(", "));
+    let text = format!("{count} hooks ({ids}) {}   {}", reason(first, false), first.url);
+    Some(Trouble { text, opens: Opens::Hooks })
+}
+
+impl Dashboard {
+    pub(super) fn troubles(&self) -> Vec<Trouble> {
+        let Some((status, health)) = &self.now else { return Vec::new() };
+        let plain = |text: String| Trouble { text, opens: Opens::Nothing };
+        // Both answers come from the same checks, but not at the same time.
+        let mut problems: Vec<&String> = status.problems.iter().collect();
+        problems.extend(health.problems.iter().filter(|problem| !status.problems.contains(problem)));
+        let mut troubles: Vec<Trouble> = problems.into_iter().cloned().map(plain).collect();
+        let used = words::percent(status.disk.total_bytes - status.disk.free_bytes, status.disk.total_bytes);
+        let is_said = troubles.iter().any(|trouble| trouble.text.contains("disk"));
+        if used >= parts::DISK_FULL_PERCENT && !is_said {
+            troubles
+                .push(plain(format!("the disk is {used} % full, {} are free", human_bytes(status.disk.free_bytes))));
+        }
+        let mut groups: Vec<Vec<&Hook>> = Vec::new();
+        for hook in &self.failing {
+            let same = |group: &&mut Vec<&Hook>| {
+                group.first().is_some_and(|one| one.url == hook.url && one.disabled_reason == hook.disabled_reason)
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push(hook),
+                None => groups.push(vec![hook]),
+            }
+        }
+        troubles.extend(groups.iter().filter_map(|group| trouble_of(group)));
+        troubles
+    }
+
+    /// What goes on: tasks of the daemon, then what this program fetches.
+    pub(super) fn going(&self, world: &World) -> Vec<Going> {
+        let mine = world.transfers.going(world.now);
+        self.tasks.iter().map(task_lines::going).chain(mine).collect()
+    }
+
+    /// What could not be checked, a line for each reason: `figures, hooks not checked: forbidden (403)`.
+    pub(super) fn unchecked(&self) -> Vec<String> {
+        let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (what, why) in &self.unknown {
+            match by_reason.iter_mut().find(|(known, _)| known == why) {
+                Some((_, all)) => all.push(what),
+                None => by_reason.push((why, vec![what])),
+            }
+        }
+        by_reason.into_iter().map(|(why, all)| format!("{} not checked: {why}", all.join(", "))).collect()
+    }
+
+    fn note_unknown(&mut self, ask: &Ask, result: &Result<Answer, Problem>) {
+        let what = match ask {
+            Ask::Series => "figures",
+            Ask::Tasks => "tasks",
+            Ask::FailingHooks => "hooks",
+            _ => return,
+        };
+        match result {
+            // The banner says that the daemon is away.
+            Err(problem) if !problem.is_away() => {
+                // Only the reason: what was requested is said already.
+                let doing = format!("{}: ", ask.doing());
+                let why = problem.line().strip_prefix(&doing).unwrap_or(problem.line()).to_owned();
+                self.unknown.insert(what, why);
+            }
+            Err(_) => {}
+            Ok(_) => drop(self.unknown.remove(what)),
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.troubles().len() + self.events.len()
+    }
+
+    fn go(&mut self, to: usize) {
+        self.at = to.min(self.rows().saturating_sub(1));
+    }
+
+    /// Opens what the row under the cursor is about.
+    fn open(&self, env: &mut Env) {
+        let troubles = self.troubles();
+        match troubles.get(self.at) {
+            Some(Trouble { opens: Opens::Deliveries(hook), .. }) => env.want(Cmd::Deliveries(Some(*hook))),
+            Some(Trouble { opens: Opens::Hooks, .. }) => env.want(Cmd::Screen(ScreenId::Hooks)),
+            Some(Trouble { opens: Opens::Nothing, .. }) => env.tell("this is about the whole daemon"),
+            None => {
+                if let Some(event) = self.events.get(self.at - troubles.len()) {
+                    env.want(Cmd::Repository(event.repository_id));
+                }
+            }
+        }
+    }
+}
+
+impl Screen for Dashboard {
+    fn id(&self) -> ScreenId {
+        ScreenId::Dashboard
+    }
+
+    fn scopes(&self, _: &World) -> Vec<Scope> {
+        vec![Scope::Dashboard, Scope::Moves, Scope::Everywhere]
+    }
+
+    fn entered(&mut self, env: &mut Env) {
+        self.refresh(env);
+    }
+
+    fn refresh(&mut self, env: &mut Env) {
+        if self.now.is_none() {
+            self.load = Load::Asked(env.world.now);
+        }
+        env.ask(Ask::Status);
+        env.ask(Ask::Series);
+        env.ask(Ask::Tasks);
+        if self.hooks_at.is_none_or(|at| env.world.now >= at + HOOKS_EVERY) {
+            self.hooks_at = Some(env.world.now);
+            env.ask(Ask::FailingHooks);
+        }
+        if !std::mem::replace(&mut self.following, true) {
+            env.ask(Ask::Events { after: self.events.front().map(|event| event.id) });
+        }
+    }
+
+    fn pace(&self) -> Option<Duration> {
+        Some(PACE)
+    }
+
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open => self.open(env),
+            Action::Down => self.go(self.at + 1),
+            Action::Up => self.go(self.at.saturating_sub(1)),
+            Action::First => self.go(0),
+            Action::Last => self.go(usize::MAX),
+            Action::PageDown | Action::HalfDown => self.go(self.at + 10),
+            Action::PageUp | Action::HalfUp => self.go(self.at.saturating_sub(10)),
+            _ => return false,
+        }
+        true
+    }
+
+    fn off(&self, action: Action) -> Option<String> {
+        (action == Action::Open && self.rows() == 0).then(|| "nothing here".to_owned())
+    }
+
+    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.note_unknown(ask, result);
+        match (ask, result) {
+            (Ask::Status, Ok(Answer::Status(now))) => {
+                self.now = Some((**now).clone());
+                self.load = Load::Done(env.world.now);
+            }
+            (Ask::Series, Ok(Answer::Series(series))) => self.series = Some((**series).clone()),
+            (Ask::Series, Err(_)) => self.series = None,
+            (Ask::Tasks, Ok(Answer::Tasks(tasks))) => {
+                self.tasks = tasks.iter().filter(|task| task.is_running()).cloned().collect();
+            }
+            (Ask::Tasks, Err(_)) => self.tasks.clear(),
+            (Ask::FailingHooks, Ok(Answer::Hooks(hooks))) => {
+                self.failing = hooks.iter().filter(|hook| hook_rows::is_failing(hook)).cloned().collect();
+            }
+            (Ask::Events { .. }, Ok(Answer::Event(event))) => {
+                // The cursor stays on its row while others come above it.
+                if self.at > self.troubles().len() {
+                    self.at += 1;
+                }
+                self.events.push_front((**event).clone());
+                self.events.truncate(EVENTS_MAX);
+            }
+            (Ask::Events { .. }, _) => self.following = false,
+            (Ask::Status, Err(problem)) => self.load = Load::Failed(problem.clone()),
+            _ => {}
+        }
+        self.go(self.at);
+    }
+
+    fn problem(&self) -> Option<&Problem> {
+        match &self.load {
+            Load::Failed(problem) => Some(problem),
+            _ => None,
+        }
+    }
+
+    fn is_failed(&self) -> bool {
+        self.now.is_none() && self.problem().is_some()
+    }
+
+    fn standing(&self, world: &World) -> String {
+        let state = if world.paused { "paused" } else { "live" };
+        match (self.troubles().len(), self.unknown.len()) {
+            (0, 0) => format!("{state}  no problems"),
+            (0, _) => format!("{state}  not everything was checked"),
+            (1, _) => format!("{state}  1 problem"),
+            (n, _) => format!("{state}  {n} problems"),
+        }
+    }
+
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        if self.now.is_some() {
+            return parts::draw(self, self.at, world, area, buf);
+        }
+        let Load::Failed(problem) = &self.load else { return };
+        let lines = wrapped(&format!("{}\n\n{}", problem.text, problem.helps()), area.width.saturating_sub(4));
+        for ((at, line), y) in lines.iter().enumerate().zip(area.y + 1..area.bottom()) {
+            let role = if at == 0 { Role::Error } else { Role::Text };
+            text(buf, Rect { x: area.x + 2, y, width: area.width.saturating_sub(4), height: 1 }, line, role);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What the dashboard draws: figures of the last minute, storage, problems, events.
+
+use farrier_common::api::{Event, MetricsSeries, Status};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Dashboard, Trouble, chart};
+use crate::ui::screens::repositories::task_lines;
+use crate::{
+    output::human_bytes,
+    ui::{
+        times::Clock,
+        view::{Role, pad, rule, text, width, wrapped},
+        words,
+        world::World,
+    },
+};
+
+/// Above this the disk is a problem.
+pub(super) const DISK_FULL_PERCENT: i64 = 90;
+/// A delivery that nothing holds up is sent sooner.
+const OVERDUE_SECS: i64 = 60;
+/// Lines of figures without charts.
+const FIGURES: usize = 4;
+/// Rows of a chart: fewer show nothing, and more say no more.
+const CHART_ROWS: std::ops::RangeInclusive<u16> = 1..=12;
+/// With fewer rows the last sections have none.
+const SHORT: u16 = 16;
+/// Cells for the names of figures.
+const NAME: u16 = 12;
+
+/// Figures: each has a name, and parts that may look different.
+type Lines = Vec<(&'static str, Vec<(Role, String)>)>;
+
+pub(super) fn draw(dashboard: &Dashboard, at: usize, world: &World, area: Rect, buf: &mut Buffer) {
+    let Some((status, _)) = &dashboard.now else { return };
+    let troubles = dashboard.troubles();
+    let wide = area.width >= 110;
+    let left = if wide { Rect { width: area.width / 2 - 1, ..area } } else { area };
+    let mut y = head(status, area, buf);
+    let short = area.height < SHORT;
+    if short && at >= troubles.len() && at > 0 {
+        // The cursor is always in sight.
+        let place = Rect { y, height: area.bottom().saturating_sub(y), ..area };
+        return events(buf, place, dashboard.events.iter(), &world.clock, at.checked_sub(troubles.len()));
+    }
+    // Where not all has room, what is wrong comes first.
+    let first = short && !troubles.is_empty();
+    if first {
+        y = problems(buf, left, y, dashboard, &troubles, at);
+    }
+    let stored = storage(status, left.width);
+    let going = dashboard.going(world);
+    // What else stands in this column, with its headings and the rows between sections.
+    let others = [stored.len(), troubles.len().max(1) + dashboard.unchecked().len(), going.len().max(1), FIGURES];
+    let others = u16::try_from(others.iter().sum::<usize>() + 2 * others.len()).unwrap_or(u16::MAX);
+    let spare = if wide { area.height.saturating_sub(others) } else { 0 };
+    let figures = now(status, dashboard.series.as_ref(), left.width, spare / 2);
+    y = section(buf, left, y, "Now (60 s)", &figures);
+    y = section(buf, left, y + u16::from(wide), "Storage", &stored);
+    if !first {
+        y = problems(buf, left, y + u16::from(wide), dashboard, &troubles, at);
+    }
+    if wide || !going.is_empty() {
+        y = task_lines::bars(&going, left, y + u16::from(wide), buf);
+    }
+    let place = if wide {
+        Rect { x: left.right() + 2, width: area.width - left.width - 2, y: area.y + 1, height: area.height.max(1) - 1 }
+    } else {
+        Rect { y, height: area.bottom().saturating_sub(y), ..area }
+    };
+    events(buf, place, dashboard.events.iter(), &world.clock, at.checked_sub(troubles.len()));
+}
+
+/// One line about who is spoken to. Answers the row below.
+fn head(status: &Status, area: Rect, buf: &mut Buffer) -> u16 {
+    let places: Vec<String> = status.listeners.iter().map(|one| one.address.clone()).collect();
+    let identity = if status.identity.is_empty() { "nobody" } else { &status.identity };
+    let line = format!(
+        " farrierd {}   up {}   you are {identity}   {}",
+        status.version,
+        words::uptime(status.uptime_secs),
+        places.join("   ")
+    );
+    text(buf, Rect { height: 1, ..area }, &line, Role::Title);
+    area.y + 1
+}
+
+/// `41/s`, `0.3/s`
+fn rate(counts: &[i64]) -> String {
+    let tenths = counts.iter().sum::<i64>() * 10 / i64::try_from(counts.len().max(1)).unwrap_or(1);
+    if tenths >= 100 {
+        format!("{}/s", words::count(tenths / 10))
+    } else {
+        format!("{}.{}/s", tenths / 10, tenths % 10)
+    }
+}
+
+fn millis(micros: i64) -> String {
+    match micros {
+        0 => "-".to_owned(),
+        1..1_000 => "<1 ms".to_owned(),
+        micros => format!("{} ms", words::count(micros.div_euclid(1_000))),
+    }
+}
+
+/// With columns of the last minute: beside the figures, or, where there are `spare` rows for each, as charts below.
+fn now(status: &Status, series: Option<&MetricsSeries>, room: u16, spare: u16) -> Lines {
+    let mut lines = Lines::new();
+    let plain = |text: String| (Role::Text, text);
+    let rows = spare.saturating_sub(chart::BELOW).min(*CHART_ROWS.end());
+    let tall = rows >= *CHART_ROWS.start();
+    if let Some(series) = series {
+        let cells = usize::from(room.saturating_sub(56)).clamp(10, 60);
+        let beside = |values: &[i64]| if tall { String::new() } else { words::sparkline(values, cells) + "  " };
+        let below = |values: &[i64]| {
+            let chart = chart::lines(values, usize::from(room.saturating_sub(NAME + 2)), usize::from(rows));
+            chart.into_iter().filter(|_| tall).map(|line| ("", vec![(Role::Muted, line)])).collect::<Lines>()
+        };
+        let times = format!("p50 {}  p99 {}", millis(series.p50_micros), millis(series.p99_micros));
+        let requests = format!("{:>9}  {}{times}", rate(&series.requests), beside(&series.requests));
+        lines.push(("requests", vec![plain(requests)]));
+        lines.extend(below(&series.requests));
+        let all: Vec<i64> = series.delivered.iter().zip(&series.failed).map(|(good, bad)| good + bad).collect();
+        let (total, bad) = (all.iter().sum::<i64>(), series.failed.iter().sum::<i64>());
+        let share = if total > 0 { format!("ok {} %", words::percent(total - bad, total)) } else { "none".to_owned() };
+        let role = if bad > 0 { Role::Warn } else { Role::Text };
+        lines.push(("deliveries", vec![plain(format!("{:>9}  {}", rate(&all), beside(&all))), (role, share)]));
+        lines.extend(below(&all));
+        let mut queue = vec![plain(format!("{:>9} waiting", words::count(series.waiting)))];
+        if series.oldest_due_secs > 0 {
+            let role = if series.oldest_due_secs >= OVERDUE_SECS { Role::Warn } else { Role::Text };
+            queue.push((role, format!("   oldest due for {}", words::span(series.oldest_due_secs))));
+        }
+        lines.push(("queue", queue));
+    }
+    let uploads = series.map_or_else(String::new, |series| format!("   {} uploads", words::count(series.uploads)));
+    lines.push(("clients", vec![plain(format!("{:>9} connected{uploads}", words::count(status.connections)))]));
+    lines
+}
+
+fn storage(status: &Status, room: u16) -> Lines {
+    let disk = &status.disk;
+    let used = disk.total_bytes - disk.free_bytes;
+    let percent = words::percent(used, disk.total_bytes);
+    let role = if percent >= DISK_FULL_PERCENT { Role::Error } else { Role::Text };
+    let cells = usize::from(room.saturating_sub(44).clamp(10, 24));
+    let bar = words::bar(used, disk.total_bytes, cells);
+    let (store, memory) = (human_bytes(status.store.size_bytes), human_bytes(status.resident_bytes));
+    let store = format!("{store:>9}  {}   memory {memory}", status.store.engine);
+    let mut lines = Lines::new();
+    if let Some(kept) = &status.kept {
+        for (name, amount) in [("repos", &kept.repositories), ("artifacts", &kept.artifacts)] {
+            let text = format!("{:>9} in {}", human_bytes(amount.size_bytes), words::count(amount.count));
+            lines.push((name, vec![(Role::Text, text)]));
+        }
+    }
+    lines.extend([
+        ("store", vec![(Role::Text, store)]),
+        ("disk", vec![(role, format!("{:>9} free  {bar} {percent} %", human_bytes(disk.free_bytes)))]),
+    ]);
+    lines
+}
+
+/// A heading and lines below it. Answers the row after them.
+fn section(buf: &mut Buffer, area: Rect, y: u16, title: &str, lines: &Lines) -> u16 {
+    if y >= area.bottom() {
+        return y;
+    }
+    rule(buf, Rect { y, height: 1, ..area }, title);
+    for ((name, parts), y) in lines.iter().zip(y + 1..area.bottom()) {
+        let from = |x: u16| Rect { x: area.x + x.min(area.width), y, width: area.width.saturating_sub(x), height: 1 };
+        text(buf, from(1), name, Role::Muted);
+        let mut x = 1 + NAME;
+        for (role, part) in parts {
+            x += text(buf, from(x), part, *role);
+        }
+    }
+    area.bottom().min(y + 1 + u16::try_from(lines.len()).unwrap_or(u16::MAX))
+}
+
+/// What is wrong, with the cursor, and what could not be checked. Answers the row below.
+fn problems(buf: &mut Buffer, area: Rect, y: u16, dashboard: &Dashboard, troubles: &[Trouble], at: usize) -> u16 {
+    if y >= area.bottom() {
+        return y;
+    }
+    rule(buf, Rect { y, height: 1, ..area }, &format!("Problems ({})", troubles.len()));
+    let mut y = y + 1;
+    let unchecked = dashboard.unchecked();
+    if troubles.is_empty() && unchecked.is_empty() && y < area.bottom() {
+        text(buf, Rect { y, height: 1, ..area }, "   none", Role::Ok);
+        return y + 1;
+    }
+    for (place, trouble) in troubles.iter().enumerate() {
+        for (part, line) in wrapped(&trouble.text, area.width.saturating_sub(4)).iter().enumerate() {
+            if y >= area.bottom() {
+                return y;
+            }
+            let (here, sign) = (place == at && part == 0, if part == 0 { "!" } else { " " });
+            let role = if here { Role::Selected } else { Role::Error };
+            row(buf, Rect { y, height: 1, ..area }, here, &format!("{sign} {line}"), role);
+            y += 1;
+        }
+    }
+    for line in unchecked.iter().flat_map(|line| wrapped(line, area.width.saturating_sub(4))) {
+        if y >= area.bottom() {
+            return y;
+        }
+        text(buf, Rect { y, height: 1, ..area }, &format!(" ? {line}"), Role::Warn);
+        y += 1;
+    }
+    y
+}
+
+/// A row that the cursor may be in.
+fn row(buf: &mut Buffer, line: Rect, here: bool, what: &str, role: Role) {
+    if here {
+        buf.set_style(line.intersection(buf.area), role.style());
+    }
+    text(buf, line, &format!("{}{what}", if here { ">" } else { " " }), role);
+}
+
+fn events<'a>(
+    buf: &mut Buffer,
+    area: Rect,
+    events: impl ExactSizeIterator<Item = &'a Event>,
+    clock: &Clock,
+    at: Option<usize>,
+) {
+    if area.height < 2 {
+        return;
+    }
+    rule(buf, Rect { height: 1, ..area }, "Events (live)");
+    if events.len() == 0 {
+        text(buf, Rect { y: area.y + 1, height: 1, ..area }, " nothing has happened yet", Role::Muted);
+    }
+    let rows = usize::from(area.height - 1);
+    let top = at.unwrap_or(0).saturating_sub(rows - 1);
+    let shown: Vec<(usize, &Event)> = events.enumerate().skip(top).take(rows).collect();
+    let widest = |of: &dyn Fn(&Event) -> u16| shown.iter().map(|(_, event)| of(event)).max().unwrap_or(0);
+    let (kinds, names) = (widest(&|event| width(&event.kind)), widest(&|event| width(&event.repository)));
+    for ((place, event), y) in shown.iter().zip(area.y + 1..) {
+        let here = at == Some(*place);
+        let about = event.r#ref.trim_start_matches("refs/heads/").trim_start_matches("refs/tags/");
+        let what: Vec<&str> =
+            [&event.action, about, &event.actor].into_iter().filter(|word| !word.is_empty()).collect();
+        let (time, kind, name, what) = (clock.time(&event.at), &event.kind, &event.repository, what.join(", "));
+        let line = format!("{time}  {}  {}  {what}", pad(kind, kinds), pad(name, names));
+        row(buf, Rect { y, height: 1, ..area }, here, &line, if here { Role::Selected } else { Role::Text });
+    }
+}

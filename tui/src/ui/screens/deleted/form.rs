@@ -1,0 +1,32 @@
+//! The form that restores a deleted repository.
+
+use farrier_common::api::{RestorableRepository, RestoreRepository};
+
+use crate::ui::screens::Purpose;
+use crate::ui::{
+    form::{Field, Form},
+    net::Ask,
+};
+
+/// The form with the former owner and name. A former owner that no longer exists is left out.
+pub(super) fn form(deleted: &RestorableRepository) -> Form {
+    let (owner, name) = deleted.repository.split_once('/').unwrap_or(("", &deleted.repository));
+    let owner = if deleted.owner_exists { owner } else { "" };
+    let fields = vec![
+        Field::line("owner", "Owner", owner).required().help("a user or an organisation"),
+        Field::line("name", "Name", name)
+            .required()
+            .checked(crate::ui::screens::repositories::form::name)
+            .help("choose another one if it is taken by now"),
+    ];
+    let purpose = Purpose::RestoreRepository(deleted.id, deleted.repository.clone());
+    Form::new(format!("Restore {}", deleted.repository), "Restore", purpose, fields)
+}
+
+/// What the form requests: a changed owner or name, otherwise the former ones.
+pub(crate) fn ask(id: i64, repository: &str, form: &Form) -> Ask {
+    let (owner, name) = repository.split_once('/').unwrap_or(("", repository));
+    let changed = |field: &str, former: &str| Some(form.text(field).to_owned()).filter(|text| text != former);
+    let target = RestoreRepository { owner: changed("owner", owner), name: changed("name", name) };
+    Ask::RestoreRepository { id, name: repository.to_owned(), target: Box::new(target) }
+}

@@ -1,0 +1,100 @@
+//! What can be done with deliveries, each with its question or its menu, and what came of it.
+
+use farrier_common::{api::Hook, client::HookPlace};
+
+use super::{
+    Deliveries, rows as delivery_rows,
+    text::{body, curl},
+};
+use crate::ui::screens::{Screen as _, hooks::rows as hook_rows};
+use crate::ui::{
+    bulk::{self, Bulk},
+    layer::{
+        Layer, Menu,
+        menu::{Item, Pick},
+    },
+    net::Ask,
+    world::{Cmd, Env},
+};
+
+impl Deliveries {
+    pub(super) fn redeliver(&self, env: &mut Env) {
+        let ids = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
+        let question = self.redeliver_question(ids, env);
+        env.open(question);
+    }
+
+    /// The question before deliveries are sent again, listed here or not.
+    pub(crate) fn redeliver_question(&self, ids: Vec<String>, env: &mut Env) -> Layer {
+        let rows = self.rows.list.rows();
+        let name = |id: &String| match rows.iter().find(|one| one.guid == *id) {
+            Some(one) => format!("{}   hook {}   {}", one.guid, one.hook_id, delivery_rows::event(one)),
+            None => id.clone(),
+        };
+        let bulk = Bulk {
+            verb: "Redeliver",
+            noun: "delivery",
+            names: ids.iter().map(name).collect(),
+            effect: "They are sent again with the same IDs.",
+            skipped: self.rows.list.hidden_note().into_iter().collect(),
+            ..Bulk::default()
+        };
+        Layer::Confirm(bulk.question(Ask::Redeliver(ids), env.world))
+    }
+
+    /// Lists all hooks, to offer them once they are there.
+    pub(super) fn choose_hook(&mut self, env: &mut Env) {
+        self.choosing = true;
+        env.ask(Ask::Hooks(HookPlace::Any));
+    }
+
+    /// Offers hooks with their addresses; where they could not be listed, those that deliveries name.
+    pub(super) fn offer_hooks(&self, hooks: &[Hook], env: &mut Env) {
+        let item = |(title, hook): (String, Option<u64>)| Item {
+            key: None,
+            title,
+            off: None,
+            pick: Pick::Do(Cmd::Deliveries(hook)),
+        };
+        let named = |hook: &Hook| {
+            let title = format!("hook {:<5} {}   {}", hook.id, hook.url, hook_rows::owner(hook));
+            Some((title, Some(u64::try_from(hook.id).ok()?)))
+        };
+        let seen = self.hooks.iter().filter(|_| hooks.is_empty()).map(|id| (format!("hook {id}"), Some(*id)));
+        let all = std::iter::once(("All hooks".to_owned(), None)).chain(hooks.iter().filter_map(named)).chain(seen);
+        env.open(Layer::Menu(Menu::new("Deliveries of", all.map(item).collect())));
+    }
+
+    pub(super) fn offer_events(&self, env: &mut Env) {
+        let item = |(title, event): (&str, &str)| Item {
+            key: None,
+            title: title.to_owned(),
+            off: None,
+            pick: Pick::Do(Cmd::DeliveriesOf(event.to_owned())),
+        };
+        let events = self.events.iter().map(|event| (event.as_str(), event.as_str()));
+        let items = std::iter::once(("All events", "")).chain(events).map(item).collect();
+        env.open(Layer::Menu(Menu::new("Deliveries of", items)));
+    }
+
+    pub(super) fn copy(&self, env: &mut Env) {
+        let ids: Vec<String> = self.rows.list.targets().into_iter().map(|one| one.guid.clone()).collect();
+        let shown = self.inspector.detail.as_ref().filter(|detail| ids.first() == Some(&detail.delivery.guid));
+        let texts = vec![
+            ('i', "ID", ids.join("\n")),
+            ('b', "body", shown.map(body).unwrap_or_default()),
+            ('c', "curl", shown.map(curl).unwrap_or_default()),
+        ];
+        let title = if shown.is_some() { "Copy" } else { "Copy (open it first for body and curl)" };
+        env.open(Layer::Menu(Menu::copies(title, texts)));
+    }
+
+    pub(super) fn redelivered(&mut self, each: &[(String, Option<String>)], env: &mut Env) {
+        let failed: Vec<(String, String)> =
+            each.iter().filter_map(|(id, error)| Some((id.clone(), error.clone()?))).collect();
+        self.rows.list.mark_only(failed.iter().map(|(id, _)| id.clone()));
+        bulk::report(each.len(), "delivery", "queued for redelivery", &failed, env);
+        self.rows.stop(env);
+        self.refresh(env);
+    }
+}

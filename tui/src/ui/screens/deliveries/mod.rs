@@ -1,0 +1,434 @@
+//! Deliveries of all hooks, and one of them in detail.
+
+mod actions;
+mod inspector;
+pub(super) mod rows;
+pub(super) mod text;
+
+use std::{collections::BTreeSet, time::Duration};
+
+use farrier_common::{api::Delivery, client::HookPlace};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use self::inspector::Inspector;
+use super::{Screen, ScreenId, Selection, panes};
+use crate::ui::{
+    keymap::{Action, Object, Scope},
+    list::{self, BadFilter, Feed, Filter, List, Place, Row as _},
+    net::{Answer, Ask, DELIVERIES_STEP, Problem},
+    view::{Role, text},
+    words,
+    world::{Cmd, Env, World},
+};
+
+const PACE: Duration = Duration::from_secs(5);
+/// What was just made is on its way, and somebody may be waiting for it.
+const PACE_WAITING: Duration = Duration::from_secs(1);
+/// Older deliveries are loaded when so few rows are left below the cursor.
+const NEAR: usize = 50;
+/// More rows than these are found with a filter.
+const ROWS_MAX: usize = 16_000;
+/// What the tabs are called, and what the API calls it.
+const STATES: [(&str, &str); 4] =
+    [("all", ""), ("failed", "failure"), ("waiting", "pending"), ("cancelled", "cancelled")];
+
+#[derive(Debug)]
+pub(crate) struct Deliveries {
+    pub(super) rows: Feed<Delivery>,
+    state: usize,
+    hook: Option<u64>,
+    /// Empty: all.
+    event: String,
+    /// Hooks and events that were seen, to choose from.
+    pub(super) hooks: BTreeSet<u64>,
+    pub(super) events: BTreeSet<String>,
+    pub(super) inspector: Inspector,
+    reading: bool,
+    /// The delivery that is asked for.
+    pending: Option<String>,
+    /// What was asked for last.
+    asked: Option<Ask>,
+    /// How many rows are loaded.
+    wanted: usize,
+    /// The beginning of the time that the filter names, RFC 3339; empty: none.
+    since: String,
+    /// Whether hooks are listed to choose one of them.
+    pub(super) choosing: bool,
+}
+
+impl Default for Deliveries {
+    fn default() -> Self {
+        Self {
+            rows: Feed::new(List::default()),
+            state: 0,
+            hook: None,
+            event: String::new(),
+            hooks: BTreeSet::new(),
+            events: BTreeSet::new(),
+            inspector: Inspector::default(),
+            reading: false,
+            pending: None,
+            asked: None,
+            wanted: DELIVERIES_STEP,
+            since: String::new(),
+            choosing: false,
+        }
+    }
+}
+
+/// The beginning of an identifier, which is enough to tell deliveries apart.
+fn short(guid: &str) -> &str {
+    guid.get(..8).unwrap_or(guid)
+}
+
+impl Deliveries {
+    /// Shows the deliveries of one event, or of all.
+    pub(crate) fn choose_event(&mut self, event: String, env: &mut Env) {
+        (self.event, self.reading) = (event, false);
+        self.start_over(env);
+    }
+
+    /// Shows the deliveries of one hook, or of all.
+    pub(crate) fn choose(&mut self, hook: Option<u64>, env: &mut Env) {
+        (self.hook, self.reading) = (hook, false);
+        self.start_over(env);
+    }
+
+    /// Shows what passes: of a hook, of an event, in a state as the API calls it.
+    pub(crate) fn choose_all(&mut self, hook: Option<u64>, event: String, state: &str, env: &mut Env) {
+        self.state = STATES.iter().position(|(_, of_api)| *of_api == state).unwrap_or(0);
+        self.event = event;
+        self.choose(hook, env);
+    }
+
+    /// Shows one delivery of a hook as soon as it is listed.
+    pub(crate) fn inspect(&mut self, hook: u64, delivery: String, env: &mut Env) {
+        self.state = 0;
+        self.event.clear();
+        self.choose(Some(hook), env);
+        self.rows.list.select(delivery);
+        self.reading = true;
+    }
+
+    fn start_over(&mut self, env: &mut Env) {
+        self.wanted = DELIVERIES_STEP;
+        self.rows.stop(env);
+        self.rows.empty();
+        self.refresh(env);
+    }
+
+    /// Asks anew; the rows stay until the answer is there.
+    fn start_over_kept(&mut self, env: &mut Env) {
+        self.wanted = DELIVERIES_STEP;
+        self.rows.stop(env);
+        self.refresh(env);
+    }
+
+    fn ask(&self) -> Ask {
+        let filter = self.rows.list.filter();
+        let of_filter = |word: &str| STATES[1..].iter().find(|(shown, _)| shown.starts_with(word)).map(|(_, api)| *api);
+        let state = filter.must_hold("state").and_then(|word| match word {
+            "pending" => Some("pending"),
+            "success" => Some("success"),
+            word => of_filter(word),
+        });
+        let event = filter.must_hold("event").filter(|word| self.event.is_empty() && self.events.contains(*word));
+        Ask::Deliveries {
+            status: if self.state == 0 { state.unwrap_or_default() } else { STATES[self.state].1 },
+            hook: self.hook.or_else(|| u64::try_from(filter.must_be("hook").0?).ok()),
+            event: event.map_or_else(|| self.event.clone(), str::to_owned),
+            since: self.since.clone(),
+            rows: self.wanted,
+        }
+    }
+
+    /// Whether older deliveries are not loaded.
+    fn is_cut(&self) -> bool {
+        self.rows.has_all() && self.rows.list.rows().len() >= self.wanted
+    }
+
+    /// Loads older deliveries when the cursor comes near the last row, or a filter leaves few rows.
+    fn fetch_on(&mut self, env: &mut Env) {
+        if self.is_cut() && !self.rows.is_waiting() && self.rows.list.below() < NEAR && self.wanted < ROWS_MAX {
+            self.wanted = (self.wanted * 2).min(ROWS_MAX);
+            self.refresh(env);
+        }
+    }
+
+    /// Asks for the delivery under the cursor when it is looked at; one question at a time.
+    fn look(&mut self, again: bool, env: &mut Env) {
+        let Some(delivery) = self.rows.list.current().filter(|_| self.reading || env.world.split()) else { return };
+        let known = self.inspector.detail.as_ref().is_some_and(|old| old.delivery == *delivery);
+        if self.pending.is_none() && (again || !known) && !env.is_passing() {
+            self.pending = Some(delivery.guid.clone());
+            env.ask(Ask::Delivery(delivery.guid.clone()));
+        }
+    }
+
+    /// Draws the delivery under the cursor, and nothing of any other one.
+    fn pane(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        let row = Rect { height: area.height.min(1), ..area };
+        match self.rows.list.current() {
+            Some(one) if self.inspector.shows(&one.guid) => self.inspector.draw(self.reading, &world.clock, area, buf),
+            Some(one) => {
+                text(buf, row, &format!("{} …", one.guid), Role::Muted);
+            }
+            None if self.rows.is_waiting() => {
+                text(buf, row, "loading …", Role::Muted);
+            }
+            None => {}
+        }
+    }
+
+    fn take(&mut self, result: &Result<Answer, Problem>, env: &mut Env) {
+        match result {
+            Ok(Answer::Deliveries(page)) => {
+                let gone = self.rows.take(page.clone(), env.world);
+                if let Some(gone) = gone.filter(|_| self.reading) {
+                    self.reading = false;
+                    env.tell(format!("delivery {} is not in this list any more", short(&gone.guid)));
+                }
+                self.hooks.extend(page.items.iter().filter_map(|one| u64::try_from(one.hook_id).ok()));
+                self.events.extend(page.items.iter().map(|one| one.event.clone()));
+                self.look(false, env);
+                self.fetch_on(env);
+            }
+            Ok(_) => {}
+            Err(problem) => self.rows.fail(problem.clone()),
+        }
+    }
+
+    fn parts(&self, area: Rect, buf: &mut Buffer) {
+        let left = panes::tabs(STATES.iter().map(|(state, _)| state), self.state, true, area, buf);
+        let hook = self.hook.map_or_else(|| "any".to_owned(), |hook| hook.to_string());
+        let event = if self.event.is_empty() { "any" } else { &self.event };
+        text(buf, left, &format!("   hook: {hook}   event: {event}"), Role::Muted);
+    }
+
+    fn step(&mut self, action: Action, env: &mut Env) {
+        let by = if action == Action::NextItem { Action::Down } else { Action::Up };
+        self.rows.list.act(by);
+        self.look(false, env);
+    }
+}
+
+impl Screen for Deliveries {
+    fn id(&self) -> ScreenId {
+        ScreenId::Deliveries
+    }
+
+    fn scopes(&self, _: &World) -> Vec<Scope> {
+        if self.reading {
+            return vec![Scope::Inspector, Scope::Moves, Scope::Everywhere];
+        }
+        vec![Scope::Deliveries, Scope::List, Scope::Moves, Scope::Everywhere]
+    }
+
+    fn entered(&mut self, env: &mut Env) {
+        self.refresh(env);
+    }
+
+    fn refresh(&mut self, env: &mut Env) {
+        let ask = self.ask();
+        self.asked = Some(ask.clone());
+        self.rows.ask(ask, env);
+    }
+
+    fn rested(&mut self, env: &mut Env) {
+        self.look(false, env);
+    }
+
+    fn pace(&self) -> Option<Duration> {
+        let waits = self.rows.list.rows().iter().any(|one| one.state == "pending" && one.attempts == 0);
+        let slower = u32::try_from(self.wanted / DELIVERIES_STEP).unwrap_or(1);
+        Some(if waits { PACE_WAITING } else { PACE }.saturating_mul(slower))
+    }
+
+    fn is_loading(&self) -> bool {
+        self.rows.is_loading()
+    }
+
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open => self.reading = true,
+            Action::OtherPane if env.world.split() || self.reading => self.reading = !self.reading,
+            Action::Redeliver => self.redeliver(env),
+            Action::ChooseHook => self.choose_hook(env),
+            Action::ChooseEvent => self.offer_events(env),
+            Action::Copy => self.copy(env),
+            Action::NextItem | Action::PreviousItem => self.step(action, env),
+            Action::Pager => {
+                if let Some(text) = self.inspector.paged(&env.world.clock) {
+                    env.want(Cmd::Page(text));
+                }
+            }
+            Action::Back if self.reading => {
+                if !self.inspector.forget_search() {
+                    self.reading = false;
+                }
+            }
+            Action::Back => {
+                if self.rows.list.clear_one() {
+                    // A filter that the daemon applied does not restrict the rows any more.
+                    self.since.clear();
+                    if self.asked.as_ref() != Some(&self.ask()) {
+                        self.start_over_kept(env);
+                    }
+                } else {
+                    if self.hook.is_none() && self.state == 0 && self.event.is_empty() {
+                        return false;
+                    }
+                    self.state = 0;
+                    self.event.clear();
+                    self.choose(None, env);
+                }
+            }
+            Action::NextPart | Action::PreviousPart if !self.reading => {
+                let by = if action == Action::NextPart { 1 } else { STATES.len() - 1 };
+                self.state = (self.state + by) % STATES.len();
+                self.start_over(env);
+            }
+            action if self.reading => return self.inspector.act(action, &env.world.clock),
+            action => {
+                let acted = self.rows.list.act(action);
+                self.look(false, env);
+                self.fetch_on(env);
+                return acted;
+            }
+        }
+        self.look(false, env);
+        true
+    }
+
+    fn off(&self, action: Action) -> Option<String> {
+        match action {
+            Action::Open | Action::Redeliver | Action::Copy if self.rows.list.targets().is_empty() => {
+                Some(self.rows.list.hidden_note().unwrap_or_else(|| "no delivery selected".to_owned()))
+            }
+            Action::Sort | Action::Reverse => Some("deliveries are always sorted by time".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        match (ask, result) {
+            (Ask::Deliveries { .. }, result) if self.rows.awaits(ask) => self.take(result, env),
+            (Ask::Delivery(id), result) if self.pending.as_ref() == Some(id) => {
+                self.pending = None;
+                match result {
+                    Ok(Answer::Delivery(detail)) => {
+                        let asked = self.rows.list.current().is_some_and(|one| one.guid == *id);
+                        self.inspector.show((**detail).clone());
+                        if !asked {
+                            self.look(false, env);
+                        }
+                    }
+                    Err(problem) => env.warn(problem.line()),
+                    Ok(_) => {}
+                }
+            }
+            (Ask::Hooks(HookPlace::Any), result) if std::mem::take(&mut self.choosing) => {
+                let hooks = if let Ok(Answer::Hooks(hooks)) = result { hooks.as_slice() } else { &[] };
+                self.offer_hooks(hooks, env);
+            }
+            (Ask::Redeliver(_), Ok(Answer::EachOf(each))) => self.redelivered(each, env),
+            _ => {}
+        }
+    }
+
+    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
+        if self.reading {
+            self.inspector.search(text, &env.world.clock);
+            return Ok(());
+        }
+        let filter = Filter::parse(text, Delivery::filters())?;
+        let age = filter.must_be("age").1.filter(|_| filter != *self.rows.list.filter());
+        if filter != *self.rows.list.filter() {
+            let since = age.map(|age| env.world.clock.now.as_second().saturating_sub(age));
+            let since = since.and_then(|at| jiff::Timestamp::from_second(at).ok());
+            self.since = since.map(|at| at.to_string()).unwrap_or_default();
+        }
+        self.rows.list.set_filter(filter);
+        let ask = self.ask();
+        if self.rows.has_all() && self.asked.as_ref() != Some(&ask) {
+            self.rows.stop(env);
+            self.refresh(env);
+        }
+        self.look(false, env);
+        self.fetch_on(env);
+        Ok(())
+    }
+
+    fn filter_text(&self) -> String {
+        if self.reading {
+            return self.inspector.searched().to_owned();
+        }
+        self.rows.list.filter().text().to_owned()
+    }
+
+    fn click(&mut self, x: u16, y: u16, env: &mut Env) {
+        self.rows.list.click(x, y);
+        self.look(false, env);
+    }
+
+    fn subject(&self) -> Option<String> {
+        let name = |one: &Delivery| format!("delivery {}", short(&one.guid));
+        match &self.inspector.detail {
+            Some(detail) if self.reading => Some(name(&detail.delivery)),
+            _ => self.rows.list.subject(name, "deliveries"),
+        }
+    }
+
+    fn selection(&self) -> Option<Selection> {
+        let name = self.subject()?;
+        match &self.inspector.detail {
+            Some(detail) if self.reading => {
+                Some(Selection { object: Object::Delivery, name, rows: detail.delivery.guid.clone() })
+            }
+            _ => self.rows.list.selection(Object::Delivery, name),
+        }
+    }
+
+    fn problem(&self) -> Option<&Problem> {
+        self.rows.problem()
+    }
+
+    fn is_failed(&self) -> bool {
+        !self.reading && self.rows.is_failed()
+    }
+
+    fn aside(&self, world: &World) -> Option<String> {
+        if self.reading { self.inspector.next_try(&world.clock) } else { self.rows.list.news(world) }
+    }
+
+    fn standing(&self, world: &World) -> String {
+        if self.reading {
+            return self.inspector.standing(&world.clock);
+        }
+        let standing = self.rows.list.standing(None);
+        if !self.is_cut() {
+            return standing;
+        }
+        let loaded = words::count(i64::try_from(self.rows.list.rows().len()).unwrap_or(i64::MAX));
+        match self.rows.total {
+            Some(total) => format!("{standing}  {loaded} of {} loaded", words::count(total)),
+            None => format!("{standing}  the newest {loaded} loaded"),
+        }
+    }
+
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        if self.reading && !world.split() {
+            return self.pane(world, area, buf);
+        }
+        self.parts(area, buf);
+        let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+        let empty: &[&str] = &["No deliveries.", "", "Deliveries appear when an event matches a hook.", "3   hooks"];
+        let place = Place { what: "deliveries", empty, focused: !self.reading };
+        if !world.split() {
+            return list::draw(&self.rows, place, world, body, buf);
+        }
+        let (left, right) = panes::beside(body, 58, buf);
+        list::draw(&self.rows, place, world, left, buf);
+        self.pane(world, right, buf);
+    }
+}

@@ -1,0 +1,185 @@
+//! Deliveries as rows.
+
+use std::borrow::Cow;
+
+use farrier_common::api::Delivery;
+
+use crate::ui::{
+    list::{Column, Field, Haystack, Row, Shown},
+    times::Clock,
+    view::Role,
+    words,
+};
+
+/// The event with what happened to its thing.
+pub(crate) fn event(delivery: &Delivery) -> String {
+    match &delivery.action {
+        Some(action) if !action.is_empty() => format!("{} {action}", delivery.event),
+        _ => delivery.event.clone(),
+    }
+}
+
+/// Status of the answer, or that there was none.
+pub(crate) fn code(delivery: &Delivery) -> Shown {
+    match delivery.status_code {
+        0 if delivery.delivered_at.is_none() => Shown::of(Role::Muted, "-"),
+        0 => Shown::of(Role::Error, "FAIL"),
+        code @ 200..300 => Shown::of(Role::Ok, code.to_string()),
+        code => Shown::of(Role::Error, code.to_string()),
+    }
+}
+
+/// How it is, in one word.
+fn word(delivery: &Delivery) -> &str {
+    match delivery.state.as_str() {
+        "success" => "ok",
+        "pending" if delivery.attempts > 0 => "retry",
+        "pending" => "waits",
+        other => other,
+    }
+}
+
+/// How it is, in a word or two.
+pub(crate) fn result(delivery: &Delivery, clock: &Clock) -> Shown {
+    match (delivery.state.as_str(), &delivery.next_attempt_at) {
+        ("success", _) => Shown::of(Role::Ok, "ok"),
+        ("pending", Some(next)) if delivery.attempts > 0 => {
+            Shown::of(Role::Warn, format!("retry {}", clock.time(next)))
+        }
+        // Its hook fails and is only probed.
+        ("pending", Some(next)) => Shown::of(Role::Warn, format!("waits {}", clock.time(next))),
+        ("pending", _) => Shown::of(Role::Warn, "waits"),
+        ("failed", _) => Shown::of(Role::Error, format!("FAILED {}", delivery.status)),
+        ("cancelled", _) if !matches!(delivery.status.as_str(), "" | "OK") => {
+            Shown::of(Role::Muted, format!("cancelled: {}", delivery.status))
+        }
+        (other, _) => Shown::of(Role::Muted, other),
+    }
+}
+
+/// `2/9`, and how often at all where somebody asked for more.
+pub(super) fn tries(delivery: &Delivery) -> String {
+    if delivery.attempts > delivery.max_attempts {
+        return delivery.attempts.to_string();
+    }
+    format!("{}/{}", delivery.attempts, delivery.max_attempts)
+}
+
+/// Milliseconds of an attempt.
+#[expect(clippy::cast_possible_truncation, reason = "no attempt takes long enough")]
+pub(crate) fn millis(seconds: f64) -> i64 {
+    (seconds * 1_000.0).round() as i64
+}
+
+static COLUMNS: [Column<Delivery>; 9] = [
+    Column {
+        title: "TIME",
+        width: 8,
+        right: false,
+        rank: 0,
+        // The list is in the order of creation; the last attempt is one of the details.
+        cell: |d, clock| Shown::plain(clock.moment(&d.created_at)),
+        order: None,
+    },
+    Column {
+        title: "HOOK",
+        width: 4,
+        right: true,
+        rank: 3,
+        cell: |d, _| Shown::plain(d.hook_id.to_string()),
+        order: None,
+    },
+    Column { title: "EVENT", width: 11, right: false, rank: 0, cell: |d, _| Shown::plain(event(d)), order: None },
+    Column {
+        title: "REPO",
+        width: 14,
+        right: false,
+        rank: 4,
+        cell: |d, _| Shown::plain(d.repository.as_deref().unwrap_or("-")),
+        order: None,
+    },
+    Column { title: "CODE", width: 4, right: true, rank: 2, cell: |d, _| code(d), order: None },
+    Column {
+        title: "MS",
+        width: 5,
+        right: true,
+        rank: 6,
+        cell: |d, _| match d.delivered_at {
+            None => Shown::of(Role::Muted, "-"),
+            Some(_) => Shown::plain(millis(d.duration).to_string()),
+        },
+        order: None,
+    },
+    Column { title: "TRY", width: 3, right: true, rank: 5, cell: |d, _| Shown::plain(tries(d)), order: None },
+    Column { title: "RESULT", width: 14, right: false, rank: 1, cell: |d, clock| result(d, clock), order: None },
+    Column {
+        title: "ID",
+        width: 36,
+        right: false,
+        rank: 10,
+        cell: |d, _| Shown::of(Role::Muted, &*d.guid),
+        order: None,
+    },
+];
+
+impl Haystack for Delivery {
+    fn text(&self) -> Cow<'_, str> {
+        let repository = self.repository.as_deref().unwrap_or_default();
+        format!("{} {} {repository} {}", self.guid, event(self), word(self)).into()
+    }
+
+    fn column(&self, name: &str) -> Option<String> {
+        match name {
+            "event" => Some(event(self)),
+            "repo" => self.repository.clone(),
+            "state" => Some(self.state.clone()),
+            _ => None,
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        match name {
+            "hook" => Some(self.hook_id),
+            "code" => Some(self.status_code.into()),
+            "age" => words::seconds_since(&self.created_at, crate::clock::now()),
+            _ => None,
+        }
+    }
+}
+
+impl Row for Delivery {
+    type Id = String;
+
+    fn id(&self) -> String {
+        self.guid.clone()
+    }
+
+    fn columns() -> &'static [Column<Self>] {
+        &COLUMNS
+    }
+
+    fn filters() -> &'static [Field] {
+        const {
+            &[
+                Field::text("event"),
+                Field::text("repo"),
+                Field::text("state"),
+                Field::count("hook"),
+                Field::count("code"),
+                Field::age("age"),
+            ]
+        }
+    }
+
+    fn is_problem(&self) -> bool {
+        self.state == "failed" || (self.state == "pending" && self.attempts > 0)
+    }
+
+    fn flexible() -> usize {
+        2
+    }
+
+    fn ages() -> &'static [&'static str] {
+        &["TIME"]
+    }
+}

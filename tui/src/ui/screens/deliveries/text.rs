@@ -1,0 +1,254 @@
+//! What there is to read of a delivery, as lines.
+
+use std::fmt::Write as _;
+
+use farrier_common::api::DeliveryDetail;
+
+use super::rows as delivery_rows;
+use crate::{
+    quote,
+    ui::{times::Clock, view::Role, words},
+};
+
+pub(crate) type Lines = Vec<(Role, String)>;
+
+/// Headers that are the daemon's to send, or that only a secret makes.
+const OWN_HEADERS: [&str; 5] = ["authorization", "content-length", "host", "connection", "accept-encoding"];
+
+/// How it went.
+pub(super) fn summary(detail: &DeliveryDetail, clock: &Clock) -> Lines {
+    let delivery = &detail.delivery;
+    let result = delivery_rows::result(delivery, clock);
+    let mut lines = vec![
+        (result.role, format!("result   {}", result.text)),
+        (Role::Text, format!("answer   {}", delivery_rows::code(delivery).text)),
+        (Role::Text, format!("tries    {}   began by {}", delivery_rows::tries(delivery), delivery.trigger)),
+        (Role::Text, format!("target   {}", if detail.url.is_empty() { "-" } else { &detail.url })),
+        (Role::Text, format!("made     {}", clock.stamp(&delivery.created_at))),
+    ];
+    if let Some(at) = &delivery.delivered_at {
+        lines.push((
+            Role::Text,
+            format!("last     {}, {} ms", clock.stamp(at), delivery_rows::millis(delivery.duration)),
+        ));
+    }
+    if let Some(next) = &delivery.next_attempt_at {
+        lines.push((Role::Warn, format!("next     {}   R tries now", clock.stamp(next))));
+    }
+    if let Some(last) = detail.history.last().filter(|last| !last.error.is_empty()) {
+        lines.push((Role::Error, format!("why      {}: {}", last.error_class, last.error)));
+    }
+    lines.push((Role::Text, String::new()));
+    lines.extend(tries(detail, clock));
+    lines
+}
+
+fn headers(lines: &mut Lines, headers: &std::collections::BTreeMap<String, String>) {
+    lines.extend(headers.iter().map(|(name, value)| (Role::Text, format!("{name}: {value}"))));
+}
+
+/// How bodies are shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body {
+    pub(super) as_hex: bool,
+    pub(super) wraps: bool,
+}
+
+impl Body {
+    /// `── body 1 214 bytes, as text, wrap off ──`
+    fn head(self, bytes: &[u8]) -> (Role, String) {
+        let size = words::count(i64::try_from(bytes.len()).unwrap_or(i64::MAX));
+        let wrap = if self.wraps { "on" } else { "off" };
+        let form = match (self.as_hex, as_text(bytes)) {
+            (true, _) => "as bytes".to_owned(),
+            (false, Some(_)) => format!("as text, wrap {wrap}"),
+            (false, None) => "as bytes because it is not text".to_owned(),
+        };
+        (Role::Muted, format!("── body {size} bytes, {form} ──"))
+    }
+}
+
+/// A body as text, if it is text that a terminal can show.
+pub(super) fn as_text(bytes: &[u8]) -> Option<&str> {
+    let control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\x1b');
+    std::str::from_utf8(bytes).ok().filter(|text| !text.chars().any(control))
+}
+
+/// The body of the answer as it was received.
+pub(super) fn response_bytes(detail: &DeliveryDetail) -> Vec<u8> {
+    detail.response.body_bytes()
+}
+
+/// The body of the request as it was sent, or as it will be; none when it is forgotten.
+fn request_bytes(detail: &DeliveryDetail) -> Option<Vec<u8>> {
+    let payload = &detail.request.payload;
+    detail.request.body_bytes().or_else(|| (!payload.is_null()).then(|| payload.to_string().into_bytes()))
+}
+
+/// What the daemon shows of a request; its secrets are masked by it.
+pub(super) fn request(detail: &DeliveryDetail, form: Body) -> Lines {
+    let title = if detail.url.is_empty() { "not sent yet".to_owned() } else { format!("POST {}", detail.url) };
+    let mut lines = vec![(Role::Title, title)];
+    headers(&mut lines, &detail.request.headers);
+    match request_bytes(detail) {
+        None => lines.push((Role::Muted, "The payload was removed, or is too large to show.".to_owned())),
+        Some(bytes) => {
+            lines.push(form.head(&bytes));
+            if form.as_hex || detail.request.payload.is_null() {
+                shown(&mut lines, &bytes, form);
+            } else {
+                // The same values, one a line.
+                shown(&mut lines, body(detail).as_bytes(), form);
+            }
+        }
+    }
+    lines
+}
+
+/// The event as it was sent.
+pub(super) fn body(detail: &DeliveryDetail) -> String {
+    serde_json::to_string_pretty(&detail.request.payload).unwrap_or_default()
+}
+
+/// What came back.
+pub(super) fn response(detail: &DeliveryDetail, form: Body) -> Lines {
+    if detail.delivery.status_code == 0 {
+        let none = if detail.delivery.attempts == 0 { "not asked yet" } else { "no answer came" };
+        return vec![(Role::Muted, none.to_owned())];
+    }
+    let code = delivery_rows::code(&detail.delivery);
+    let mut lines = vec![(code.role, format!("HTTP {}", code.text))];
+    headers(&mut lines, &detail.response.headers);
+    let bytes = response_bytes(detail);
+    lines.push(form.head(&bytes));
+    shown(&mut lines, &bytes, form);
+    if detail.response.truncated {
+        lines.push((Role::Muted, "… the answer was longer".to_owned()));
+    }
+    lines
+}
+
+/// Every attempt. An outcome that is the same as before is not repeated in full.
+pub(super) fn tries(detail: &DeliveryDetail, clock: &Clock) -> Lines {
+    let mut before = String::new();
+    let tries = detail.history.iter().map(|one| {
+        let (role, outcome) = match (one.status_code, one.error.as_str()) {
+            (code @ 200..300, "") => (Role::Ok, code.to_string()),
+            (0, error) => (Role::Error, error.to_owned()),
+            (code, "") => (Role::Error, code.to_string()),
+            (code, error) => (Role::Error, format!("{code} {error}")),
+        };
+        let time = clock.time(&one.started_at);
+        let same = before == outcome && role == Role::Error;
+        let (role, outcome) = if same { (Role::Muted, "the same".to_owned()) } else { (role, outcome) };
+        if !same {
+            before.clone_from(&outcome);
+        }
+        (
+            role,
+            format!(
+                "{:>3}  {time}  {:>6} ms  {}  {outcome}",
+                one.number,
+                delivery_rows::millis(one.duration),
+                one.trigger
+            ),
+        )
+    });
+    let lines: Lines = tries.collect();
+    if lines.is_empty() { vec![(Role::Muted, "not tried yet".to_owned())] } else { lines }
+}
+
+/// A body as text where it is text, else as bytes.
+fn shown(lines: &mut Lines, body: &[u8], form: Body) {
+    match as_text(body).filter(|_| !form.as_hex) {
+        Some(text) => lines.extend(text.lines().map(|line| (Role::Text, line.replace('\t', "    ")))),
+        None => hex(lines, body),
+    }
+}
+
+fn hex(lines: &mut Lines, body: &[u8]) {
+    lines.extend(hex_lines(body).map(|line| (Role::Text, line)));
+}
+
+/// Sixteen bytes a line: where they are, what they are, and as characters.
+fn hex_lines(bytes: &[u8]) -> impl Iterator<Item = String> {
+    bytes.chunks(16).enumerate().map(|(row, chunk)| {
+        let hex: Vec<String> = chunk.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text: String =
+            chunk.iter().map(|byte| if (b' '..=b'~').contains(byte) { char::from(*byte) } else { '.' }).collect();
+        format!("{:08x}  {:<47}  {text}", row * 16, hex.join(" "))
+    })
+}
+
+/// A command that sends the same once more, without what only the secret can make.
+pub(super) fn curl(detail: &DeliveryDetail) -> String {
+    let mut command = format!("curl -i -X POST {}", quote::shell(&detail.url));
+    for (name, value) in &detail.request.headers {
+        let lower = name.to_ascii_lowercase();
+        if !OWN_HEADERS.contains(&lower.as_str()) && !lower.contains("signature") {
+            let header = quote::shell(&format!("{name}: {value}"));
+            let _ = write!(command, " \\\n  -H {header}");
+        }
+    }
+    let body = if detail.request.payload.is_null() { String::new() } else { detail.request.payload.to_string() };
+    command + " \\\n  --data-binary " + &quote::shell(&body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_holds_no_signature_and_nothing_that_a_shell_reads() {
+        let mut detail = DeliveryDetail { url: "https://h/x?a=1&b".into(), ..DeliveryDetail::default() };
+        for (name, value) in [
+            ("X-Hub-Signature-256", "sha256=00"),
+            ("webhook-signature", "v1,00"),
+            ("Authorization", "********"),
+            ("X-GitHub-Event", "push"),
+        ] {
+            detail.request.headers.insert(name.into(), value.into());
+        }
+        detail.request.payload = serde_json::json!({"a": "it's"});
+        let command = curl(&detail);
+        assert_eq!(
+            command,
+            "curl -i -X POST 'https://h/x?a=1&b' \\\n  -H 'X-GitHub-Event: push' \\\n  --data-binary '{\"a\":\"it'\\''s\"}'"
+        );
+    }
+
+    #[test]
+    fn what_was_not_sent_yet_says_so() {
+        let form = Body { as_hex: false, wraps: true };
+        let mut detail = DeliveryDetail::default();
+        let first = |lines: Lines| lines[0].1.clone();
+        assert_eq!(first(request(&detail, form)), "not sent yet");
+        assert_eq!(first(response(&detail, form)), "not asked yet");
+        detail.delivery.attempts = 1;
+        detail.url = "http://h/".into();
+        assert_eq!(first(request(&detail, form)), "POST http://h/");
+        assert_eq!(first(response(&detail, form)), "no answer came");
+    }
+
+    #[test]
+    fn text_is_only_what_a_terminal_can_show() {
+        assert_eq!(as_text("größe\t1\r\n".as_bytes()), Some("größe\t1\r\n"));
+        for binary in [&[0xff, 0xfe][..], b"a\0b", &[0xc3, 0x28], &[7]] {
+            assert_eq!(as_text(binary), None, "{binary:?}");
+        }
+        let form = Body { as_hex: false, wraps: true };
+        let mut lines = Lines::new();
+        shown(&mut lines, &[0xff; 17], form);
+        assert_eq!(lines.len(), 2);
+        assert!(lines[0].1.starts_with("00000000  ff ff") && lines[1].1.starts_with("00000010  ff "), "{lines:?}");
+        assert_eq!(form.head(&[0xff; 2_048]).1, "── body 2 048 bytes, as bytes because it is not text ──");
+        assert_eq!(form.head(b"ok").1, "── body 2 bytes, as text, wrap on ──");
+    }
+
+    #[test]
+    fn bytes_are_shown_sixteen_a_line() {
+        let lines: Vec<String> = hex_lines(b"0123456789abcdef\n").collect();
+        assert_eq!(lines[0], "00000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  0123456789abcdef");
+        assert_eq!(lines[1], format!("00000010  {:<47}  .", "0a"));
+    }
+}

@@ -1,0 +1,309 @@
+//! What can be done with hooks, one or many, each with its question or its menu.
+
+use farrier_common::{
+    api::{EditHook, Hook},
+    client::HookPlace,
+};
+
+use super::{Hooks, form as hook_form, rows as hook_rows};
+use crate::ui::{
+    bulk::{self, Bulk},
+    key::Key,
+    keymap::Action,
+    layer::{
+        Confirm, Layer, Menu,
+        menu::{Item, Pick},
+    },
+    net::{Ask, Batch},
+    world::{Cmd, Env},
+};
+
+const NOUN: &str = "hook";
+
+fn named(hook: &Hook) -> String {
+    format!("hook {}   {}", hook.id, hook.url)
+}
+
+/// Turning a hook on or off.
+fn switched(place: HookPlace, id: i64, on: bool) -> Ask {
+    Ask::EditHook(place, id, Box::new(EditHook { active: Some(on), ..EditHook::default() }))
+}
+
+impl Hooks {
+    /// Where a listed hook belongs.
+    pub(crate) fn place_of(&self, id: i64) -> Option<HookPlace> {
+        let hook = self.all.iter().find(|hook| hook.id == id)?;
+        Some(match hook.scope.as_str() {
+            "system" | "default" => HookPlace::Admin,
+            _ => self.place.clone(),
+        })
+    }
+
+    fn place_or_here(&self, id: i64) -> HookPlace {
+        self.place_of(id).unwrap_or_else(|| self.place.clone())
+    }
+
+    /// What actions are about: the marked hooks that are shown, or the one under the cursor.
+    fn targets(&self) -> Vec<&Hook> {
+        self.feed.list.targets()
+    }
+
+    fn batch(
+        &self,
+        hooks: &[&Hook],
+        doing: &'static str,
+        done: &'static str,
+        ask: impl Fn(HookPlace, i64) -> Ask,
+    ) -> Ask {
+        let item = |hook: &&Hook| (format!("hook {}", hook.id), ask(self.place_or_here(hook.id), hook.id));
+        Ask::Many(Box::new(Batch { noun: NOUN, doing, done, items: hooks.iter().map(item).collect() }))
+    }
+
+    /// Leaves out the hooks for which `why` has a reason.
+    fn without<'a>(
+        hooks: Vec<&'a Hook>,
+        is_left_out: impl Fn(&Hook) -> bool,
+        why: &str,
+    ) -> (Vec<&'a Hook>, Vec<String>) {
+        let (out, kept): (Vec<_>, Vec<_>) = hooks.into_iter().partition(|hook| is_left_out(hook));
+        let skipped = (!out.is_empty()).then(|| format!("{} skipped: {why}", bulk::counted(out.len(), NOUN)));
+        (kept, skipped.into_iter().collect())
+    }
+
+    /// Asks about several hooks, or says that none is left.
+    fn ask_bulk(&self, bulk: Bulk, ask: Ask, env: &mut Env) {
+        if bulk.names.is_empty() {
+            return env.tell(bulk.skipped.join("; "));
+        }
+        let mut bulk = bulk;
+        bulk.skipped.extend(self.feed.list.hidden_note());
+        env.open(Layer::Confirm(bulk.question(ask, env.world)));
+    }
+
+    /// `t`: a hook that is on is turned off, and the other way round. Hooks of both kinds need a choice.
+    pub(super) fn toggle(&self, env: &mut Env) {
+        let targets = self.targets();
+        let on = targets.iter().filter(|hook| hook.active).count();
+        if on > 0 && on < targets.len() {
+            let item = |key: char, title: &str, wanted: bool| {
+                let hooks: Vec<&Hook> = targets.iter().copied().filter(|hook| hook.active != wanted).collect();
+                Item {
+                    key: Some(Key::Char(key)),
+                    title: format!("Turn {} {title}", bulk::counted(hooks.len(), NOUN)),
+                    off: None,
+                    pick: Pick::Do(Cmd::Ask(self.switch_ask(&hooks, wanted))),
+                }
+            };
+            let items = vec![item('o', "on", true), item('f', "off", false)];
+            return env.open(Layer::Menu(Menu::new("Some are on and some are off", items)));
+        }
+        self.switch(on == 0, env);
+    }
+
+    fn switch_ask(&self, hooks: &[&Hook], on: bool) -> Ask {
+        let (doing, done) = if on { ("turning on", "turned on") } else { ("turning off", "turned off") };
+        match hooks {
+            [one] => switched(self.place_or_here(one.id), one.id, on),
+            many => self.batch(many, doing, done, |place, id| switched(place, id, on)),
+        }
+    }
+
+    /// Turns hooks on, or off; those that are already are left as they are.
+    pub(super) fn switch(&self, on: bool, env: &mut Env) {
+        let word = if on { "on" } else { "off" };
+        let targets = self.targets();
+        let is_one = targets.len() == 1;
+        let (hooks, skipped) = Self::without(targets, |hook| hook.active == on, &format!("already {word}"));
+        match hooks.as_slice() {
+            [] => env.tell(if is_one { format!("the hook is already {word}") } else { skipped.join("; ") }),
+            [_] if is_one => env.ask(self.switch_ask(&hooks, on)),
+            _ => {
+                let effect = if on { "They receive new events." } else { "They receive no events until turned on." };
+                let verb = if on { "Turn on" } else { "Turn off" };
+                let names = hooks.iter().map(|hook| named(hook)).collect();
+                let bulk = Bulk { verb, noun: NOUN, names, effect, skipped, ..Bulk::default() };
+                self.ask_bulk(bulk, self.switch_ask(&hooks, on), env);
+            }
+        }
+    }
+
+    pub(super) fn test(&self, env: &mut Env) {
+        let targets = self.targets();
+        if let [hook] = targets.as_slice() {
+            return env.ask(Ask::TestHook(self.place_or_here(hook.id), hook.id));
+        }
+        let (hooks, mut skipped) = Self::without(targets, |hook| !hook.active, "off");
+        let (hooks, defaults) = Self::without(hooks, |hook| hook.scope == "default", "default hooks receive no events");
+        skipped.extend(defaults);
+        let names = hooks.iter().map(|hook| named(hook)).collect();
+        let effect = "Each receives one test event.";
+        let bulk = Bulk { verb: "Test", noun: NOUN, names, effect, skipped, ..Bulk::default() };
+        let ask = self.batch(&hooks, "testing", "tested", Ask::TestHook);
+        self.ask_bulk(bulk, ask, env);
+    }
+
+    pub(super) fn apply(&self, env: &mut Env) {
+        let targets = self.targets();
+        let (hooks, skipped) = Self::without(targets, |hook| hook.scope != "default", "not a default hook");
+        let names = hooks.iter().map(|hook| named(hook)).collect();
+        let effect = "Every repository without a copy of it gets one.";
+        let bulk = Bulk { verb: "Copy", noun: "default hook", names, effect, skipped, ..Bulk::default() };
+        let ask = match hooks.as_slice() {
+            [one] => Ask::ApplyHook(one.id),
+            many => self.batch(many, "copying", "copied", |_, id| Ask::ApplyHook(id)),
+        };
+        self.ask_bulk(bulk, ask, env);
+    }
+
+    pub(super) fn delete(&self, env: &mut Env) {
+        let hooks: Vec<(HookPlace, i64)> =
+            self.targets().iter().map(|hook| (self.place_or_here(hook.id), hook.id)).collect();
+        if !hooks.is_empty() {
+            let question = self.delete_question(&hooks, env);
+            env.open(question);
+        }
+    }
+
+    /// The question before hooks are deleted, listed here or not.
+    pub(crate) fn delete_question(&self, hooks: &[(HookPlace, i64)], env: &mut Env) -> Layer {
+        let known = |id: i64| self.all.iter().find(|hook| hook.id == id);
+        let effect = "Pending deliveries are cancelled. This cannot be undone.";
+        if let [(place, id)] = hooks {
+            let mut lines: Vec<String> = Vec::new();
+            if let Some(hook) = known(*id) {
+                lines.push(hook.url.clone());
+                lines.push(format!("{}   {}", hook_rows::kind(hook), hook_rows::events(hook)));
+            }
+            lines.push(effect.to_owned());
+            let (title, ask) = (format!("Delete hook {id}"), Ask::DeleteHook(place.clone(), *id));
+            // A hook that has received something, or is not seen here, wants its number typed.
+            let is_new = known(*id).is_some_and(|hook| hook.last_delivery_at.is_none());
+            return Layer::Confirm(if is_new {
+                Confirm::simple(title, lines, "Delete", ask, env.world)
+            } else {
+                Confirm::typed(title, lines, "Delete", id.to_string(), ask, env.world)
+            });
+        }
+        let name = |(_, id): &(HookPlace, i64)| known(*id).map_or_else(|| format!("hook {id}"), named);
+        let items = hooks.iter().map(|(place, id)| (format!("hook {id}"), Ask::DeleteHook(place.clone(), *id)));
+        let batch = Batch { noun: NOUN, doing: "deleting", done: "deleted", items: items.collect() };
+        let bulk = Bulk {
+            verb: "Delete",
+            noun: NOUN,
+            names: hooks.iter().map(name).collect(),
+            effect,
+            destroys: true,
+            skipped: self.feed.list.hidden_note().into_iter().collect(),
+            ..Bulk::default()
+        };
+        Layer::Confirm(bulk.question(Ask::Many(Box::new(batch)), env.world))
+    }
+
+    pub(super) fn recover(&self, env: &mut Env) {
+        let ids: Vec<i64> = self.targets().iter().map(|hook| hook.id).collect();
+        if !ids.is_empty() {
+            let question = self.recover_question(&ids, env);
+            env.open(question);
+        }
+    }
+
+    /// The question before failed deliveries are sent again; the daemon counts them first.
+    pub(crate) fn recover_question(&self, ids: &[i64], env: &mut Env) -> Layer {
+        let known: Vec<&Hook> = self.all.iter().filter(|hook| ids.contains(&hook.id)).collect();
+        let is_left_out =
+            |id: &i64| known.iter().any(|hook| hook.id == *id && (!hook.active || hook.scope == "default"));
+        let left: Vec<i64> = ids.iter().copied().filter(|id| !is_left_out(id)).collect();
+        let mut lines: Vec<String> =
+            known.iter().filter(|hook| left.contains(&hook.id)).take(4).map(|hook| named(hook)).collect();
+        if lines.is_empty() {
+            lines.push(left.iter().map(|id| format!("hook {id}")).collect::<Vec<_>>().join(", "));
+        }
+        if left.len() < ids.len() {
+            lines.push(format!("{} skipped: off", bulk::counted(ids.len() - left.len(), NOUN)));
+        }
+        lines.push("They are sent again with the same IDs.".to_owned());
+        let title = match left.as_slice() {
+            [one] => format!("Redeliver failed deliveries of hook {one}"),
+            many => format!("Redeliver failed deliveries of {}", bulk::counted(many.len(), NOUN)),
+        };
+        let ask = match left.as_slice() {
+            [one] => Ask::Recover(*one),
+            many => {
+                let items = many.iter().map(|id| (format!("hook {id}"), Ask::Recover(*id))).collect();
+                let (doing, done) = ("redelivering failed deliveries of", "redelivering");
+                Ask::Many(Box::new(Batch { noun: NOUN, doing, done, items }))
+            }
+        };
+        let count = Ask::Recoverable(left);
+        env.ask(count.clone());
+        Layer::Confirm(Confirm::simple(title, lines, "Redeliver", ask, env.world).after_counting(count))
+    }
+
+    pub(super) fn copy(&self, env: &mut Env) {
+        let targets = self.targets();
+        let each =
+            |text: &dyn Fn(&Hook) -> String| targets.iter().map(|hook| text(hook)).collect::<Vec<_>>().join("\n");
+        let texts = vec![
+            ('u', "URL", each(&|hook| hook.url.clone())),
+            ('i', "ID", each(&|hook| hook.id.to_string())),
+            // The daemon never sends secrets.
+            ('j', "JSON", each(&|hook| serde_json::to_string(hook).unwrap_or_default())),
+        ];
+        env.open(Layer::Menu(Menu::copies("Copy", texts)));
+    }
+
+    pub(super) fn edit(&self, env: &mut Env) {
+        if let Some(hook) = self.target() {
+            let place = self.place_or_here(hook.id);
+            let form = hook_form::edit(place.clone(), hook, &self.known);
+            env.ask(Ask::LoadHook(place, hook.id));
+            env.open(Layer::Form(Box::new(form)));
+        }
+    }
+
+    /// Why an action makes no sense now.
+    pub(super) fn why_off(&self, action: Action) -> Option<String> {
+        let needs_events = matches!(action, Action::New | Action::Edit | Action::Clone);
+        if needs_events && self.known.is_empty() {
+            return Some("the list of events is not loaded yet; r refreshes".to_owned());
+        }
+        let on_hooks = matches!(
+            action,
+            Action::Toggle
+                | Action::TurnOn
+                | Action::TurnOff
+                | Action::Test
+                | Action::Apply
+                | Action::Recover
+                | Action::Delete
+                | Action::Copy
+        );
+        if matches!(action, Action::Edit | Action::Clone) {
+            return match self.feed.list.target() {
+                Err(why) => Some(why),
+                Ok(None) => Some("no hook selected".to_owned()),
+                Ok(Some(_)) => None,
+            };
+        }
+        if action == Action::Open && self.here().is_none() {
+            return Some("no hook selected".to_owned());
+        }
+        if !on_hooks {
+            return None;
+        }
+        match (action, self.targets().as_slice()) {
+            (_, []) => Some(self.feed.list.hidden_note().unwrap_or_else(|| "no hook selected".to_owned())),
+            (Action::Apply, hooks) if hooks.iter().all(|hook| hook.scope != "default") => {
+                Some("only default hooks can be copied into repositories".to_owned())
+            }
+            (Action::Test | Action::Recover, hooks) if hooks.iter().all(|hook| hook.scope == "default") => {
+                Some("default hooks receive no events themselves".to_owned())
+            }
+            (Action::Recover, [hook]) if !hook.active => Some(format!("hook {} is off; turn it on first (t)", hook.id)),
+            (Action::Recover, hooks) if hooks.iter().all(|hook| !hook.active) => {
+                Some("all of these hooks are off; turn them on first (t)".to_owned())
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What came of what was asked about hooks.
+
+use farrier_common::{api::EditHook, client::HookPlace};
+
+use super::Hooks;
+use crate::ui::{
+    bulk,
+    layer::{Layer, Reader},
+    net::{Answer, Ask, Batch, Page, Problem},
+    world::{Cmd, Env},
+};
+
+/// Whether an edit turns a hook on or off and does nothing else.
+fn is_switch(wanted: &EditHook) -> bool {
+    *wanted == EditHook { active: wanted.active, ..EditHook::default() }
+}
+
+fn is_about_hooks(batch: &Batch) -> bool {
+    batch.items.iter().all(|(_, ask)| {
+        matches!(ask, Ask::EditHook(..) | Ask::DeleteHook(..) | Ask::TestHook(..) | Ask::ApplyHook(_) | Ask::Recover(_))
+    })
+}
+
+/// The number of the hook that a wish is about.
+fn hook_of(ask: &Ask) -> Option<i64> {
+    match ask {
+        Ask::EditHook(_, id, _)
+        | Ask::DeleteHook(_, id)
+        | Ask::TestHook(_, id)
+        | Ask::ApplyHook(id)
+        | Ask::Recover(id) => Some(*id),
+        _ => None,
+    }
+}
+
+/// Shows a generated secret: the daemon never sends it, so this is the only time.
+fn show_once(hook: i64, secret: Option<&str>, env: &mut Env) {
+    let Some(secret) = secret else { return };
+    let text = format!(
+        "{secret}\n\nThis secret is shown only now. Copy it (y) and give it to the receiver, which needs it to \
+         verify signatures. Esc closes."
+    );
+    let copy = (secret.to_owned(), "secret");
+    env.open(Layer::Reader(Reader::once(format!("Secret of hook {hook}"), text, copy)));
+}
+
+impl Hooks {
+    /// Takes an answer that may be for this screen.
+    pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        match (ask, result) {
+            (Ask::HookEvents, Ok(Answer::HookEvents(known))) => self.known.clone_from(known),
+            (Ask::Hooks(_), Ok(Answer::Hooks(all))) if self.feed.awaits(ask) => {
+                self.all.clone_from(all);
+                let page = Page { items: self.of_kind(all), total: None, last: true };
+                if let Some(gone) = self.feed.take(page, env.world) {
+                    env.tell(format!("Hook {} was removed", gone.id));
+                }
+                self.look(false, env);
+            }
+            (Ask::LastDeliveries(of), result) => {
+                self.asked = None;
+                let rows = if let Ok(Answer::LastDeliveries(rows)) = result { rows.clone() } else { Vec::new() };
+                self.recent = Some((i64::try_from(*of).unwrap_or_default(), rows));
+                self.look(false, env);
+            }
+            (Ask::Hooks(_), Err(problem)) if self.feed.awaits(ask) => self.feed.fail(problem.clone()),
+            (ask, Ok(answer)) => self.changed(ask, answer, env),
+            _ => {}
+        }
+    }
+
+    /// Says that a hook was turned on or off, and how that is undone if it was not so before.
+    fn turned(&mut self, place: &HookPlace, id: i64, active: bool, env: &mut Env) {
+        let word = if active { "on" } else { "off" };
+        if self.all.iter().any(|hook| hook.id == id && hook.active == active) {
+            return env.tell(format!("Hook {id} was already {word}"));
+        }
+        env.tell(format!("Hook {id} turned {word} - z undoes"));
+        let back = EditHook { active: Some(!active), ..EditHook::default() };
+        env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::EditHook(place.clone(), id, Box::new(back))))));
+    }
+
+    /// Says what came of an action on several hooks; those that failed stay marked.
+    fn did_many(&mut self, batch: &Batch, each: &[Option<String>], env: &mut Env) {
+        let outcomes = || batch.items.iter().zip(each);
+        let failed: Vec<(String, String)> =
+            outcomes().filter_map(|((name, _), why)| Some((name.clone(), why.clone()?))).collect();
+        self.feed.list.mark_only(outcomes().filter(|(_, why)| why.is_some()).filter_map(|((_, ask), _)| hook_of(ask)));
+        let back: Vec<(String, Ask)> = outcomes()
+            .filter(|(_, why)| why.is_none())
+            .filter_map(|((name, ask), _)| match ask {
+                Ask::EditHook(place, id, wanted) if is_switch(wanted) => {
+                    let back = EditHook { active: wanted.active.map(|on| !on), ..EditHook::default() };
+                    Some((name.clone(), Ask::EditHook(place.clone(), *id, Box::new(back))))
+                }
+                _ => None,
+            })
+            .collect();
+        if !back.is_empty() {
+            let undo = Batch { noun: batch.noun, doing: "restoring", done: "restored", items: back };
+            env.want(Cmd::Undo(Box::new(Cmd::Ask(Ask::Many(Box::new(undo))))));
+        }
+        bulk::report(batch.items.len(), batch.noun, batch.done, &failed, env);
+    }
+
+    fn again(&mut self, env: &mut Env) {
+        self.feed.stop(env);
+        self.feed.ask(Ask::Hooks(self.place.clone()), env);
+    }
+
+    fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
+        match (ask, answer) {
+            (Ask::CreateHook(new), Answer::Hook(hook)) => {
+                env.tell(format!("Hook {} created", hook.id));
+                self.feed.list.select(hook.id);
+                show_once(hook.id, new.shown_once.as_deref(), env);
+            }
+            (Ask::EditHook(place, id, wanted), _) => match wanted.active {
+                Some(active) if is_switch(wanted) => {
+                    self.turned(place, *id, active, env);
+                }
+                _ => env.tell(format!("Hook {id} saved")),
+            },
+            (Ask::SaveHook(save), Answer::Hook(_)) => {
+                env.tell(format!("Hook {} saved", save.id));
+                show_once(save.id, save.shown_once.as_deref(), env);
+            }
+            (Ask::DeleteHook(_, id), _) => env.tell(format!("Hook {id} deleted")),
+            (Ask::CreateHook(_) | Ask::TestHook(..), Answer::Tested { hook, delivery }) => {
+                match delivery {
+                    Ok(delivery) => {
+                        env.tell(format!("Test event sent to hook {hook}"));
+                        env.want(Cmd::Inspect(u64::try_from(*hook).unwrap_or_default(), delivery.clone()));
+                    }
+                    Err(why) => env.warn(format!("Hook {hook} created, but not tested: {why}")),
+                }
+                if let Ask::CreateHook(new) = ask {
+                    self.feed.list.select(*hook);
+                    show_once(*hook, new.shown_once.as_deref(), env);
+                }
+            }
+            (Ask::ApplyHook(id), Answer::Applied { copied, skipped }) => {
+                env.tell(format!("Hook {id} copied into {copied} repositories, {skipped} skipped"));
+            }
+            (Ask::Recover(id), Answer::Recovered(count)) => {
+                let count = bulk::counted(usize::try_from(*count).unwrap_or_default(), "delivery");
+                env.tell(format!("Redelivering {count} of hook {id}"));
+            }
+            (Ask::Many(batch), Answer::Many(each)) if is_about_hooks(batch) => self.did_many(batch, each, env),
+            _ => return,
+        }
+        self.again(env);
+    }
+}

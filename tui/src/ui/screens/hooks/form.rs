@@ -1,0 +1,326 @@
+//! The form of a hook, and what it asks for.
+
+use std::collections::BTreeMap;
+
+use farrier_common::{
+    api::{CheckBranchFilter, CreateHook, EditHook, Hook, HookEvent},
+    client::HookPlace,
+    defaults,
+};
+
+use crate::ui::screens::Purpose;
+use crate::ui::{
+    form::{Field, Form, joined},
+    net::{Ask, NewHook, SaveHook},
+};
+
+/// A word of the choice of secrets.
+const GENERATED: &str = "generated";
+/// Shorter secrets can be guessed.
+const SECRET_SHORT: usize = 16;
+/// The types that the daemon delivers to.
+const TYPES: [&str; 9] = ["farrier", "gitea", "forgejo", "gogs", "slack", "discord", "msteams", "telegram", "matrix"];
+
+/// The keys of `config` that a chat has in this form.
+fn chat_keys(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "slack" => &["channel"],
+        "telegram" => &["bot_token", "chat_id", "thread_id"],
+        "matrix" => &["homeserver_url", "room_id", "access_token"],
+        _ => &[],
+    }
+}
+
+/// Whether the daemon derives the URL of a hook from the other settings of its type.
+fn has_own_url(kind: &str) -> bool {
+    matches!(kind, "telegram" | "matrix")
+}
+
+/// A comma outside of braces separates nothing.
+fn branch_filter(text: &str) -> Option<String> {
+    let mut depth = 0_i32;
+    let stray = text.chars().any(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        c == ',' && depth == 0
+    });
+    stray.then(|| {
+        let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+        format!("a comma separates patterns only inside of braces; write {{{}}}", parts.join(","))
+    })
+}
+
+fn url(text: &str) -> Option<String> {
+    let known = ["http://", "https://"];
+    if let Some(rest) = known.iter().find_map(|scheme| text.strip_prefix(scheme)).filter(|rest| !rest.is_empty()) {
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        return match host.rsplit_once('@') {
+            Some(_) => Some("put user and password into the auth header, not into the URL".to_owned()),
+            None if host.is_empty() => Some("the host is missing".to_owned()),
+            None => None,
+        };
+    }
+    // A scheme that is nearly right is worth a guess.
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_alphabetic()).trim_start_matches([':', '/']);
+    Some(match text {
+        _ if text.starts_with("http") && !rest.is_empty() => {
+            let scheme = if text.starts_with("https") { "https" } else { "http" };
+            format!("not an absolute URL; did you mean {scheme}://{rest} ?")
+        }
+        _ => "not an absolute URL; expected https://host/path".to_owned(),
+    })
+}
+
+/// `from` fills the form; secrets are never among what it holds.
+fn fields(place: &HookPlace, from: &Hook, secrets: &[&'static str], known: &[HookEvent]) -> Vec<Field> {
+    let at = |words: &[&str], word: &str| words.iter().position(|one| *one == word).unwrap_or(0);
+    // What is never sent is offered only where a hook has it already.
+    let is_offered = |event: &&HookEvent| event.sent || from.events_exact.contains(&event.exact);
+    let options: Vec<(String, String)> =
+        known.iter().filter(is_offered).map(|event| (event.exact.clone(), event.description.clone())).collect();
+    let all = !options.is_empty() && from.events_exact.len() >= options.len();
+    let mut fields = Vec::new();
+    if *place == HookPlace::Admin {
+        let kind = Field::choice("kind", "Kind", &["system", "default"], usize::from(from.scope == "default"));
+        fields.push(kind.help("system: events of all repositories; default: copied into each new repository"));
+    }
+    if from.id == 0 {
+        fields.push(Field::choice("type", "Type", &TYPES, at(&TYPES, &from.r#type)));
+        fields.extend(chat_fields());
+    }
+    fields.extend([
+        Field::line("url", "URL", &from.url).required().checked(url),
+        Field::choice("content_type", "Content", &["json", "form"], at(&["json", "form"], &from.content_type)),
+        Field::choice("secret_mode", "Secret", secrets, 0).help("signs deliveries; a generated one is shown once"),
+        Field::secret("secret", "Secret text").required(),
+        Field::toggle("show", "Show it", false).help("the receiver needs the same text"),
+        Field::secret("authorization_header", "Auth header")
+            .help("value of the Authorization header; empty: unchanged or none"),
+        Field::line("branch_filter", "Branches", &from.branch_filter)
+            .checked(branch_filter)
+            .help("a pattern such as {main,release/*}; empty: all"),
+        Field::choice("events", "Events", &["chosen", "all"], usize::from(all)),
+        Field::many("events_exact", "Chosen", options, &from.events_exact),
+        Field::toggle("active", "Active", from.active),
+    ]);
+    fields
+}
+
+/// The settings of chats; those of other types are hidden.
+fn chat_fields() -> [Field; 7] {
+    [
+        Field::line("channel", "Channel", "").required().help("of Slack, such as #dev"),
+        Field::secret("bot_token", "Bot token").required().help("of the Telegram bot"),
+        Field::line("chat_id", "Chat ID", "").required().help("the chat that messages go to"),
+        Field::line("thread_id", "Thread ID", "").help("a thread of the chat; empty: none"),
+        Field::line("homeserver_url", "Homeserver", "").required().checked(url).help("https://matrix.example.net"),
+        Field::line("room_id", "Room ID", "").required().help("such as !abc:example.net"),
+        Field::secret("access_token", "Access token").required().help("of the Matrix account that writes"),
+    ]
+}
+
+/// The button that also sends a test.
+pub(super) const AND_TEST: &str = "Create + test";
+
+/// `above` is the highest number of the hooks that are there.
+pub(super) fn create(place: HookPlace, above: i64, from: Option<&Hook>, known: &[HookEvent]) -> Form {
+    let plain = Hook {
+        active: true,
+        r#type: defaults::HOOK_TYPE.to_owned(),
+        content_type: defaults::HOOK_CONTENT_TYPE.to_owned(),
+        events_exact: vec!["push".to_owned()],
+        ..Hook::default()
+    };
+    let from = Hook { id: 0, ..from.unwrap_or(&plain).clone() };
+    let fields = fields(&place, &from, &["none", "typed", GENERATED], known);
+    let form = Form::new("New hook", "Create", Purpose::CreateHook(place, above), fields);
+    form.also(AND_TEST)
+}
+
+pub(super) fn edit(place: HookPlace, hook: &Hook, known: &[HookEvent]) -> Form {
+    let secrets: &[&str] =
+        if hook.has_secret { &["unchanged", "typed", GENERATED, "remove"] } else { &["none", "typed", GENERATED] };
+    let fields = fields(&place, hook, secrets, known);
+    let purpose = Purpose::EditHook(place, hook.id);
+    Form::new(format!("Edit hook {}", hook.id), "Save", purpose, fields).editing()
+}
+
+/// What a hook has in the fields of its form, as far as the daemon tells it.
+pub(crate) fn values(hook: &Hook) -> Vec<(&'static str, String)> {
+    let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+    vec![
+        ("kind", if hook.scope == "default" { "default" } else { "system" }.to_owned()),
+        ("url", hook.url.clone()),
+        ("content_type", hook.content_type.clone()),
+        ("branch_filter", hook.branch_filter.clone()),
+        ("events_exact", joined(&hook.events_exact)),
+        ("active", switch(hook.active)),
+    ]
+}
+
+/// Whether a field means nothing with what is in the others.
+pub(crate) fn hides(form: &Form, name: &str) -> bool {
+    match name {
+        "secret" | "show" => !matches!(form.text("secret_mode"), "typed" | GENERATED),
+        "events_exact" => form.text("events") == "all",
+        "url" => has_own_url(form.text("type")),
+        "channel" | "bot_token" | "chat_id" | "thread_id" | "homeserver_url" | "room_id" | "access_token" => {
+            !chat_keys(form.text("type")).contains(&name)
+        }
+        _ => false,
+    }
+}
+
+type Refusal = (&'static str, String);
+
+/// The secret that the form asks for; none when there is to be none or it stays.
+fn secret(form: &Form) -> Result<Option<String>, Refusal> {
+    match form.text("secret_mode") {
+        "typed" | GENERATED if form.text("secret").is_empty() => Err(("secret", "required".to_owned())),
+        "typed" | GENERATED => Ok(Some(form.text("secret").to_owned())),
+        _ => Ok(None),
+    }
+}
+
+/// The generated secret, which is shown once it is in use.
+fn generated(form: &Form) -> Option<String> {
+    (form.text("secret_mode") == GENERATED).then(|| form.text("secret").to_owned())
+}
+
+/// A generated secret is put where it can be read; what is typed becomes a typed one.
+pub(crate) fn changed(form: &mut Form, name: &str) {
+    match name {
+        "secret_mode" => {
+            let made =
+                if form.text("secret_mode") == GENERATED { made_up().unwrap_or_default() } else { String::new() };
+            if let Some(field) = form.field_mut("secret") {
+                field.fill(&made);
+            }
+        }
+        "show" => {
+            let on = form.is_on("show");
+            if let Some(field) = form.field_mut("secret") {
+                field.show(on);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What is worth a second thought.
+pub(crate) fn remark(form: &Form, name: &str) -> Option<String> {
+    match name {
+        "url" if form.text("url").starts_with("http://") => Some("HTTP is not encrypted".to_owned()),
+        "secret" if (1..SECRET_SHORT).contains(&form.text("secret").len()) => {
+            Some(format!("shorter than {SECRET_SHORT} characters: easy to guess"))
+        }
+        _ => None,
+    }
+}
+
+/// What the daemon knows about a field.
+pub(crate) fn wonder(place: &HookPlace, form: &Form, name: &str) -> Option<Ask> {
+    let filter = form.text("branch_filter");
+    let repository = if let HookPlace::Repository(path) = place { path.to_string() } else { String::new() };
+    let wanted = CheckBranchFilter { branch_filter: filter.to_owned(), repository };
+    (name == "branch_filter" && !filter.is_empty()).then(|| Ask::CheckBranchFilter(Box::new(wanted)))
+}
+
+/// `whsec_` and 32 random bytes, which also receivers of the common standard understand.
+pub(crate) fn made_up() -> Result<String, String> {
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| format!("no random bytes: {error}"))?;
+    Ok(format!("whsec_{}", STANDARD.encode(bytes)))
+}
+
+fn events(form: &Form) -> Result<Vec<String>, Refusal> {
+    let field = form.field("events_exact");
+    let names = field.map(|field| field.names(form.is_on("events"))).unwrap_or_default();
+    if names.is_empty() {
+        Err(("events_exact", "choose at least one; Enter opens the list".to_owned()))
+    } else {
+        Ok(names)
+    }
+}
+
+/// Keys of the configuration: all that the form has for a new hook, else those that were changed.
+fn config(form: &Form, is_new: bool) -> Result<BTreeMap<String, String>, Refusal> {
+    let mut config = BTreeMap::new();
+    let wanted = |name: &str| (is_new || form.is_changed(name)) && !hides(form, name);
+    for name in ["url", "content_type"].into_iter().filter(|name| wanted(name)) {
+        config.insert(name.to_owned(), form.text(name).to_owned());
+    }
+    if form.field("kind").is_some() && wanted("kind") {
+        config.insert("is_system_webhook".to_owned(), (!form.is_on("kind")).to_string());
+    }
+    for name in chat_keys(form.text("type")).iter().filter(|name| !form.text(name).is_empty()) {
+        config.insert((*name).to_owned(), form.text(name).to_owned());
+    }
+    if let Some(secret) = secret(form)? {
+        config.insert("secret".to_owned(), secret);
+    }
+    Ok(config)
+}
+
+pub(crate) fn create_ask(place: &HookPlace, above: i64, form: &Form) -> Result<Ask, Refusal> {
+    let wanted = CreateHook {
+        r#type: form.text("type").to_owned(),
+        config: Some(config(form, true)?),
+        events_exact: events(form)?,
+        branch_filter: form.text("branch_filter").to_owned(),
+        authorization_header: form.text("authorization_header").to_owned(),
+        active: form.is_on("active"),
+        ..CreateHook::default()
+    };
+    Ok(Ask::CreateHook(Box::new(NewHook {
+        place: place.clone(),
+        wanted,
+        test: form.pressed() == AND_TEST,
+        unless_above: form.may_be_done().then_some(above),
+        shown_once: generated(form),
+    })))
+}
+
+/// Asks for a change of the fields that differ from the hook, and of nothing else.
+pub(crate) fn edit_ask(place: &HookPlace, id: i64, form: &Form) -> Result<Ask, Refusal> {
+    let header = form.text("authorization_header");
+    let remove = form.text("secret_mode") == "remove";
+    let config = config(form, false)?;
+    let chose_events = form.is_changed("events") || form.is_changed("events_exact");
+    let wanted = EditHook {
+        config: (!config.is_empty()).then_some(config),
+        events_exact: if chose_events { Some(events(form)?) } else { None },
+        branch_filter: form.is_changed("branch_filter").then(|| form.text("branch_filter").to_owned()),
+        authorization_header: (!header.is_empty()).then(|| header.to_owned()),
+        active: form.is_changed("active").then(|| form.is_on("active")),
+        clear: if remove { vec!["secret".to_owned()] } else { Vec::new() },
+        ..EditHook::default()
+    };
+    if wanted == EditHook::default() {
+        return Err(("", "Nothing was changed.".to_owned()));
+    }
+    let (place, tag, shown_once) = (place.clone(), form.tag(), generated(form));
+    Ok(Ask::SaveHook(Box::new(SaveHook { place, id, wanted, tag, shown_once })))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_is_nearly_right_is_guessed() {
+        assert_eq!(url("https://h/x"), None);
+        let guess = url("https//ci.example.net/hook").unwrap();
+        assert_eq!(guess, "not an absolute URL; did you mean https://ci.example.net/hook ?");
+        assert!(url("ftp://h").unwrap().contains("expected"));
+        assert!(url("https://").is_some());
+        assert!(url("https://u:p@h/x").unwrap().contains("auth header"));
+        assert_eq!(url("https://h/@x"), None);
+    }
+
+    #[test]
+    fn made_up_secrets_are_long_and_never_the_same() {
+        let (one, other) = (made_up().unwrap(), made_up().unwrap());
+        assert!(one.starts_with("whsec_") && one.len() == 50 && one != other);
+    }
+}

@@ -1,0 +1,319 @@
+//! Hooks: all that the caller may manage, or those of one repository.
+
+mod actions;
+mod answers;
+pub(super) mod form;
+mod pane;
+pub(super) mod rows;
+
+use std::time::Duration;
+
+use farrier_common::{
+    api::{Delivery, Hook, HookEvent},
+    client::HookPlace,
+};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use self::{form as hook_form, pane as hook_pane, rows as hook_rows};
+use super::{Screen, ScreenId, Selection, panes, sortable};
+use crate::ui::{
+    keymap::{Action, Object, Scope},
+    layer::Layer,
+    list::{self, BadFilter, Feed, Filter, List, Place, Row as _},
+    net::{Answer, Ask, Problem},
+    view::{Role, rule, text},
+    world::{Cmd, Env, World},
+};
+
+const PACE: Duration = Duration::from_secs(5);
+/// For each so many hooks the list is asked for less often.
+const ROWS_A_PACE: usize = 250;
+/// Rows of a terminal that has room for a hook below the list.
+const DETAILED: u16 = 22;
+
+/// The tabs: which hooks are shown.
+const KINDS: [&str; 7] = ["all", "system", "default", "owner", "repo", "failing", "off"];
+
+#[derive(Debug)]
+pub(crate) struct Hooks {
+    pub(super) place: HookPlace,
+    pub(super) all: Vec<Hook>,
+    pub(super) feed: Feed<Hook>,
+    kind: usize,
+    /// What hooks can hear of.
+    pub(super) known: Vec<HookEvent>,
+    /// What the hook with this number was sent last; shown beside the list.
+    pub(super) recent: Option<(i64, Vec<Delivery>)>,
+    /// The hook that this is asked of.
+    pub(super) asked: Option<i64>,
+}
+
+impl Default for Hooks {
+    fn default() -> Self {
+        Self {
+            place: HookPlace::Any,
+            all: Vec::new(),
+            feed: Feed::new(List::sorted(0)),
+            kind: 0,
+            known: Vec::new(),
+            recent: None,
+            asked: None,
+        }
+    }
+}
+
+impl Hooks {
+    /// Shows the hooks of a place.
+    pub(crate) fn choose(&mut self, place: HookPlace, env: &mut Env) {
+        if self.place != place {
+            self.feed.stop(env);
+            self.feed.empty();
+            self.all.clear();
+            (self.place, self.kind) = (place, 0);
+        }
+        self.refresh(env);
+    }
+
+    /// Puts the cursor on a hook, now or when it comes.
+    pub(crate) fn show(&mut self, id: i64) {
+        self.feed.list.select(id);
+    }
+
+    /// Sorts the list as it was sorted before.
+    pub(crate) fn recall(&mut self, list: &str, column: &str, reversed: bool) {
+        if list == "hooks" {
+            self.feed.list.sort_by(column, reversed);
+        }
+    }
+
+    /// How the list is sorted, with its name.
+    pub(crate) fn sorted(&self) -> Option<(&'static str, &'static str, bool)> {
+        self.feed.list.sorted_by().map(|(column, reversed)| ("hooks", column, reversed))
+    }
+
+    pub(super) fn here(&self) -> Option<&Hook> {
+        self.feed.list.current()
+    }
+
+    /// Asks what the hook under the cursor was sent, where that is shown; one question at a time.
+    pub(super) fn look(&mut self, again: bool, env: &mut Env) {
+        let seen = env.world.split() || env.world.size.height >= DETAILED;
+        let Some(id) = self.here().map(|hook| hook.id).filter(|_| seen) else { return };
+        let known = self.recent.as_ref().is_some_and(|(of, _)| *of == id);
+        if self.asked.is_none() && (again || !known) && !env.is_passing() {
+            self.asked = Some(id);
+            env.ask(Ask::LastDeliveries(u64::try_from(id).unwrap_or_default()));
+        }
+    }
+
+    /// What an action is about: a mark counts before the cursor.
+    pub(super) fn target(&self) -> Option<&Hook> {
+        self.feed.list.target().ok()?
+    }
+
+    pub(super) fn of_kind(&self, hooks: &[Hook]) -> Vec<Hook> {
+        let kind = KINDS[self.kind];
+        hooks.iter().filter(|hook| hook_rows::is_of(hook, kind)).cloned().collect()
+    }
+
+    fn show_kind(&mut self, by: usize) {
+        if self.place == HookPlace::Any {
+            self.kind = (self.kind + by) % KINDS.len();
+            self.feed.list.replace(self.of_kind(&self.all.clone()));
+        }
+    }
+
+    /// Where a new hook belongs.
+    fn new_place(&self) -> HookPlace {
+        if self.place == HookPlace::Any { HookPlace::Admin } else { self.place.clone() }
+    }
+
+    /// The highest number there is, to tell new ones.
+    fn highest(&self) -> i64 {
+        self.all.iter().map(|hook| hook.id).max().unwrap_or(0)
+    }
+
+    fn detail(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        let Some(hook) = self.here() else { return };
+        let recent = self.recent.as_ref().filter(|(of, _)| *of == hook.id);
+        let rows = recent.map(|(_, rows)| rows.as_slice()).unwrap_or_default();
+        let y = hook_pane::draw(hook, rows, world, area, buf);
+        let rest = Rect { y: y.saturating_add(1), height: area.bottom().saturating_sub(y + 1), ..area };
+        if !rows.is_empty() {
+            hook_pane::recent(rows, &world.clock, rest, buf);
+        }
+    }
+
+    fn parts(&self, area: Rect, buf: &mut Buffer) {
+        if let HookPlace::Repository(path) = &self.place {
+            text(buf, area, &format!(" hooks of {path}   Esc shows all hooks"), Role::Title);
+            return;
+        }
+        let counted = KINDS.iter().map(|kind| {
+            let count = self.all.iter().filter(|hook| hook_rows::is_of(hook, kind)).count();
+            format!("{kind} {count}")
+        });
+        panes::tabs(counted, self.kind, true, area, buf);
+    }
+}
+
+impl Screen for Hooks {
+    fn id(&self) -> ScreenId {
+        ScreenId::Hooks
+    }
+
+    fn scopes(&self, _: &World) -> Vec<Scope> {
+        vec![Scope::Hooks, Scope::List, Scope::Moves, Scope::Everywhere]
+    }
+
+    fn entered(&mut self, env: &mut Env) {
+        self.refresh(env);
+        if self.known.is_empty() {
+            env.ask(Ask::HookEvents);
+        }
+    }
+
+    fn refresh(&mut self, env: &mut Env) {
+        self.feed.ask(Ask::Hooks(self.place.clone()), env);
+        self.look(true, env);
+    }
+
+    fn rested(&mut self, env: &mut Env) {
+        self.look(false, env);
+    }
+
+    fn pace(&self) -> Option<Duration> {
+        // A long list is many requests.
+        let slower = u32::try_from(self.all.len() / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
+        Some(PACE.saturating_mul(slower + 1))
+    }
+
+    fn is_loading(&self) -> bool {
+        self.feed.is_loading()
+    }
+
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open => env.want(Cmd::Deliveries(self.here().and_then(|hook| u64::try_from(hook.id).ok()))),
+            Action::New => {
+                env.open(Layer::Form(Box::new(hook_form::create(self.new_place(), self.highest(), None, &self.known))));
+            }
+            Action::Clone => {
+                let form = hook_form::create(self.new_place(), self.highest(), self.target(), &self.known);
+                env.open(Layer::Form(Box::new(form)));
+            }
+            Action::Edit => self.edit(env),
+            Action::Toggle => self.toggle(env),
+            Action::TurnOn => self.switch(true, env),
+            Action::TurnOff => self.switch(false, env),
+            Action::Test => self.test(env),
+            Action::Apply => self.apply(env),
+            Action::Recover => self.recover(env),
+            Action::Delete => self.delete(env),
+            Action::Copy => self.copy(env),
+            Action::NextPart => self.show_kind(1),
+            Action::PreviousPart => self.show_kind(KINDS.len() - 1),
+            Action::Back => {
+                if self.feed.list.clear_one() {
+                    return true;
+                }
+                if self.place == HookPlace::Any {
+                    return false;
+                }
+                self.choose(HookPlace::Any, env);
+            }
+            action => {
+                let acted = self.feed.list.act(action);
+                self.look(false, env);
+                return acted;
+            }
+        }
+        true
+    }
+
+    fn off(&self, action: Action) -> Option<String> {
+        self.why_off(action)
+    }
+
+    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.take(ask, result, env);
+    }
+
+    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
+        self.feed.list.set_filter(Filter::parse(text, Hook::filters())?);
+        self.look(false, env);
+        Ok(())
+    }
+
+    fn filter_text(&self) -> String {
+        self.feed.list.filter().text().to_owned()
+    }
+
+    fn sortable(&self) -> Vec<(usize, &'static str)> {
+        sortable::<Hook>()
+    }
+
+    fn sort(&mut self, column: usize) {
+        self.feed.list.set_sort(column);
+    }
+
+    fn click(&mut self, x: u16, y: u16, _: &mut Env) {
+        self.feed.list.click(x, y);
+    }
+
+    fn subject(&self) -> Option<String> {
+        self.feed.list.subject(|hook| format!("hook {}", hook.id), "hooks")
+    }
+
+    fn selection(&self) -> Option<Selection> {
+        self.feed.list.selection(Object::Hook, self.subject()?)
+    }
+
+    fn problem(&self) -> Option<&Problem> {
+        self.feed.problem()
+    }
+
+    fn is_failed(&self) -> bool {
+        self.feed.is_failed()
+    }
+
+    fn lost(&self, ask: &Ask) -> Option<String> {
+        let (Ask::DeleteHook(_, id) | Ask::ApplyHook(id) | Ask::Recover(id)) = ask else { return None };
+        let is_gone = self.feed.has_all() && !self.all.iter().any(|hook| hook.id == *id);
+        is_gone.then(|| format!("hook {id}"))
+    }
+
+    fn aside(&self, world: &World) -> Option<String> {
+        self.feed.list.news(world)
+    }
+
+    fn standing(&self, _: &World) -> String {
+        self.feed.list.standing(None)
+    }
+
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        self.parts(area, buf);
+        let body = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+        let empty: &[&str] = &[
+            "No hooks yet.",
+            "",
+            "A system hook gets the events of every repository.",
+            "A default hook is copied into each new repository.",
+            "",
+            "n   new hook",
+        ];
+        let place = Place { what: "hooks", empty, focused: true };
+        if world.split() {
+            let (left, right) = panes::beside(body, 58, buf);
+            list::draw(&self.feed, place, world, left, buf);
+            self.detail(world, right, buf);
+        } else if world.size.height >= DETAILED {
+            let top = Rect { height: body.height - 10, ..body };
+            list::draw(&self.feed, place, world, top, buf);
+            rule(buf, Rect { y: top.bottom(), height: 1, ..body }, "");
+            self.detail(world, Rect { y: top.bottom() + 1, height: 9, ..body }, buf);
+        } else {
+            list::draw(&self.feed, place, world, body, buf);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! One hook in detail.
+
+use farrier_common::api::{Delivery, Hook};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::rows as hook_rows;
+use crate::ui::screens::deliveries::rows as delivery_rows;
+use crate::ui::{
+    times::Clock,
+    view::{Role, pad, rule, text, wrapped},
+    words,
+    world::World,
+};
+
+/// What there is to say of a hook.
+fn facts(hook: &Hook, rows: &[Delivery], world: &World) -> Vec<(Role, &'static str, String)> {
+    let set = |is: bool| if is { "set" } else { "none" };
+    let branches = if hook.branch_filter.is_empty() { "all" } else { &hook.branch_filter };
+    let mut facts = vec![
+        (Role::Text, "url", hook.url.clone()),
+        (Role::Text, "type", format!("{}   content {}   branches {branches}", hook.r#type, hook.content_type)),
+        (Role::Text, "events", hook_rows::events(hook)),
+        (
+            Role::Text,
+            "secret",
+            format!("{}   auth header {}", set(hook.has_secret), set(hook.has_authorization_header)),
+        ),
+    ];
+    if let Some(at) = &hook.last_delivery_at {
+        let status = if hook.last_status == 0 { "no answer".to_owned() } else { hook.last_status.to_string() };
+        let role = if (200..300).contains(&hook.last_status) { Role::Ok } else { Role::Error };
+        facts.push((
+            role,
+            "last",
+            format!("{status}, {} ago, {} failed in a row", world.clock.since(words::seconds(at)), hook.failures),
+        ));
+    }
+    facts.extend(health(rows).map(|(role, text)| (role, "health", text)));
+    if let Some(next) = rows.iter().filter_map(|row| row.next_attempt_at.as_ref()).min() {
+        facts.push((Role::Warn, "next", format!("{}   R sends what failed now", world.clock.time(next))));
+    }
+    if let Some(from) = hook.copied_from {
+        facts.push((Role::Text, "from", format!("a copy of default hook {from}")));
+    }
+    if !hook.disabled_reason.is_empty() {
+        facts.push((Role::Error, "off", hook.disabled_reason.clone()));
+    }
+    if let Some(warning) = &hook.warning {
+        facts.push((Role::Warn, "warning", warning.clone()));
+    }
+    facts.push((
+        Role::Muted,
+        "changed",
+        format!("{} ago   made {}", world.clock.age(&hook.updated_at), world.clock.stamp(&hook.created_at)),
+    ));
+    facts
+}
+
+/// How the last attempts went: `22 of the last 50 failed   p50 41 ms   p99 380 ms`.
+fn health(rows: &[Delivery]) -> Option<(Role, String)> {
+    let tried: Vec<&Delivery> = rows.iter().filter(|row| row.attempts > 0).collect();
+    let failed = tried.iter().filter(|row| row.state != "success").count();
+    let mut millis: Vec<i64> =
+        tried.iter().filter(|row| row.status_code > 0).map(|row| delivery_rows::millis(row.duration)).collect();
+    millis.sort_unstable();
+    let many = tried.len();
+    let word = match failed {
+        _ if many == 0 => return None,
+        0 => format!("the last {many} arrived"),
+        failed => format!("{failed} of the last {many} failed"),
+    };
+    let at = |percent: usize| millis.get((millis.len() * percent / 100).min(millis.len().saturating_sub(1)));
+    let times = at(50).zip(at(99)).map_or_else(String::new, |(half, most)| {
+        format!("   p50 {} ms   p99 {} ms", words::count(*half), words::count(*most))
+    });
+    Some((if failed == 0 { Role::Ok } else { Role::Error }, word + &times))
+}
+
+/// Draws a hook in detail. Answers the row below.
+pub(super) fn draw(hook: &Hook, rows: &[Delivery], world: &World, area: Rect, buf: &mut Buffer) -> u16 {
+    let on = if hook.active { "on" } else { "off" };
+    text(
+        buf,
+        Rect { height: 1, ..area },
+        &format!("hook {}   {}   {}   {on}   {}", hook.id, hook_rows::kind(hook), hook_rows::owner(hook), hook.name),
+        Role::Title,
+    );
+    let mut y = area.y + 1;
+    for (role, name, value) in facts(hook, rows, world) {
+        for (at, part) in wrapped(&value, area.width.saturating_sub(11)).iter().enumerate() {
+            if y >= area.bottom() {
+                return y;
+            }
+            let line = Rect { y, height: 1, ..area };
+            text(buf, line, if at == 0 { name } else { "" }, Role::Muted);
+            text(
+                buf,
+                Rect { x: area.x + 10.min(area.width), width: area.width.saturating_sub(10), ..line },
+                part,
+                role,
+            );
+            y += 1;
+        }
+    }
+    y
+}
+
+/// What the hook was sent last.
+pub(super) fn recent(rows: &[Delivery], clock: &Clock, area: Rect, buf: &mut Buffer) {
+    if area.height < 2 {
+        return;
+    }
+    rule(buf, Rect { height: 1, ..area }, "Last deliveries (Enter shows them)");
+    let mut before = String::new();
+    for (row, y) in rows.iter().zip(area.y + 1..area.bottom()) {
+        let (code, result) = (delivery_rows::code(row), delivery_rows::result(row, clock));
+        let at = row.delivered_at.as_deref().unwrap_or(&row.created_at);
+        let line =
+            format!("{}  {} {:>4}  {}", clock.time(at), pad(&delivery_rows::event(row), 14), code.text, result.text);
+        // One failure stands out; the same one before it need not.
+        let again = code.role == Role::Error && before == result.text;
+        text(buf, Rect { y, height: 1, ..area }, &line, if again { Role::Text } else { code.role });
+        before = result.text;
+    }
+}

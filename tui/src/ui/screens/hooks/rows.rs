@@ -1,0 +1,200 @@
+//! Hooks as rows.
+
+use std::borrow::Cow;
+
+use farrier_common::api::Hook;
+
+use crate::ui::{
+    list::{Column, Field, Haystack, Row, Shown},
+    view::Role,
+    words,
+};
+
+/// The word for the place that a hook belongs to.
+pub(super) fn kind(hook: &Hook) -> &str {
+    match hook.scope.as_str() {
+        "repository" => "repo",
+        "organization" => "org",
+        other => other,
+    }
+}
+
+/// Whether its deliveries fail, or the daemon has turned it off because they did.
+pub(crate) fn is_failing(hook: &Hook) -> bool {
+    match hook.state.as_str() {
+        // A daemon that does not tell the state tells its reasons.
+        "" => hook.failures > 0 || !hook.disabled_reason.is_empty(),
+        state => matches!(state, "failing" | "disabled"),
+    }
+}
+
+/// Whether a tab shows the hook.
+pub(super) fn is_of(hook: &Hook, tab: &str) -> bool {
+    match tab {
+        "owner" => matches!(hook.scope.as_str(), "organization" | "user"),
+        "repo" => hook.scope == "repository",
+        "failing" => is_failing(hook),
+        "off" => !hook.active,
+        scope => scope == "all" || hook.scope == scope,
+    }
+}
+
+/// The repository, organisation or user that the hook belongs to; a dash for hooks of the whole service.
+pub(crate) fn owner(hook: &Hook) -> &str {
+    [hook.repository.as_str(), &hook.owner].into_iter().find(|name| !name.is_empty()).unwrap_or("-")
+}
+
+/// How the last attempt went.
+fn last(hook: &Hook) -> Shown {
+    match (&hook.last_delivery_at, hook.last_status) {
+        _ if hook.scope == "default" => Shown::of(Role::Muted, "n/a"),
+        (None, _) => Shown::of(Role::Muted, "-"),
+        (Some(_), 0) => Shown::of(Role::Error, "FAIL"),
+        (Some(_), status @ 200..300) => Shown::of(Role::Ok, status.to_string()),
+        (Some(_), status) => Shown::of(Role::Error, status.to_string()),
+    }
+}
+
+/// What it hears of, in short.
+pub(super) fn events(hook: &Hook) -> String {
+    let names = if hook.events_exact.is_empty() { &hook.events } else { &hook.events_exact };
+    if names.len() > 12 { format!("{} events", names.len()) } else { names.join(", ") }
+}
+
+static COLUMNS: [Column<Hook>; 10] = [
+    Column {
+        title: "ID",
+        width: 5,
+        right: true,
+        rank: 0,
+        cell: |h, _| Shown::plain(h.id.to_string()),
+        order: Some(|a, b| a.id.cmp(&b.id)),
+    },
+    Column {
+        title: "KIND",
+        width: 7,
+        right: false,
+        rank: 4,
+        cell: |h, _| Shown::plain(kind(h)),
+        order: Some(|a, b| a.scope.cmp(&b.scope)),
+    },
+    Column {
+        title: "OWNER",
+        width: 14,
+        right: false,
+        rank: 3,
+        cell: |h, _| Shown::plain(owner(h)),
+        order: Some(|a, b| owner(a).cmp(owner(b))),
+    },
+    Column {
+        title: "ON",
+        width: 3,
+        right: false,
+        rank: 1,
+        cell: |h, _| if h.active { Shown::of(Role::Ok, "on") } else { Shown::of(Role::Muted, "off") },
+        order: Some(|a, b| b.active.cmp(&a.active)),
+    },
+    Column {
+        title: "URL",
+        width: 20,
+        right: false,
+        rank: 0,
+        cell: |h, _| Shown::plain(&*h.url),
+        order: Some(|a, b| a.url.cmp(&b.url)),
+    },
+    Column {
+        title: "EVENTS",
+        width: 16,
+        right: false,
+        rank: 5,
+        cell: |h, _| Shown::of(Role::Muted, events(h)),
+        order: None,
+    },
+    Column { title: "LAST", width: 4, right: true, rank: 2, cell: |h, _| last(h), order: None },
+    Column {
+        title: "FAILS",
+        width: 5,
+        right: true,
+        rank: 3,
+        cell: |h, _| match h.failures {
+            0 => Shown::of(Role::Muted, "-"),
+            n => Shown::of(Role::Error, words::count(n)),
+        },
+        order: Some(|a, b| b.failures.cmp(&a.failures)),
+    },
+    Column {
+        title: "TYPE",
+        width: 8,
+        right: false,
+        rank: 10,
+        cell: |h, _| Shown::of(Role::Muted, &*h.r#type),
+        order: Some(|a, b| a.r#type.cmp(&b.r#type)),
+    },
+    Column {
+        title: "CONTENT",
+        width: 7,
+        right: false,
+        rank: 11,
+        cell: |h, _| Shown::of(Role::Muted, &*h.content_type),
+        order: None,
+    },
+];
+
+impl Haystack for Hook {
+    fn text(&self) -> Cow<'_, str> {
+        format!("{} {} {} {}", self.url, self.name, owner(self), self.id).into()
+    }
+
+    fn column(&self, name: &str) -> Option<String> {
+        match name {
+            "kind" => Some(kind(self).to_owned()),
+            "event" => Some(events(self)),
+            "type" => Some(self.r#type.clone()),
+            "owner" => Some(owner(self).to_owned()),
+            "state" => Some(format!("{} {}", if self.active { "on" } else { "off" }, self.state)),
+            _ => None,
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<i64> {
+        match name {
+            "id" => Some(self.id),
+            "fails" => Some(self.failures),
+            _ => None,
+        }
+    }
+}
+
+impl Row for Hook {
+    type Id = i64;
+
+    fn id(&self) -> i64 {
+        self.id
+    }
+
+    fn columns() -> &'static [Column<Self>] {
+        &COLUMNS
+    }
+
+    fn filters() -> &'static [Field] {
+        const {
+            &[
+                Field::text("kind"),
+                Field::text("owner"),
+                Field::text("event"),
+                Field::text("type"),
+                Field::text("state"),
+                Field::count("id"),
+                Field::count("fails"),
+            ]
+        }
+    }
+
+    fn is_problem(&self) -> bool {
+        is_failing(self)
+    }
+
+    fn flexible() -> usize {
+        4
+    }
+}

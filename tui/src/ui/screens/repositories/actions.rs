@@ -1,0 +1,279 @@
+//! What can be done with a repository or a branch, each with its question or its menu.
+
+use farrier_common::{api::Branch, client::RepositoryPath};
+
+use super::{Repositories, branch_form, form as repo_form, path, rows as repo_rows};
+use crate::{
+    transfer::copy::Content,
+    ui::{
+        bulk::Bulk,
+        key::Key,
+        keymap::Action,
+        layer::{
+            Confirm, Layer, Menu,
+            menu::{Item, Pick},
+        },
+        net::{Ask, Batch, Existing},
+        repo::Repo,
+        world::{Cmd, Env, World},
+    },
+};
+
+/// Who makes something: it is offered as the owner.
+fn login(world: &World) -> String {
+    world.status.as_ref().map(|status| status.identity.clone()).unwrap_or_default()
+}
+
+impl Repositories {
+    /// The branch under the cursor, where branches are listed.
+    fn branch(&self) -> Option<&Branch> {
+        self.detail.branches.list.current().filter(|_| self.on_branches()).map(|tip| &tip.branch)
+    }
+
+    /// The name of that branch.
+    pub(super) fn branch_name(&self) -> Option<&str> {
+        self.branch().map(|branch| branch.name.as_str())
+    }
+
+    pub(super) fn new_repository(env: &mut Env) {
+        env.open(Layer::Form(Box::new(repo_form::create(&login(env.world)))));
+        env.ask(Ask::OwnOrganizations);
+    }
+
+    pub(super) fn migrate(env: &mut Env) {
+        env.open(Layer::Form(Box::new(repo_form::migrate(&login(env.world)))));
+        env.ask(Ask::OwnOrganizations);
+    }
+
+    pub(super) fn edit(&self, env: &mut Env) {
+        let Some((repo, path)) = self.target() else { return };
+        env.ask(Ask::LoadRepository(path.clone()));
+        env.open(Layer::Form(Box::new(repo_form::edit(repo, path))));
+    }
+
+    /// Offers a branch that begins where the one under the cursor is, or the default one.
+    pub(super) fn new_branch(&self, env: &mut Env) {
+        let Some((repo, path)) = self.here() else { return };
+        let from = self.branch().map_or(repo.default_branch(), |branch| branch.name.as_str());
+        env.open(Layer::Form(Box::new(branch_form::create(path, from))));
+    }
+
+    /// What actions are about: the marked repositories that are shown, or the one that is looked at.
+    fn targets(&self) -> Vec<(&Repo, RepositoryPath)> {
+        if self.in_detail {
+            return self.here().into_iter().collect();
+        }
+        self.repos.list.targets().into_iter().filter_map(|repo| Some((repo, path(repo)?))).collect()
+    }
+
+    pub(super) fn copy(&self, env: &mut Env) {
+        let targets = self.targets();
+        let each =
+            |text: &dyn Fn(&Repo) -> String| targets.iter().map(|(repo, _)| text(repo)).collect::<Vec<_>>().join("\n");
+        let mut texts = vec![
+            ('h', "https", each(&Repo::clone_url)),
+            ('s', "ssh", each(&Repo::ssh_url)),
+            ('n', "name", each(&|repo| repo.full_name().to_owned())),
+        ];
+        if let Some(branch) = self.branch() {
+            texts.extend([('b', "branch", branch.name.clone()), ('c', "commit", branch.commit.id.clone())]);
+        }
+        let mut menu = Menu::copies("Copy", texts);
+        if let [(_, path)] = targets.as_slice() {
+            menu.add(Item {
+                key: Some(Key::Char('j')),
+                title: "JSON       everything the API returns".to_owned(),
+                off: None,
+                pick: Pick::Do(Cmd::Ask(Ask::Repository(path.clone()))),
+            });
+        }
+        env.open(Layer::Menu(menu));
+    }
+
+    pub(super) fn delete(&self, env: &mut Env) {
+        let paths: Vec<RepositoryPath> = self.targets().into_iter().map(|(_, path)| path).collect();
+        if !paths.is_empty() {
+            let question = self.delete_question(&paths, env);
+            env.open(question);
+        }
+    }
+
+    fn listed(&self, path: &RepositoryPath) -> Option<&Repo> {
+        let name = path.to_string();
+        self.repos.list.rows().iter().find(|repo| repo.full_name() == name)
+    }
+
+    /// The default branch of a listed repository.
+    pub(crate) fn default_branch(&self, path: &RepositoryPath) -> Option<String> {
+        self.listed(path).map(|repo| repo.default_branch().to_owned())
+    }
+
+    /// The question before repositories are deleted, listed here or not.
+    pub(crate) fn delete_question(&self, paths: &[RepositoryPath], env: &mut Env) -> Layer {
+        if let [path] = paths {
+            return Layer::Confirm(self.delete_one_question(path, env));
+        }
+        let size = |path: &RepositoryPath| self.listed(path).map_or(0, repo_rows::bytes);
+        let name = |path: &RepositoryPath| match size(path) {
+            0 => path.to_string(),
+            bytes => format!("{path}   {}", crate::output::human_bytes(bytes)),
+        };
+        let items = paths.iter().map(|path| (path.to_string(), Ask::DeleteRepository(path.clone()))).collect();
+        let batch = Batch { noun: "repository", doing: "deleting", done: "deleted", items };
+        let bulk = Bulk {
+            verb: "Delete",
+            noun: "repository",
+            names: paths.iter().map(name).collect(),
+            bytes: paths.iter().map(size).sum(),
+            effect: "Everything in them is deleted: branches, tags, hooks and artifacts.",
+            destroys: true,
+            restorable: env.world.after_deletion(),
+            skipped: self.repos.list.hidden_note().into_iter().collect(),
+            ..Bulk::default()
+        };
+        Layer::Confirm(bulk.question(Ask::Many(Box::new(batch)), env.world))
+    }
+
+    fn delete_one_question(&self, path: &RepositoryPath, env: &mut Env) -> Confirm {
+        let mut lines = Vec::new();
+        let repo = self.listed(path);
+        if let Some(repo) = repo {
+            let bytes = repo_rows::bytes(repo);
+            let size = if bytes > 0 { format!("{}, ", crate::output::human_bytes(bytes)) } else { String::new() };
+            lines.push(format!(
+                "{size}{}, default branch {}",
+                if repo.is_private() { "private" } else { "public" },
+                if repo.default_branch().is_empty() { "none" } else { repo.default_branch() },
+            ));
+        }
+        lines.push("Everything in it is deleted: branches, tags, hooks and artifacts.".to_owned());
+        lines.push(env.world.after_deletion());
+        let ask = Ask::DeleteRepository(path.clone());
+        let title = format!("Delete repository {path}");
+        let counts = Ask::Facts(path.clone());
+        env.ask(counts.clone());
+        let question = Confirm::typed(title, lines, "Delete", path.to_string(), ask, env.world).counting(counts);
+        let has_content =
+            repo.is_some_and(|repo| !repo.is_empty() && repo.migration().is_none_or(|going| going.state == "done"));
+        if !has_content {
+            return question;
+        }
+        question.with_copy(Ask::Archive { repo: path.clone(), content: Content::All, existing: Existing::Keep })
+    }
+
+    /// Offers the forms of an archive: of the branch under the cursor, or of the default one.
+    pub(super) fn archive(&self, env: &mut Env) {
+        let Some((repo, path)) = self.target() else { return };
+        let reference = self.branch().map_or(repo.default_branch(), |branch| branch.name.as_str());
+        let item = |key: char, title: String, content: Content| Item {
+            key: Some(Key::Char(key)),
+            title,
+            off: None,
+            pick: Pick::Do(Cmd::Ask(Ask::Archive { repo: path.clone(), content, existing: Existing::Keep })),
+        };
+        let of = |(key, format): (char, &'static str)| {
+            let content = Content::Of { reference: reference.to_owned(), format };
+            item(key, content.name(&path), content)
+        };
+        let mut items = [('z', "zip"), ('g', "tar.gz"), ('b', "bundle")].map(of).to_vec();
+        items.push(item('a', format!("{}   all branches and tags", Content::All.name(&path)), Content::All));
+        env.open(Layer::Menu(Menu::new(format!("Archive of {reference}"), items)));
+    }
+
+    pub(super) fn cancel_migration(&self, env: &mut Env) {
+        // The task of a migration has its repository's number.
+        let Some((repo, _)) = self.target() else { return };
+        let question = self.cancel_task_question(repo.id, env);
+        env.open(question);
+    }
+
+    /// The question before an import is cancelled, listed here or not.
+    pub(crate) fn cancel_task_question(&self, id: i64, env: &mut Env) -> Layer {
+        let repo = self.repos.list.rows().iter().find(|repo| repo.id == id);
+        let what = repo.map_or_else(|| format!("task {id}"), |repo| format!("the import of {}", repo.full_name()));
+        let lines = vec![
+            "What was fetched so far is removed, and the name is free again.".to_owned(),
+            "The source is not changed.".to_owned(),
+        ];
+        let ask = Ask::CancelTask(id);
+        Layer::Confirm(Confirm::simple(format!("Cancel {what}"), lines, "Stop it", ask, env.world))
+    }
+
+    pub(super) fn delete_branch(&self, env: &mut Env) {
+        let (Some((_, path)), Some(branch)) = (self.here(), self.branch()) else { return };
+        let lines = vec![
+            format!("{} at {}", branch.name, branch.commit.id),
+            format!("Last commit by {}", branch.commit.author.name),
+            "Commits that are on no other branch or tag are removed later.".to_owned(),
+        ];
+        let ask = Ask::DeleteBranch(path, branch.name.clone());
+        env.open(Layer::Confirm(Confirm::simple(
+            format!("Delete branch {}", branch.name),
+            lines,
+            "Delete",
+            ask,
+            env.world,
+        )));
+    }
+
+    /// What an action needs that the caller may not do in the repository that it is about.
+    fn not_permitted(&self, action: Action) -> Option<String> {
+        let is_of_branch = matches!(action, Action::NewBranch | Action::DeleteBranch);
+        let is_of_admin = matches!(action, Action::Edit | Action::Delete | Action::CancelMigration | Action::Hooks);
+        if !is_of_branch && !is_of_admin {
+            return None;
+        }
+        let targets = if action == Action::Delete { self.targets() } else { self.target().into_iter().collect() };
+        targets.into_iter().find_map(|(repo, path)| {
+            let may = repo.permissions();
+            // Whoever sees a repository may read it; where nothing is known nothing is held back.
+            let known = may.pull || may.push || may.admin;
+            let enough = if is_of_branch { may.push } else { may.admin };
+            let (needs, have) = (if is_of_branch { "write" } else { "admin" }, if may.push { "write" } else { "read" });
+            (known && !enough).then(|| format!("needs {needs} access to {path}; you have {have} access"))
+        })
+    }
+
+    /// Why an action makes no sense now.
+    pub(super) fn why_off(&self, action: Action) -> Option<String> {
+        let here = self.repos.list.current();
+        if let Some(why) = self.not_permitted(action) {
+            return Some(why);
+        }
+        match action {
+            Action::DeleteBranch => match (self.branch(), here) {
+                (None, _) => Some("no branch selected".to_owned()),
+                (Some(branch), Some(repo)) if branch.name == repo.default_branch() => {
+                    Some("the default branch cannot be deleted".to_owned())
+                }
+                _ => None,
+            },
+            Action::NewBranch if here.is_some_and(Repo::is_empty) => {
+                Some("the repository is empty: push a commit first".to_owned())
+            }
+            Action::CancelMigration if here.is_none_or(|repo| repo_rows::state(repo) != "migrating") => {
+                Some("no import is running here".to_owned())
+            }
+            Action::Archive if here.is_some_and(Repo::is_empty) => Some("the repository is empty".to_owned()),
+            Action::Open if self.in_detail && !self.detail.has_current() => Some("nothing selected".to_owned()),
+            Action::Open
+            | Action::Edit
+            | Action::Delete
+            | Action::Copy
+            | Action::Archive
+            | Action::Artifacts
+            | Action::Hooks
+                if here.is_none() =>
+            {
+                Some("no repository selected".to_owned())
+            }
+            Action::Edit | Action::Archive | Action::CancelMigration | Action::Artifacts | Action::Hooks
+                if !self.in_detail =>
+            {
+                self.repos.list.target().err()
+            }
+            Action::Delete | Action::Copy if self.targets().is_empty() => self.repos.list.hidden_note(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What came of what was asked about repositories.
+
+use super::Repositories;
+use crate::ui::{
+    bulk,
+    net::{Answer, Ask, Batch, Page, Problem},
+    repo::{Repo, Slimmer},
+    world::{Cmd, Env},
+};
+
+impl Repositories {
+    /// Takes an answer that may be for this screen.
+    pub(super) fn take(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        if self.detail.answered(ask, result, env.world) {
+            self.look(false, env);
+        }
+        match (ask, result) {
+            (Ask::Repositories | Ask::FindRepositories(_), Ok(Answer::Repositories(page)))
+                if self.repos.awaits(ask) =>
+            {
+                self.took_repositories(page, env);
+            }
+            (Ask::ChangedRepositories, Ok(Answer::Repositories(page))) => {
+                self.repos.renew(page.clone(), env.world);
+                self.look(false, env);
+            }
+            (_, Err(problem)) if self.repos.awaits(ask) => self.repos.fail(problem.clone()),
+            (Ask::Tasks, Ok(Answer::Tasks(tasks))) => self.tasks.clone_from(tasks),
+            (Ask::Repository(_), Ok(Answer::Repository(repo))) => {
+                let text = serde_json::to_string(repo).unwrap_or_default();
+                env.want(Cmd::Copy(text, "JSON".to_owned()));
+            }
+            (ask, Ok(answer)) => self.changed(ask, answer, env),
+            _ => {}
+        }
+    }
+
+    /// The list again, with `id` under the cursor once it is there.
+    fn again(&mut self, id: Option<i64>, env: &mut Env) {
+        self.repos.stop(env);
+        if let Some(id) = id {
+            self.repos.list.select(id);
+        }
+        self.repos.ask_all(Ask::Repositories, env);
+    }
+
+    fn took_repositories(&mut self, page: &Page<Repo>, env: &mut Env) {
+        if let Some(gone) = self.repos.take(page.clone(), env.world) {
+            env.tell(format!("{} was removed", gone.full_name()));
+            self.in_detail = false;
+        }
+        self.look(false, env);
+        if page.last && self.is_migrating() {
+            env.ask(Ask::Tasks);
+        }
+    }
+
+    /// Says what came of deleting several repositories; those that are still there stay marked.
+    fn deleted_many(&mut self, batch: &Batch, answer: &Answer, env: &mut Env) {
+        let Answer::Many(each) = answer else { return };
+        let outcomes = batch.items.iter().zip(each);
+        let failed: Vec<(String, String)> =
+            outcomes.filter_map(|((name, _), why)| Some((name.clone(), why.clone()?))).collect();
+        let rows = self.repos.list.rows().iter();
+        let left: Vec<i64> =
+            rows.filter(|repo| failed.iter().any(|(name, _)| name == repo.full_name())).map(|repo| repo.id).collect();
+        self.repos.list.mark_only(left);
+        bulk::report(batch.items.len(), batch.noun, batch.done, &failed, env);
+    }
+
+    fn changed(&mut self, ask: &Ask, answer: &Answer, env: &mut Env) {
+        let made = match answer {
+            Answer::Repository(repo) => Some(repo.id),
+            _ => None,
+        };
+        match ask {
+            Ask::CreateRepository { owner, wanted } => env.tell(format!("Created {owner}/{}", wanted.name)),
+            Ask::MigrateRepository(wanted) => {
+                env.tell(format!("Importing {}/{} in the background", wanted.repo_owner, wanted.repo_name));
+            }
+            Ask::EditRepository(path, _) => env.tell(format!("{path} saved")),
+            Ask::SaveRepository(save) => env.tell(format!("{} saved", save.path)),
+            Ask::DeleteRepository(path) => env.tell(format!("Deleted {path}")),
+            Ask::Many(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::DeleteRepository(_))) => {
+                self.deleted_many(batch, answer, env);
+            }
+            // The list of deleted repositories tells the result.
+            Ask::RestoreRepository { .. } => {}
+            Ask::Many(batch) if batch.items.iter().all(|(_, ask)| matches!(ask, Ask::RestoreRepository { .. })) => {}
+            Ask::CancelTask(_) => env.tell("Import cancelled"),
+            Ask::CreateBranch(_, wanted) => {
+                env.tell(format!("Branch {} created", wanted.new_branch_name));
+                self.detail.forget(env);
+            }
+            Ask::DeleteBranch(_, name) => {
+                env.tell(format!("Branch {name} deleted"));
+                self.detail.forget(env);
+            }
+            _ => return,
+        }
+        let filter = self.repos.list.filter();
+        if let (Answer::Repository(repo), Ask::CreateRepository { .. } | Ask::MigrateRepository(_)) = (answer, ask)
+            && !filter.takes(&Slimmer::default().slim((**repo).clone()))
+        {
+            env.tell(format!("{} does not match the filter {}; Esc shows it", repo.full_name, filter.text()));
+        }
+        self.again(made, env);
+        self.look(false, env);
+    }
+}

@@ -1,0 +1,176 @@
+//! Forms about repositories, and what they ask for.
+
+use farrier_common::{
+    api::{CreateRepository, EditRepository, MigrateRepository, Repository},
+    client::RepositoryPath,
+    defaults, names,
+};
+
+use crate::ui::screens::Purpose;
+use crate::ui::{
+    form::{Field, Form},
+    net::{Ask, SaveRepository},
+    repo::Repo,
+};
+
+const DESCRIPTION_MAX: usize = 2_048;
+/// The choices of visibility; the second one is private.
+const VISIBILITY: [&str; 2] = ["public", "private"];
+/// The button that only asks.
+pub(crate) const CHECK: &str = "Check";
+
+pub(crate) fn name(text: &str) -> Option<String> {
+    names::check_repository(text).err().map(|error| error.to_string())
+}
+
+fn description(text: &str) -> Option<String> {
+    let length = text.chars().count();
+    (length > DESCRIPTION_MAX).then(|| format!("{length} characters; at most {DESCRIPTION_MAX}"))
+}
+
+fn source(text: &str) -> Option<String> {
+    let known = ["http://", "https://", "git://"];
+    if known.iter().any(|scheme| text.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty())) {
+        return None;
+    }
+    Some("not a URL to import from; expected https://host/owner/name.git".to_owned())
+}
+
+/// `login` is who is asking, and so the likeliest owner.
+pub(super) fn create(login: &str) -> Form {
+    let fields = vec![
+        Field::line("owner", "Owner", login).required().help("a user or an organisation"),
+        Field::line("name", "Name", "").required().checked(name).help("letters, digits, - _ and ."),
+        Field::line("description", "Description", "").checked(description),
+        Field::choice("private", "Visibility", &VISIBILITY, usize::from(defaults::REPOSITORY_PRIVATE)),
+        Field::toggle("auto_init", "First commit", false).help("adds a readme; otherwise the repository is empty"),
+        Field::line("default_branch", "Default branch", "").help("empty: main"),
+        Field::choice("object_format_name", "Object format", &["sha1", "sha256"], 0),
+    ];
+    Form::new("New repository", "Create", Purpose::CreateRepository, fields)
+}
+
+pub(crate) fn create_ask(form: &Form) -> Ask {
+    Ask::CreateRepository {
+        owner: form.text("owner").to_owned(),
+        wanted: Box::new(CreateRepository {
+            name: form.text("name").to_owned(),
+            description: form.text("description").to_owned(),
+            private: form.is_on("private"),
+            auto_init: form.is_on("auto_init"),
+            default_branch: form.text("default_branch").to_owned(),
+            object_format_name: form.text("object_format_name").to_owned(),
+            ..CreateRepository::default()
+        }),
+    }
+}
+
+pub(super) fn edit(repo: &Repo, path: RepositoryPath) -> Form {
+    let fields = vec![
+        Field::line("name", "Name", repo.name()).required().checked(name).help("the old name redirects to the new one"),
+        Field::line("description", "Description", repo.description()).checked(description),
+        Field::line("website", "Website", repo.website()),
+        Field::choice("private", "Visibility", &VISIBILITY, repo.is_private().into()),
+        Field::toggle("archived", "Archived", repo.is_archived()).help("an archived repository accepts no pushes"),
+        Field::line("default_branch", "Default branch", repo.default_branch()),
+    ];
+    Form::new(format!("Edit {path}"), "Save", Purpose::EditRepository(path), fields).editing()
+}
+
+/// What a repository has in the fields of its form.
+pub(crate) fn values(repo: &Repository) -> Vec<(&'static str, String)> {
+    vec![
+        ("name", repo.name.clone()),
+        ("description", repo.description.trim().to_owned()),
+        ("website", repo.website.trim().to_owned()),
+        ("private", if repo.private { "private" } else { "public" }.to_owned()),
+        ("archived", if repo.archived { "on" } else { "off" }.to_owned()),
+        ("default_branch", repo.default_branch.clone()),
+    ]
+}
+
+/// Asks for a change of the fields that differ from the repository, and of nothing else.
+pub(crate) fn edit_ask(path: &RepositoryPath, form: &Form) -> Result<Ask, (&'static str, String)> {
+    let text = |name: &str| form.is_changed(name).then(|| form.text(name).to_owned());
+    let switch = |name: &str| form.is_changed(name).then(|| form.is_on(name));
+    let wanted = EditRepository {
+        name: text("name"),
+        description: text("description"),
+        website: text("website"),
+        private: switch("private"),
+        archived: switch("archived"),
+        default_branch: text("default_branch").filter(|branch| !branch.is_empty()),
+        ..EditRepository::default()
+    };
+    if wanted == EditRepository::default() {
+        return Err(("", "Nothing was changed.".to_owned()));
+    }
+    Ok(Ask::SaveRepository(Box::new(SaveRepository { path: path.clone(), wanted, tag: form.tag() })))
+}
+
+pub(super) fn migrate(login: &str) -> Form {
+    let fields = vec![
+        Field::line("clone_addr", "Clone from", "").required().checked(source).help("http, https or git"),
+        Field::line("repo_owner", "Owner", login).required(),
+        Field::line("repo_name", "Name", "").required().checked(name),
+        Field::choice("private", "Visibility", &VISIBILITY, usize::from(defaults::REPOSITORY_PRIVATE)),
+        Field::line("description", "Description", "").checked(description),
+        Field::choice("auth", "Sign in with", &["nothing", "token", "user and password"], 0),
+        Field::line("auth_username", "User", "").required().help("at the source"),
+        Field::secret("auth_secret", "Token/password").required().help("sent to the source, not saved"),
+    ];
+    Form::new("Import a repository", "Import", Purpose::Migrate, fields).also(CHECK)
+}
+
+/// The name comes from the URL unless one was typed.
+pub(crate) fn left(form: &mut Form, left: &str) {
+    if left != "clone_addr" || !form.text("repo_name").is_empty() {
+        return;
+    }
+    let address = form.text("clone_addr").trim_end_matches('/');
+    let last = address.rsplit('/').next().unwrap_or_default();
+    let guess = last.strip_suffix(".git").unwrap_or(last).to_owned();
+    if let Some(field) = form.field_mut("repo_name").filter(|_| name(&guess).is_none()) {
+        field.fill(&guess);
+    }
+}
+
+/// Whether a field means nothing with what is in the others.
+pub(crate) fn hides(form: &Form, name: &str) -> bool {
+    match name {
+        "auth_username" => form.text("auth") != "user and password",
+        "auth_secret" => form.text("auth") == "nothing",
+        _ => false,
+    }
+}
+
+/// Whether the name is free, asked when owner or name was left.
+pub(crate) fn wonder(form: &Form, left: &str, owner: &str, name: &str) -> Option<Ask> {
+    let named = left == name && !form.text(name).is_empty();
+    named.then(|| format!("{}/{}", form.text(owner), form.text(name)).parse().ok().map(Ask::CheckName)).flatten()
+}
+
+/// What a submitted or checked form wants.
+pub(crate) fn migrate_wanted(form: &Form) -> Result<Box<MigrateRepository>, (&'static str, String)> {
+    let secret = form.text("auth_secret").to_owned();
+    let (username, password, token) = match form.text("auth") {
+        "token" if secret.is_empty() => return Err(("auth_secret", "required to sign in with a token".to_owned())),
+        "token" => (String::new(), String::new(), secret),
+        "user and password" if form.text("auth_username").is_empty() => {
+            return Err(("auth_username", "required to sign in with a password".to_owned()));
+        }
+        "user and password" => (form.text("auth_username").to_owned(), secret, String::new()),
+        _ => Default::default(),
+    };
+    Ok(Box::new(MigrateRepository {
+        clone_addr: form.text("clone_addr").to_owned(),
+        repo_owner: form.text("repo_owner").to_owned(),
+        repo_name: form.text("repo_name").to_owned(),
+        private: form.is_on("private"),
+        description: form.text("description").to_owned(),
+        auth_username: username,
+        auth_password: password,
+        auth_token: token,
+        ..MigrateRepository::default()
+    }))
+}

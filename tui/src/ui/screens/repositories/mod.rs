@@ -1,0 +1,371 @@
+//! Repositories: the list, and what one of them is made of.
+//!
+//! Wide terminals show both side by side; on others the focused one takes the screen. Which is drawn
+//! where is the only difference.
+
+mod actions;
+mod answers;
+pub(super) mod branch_form;
+pub(super) mod branch_rows;
+mod detail;
+pub(super) mod form;
+mod pane;
+pub(super) mod rows;
+pub(super) mod task_lines;
+
+use std::time::Duration;
+
+use farrier_common::{api::BackgroundTask, client::RepositoryPath};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use self::{
+    detail::{Detail, Part},
+    pane as repo_pane, rows as repo_rows,
+};
+use super::{Screen, ScreenId, Selection, panes, sortable};
+use crate::ui::{
+    keymap::{Action, Object, Scope},
+    list::{self, BadFilter, Feed, Filter, List, Place, Row as _, feed::Load},
+    net::{Answer, Ask, Problem},
+    repo::Repo,
+    world::{Cmd, Env, World},
+};
+
+/// How often the list is asked for while it is looked at; sooner while something is fetched.
+const PACE: Duration = Duration::from_secs(5);
+/// For each so many rows the list is asked for less often.
+const ROWS_A_PACE: usize = 1_000;
+const PACE_MIGRATING: Duration = Duration::from_secs(1);
+
+/// What an empty daemon shows.
+const FIRST_STEPS: &[&str] = &[
+    "No repositories yet.",
+    "",
+    "n   creates one; its page shows how to push to it",
+    "M   imports one from another server",
+    "",
+    "On a repository: w shows its webhooks, o its runs and artifacts.",
+];
+
+#[derive(Debug)]
+pub(crate) struct Repositories {
+    pub(super) repos: Feed<Repo>,
+    /// The repository that is looked at.
+    pub(super) detail: Detail,
+    pub(super) in_detail: bool,
+    /// What the daemon does in the background.
+    pub(super) tasks: Vec<BackgroundTask>,
+}
+
+impl Default for Repositories {
+    fn default() -> Self {
+        Self { repos: Feed::new(List::sorted(0)), detail: Detail::default(), in_detail: false, tasks: Vec::new() }
+    }
+}
+
+/// The path of a repository, for further questions.
+pub(super) fn path(repo: &Repo) -> Option<RepositoryPath> {
+    repo.full_name().parse().ok()
+}
+
+impl Repositories {
+    /// Sorts a list as it was sorted before.
+    pub(crate) fn recall(&mut self, list: &str, column: &str, reversed: bool) {
+        match list {
+            "repositories" => self.repos.list.sort_by(column, reversed),
+            "branches" => self.detail.branches.list.sort_by(column, reversed),
+            _ => {}
+        }
+    }
+
+    /// How its list is sorted, with the list's name.
+    pub(crate) fn sorted(&self) -> Option<(&'static str, &'static str, bool)> {
+        self.repos.list.sorted_by().map(|(column, reversed)| ("repositories", column, reversed))
+    }
+
+    /// Puts the cursor on the repository of this name. Says whether it is in the list.
+    pub(crate) fn show_named(&mut self, name: &str) -> bool {
+        let found = self.repos.list.rows().iter().find(|repo| repo.full_name().eq_ignore_ascii_case(name));
+        let Some(id) = found.map(|repo| repo.id) else { return false };
+        self.show(id);
+        true
+    }
+
+    /// Puts the cursor on a repository, now or when it comes.
+    pub(crate) fn show(&mut self, id: i64) {
+        self.in_detail = false;
+        self.repos.list.select(id);
+    }
+
+    pub(super) fn here(&self) -> Option<(&Repo, RepositoryPath)> {
+        let repo = self.repos.list.current()?;
+        Some((repo, path(repo)?))
+    }
+
+    /// What an action is about: in the list a mark counts before the cursor.
+    pub(super) fn target(&self) -> Option<(&Repo, RepositoryPath)> {
+        if self.in_detail {
+            return self.here();
+        }
+        let repo = self.repos.list.target().ok()??;
+        Some((repo, path(repo)?))
+    }
+
+    pub(super) fn on_branches(&self) -> bool {
+        self.in_detail && self.detail.part == Part::Branches
+    }
+
+    /// Whether a list of the repository that is looked at has the keys.
+    fn on_part(&self) -> bool {
+        self.in_detail && self.detail.part != Part::Overview
+    }
+
+    /// Whether all rows are to be asked for, not only those that changed last. A long list is many requests:
+    /// to ask for it all the time would be the daemon's main work.
+    fn is_due(&self, now: Duration) -> bool {
+        let thousands = u32::try_from(self.repos.list.rows().len() / ROWS_A_PACE).unwrap_or(u32::MAX - 1);
+        !matches!(self.repos.load, Load::Done(at) if now < at + PACE.saturating_mul(thousands))
+    }
+
+    /// The parts of a repository are asked for when they are looked at.
+    pub(super) fn look(&mut self, again: bool, env: &mut Env) {
+        if !(self.in_detail || env.world.split()) || env.is_passing() {
+            return;
+        }
+        let Some(repo) = self.repos.list.current().cloned() else { return };
+        if let Some(path) = path(&repo) {
+            self.detail.look(&repo, path, again, env);
+        }
+    }
+
+    fn back(&mut self, env: &mut Env) -> bool {
+        if self.on_part() && self.detail.clear_one() {
+            return true;
+        }
+        if std::mem::take(&mut self.in_detail) {
+            return true;
+        }
+        self.repos.clear_one(env)
+    }
+
+    fn act_on_list(&mut self, action: Action, env: &mut Env) -> bool {
+        let acted = if self.on_part() || (self.in_detail && !env.world.split()) {
+            self.detail.act_on_list(action)
+        } else {
+            self.repos.list.act(action)
+        };
+        self.look(false, env);
+        acted
+    }
+
+    pub(super) fn is_migrating(&self) -> bool {
+        self.repos.list.rows().iter().any(|repo| repo_rows::state(repo) == "migrating")
+    }
+
+    /// The name of a repository that was listed and is not there any more.
+    fn lost_repository(&self, path: &RepositoryPath) -> Option<String> {
+        let name = path.to_string();
+        let is_gone = self.repos.has_all() && !self.repos.list.rows().iter().any(|repo| repo.full_name() == name);
+        is_gone.then_some(name)
+    }
+
+    /// How far a migration is, while it runs.
+    pub(super) fn task(&self, repo: &Repo) -> Option<&BackgroundTask> {
+        self.tasks.iter().find(|task| task.repository_id == repo.id && task.is_running())
+    }
+}
+
+impl Screen for Repositories {
+    fn id(&self) -> ScreenId {
+        ScreenId::Repositories
+    }
+
+    fn scopes(&self, _: &World) -> Vec<Scope> {
+        let own = match (self.in_detail, self.detail.part) {
+            (false, _) => return vec![Scope::Repositories, Scope::List, Scope::Moves, Scope::Everywhere],
+            (true, Part::Overview) => return vec![Scope::Repository, Scope::Everywhere],
+            (true, Part::Branches) => Scope::Branches,
+            (true, Part::Hooks | Part::Artifacts) => Scope::RepositoryParts,
+        };
+        vec![own, Scope::Repository, Scope::List, Scope::Moves, Scope::Everywhere]
+    }
+
+    fn entered(&mut self, env: &mut Env) {
+        if !matches!(self.repos.load, Load::Done(_)) {
+            self.refresh(env);
+        }
+    }
+
+    fn refresh(&mut self, env: &mut Env) {
+        self.repos.ask_all(Ask::Repositories, env);
+        self.look(self.in_detail, env);
+    }
+
+    fn rested(&mut self, env: &mut Env) {
+        self.look(false, env);
+    }
+
+    fn poll(&mut self, env: &mut Env) {
+        if self.repos.is_waiting() || self.is_due(env.world.now) {
+            return self.refresh(env);
+        }
+        env.ask(Ask::ChangedRepositories);
+        self.look(self.in_detail, env);
+    }
+
+    fn pace(&self) -> Option<Duration> {
+        Some(if self.is_migrating() { PACE_MIGRATING } else { PACE })
+    }
+
+    fn is_loading(&self) -> bool {
+        self.repos.is_loading() || self.detail.is_loading()
+    }
+
+    fn act(&mut self, action: Action, env: &mut Env) -> bool {
+        match action {
+            Action::Open if self.in_detail => self.detail.open(env),
+            Action::Open if self.here().is_some() => self.in_detail = true,
+            Action::OtherPane if env.world.split() || self.in_detail => self.in_detail = !self.in_detail,
+            Action::NextPart | Action::PreviousPart if self.in_detail || env.world.split() => self.detail.turn(action),
+            Action::NextPart | Action::PreviousPart => env.tell("Enter opens the repository; its parts are there"),
+            Action::Back => {
+                if self.repos.stop(env) && !self.repos.has_all() {
+                    return true;
+                }
+                return self.back(env);
+            }
+            Action::NewBranch => self.new_branch(env),
+            Action::New => Self::new_repository(env),
+            Action::Migrate => Self::migrate(env),
+            Action::Edit => self.edit(env),
+            Action::DeleteBranch => self.delete_branch(env),
+            Action::Delete => self.delete(env),
+            Action::Copy => self.copy(env),
+            Action::Archive => self.archive(env),
+            Action::CancelMigration => self.cancel_migration(env),
+            Action::Artifacts => {
+                if let Some((_, path)) = self.here() {
+                    env.want(Cmd::Artifacts(path, None));
+                }
+            }
+            Action::Hooks => {
+                if let Some((_, path)) = self.here() {
+                    env.want(Cmd::Hooks(path, None));
+                }
+            }
+            action => return self.act_on_list(action, env),
+        }
+        self.look(false, env);
+        true
+    }
+
+    fn off(&self, action: Action) -> Option<String> {
+        self.why_off(action)
+    }
+
+    fn answered(&mut self, ask: &Ask, result: &Result<Answer, Problem>, env: &mut Env) {
+        self.take(ask, result, env);
+    }
+
+    fn filter(&mut self, text: &str, env: &mut Env) -> Result<(), BadFilter> {
+        if self.on_part() {
+            self.detail.filter(text)?;
+        } else {
+            let filter = Filter::parse(text, Repo::filters())?;
+            // The daemon looks at names alone, without their owners.
+            let word = filter.word().map(|word| word.rsplit('/').next().unwrap_or_default().to_owned());
+            self.repos.find(word.filter(|word| !word.is_empty()).map(Ask::FindRepositories), env);
+            self.repos.list.set_filter(filter);
+            // Another row may be under the cursor now.
+            self.look(false, env);
+        }
+        Ok(())
+    }
+
+    fn filter_text(&self) -> String {
+        if self.on_part() { self.detail.filter_text() } else { self.repos.list.filter().text().to_owned() }
+    }
+
+    fn sortable(&self) -> Vec<(usize, &'static str)> {
+        if self.on_part() { self.detail.sortable() } else { sortable::<Repo>() }
+    }
+
+    fn sort(&mut self, column: usize) {
+        if self.on_part() {
+            self.detail.sort(column);
+        } else {
+            self.repos.list.set_sort(column);
+        }
+    }
+
+    fn click(&mut self, x: u16, y: u16, env: &mut Env) {
+        self.in_detail = !self.repos.list.click(x, y) && self.in_detail;
+        if self.detail.click(x, y) {
+            self.in_detail = true;
+        }
+        self.look(false, env);
+    }
+
+    fn subject(&self) -> Option<String> {
+        if self.in_detail {
+            return self.repos.list.current().map(|repo| repo.full_name().to_owned());
+        }
+        self.repos.list.subject(|repo| repo.full_name().to_owned(), "repositories")
+    }
+
+    fn selection(&self) -> Option<Selection> {
+        let name = self.subject()?;
+        if self.in_detail {
+            let id = self.repos.list.current()?.id;
+            return Some(Selection {
+                object: Object::Repository,
+                name,
+                rows: format!("{id} {:?}", self.branch_name()),
+            });
+        }
+        self.repos.list.selection(Object::Repository, name)
+    }
+
+    fn problem(&self) -> Option<&Problem> {
+        self.detail.problem().or_else(|| self.repos.problem())
+    }
+
+    fn is_failed(&self) -> bool {
+        if self.in_detail { self.detail.is_failed() } else { self.repos.is_failed() }
+    }
+
+    fn lost(&self, ask: &Ask) -> Option<String> {
+        match ask {
+            Ask::DeleteRepository(path) => self.lost_repository(path),
+            Ask::Many(batch) => batch.items.iter().find_map(|(_, ask)| self.lost(ask)),
+            Ask::DeleteBranch(path, name) => self.detail.lost_branch(path, name).then(|| name.clone()),
+            _ => None,
+        }
+    }
+
+    fn aside(&self, world: &World) -> Option<String> {
+        if self.on_part() { self.detail.news(world) } else { self.repos.list.news(world) }
+    }
+
+    fn standing(&self, world: &World) -> String {
+        if self.on_part() || (self.in_detail && !world.split()) {
+            return self.detail.standing();
+        }
+        self.repos.standing()
+    }
+
+    fn draw(&self, world: &World, area: Rect, buf: &mut Buffer) {
+        let place = Place { what: "repositories", empty: FIRST_STEPS, focused: !self.in_detail };
+        if !world.split() {
+            if self.in_detail {
+                repo_pane::draw(self, true, world, area, buf);
+            } else {
+                list::draw(&self.repos, place, world, area, buf);
+            }
+            return;
+        }
+        let (left, right) = panes::beside(area, 57, buf);
+        list::draw(&self.repos, place, world, left, buf);
+        repo_pane::draw(self, self.in_detail, world, right, buf);
+    }
+}

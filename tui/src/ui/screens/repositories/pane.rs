@@ -1,0 +1,207 @@
+//! One repository in detail.
+
+use farrier_common::api::{BackgroundTask, MigrationProgress};
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use super::{Repositories, detail::Part, rows as repo_rows, task_lines};
+use crate::ui::screens::panes;
+use crate::{
+    output::human_bytes,
+    ui::{
+        net::Facts,
+        repo::Repo,
+        view::{Role, fit_left, pad, rule, text, width, wrapped},
+        words,
+        world::World,
+    },
+};
+
+pub(super) fn draw(screen: &Repositories, focused: bool, world: &World, area: Rect, buf: &mut Buffer) {
+    let Some(repo) = screen.repos.list.current() else { return };
+    if area.height < 4 {
+        return;
+    }
+    let row = |y: u16| Rect { y: area.y + y, height: 1, ..area };
+    let visibility = if repo.is_private() { "private" } else { "public" };
+    let used = text(buf, row(0), repo.full_name(), Role::Title);
+    let rest = Rect { x: area.x + used, width: area.width - used, ..row(0) };
+    // The overview has a line of its own for that.
+    let about = if screen.detail.part == Part::Overview { "" } else { repo.description() };
+    text(buf, rest, &format!("   id {}   {visibility}   {about}", repo.id), Role::Muted);
+    let shown = Part::ALL.iter().position(|part| *part == screen.detail.part).unwrap_or(0);
+    let at = panes::tabs(Part::ALL.map(Part::word), shown, focused, row(1), buf);
+    let many = screen.detail.many();
+    // Cut off in the middle it would only look broken; the number alone says enough.
+    let number = many.split(' ').next().unwrap_or_default();
+    let whole = [many.as_str(), number].into_iter().find(|word| width(word) <= at.width);
+    fit_left(buf, at, whole.unwrap_or_default(), Role::Muted);
+    rule(buf, row(2), "");
+    let below = Rect { y: area.y + 3, height: area.height - 3, ..area };
+    match screen.detail.part {
+        Part::Overview => overview(repo, screen, world, below, buf),
+        // Who looks at branches wants to fetch or push one.
+        Part::Branches if below.height >= ADDRESS_FROM => {
+            let list = Rect { height: below.height - 2, ..below };
+            screen.detail.draw_list(repo, focused, world, list, buf);
+            let line = Rect { y: below.bottom() - 1, height: 1, ..below };
+            text(buf, line, &format!("https     {}", repo.clone_url()), Role::Muted);
+            fit_left(buf, line, " y h", Role::Key);
+        }
+        _ => screen.detail.draw_list(repo, focused, world, below, buf),
+    }
+}
+
+/// From so many rows on there is room for more than a migration.
+const MIGRATING_FROM: u16 = 12;
+/// From so many rows on there is room for the address below branches.
+const ADDRESS_FROM: u16 = 10;
+/// Cells for the names of what is told.
+const NAME: u16 = 10;
+
+fn overview(repo: &Repo, screen: &Repositories, world: &World, area: Rect, buf: &mut Buffer) {
+    let going = repo.migration().filter(|going| going.state != "done");
+    let mut y = area.y;
+    for (name, value, key) in told(repo, screen.detail.facts(repo), world) {
+        // What there is not yet needs no lines; how far it is needs all that there are.
+        if going.is_some() && (area.height < MIGRATING_FROM || !matches!(name, "https" | "source" | "state")) {
+            continue;
+        }
+        let room = area.width.saturating_sub(NAME);
+        // What would have to be broken in two for it is worth more than the key.
+        let key = if width(&value) + width(key) + 2 > room { "" } else { key };
+        for (at, part) in wrapped(&value, room).iter().enumerate() {
+            if y >= area.bottom() {
+                return;
+            }
+            let line = Rect { y, height: 1, ..area };
+            if at == 0 {
+                text(buf, line, name, Role::Muted);
+                fit_left(buf, line, key, Role::Key);
+            }
+            text(buf, Rect { x: area.x + NAME.min(area.width), width: room, ..line }, part, Role::Text);
+            y += 1;
+        }
+    }
+    let top = if y > area.y { y + 1 } else { y };
+    let rest = Rect { y: top, height: area.bottom().saturating_sub(top), ..area };
+    if let Some(going) = going {
+        migration(going, screen.task(repo), world, rest, buf);
+    } else if repo.is_empty() {
+        first_push(repo, rest, buf);
+    } else {
+        below(screen.detail.facts(repo), world, rest, buf);
+    }
+}
+
+/// Names, values, and the key that copies one.
+fn told(repo: &Repo, facts: Option<&Facts>, world: &World) -> Vec<(&'static str, String, &'static str)> {
+    let mut lines: Vec<(&str, String, &str)> = Vec::new();
+    let mut say = |name: &'static str, value: String, key: &'static str| {
+        if !value.is_empty() {
+            lines.push((name, value, key));
+        }
+    };
+    // Always there, like the size: lines that come and go move all the others from row to row.
+    say("about", or_dash(repo.description()), "");
+    say("https", repo.clone_url(), "y h");
+    say("ssh", repo.ssh_url(), "y s");
+    say("source", repo.source().to_owned(), "");
+    say("website", repo.website().to_owned(), "");
+    let count = |count: Option<i64>| count.map_or_else(|| "-".to_owned(), words::count);
+    let (branches, tags) = (facts.and_then(|facts| facts.branches), facts.and_then(|facts| facts.tags));
+    say(
+        "default",
+        format!("{}   branches {}   tags {}", or_dash(repo.default_branch()), count(branches), count(tags)),
+        "",
+    );
+    let size = repo_rows::bytes(repo);
+    let exact = if size > 0 { format!("{} ({})", human_bytes(size), words::count(size)) } else { "-".to_owned() };
+    say("size", format!("{exact}   {}", repo.format()), "");
+    say("created", world.clock.stamp_of(repo.created), "");
+    say("changed", format!("{}  ({} ago)", world.clock.stamp_of(repo.updated), world.clock.since(repo.updated)), "");
+    let system =
+        facts.and_then(|facts| facts.system_hooks).map_or_else(String::new, |many| format!(" + {many} system"));
+    say("hooks", format!("{} own{system}", count(facts.and_then(|facts| facts.hooks))), "");
+    say("artifacts", count(facts.and_then(|facts| facts.artifacts)), "");
+    let may = repo.permissions();
+    let rights = [(may.admin, "administer"), (may.push, "push"), (may.pull, "fetch")];
+    let rights: Vec<&str> = rights.into_iter().filter_map(|(may, word)| may.then_some(word)).collect();
+    say("you may", rights.join(", "), "");
+    say("state", repo_rows::state(repo).to_owned(), "");
+    lines
+}
+
+/// The branches that changed last, and how what is there is taken along.
+fn below(facts: Option<&Facts>, world: &World, area: Rect, buf: &mut Buffer) {
+    let mut lines: Vec<(Role, String)> = Vec::new();
+    for branch in facts.map(|facts| facts.newest.as_slice()).unwrap_or_default() {
+        let commit = &branch.commit;
+        let (age, tip) = (world.clock.since(words::seconds(&commit.timestamp)), commit.id.get(..7).unwrap_or_default());
+        let (name, title) = (&branch.name, commit.message.lines().next().unwrap_or_default());
+        lines.push((Role::Text, format!("{age:>4}  {} {tip}  {title}  {}", pad(name, 14), commit.author.name)));
+    }
+    let mut y = area.y;
+    let row = |y: u16| Rect { y, height: u16::from(y < area.bottom()), ..area };
+    if !lines.is_empty() {
+        rule(buf, row(y), "Recently updated branches");
+        y += 1;
+    }
+    lines.push((Role::Muted, "a   archive: zip, tar.gz, bundle, or everything".to_owned()));
+    for ((role, line), y) in lines.iter().zip(y..area.bottom()) {
+        text(buf, row(y), line, *role);
+    }
+}
+
+/// How the first commit gets there.
+fn first_push(repo: &Repo, area: Rect, buf: &mut Buffer) {
+    if area.height == 0 {
+        return;
+    }
+    rule(buf, Rect { height: 1, ..area }, "Push to it");
+    let lines = [
+        format!("git remote add farrier {}", repo.clone_url()),
+        "git push -u farrier HEAD:main".to_owned(),
+        "w   makes a hook that tells others of pushes".to_owned(),
+        format!("farrier ci exec --repo {} -- farrier artifact upload FILE", repo.full_name()),
+    ];
+    let mut y = area.y + 1;
+    for (at, line) in lines.iter().enumerate() {
+        for part in wrapped(line, area.width) {
+            if y >= area.bottom() {
+                return;
+            }
+            text(buf, Rect { y, height: 1, ..area }, &part, if at < 2 { Role::Accent } else { Role::Muted });
+            y += 1;
+        }
+    }
+}
+
+fn or_dash(value: &str) -> String {
+    if value.is_empty() { "-".to_owned() } else { value.to_owned() }
+}
+
+fn migration(going: &MigrationProgress, task: Option<&BackgroundTask>, world: &World, area: Rect, buf: &mut Buffer) {
+    if area.height == 0 {
+        return;
+    }
+    rule(buf, Rect { height: 1, ..area }, "Migration");
+    let began = world.clock.since(words::seconds(&going.started_at));
+    let mut lines = match task {
+        Some(task) => task_lines::phases(task),
+        None => vec![
+            (Role::Text, format!("{}  {}", going.state, going.phase)),
+            (Role::Text, format!("{}, began {began} ago", human_bytes(going.bytes_received))),
+        ],
+    };
+    if going.state == "failed" {
+        lines.extend(wrapped(&going.error, area.width).into_iter().map(|line| (Role::Error, line)));
+        lines.push((Role::Muted, "D deletes what is left, M tries again".to_owned()));
+    } else {
+        lines.push((Role::Muted, "goes on when this program ends; X cancels it".to_owned()));
+    }
+    // The end is what matters.
+    let before = lines.len().saturating_sub(usize::from(area.height - 1));
+    for ((role, line), y) in lines.iter().skip(before).zip(area.y + 1..area.bottom()) {
+        text(buf, Rect { y, height: 1, ..area }, line, *role);
+    }
+}

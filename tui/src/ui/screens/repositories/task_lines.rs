@@ -1,0 +1,145 @@
+//! Background work as lines: the phases of one task, and a bar for each thing that goes on.
+
+use farrier_common::api::BackgroundTask;
+use ratatui::{buffer::Buffer, layout::Rect};
+
+use crate::{
+    output::human_bytes,
+    progress,
+    ui::{
+        transfers::Going,
+        view::{Role, fit, rule, text, width},
+        words,
+    },
+};
+
+/// Cells of a bar.
+const BAR: usize = 10;
+/// Cells for the names of phases, and of kinds of work.
+const PHASE: usize = 20;
+const KIND: usize = 10;
+
+/// A task as something that goes on.
+pub(crate) fn going(task: &BackgroundTask) -> Going {
+    let counted = task.total > 0;
+    Going {
+        what: if task.kind == "migration" { "migrate" } else { "task" },
+        name: task.repository.clone(),
+        share: counted.then_some((task.done, task.total)),
+        note: match progress::seconds_left(task) {
+            Some(left) => progress::eta(left),
+            None if counted => task.phase.clone(),
+            None => format!("{}  {}", task.phase, progress::took(task.millis)),
+        },
+    }
+}
+
+/// A heading and a line for each thing that goes on. Answers the row below.
+pub(crate) fn bars(all: &[Going], area: Rect, y: u16, buf: &mut Buffer) -> u16 {
+    let row = |y: u16| Rect { y, height: 1, ..area };
+    if y >= area.bottom() {
+        return y;
+    }
+    rule(buf, row(y), &format!("Tasks ({} running)", all.len()));
+    if all.is_empty() {
+        text(buf, row(y + 1).intersection(area), "   none, and no downloads", Role::Muted);
+        return y + 2;
+    }
+    let mut y = y + 1;
+    for one in all {
+        if y >= area.bottom() {
+            return y;
+        }
+        text(buf, row(y), &bar(one, area.width), Role::Text);
+        y += 1;
+    }
+    y
+}
+
+/// `migrate   data/lake2       [██████····]  61 %  ETA 00:24`
+fn bar(one: &Going, room: u16) -> String {
+    let share = one.share.map_or_else(String::new, |(part, whole)| {
+        format!("{} {:>3} %  ", words::bar(part, whole, BAR), words::percent(part, whole))
+    });
+    let rest = format!("{share}{}", one.note);
+    let kind = u16::try_from(KIND).unwrap_or(0);
+    let name = fit(&one.name, room.saturating_sub(kind + width(&rest) + 3));
+    let gap = usize::from(room.saturating_sub(kind + width(&rest) + width(&name) + 1));
+    format!(" {:<KIND$}{name}{:gap$}{rest}", one.what, "")
+}
+
+/// `733 120 objects`. An older daemon sends no unit.
+fn counted(number: i64, unit: &str) -> String {
+    format!("{} {unit}", words::count(number)).trim_end().to_owned()
+}
+
+/// The phases of a task, and how far the present one is.
+pub(super) fn phases(task: &BackgroundTask) -> Vec<(Role, String)> {
+    let mut lines: Vec<(Role, String)> = Vec::new();
+    for phase in &task.phases {
+        let many = if phase.total > 0 { counted(phase.total, &phase.unit) } else { String::new() };
+        let took = progress::took(phase.took_millis);
+        lines.push((Role::Muted, format!("  {:<PHASE$}  done  {took:>9}  {many}", phase.name).trim_end().to_owned()));
+    }
+    let percent = progress::percent(task);
+    let far = percent.map_or_else(
+        || progress::took(task.phase_millis),
+        |percent| format!("{} {percent} %", words::bar(task.done, task.total, BAR)),
+    );
+    lines.push((Role::Text, format!("> {:<PHASE$}  {far}", task.phase)));
+    let mut parts = Vec::new();
+    if percent.is_some() {
+        parts.push(format!("{} of {}", words::count(task.done), counted(task.total, &task.unit)));
+    }
+    if task.bytes > 0 {
+        parts.push(format!("{} received", human_bytes(task.bytes)));
+    }
+    parts.extend(progress::rate(task).map(|rate| format!("{}/s", human_bytes(rate))));
+    parts.extend(progress::seconds_left(task).map(progress::eta));
+    if !parts.is_empty() {
+        lines.push((Role::Text, format!("  {}", parts.join("   "))));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_phase_is_counted_in_its_own_unit() {
+        let task = BackgroundTask {
+            phase: "Resolving deltas".into(),
+            unit: "deltas".into(),
+            done: 87,
+            total: 89,
+            phases: vec![farrier_common::api::TaskPhase {
+                name: "Receiving objects".into(),
+                total: 412,
+                unit: "objects".into(),
+                took_millis: 1_500,
+            }],
+            ..BackgroundTask::default()
+        };
+        let lines: Vec<String> = phases(&task).into_iter().map(|(_, line)| line).collect();
+        assert!(lines[0].ends_with("1.5 s  412 objects"), "{lines:?}");
+        assert_eq!(lines[2], "  87 of 89 deltas", "{lines:?}");
+    }
+
+    #[test]
+    fn a_bar_keeps_its_share_and_cuts_the_name() {
+        let mut one =
+            Going { what: "migrate", name: "data/lake2".into(), share: Some((61, 100)), note: "ETA 00:24".into() };
+        let line = bar(&one, 59);
+        assert!(
+            line.starts_with(" migrate   data/lake2  ") && line.ends_with("  [██████····]  61 %  ETA 00:24"),
+            "{line}"
+        );
+        assert_eq!(width(&line), 59);
+        one.name = "a-very-long-organisation/with-a-very-long-repository".into();
+        let cut = bar(&one, 59);
+        assert!(cut.chars().count() <= 60 && cut.contains("… ") && cut.ends_with("61 %  ETA 00:24"), "{cut}");
+        one.share = None;
+        assert!(!bar(&one, 59).contains('%'));
+    }
+}
