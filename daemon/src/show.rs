@@ -18,7 +18,7 @@ pub(crate) use self::{
     deliveries::{delivery, delivery_detail, guid},
     event::event,
     found::{found_artifact, found_run},
-    hooks::{hook, hook_event, hook_type, managed_hook, saved_hook, scope},
+    hooks::{hook, hook_event, hook_type, managed_hook, saved_hook},
     owners::{current_token, organization, permissions, team, token},
     tasks::background_task,
 };

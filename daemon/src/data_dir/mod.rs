@@ -28,6 +28,7 @@ pub use self::{
     mismatch::Mismatch,
     restore::{Restored, restore},
 };
+pub use crate::store::STORE_FILE;
 use crate::{
     clock::Clock,
     model::secret,
@@ -37,9 +38,6 @@ use crate::{
     },
     tasks,
 };
-
-/// Name of the embedded store's file in the data directory.
-pub const STORE_FILE: &str = "farrier.redb";
 
 /// Why store and data could not be paired.
 #[derive(Debug, thiserror::Error)]

@@ -12,7 +12,7 @@ use super::{
     event_kind::{Actor, ref_type},
 };
 use crate::{
-    app::App, git::ref_name, model::identity::Identity, service::access::AccessLevel, show, store::owners::Owner,
+    app::App, git::ref_name, model::access_level::AccessLevel, model::identity::Identity, show, store::owners::Owner,
 };
 
 /// What everything is shown to.

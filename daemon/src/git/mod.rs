@@ -17,7 +17,6 @@ mod process;
 mod prune;
 pub mod read;
 pub mod ref_list;
-pub mod ref_name;
 pub mod refs;
 pub mod report;
 mod repository;
@@ -49,6 +48,7 @@ pub use self::{
     version::{Version, VersionError, check_installed},
 };
 use crate::config;
+pub use crate::model::ref_name;
 
 /// Number of a repository that always exists and has no commits. No row uses this number.
 pub const EMPTY_REPOSITORY: u64 = 0;

@@ -7,7 +7,7 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::git::ref_name::{HEADS, TAGS};
+use crate::model::ref_name::{HEADS, TAGS};
 
 /// Longest pattern, characters.
 pub const MAX_CHARS: usize = 1_024;

@@ -1,5 +1,6 @@
 //! Types with invariants and pure decisions: no store, no clock, no HTTP.
 
+pub mod access_level;
 pub mod address_policy;
 pub mod branch_filter;
 pub mod delivery_failure;
@@ -9,6 +10,7 @@ pub mod hook_event;
 pub mod hook_health;
 pub mod identity;
 pub mod mime;
+pub mod ref_name;
 pub mod revision;
 pub mod runtime_token;
 pub mod scope;

@@ -3,6 +3,7 @@
 use farrier_proto::store::{OrgRole, Permission, Repository, Visibility};
 
 use super::Error;
+pub use crate::model::access_level::{AccessLevel, Action};
 use crate::{
     model::{
         identity::{Account, Identity},
@@ -10,62 +11,6 @@ use crate::{
     },
     store::{Read, StoreError, owners, owners::Owner, repositories},
 };
-
-/// What is to be done with a repository.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// See it and what it holds.
-    Read,
-    /// Push, make and remove branches and tags.
-    Write,
-    /// Change its settings, its collaborators.
-    Administer,
-    /// Delete it, give it away.
-    Own,
-    /// See its runs and artifacts.
-    ReadActions,
-    /// Begin runs, delete artifacts, say how long they are kept.
-    WriteActions,
-}
-
-/// What a caller may do with a repository. Computed once per request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AccessLevel {
-    /// No access; the caller must not learn that the repository exists.
-    Hidden,
-    /// May read.
-    Reader,
-    /// May push.
-    Writer,
-    /// May change settings.
-    Administrator,
-    /// The owner, an owner of the organisation, or a site administrator.
-    Owner,
-    /// A local CI agent. Not part of the order of the other levels, see [`AccessLevel::allows`].
-    CiAgent {
-        /// Whether the repository is public.
-        sees: bool,
-    },
-}
-
-impl AccessLevel {
-    /// Returns whether this level permits `action`.
-    pub fn allows(self, action: Action) -> bool {
-        if let Self::CiAgent { sees } = self {
-            return match action {
-                Action::Read => sees,
-                Action::ReadActions | Action::WriteActions => true,
-                Action::Write | Action::Administer | Action::Own => false,
-            };
-        }
-        self >= match action {
-            Action::Read | Action::ReadActions => Self::Reader,
-            Action::Write | Action::WriteActions => Self::Writer,
-            Action::Administer => Self::Administrator,
-            Action::Own => Self::Owner,
-        }
-    }
-}
 
 /// Returns the access level of `identity` for a repository of `owner`.
 pub async fn access_level(

@@ -13,7 +13,11 @@ use std::{
 use jiff::{civil::Date, tz::TimeZone};
 
 use super::SetAside;
-use crate::{clock::Millis, store::totals::Total, tasks};
+use crate::{
+    clock::Millis,
+    store::{STORE_FILE, totals::Total},
+    tasks,
+};
 
 const DAY_MS: Millis = 86_400_000;
 /// After a removal that failed, the next attempt is made this much later.
@@ -223,7 +227,7 @@ fn is_repository(name: &str) -> bool {
 }
 
 fn is_store(name: &str) -> bool {
-    let copy = name.strip_prefix(crate::data_dir::STORE_FILE);
+    let copy = name.strip_prefix(STORE_FILE);
     copy.is_some_and(|copy| copy.is_empty() || copy.strip_prefix('-').is_some_and(is_number))
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn hook(app: &App, found: &Found) -> api::Hook {
         created_at: time(row.created_ms),
         url: row.url.clone(),
         content_type: content_type.into(),
-        scope: scope(row.scope()).into(),
+        scope: hook_config::scope_text(row.scope()).into(),
         has_secret: !row.secret.is_empty(),
         has_authorization_header: !row.authorization.is_empty(),
         copied_from: (row.copied_from != 0).then(|| number(row.copied_from)),
@@ -106,17 +106,6 @@ fn config(row: &Hook, content_type: &str) -> std::collections::BTreeMap<String, 
         all.insert(hook_config::IS_SYSTEM.into(), (row.scope() == HookScope::System).to_string());
     }
     all
-}
-
-/// The word of a kind of place.
-pub(crate) fn scope(scope: HookScope) -> &'static str {
-    match scope {
-        HookScope::Unspecified | HookScope::System => "system",
-        HookScope::Default => "default",
-        HookScope::Repository => "repository",
-        HookScope::Org => "organization",
-        HookScope::User => "user",
-    }
 }
 
 /// An event that hooks can ask for.

@@ -39,6 +39,9 @@ use prost::Message;
 use self::engine::{CountBucket, Engine, EngineError, EngineInfo, Key, KeyFilter, Range, Scan};
 pub use self::transact::{Snapshot, Tx};
 
+/// The name of the store file in the data directory.
+pub const STORE_FILE: &str = "farrier.redb";
+
 /// An error of a store operation.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {

@@ -7,7 +7,7 @@ use super::{
     request::{ACCEPT, AGENT, ATTEMPTS, CONTENT_TYPE, Sending},
     sign,
 };
-use crate::{model::hook_event, show};
+use crate::model::{hook_config, hook_event};
 
 /// A header that goes out under one name or, in the same words, under those of several families.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ pub(super) fn identity(hook: &Hook, sending: &Sending) -> Vec<Header> {
     all.push(Header::plain(&EVENT, coarse));
     all.push(Header::plain(&EVENT_TYPE, event));
     all.push(Header::plain(&HOOK_ID, &hook.id.to_string()));
-    all.push(Header::plain(&TARGET_TYPE, show::scope(hook.scope())));
+    all.push(Header::plain(&TARGET_TYPE, hook_config::scope_text(hook.scope())));
     all
 }
 

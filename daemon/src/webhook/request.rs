@@ -10,8 +10,10 @@ use uuid::Uuid;
 use super::{chat, headers, headers::Header};
 use crate::{
     clock::Millis,
-    git::ref_name::{self, RefKind},
-    model::hook_config,
+    model::{
+        hook_config,
+        ref_name::{self, RefKind},
+    },
 };
 
 /// Who sends.

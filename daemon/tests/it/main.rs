@@ -26,3 +26,4 @@ mod runs;
 mod service;
 mod serving;
 mod support;
+mod tidy;

@@ -21,7 +21,13 @@ use crate::{
         query, show,
         v1::hooks as v1,
     },
-    model::{hook_config::TYPES, hook_event::EVENTS, identity::Identity, revision::Revision, scope::Level},
+    model::{
+        hook_config::{self, TYPES},
+        hook_event::EVENTS,
+        identity::Identity,
+        revision::Revision,
+        scope::Level,
+    },
     service::{
         Error,
         access::Action,
@@ -81,7 +87,7 @@ async fn reach(app: &App, snapshot: &Snapshot, identity: &Identity, query: Optio
 
 fn list_query(query: Option<&str>) -> Result<ListQuery, ApiError> {
     let scopes = [HookScope::System, HookScope::Default, HookScope::Repository, HookScope::Org, HookScope::User];
-    let scopes = scopes.map(|scope| (show::scope(scope), scope));
+    let scopes = scopes.map(|scope| (hook_config::scope_text(scope), scope));
     let health = Health::ALL.map(|health| (health.word(), health));
     let sorts = [
         ("id", Sort::Id),

@@ -3,6 +3,8 @@
 mod check;
 mod target;
 
+use farrier_proto::store::HookScope;
+
 pub use self::check::{Checked, Refusal, check};
 
 /// A type of hook.
@@ -142,5 +144,16 @@ impl HookType {
     /// Whether the value of `name` never comes out.
     pub fn is_secret(&self, name: &str) -> bool {
         name == SECRET || self.setting(name).is_some_and(|key| key.secret)
+    }
+}
+
+/// The text of a scope in the API and in the header of deliveries.
+pub fn scope_text(scope: HookScope) -> &'static str {
+    match scope {
+        HookScope::Unspecified | HookScope::System => "system",
+        HookScope::Default => "default",
+        HookScope::Repository => "repository",
+        HookScope::Org => "organization",
+        HookScope::User => "user",
     }
 }
