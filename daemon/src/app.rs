@@ -7,7 +7,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::{
     blob::{BlobStore, digest::Digests},
     clock::{Clock, Millis},
-    config::Live,
+    config::LiveConfig,
     delivery::{DeliveryMetrics, HistoryGrowth, Outbox, Results},
     git::Git,
     http::{PeerRules, Requests},
@@ -28,7 +28,7 @@ pub struct App(Arc<Shared>);
 /// The fields behind [`App`].
 pub struct Shared {
     /// The configuration in force.
-    pub config: Live,
+    pub config: LiveConfig,
     /// Base address that answers are built from; no slash at its end.
     pub root_url: String,
     /// The time.

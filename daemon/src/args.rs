@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::{Config, DefaultPaths, Given, Problem, file, forms, machine};
+use crate::config::{Config, ConfigProblem, DefaultPaths, KeyLocations, file, forms, machine};
 
 /// The farrier daemon: git hosting, CI artifacts and webhooks
 ///
@@ -78,47 +78,47 @@ pub enum Command {
     },
 }
 
-/// Why there is no configuration to run with.
+/// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ArgsError {
-    /// The file cannot be read.
+    /// The configuration file cannot be read.
     #[error("cannot read the configuration {path}")]
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
-    /// Something in it is wrong.
+    /// The configuration is not valid.
     #[error("the configuration has {} problem{}", .0.len(), if .0.len() == 1 { "" } else { "s" })]
-    Problems(Vec<Problem>),
+    Problems(Vec<ConfigProblem>),
 }
 
-/// The configuration to run with: defaults, then the file, then flags.
+/// Returns the configuration: flags override the file, and the file overrides the defaults.
 pub fn configuration(args: &Args, paths: DefaultPaths) -> Result<Config, ArgsError> {
     let merged = merge(args, paths)?;
     if merged.problems.is_empty() { Ok(merged.config) } else { Err(ArgsError::Problems(merged.problems)) }
 }
 
-/// Finds every problem of the configuration, for `check-config`. `file_only` leaves out what depends on this machine.
+/// Finds all problems of the configuration, for `check-config`. `file_only` omits checks that depend on this machine.
 pub fn check(args: &Args, paths: DefaultPaths, file_only: bool) -> Result<(), ArgsError> {
-    let Merged { config, given, mut problems } = merge(args, paths)?;
+    let Merged { config, locations, mut problems } = merge(args, paths)?;
     if !file_only {
-        let found = machine::problems(&config, &given).into_iter();
-        // A key with a bad value has its default here, which says nothing about this machine.
-        let fresh = found.filter(|new| problems.iter().all(|known| known.key != new.key)).collect::<Vec<_>>();
-        problems.extend(fresh);
+        let found = machine::problems(&config, &locations).into_iter();
+        // A key with an invalid value has its default here, so a check of that value would be meaningless.
+        let new = found.filter(|new| problems.iter().all(|known| known.key != new.key)).collect::<Vec<_>>();
+        problems.extend(new);
         problems.sort_by_key(|problem| problem.line);
     }
     if problems.is_empty() { Ok(()) } else { Err(ArgsError::Problems(problems)) }
 }
 
-/// A configuration with everything that is wrong with it.
+/// The merged configuration, with its problems.
 struct Merged {
     config: Config,
-    given: Given,
-    problems: Vec<Problem>,
+    locations: KeyLocations,
+    problems: Vec<ConfigProblem>,
 }
 
 fn merge(args: &Args, paths: DefaultPaths) -> Result<Merged, ArgsError> {
@@ -128,43 +128,45 @@ fn merge(args: &Args, paths: DefaultPaths) -> Result<Merged, ArgsError> {
     };
     let data_dir = paths.data_dir.clone();
     let mut config = Config::defaults(&paths);
-    let (mut given, mut problems) = (Given::default(), Vec::new());
+    let (mut locations, mut problems) = (KeyLocations::default(), Vec::new());
     if let Some(path) = &args.config {
         let text = std::fs::read_to_string(path).map_err(|source| ArgsError::Read { path: path.clone(), source })?;
-        (given, problems) = file::read(&text, &mut config);
+        (locations, problems) = file::read(&text, &mut config);
     }
-    // `reload` need not be able to read the daemon's secrets: systemd gives credentials to the daemon alone,
-    // and the daemon reads them again.
+    // `reload` does not need the daemon's secrets: systemd makes credentials available to the daemon only, and the
+    // daemon reads them itself.
     if !matches!(args.command, Some(Command::Reload { .. })) {
-        problems.extend(proxy_credentials(&mut config, &paths, &given).err());
+        problems.extend(proxy_credentials(&mut config, &paths, &locations).err());
     }
     if args.data_dir.is_some() {
         config.data_dir = data_dir;
-        given.replaced_by_flag("data_dir");
+        locations.replaced_by_flag("data_dir");
     }
     if !args.listen.is_empty() {
         config.server.listen.clear();
-        given.replaced_by_flag("server.listen");
+        locations.replaced_by_flag("server.listen");
         for text in &args.listen {
             match forms::listen_address(text) {
                 Ok(address) => config.server.listen.push(address),
-                Err(reason) => problems.push(Problem::new("--listen", &format!("{text:?}"), reason)),
+                Err(reason) => problems.push(ConfigProblem::new("--listen", &format!("{text:?}"), reason)),
             }
         }
     }
     if let Some(path) = &args.socket {
         config.socket.path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        given.replaced_by_flag("socket.path");
+        locations.replaced_by_flag("socket.path");
     }
-    Ok(Merged { config, given, problems })
+    Ok(Merged { config, locations, problems })
 }
 
-/// Puts what `webhook.proxy_auth_file` holds into the proxy's address.
-fn proxy_credentials(config: &mut Config, paths: &DefaultPaths, given: &Given) -> Result<(), Problem> {
+/// Adds the credentials in `webhook.proxy_auth_file` to the proxy's URL.
+fn proxy_credentials(config: &mut Config, paths: &DefaultPaths, locations: &KeyLocations) -> Result<(), ConfigProblem> {
     let Some(file) = &config.webhook.proxy_auth_file else { return Ok(()) };
-    // Without the value: somebody may have put the password itself there.
-    let problem =
-        |reason: String| Problem { value: String::new(), ..given.problem("webhook.proxy_auth_file", "", reason) };
+    // Without the value: a user may have entered the password itself by mistake.
+    let problem = |reason: String| ConfigProblem {
+        value: String::new(),
+        ..locations.problem("webhook.proxy_auth_file", "", reason)
+    };
     let none = "is the name of a credential, but the service manager provides none; use the absolute path of a file";
     let path = paths.secret(file).ok_or_else(|| problem(none.to_owned()))?;
     let unreadable = |error: std::io::Error| problem(format!("{} cannot be read: {error}", path.display()));
@@ -175,7 +177,7 @@ fn proxy_credentials(config: &mut Config, paths: &DefaultPaths, given: &Given) -
     set.map_err(|()| problem("cannot be used with webhook.proxy_url".to_owned()))
 }
 
-/// What is put into an address is decoded when it is used.
+/// Percent-encodes credentials for a URL.
 fn escaped(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
 }
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_win_over_the_file() {
+    fn flags_override_the_file() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("c.toml");
         std::fs::write(
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_of_the_proxy_come_from_a_file_and_stand_in_no_problem() {
+    fn proxy_credentials_come_from_a_file_and_appear_in_no_problem() {
         let dir = tempfile::tempdir().expect("a directory");
         let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).expect("a file");
         let with = |credentials: bool, webhook: &str| {
@@ -226,7 +228,7 @@ mod tests {
             let config = configuration(&parse(&format!("farrierd --config {}/c.toml", dir.path().display())), paths);
             config.map(|config| config.webhook.proxy_url.expect("set").to_string()).map_err(|error| match error {
                 ArgsError::Problems(problems) => problems[0].to_string(),
-                ArgsError::Read { .. } => panic!("it is there"),
+                ArgsError::Read { .. } => panic!("the file exists"),
             })
         };
         let (url, name) = ("proxy_url = \"http://h:1\"", "proxy_auth_file = \"proxy\"");
@@ -239,7 +241,7 @@ mod tests {
         assert!(with(false, &format!("{url}\n{name}")).expect_err("no credentials").contains("provides none"));
         let reload = parse(&format!("farrierd --config {}/c.toml reload", dir.path().display()));
         with(false, &format!("{url}\n{name}")).expect_err("no credentials for the daemon");
-        assert!(configuration(&reload, paths()).is_ok(), "who asks for a reload needs none");
+        assert!(configuration(&reload, paths()).is_ok(), "reload needs no credentials");
         assert!(with(true, name).expect_err("no proxy").contains("needs webhook.proxy_url"));
         write("proxy", "s3cret");
         let half = with(true, &format!("{url}\n{name}")).expect_err("no user");
@@ -247,13 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn a_data_directory_takes_the_socket_along() {
+    fn the_default_socket_is_in_the_data_directory() {
         let config = configuration(&parse("farrierd --data-dir /x"), paths()).expect("valid");
         assert_eq!(config.socket.path, PathBuf::from("/x/farrier.sock"));
     }
 
     #[test]
-    fn problems_of_flags_and_missing_files_are_named() {
+    fn invalid_flags_and_missing_files_are_reported() {
         let wrong = configuration(&parse("farrierd --listen nowhere"), paths());
         assert!(matches!(wrong, Err(ArgsError::Problems(problems)) if problems.len() == 1));
         assert!(matches!(

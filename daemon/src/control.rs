@@ -1,5 +1,4 @@
-//! What can be done to a daemon that runs, from inside its process: look whether it answers, put
-//! another configuration in force.
+//! Control of the running daemon from inside its process: health check, configuration reload.
 
 use std::{fmt, sync::Arc};
 
@@ -12,7 +11,7 @@ use crate::{
     tasks::Tasks,
 };
 
-/// A handle on the running daemon. It does not keep it alive.
+/// A weak handle to the running daemon.
 #[derive(Clone)]
 pub struct Control(WeakApp);
 
@@ -22,13 +21,13 @@ impl fmt::Debug for Control {
     }
 }
 
-/// What came of another configuration.
+/// The result of a reload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reloaded {
-    /// Something holds from now on that did not before.
+pub struct ReloadResult {
+    /// Whether a value of the running daemon changed.
     pub changed: bool,
-    /// Keys whose new values wait for the next start.
-    pub waiting: Vec<&'static str>,
+    /// Keys whose new values take effect at the next start.
+    pub pending: Vec<&'static str>,
 }
 
 impl Control {
@@ -36,71 +35,71 @@ impl Control {
         Self(app.weak())
     }
 
-    /// Whether the daemon does what it is for: a listener is served and the store answers. A full
-    /// disk does not count: starting again makes no room.
-    pub async fn answers(&self) -> bool {
+    /// Returns whether the daemon handles requests: a listener responds and the store can be read. Logs the reason if
+    /// not. A full disk is not a failure here, because a restart would not help.
+    pub async fn is_healthy(&self) -> bool {
         let Some(app) = self.0.upgrade() else { return false };
         if let Err(error) = app.store.health().await {
-            tracing::error!(%error, "the store does not answer");
+            tracing::error!(%error, "the store failed its health check");
             return false;
         }
-        // While every place is taken nobody else gets in, which is no fault of the daemon.
+        // With all permits in use the probe could not connect either. That is load, not a failure.
         if app.serving.slots.available_permits() == 0 {
             return true;
         }
-        // The Unix socket comes first: no proxy and no filter of packets stands before it.
+        // The Unix socket is preferred: no firewall or proxy can block it.
         let listeners = &app.serving.listeners;
         let unix = listeners.iter().find(|(kind, _)| *kind == "unix");
         let Some((kind, address)) = unix.or(listeners.first()) else { return true };
         match serve::probe(kind, address).await {
             Ok(()) => true,
             Err(error) => {
-                tracing::error!(%error, address, "the daemon does not answer itself");
+                tracing::error!(%error, address, "a listener failed its health check");
                 false
             }
         }
     }
 
-    /// Room for one descriptor, also when none is free: to look whether the daemon answers, and to say so.
-    pub fn lend_descriptor(&self) -> Option<FdGuard> {
+    /// Frees a spare file descriptor for a health check, in case all others are in use.
+    pub fn spare_descriptor(&self) -> Option<FdGuard> {
         self.0.upgrade()?.serving.reserve.acquire()
     }
 
-    /// Puts `next` in force, but for what cannot change while the daemon runs.
-    pub fn reload(&self, mut next: Config) -> Reloaded {
-        let Some(app) = self.0.upgrade() else { return Reloaded::default() };
-        let now: &Config = &app.config;
-        let waiting = config::keep_fixed(now, &mut next);
-        // Also when the file says what it said: somebody may have asked for something else meanwhile.
+    /// Makes `next` the current configuration, except for the values that cannot change while the daemon runs.
+    pub fn reload(&self, mut next: Config) -> ReloadResult {
+        let Some(app) = self.0.upgrade() else { return ReloadResult::default() };
+        let current: &Config = &app.config;
+        let pending = config::keep_fixed(current, &mut next);
+        // Also when the value in the file did not change: the API may have changed the filter.
         app.log_filter.send_replace(next.log.filter.clone());
-        let changed = *now != next;
+        let changed = *current != next;
         if changed {
-            let resize = |places: &Arc<Semaphore>, from, to| resize(&app.tasks, places, from, to);
-            resize(&app.serving.slots, now.server.max_connections, next.server.max_connections);
-            resize(&app.uploads, now.artifacts.max_uploads, next.artifacts.max_uploads);
-            resize(&app.archives, now.git.max_archives, next.git.max_archives);
+            let resize = |permits: &Arc<Semaphore>, from, to| resize(&app.tasks, permits, from, to);
+            resize(&app.serving.slots, current.server.max_connections, next.server.max_connections);
+            resize(&app.uploads, current.artifacts.max_uploads, next.artifacts.max_uploads);
+            resize(&app.archives, current.git.max_archives, next.git.max_archives);
             app.client.allow(&next.webhook.allowed_hosts);
             app.config.replace(next);
-            // What is overdue now may not have been before.
+            // New limits can make data overdue for deletion.
             app.sweep.now();
             app.pruning.now();
         }
-        Reloaded { changed, waiting }
+        ReloadResult { changed, pending }
     }
 }
 
-/// Changes how many permits there are. Those in use are taken away as they come back.
-fn resize(tasks: &Tasks, places: &Arc<Semaphore>, from: usize, to: usize) {
+/// Changes the number of permits from `from` to `to`. Permits in use are removed when they are released.
+fn resize(tasks: &Tasks, permits: &Arc<Semaphore>, from: usize, to: usize) {
     if to >= from {
-        places.add_permits(to - from);
+        permits.add_permits(to - from);
         return;
     }
-    let missing = (from - to) - places.forget_permits(from - to);
-    let (places, stop) = (places.clone(), tasks.stop().clone());
+    let in_use = (from - to) - permits.forget_permits(from - to);
+    let (permits, stop) = (permits.clone(), tasks.stop().clone());
     tasks.short(async move {
-        for _ in 0..missing {
-            let Some(Ok(place)) = stop.run_until_cancelled(places.acquire()).await else { return };
-            place.forget();
+        for _ in 0..in_use {
+            let Some(Ok(permit)) = stop.run_until_cancelled(permits.acquire()).await else { return };
+            permit.forget();
         }
     });
 }
@@ -110,20 +109,20 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn places_in_use_go_when_they_come_back() {
-        let (tasks, places) = (Tasks::default(), Arc::new(Semaphore::new(3)));
-        let used = [places.clone().try_acquire_owned(), places.clone().try_acquire_owned()].map(|p| p.expect("free"));
-        resize(&tasks, &places, 3, 1);
-        assert_eq!(places.available_permits(), 0, "the free one is gone at once");
+    async fn permits_in_use_are_removed_when_they_are_released() {
+        let (tasks, permits) = (Tasks::default(), Arc::new(Semaphore::new(3)));
+        let used = [permits.clone().try_acquire_owned(), permits.clone().try_acquire_owned()].map(|p| p.expect("free"));
+        resize(&tasks, &permits, 3, 1);
+        assert_eq!(permits.available_permits(), 0, "the free one is removed at once");
         let [first, second] = used;
         drop(first);
         for _ in 0..10 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(places.available_permits(), 0, "the next one goes when it comes back");
+        assert_eq!(permits.available_permits(), 0, "the next one is removed when it is released");
         drop(second);
-        assert_eq!(places.available_permits(), 1);
-        resize(&tasks, &places, 1, 5);
-        assert_eq!(places.available_permits(), 5);
+        assert_eq!(permits.available_permits(), 1);
+        resize(&tasks, &permits, 1, 5);
+        assert_eq!(permits.available_permits(), 5);
     }
 }

@@ -1,7 +1,7 @@
-//! The farrier daemon as a library: `main` is thin and tests call the same [`run`].
+//! The farrier daemon as a library. The program `farrierd` and the tests both call [`run`].
 //!
-//! The way of a request: `serve` (bytes, peer) → `http` (identity, input, limits) → `service`
-//! (rules, one transaction) → `store`, `git` and `blob`. See ARCHITECTURE.md.
+//! A request passes through `serve` (connections), `http` (authentication, decoding), `service` (rules, one
+//! transaction) and `store`, `git` and `blob` (data). See ARCHITECTURE.md.
 
 pub mod app;
 pub mod args;

@@ -1,4 +1,4 @@
-//! The daemon's program: arguments and signals in, exit codes out.
+//! The program `farrierd`: command line, signals, exit codes.
 
 use std::{error::Error as StdError, fmt::Display, io::Write as _, path::Path, process::ExitCode};
 
@@ -23,26 +23,26 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Something failed while running.
+/// Exit code: an error occurred.
 const FAILED: u8 = 1;
-/// The data is damaged.
+/// Exit code: the data is damaged.
 const DAMAGED: u8 = 3;
-/// The store is damaged or does not belong to the data beside it; starting again does not help.
+/// Exit code: the store is damaged or does not belong to the data directory. A restart does not help.
 const BAD_DATA: u8 = 4;
-/// The configuration cannot be used; starting again does not help.
+/// Exit code: the configuration is not valid. A restart does not help.
 const BAD_CONFIG: u8 = 78;
 
 fn main() -> ExitCode {
-    bound_arenas();
+    limit_arenas();
     hide_guarded_panics();
-    raise_descriptors();
+    raise_descriptor_limit();
     let args = Args::parse();
     if let Some(Command::CheckConfig { file_only }) = args.command {
         return check_config(&args, file_only);
     }
     let config = match args::configuration(&args, paths()) {
         Ok(config) => config,
-        Err(error) => return refuse(&error),
+        Err(error) => return bad_configuration(&error),
     };
     match &args.command {
         Some(Command::CheckData { json, adopt: true, .. }) => return decide(&config, Decision::Adopt, *json),
@@ -51,13 +51,13 @@ fn main() -> ExitCode {
             return check_data(&config, Options { repair: *repair, git: *git }, *json);
         }
         Some(Command::Restore { store_file, dry_run }) => return restore(&config, store_file, *dry_run),
-        Some(Command::Reload { pid }) => return ask_to_reload(*pid, &config),
+        Some(Command::Reload { pid }) => return reload_daemon(*pid, &config),
         Some(Command::CheckConfig { .. }) | None => {}
     }
     let logs = match telemetry::init(&config.log) {
         Ok(guard) => guard,
         Err(error) => {
-            complain(&error);
+            print_error(&error);
             return ExitCode::from(BAD_CONFIG);
         }
     };
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         Ok(runtime) => match runtime.block_on(daemon(&args, config, &logs)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                complain(error.as_ref());
+                print_error(error.as_ref());
                 ExitCode::from(error.downcast_ref().map_or(FAILED, exit_code))
             }
         },
@@ -84,25 +84,25 @@ fn exit_code(error: &RunError) -> u8 {
 fn check_config(args: &Args, file_only: bool) -> ExitCode {
     match args::check(args, paths(), file_only) {
         Ok(()) => {
-            if !file_only && let Err(error) = alone(git::check_installed()) {
-                complain(&error);
+            if !file_only && let Err(error) = block_on(git::check_installed()) {
+                print_error(&error);
                 return ExitCode::from(BAD_CONFIG);
             }
             println!("the configuration is valid");
             ExitCode::SUCCESS
         }
-        Err(error) => refuse(&error),
+        Err(error) => bad_configuration(&error),
     }
 }
 
 fn failed(error: &dyn StdError) -> ExitCode {
-    complain(error);
+    print_error(error);
     ExitCode::from(FAILED)
 }
 
-/// Prints what disagrees in the data.
+/// Checks the data and prints a report.
 fn check_data(config: &Config, options: Options, json: bool) -> ExitCode {
-    let report = match alone(check::run(config, options)) {
+    let report = match block_on(check::run(config, options)) {
         Ok(report) => report,
         Err(error) => return check_failed(&error),
     };
@@ -113,43 +113,43 @@ fn check_data(config: &Config, options: Options, json: bool) -> ExitCode {
     }
 }
 
-/// Pairs store and data anew, and prints what was done.
+/// Pairs the store with the data directory, and prints a report.
 fn decide(config: &Config, decision: Decision, json: bool) -> ExitCode {
-    match alone(check::decide(config, decision, Clock::system())) {
+    match block_on(check::decide(config, decision, Clock::system())) {
         Ok(decided) => print(&decided, json),
         Err(error) => check_failed(&error),
     }
 }
 
-/// Puts a copy of the store in its place, and prints what was done.
+/// Replaces the store with a backup, and prints the result.
 fn restore(config: &Config, from: &Path, dry_run: bool) -> ExitCode {
-    let restored = match alone(data_dir::restore(config, from, dry_run, Clock::system())) {
+    let restored = match block_on(data_dir::restore(config, from, dry_run, Clock::system())) {
         Ok(restored) => restored,
         Err(error) => {
-            complain(&error);
+            print_error(&error);
             return ExitCode::from(exit_code(&error));
         }
     };
     let (from, store) = (from.display(), restored.store.display());
     let mut lines = vec![if dry_run {
-        format!("{from} is whole and belongs to the data; it would become {store}. Nothing was changed")
+        format!("{from} is complete and belongs to the data; it would replace {store}. Nothing was changed")
     } else {
-        format!("{store} is a copy of {from} now")
+        format!("{store} is now a copy of {from}")
     }];
     if let Some(to) = restored.set_aside {
-        lines.push(format!("the store that was there is {} now", to.display()));
+        lines.push(format!("the previous store was moved to {}", to.display()));
     }
-    // A closed standard output is no reason to fail.
+    // A closed standard output is not an error.
     drop(writeln!(std::io::stdout().lock(), "{}", lines.join("\n")));
     ExitCode::SUCCESS
 }
 
-/// Runs `work` without a daemon.
-fn alone<T>(work: impl Future<Output = T>) -> T {
+/// Runs `work` on a new runtime, without starting the daemon.
+fn block_on<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("threads can be started").block_on(work)
 }
 
-/// Prints a report. A closed standard output is no reason to fail.
+/// Prints a report. A closed standard output is not an error.
 fn print(report: &(impl Display + Serialize), json: bool) -> ExitCode {
     let text = if json { serde_json::to_string(report).map(|text| text + "\n") } else { Ok(report.to_string()) };
     match text {
@@ -160,71 +160,71 @@ fn print(report: &(impl Display + Serialize), json: bool) -> ExitCode {
 }
 
 fn check_failed(error: &CheckError) -> ExitCode {
-    complain(error);
+    print_error(error);
     ExitCode::from(if let CheckError::Open(error) = error { exit_code(error) } else { FAILED })
 }
 
 async fn daemon(args: &Args, config: Config, logs: &Logs) -> Result<(), Box<dyn StdError>> {
-    // Registered first: a signal without a handler ends the process.
+    // Before everything else: a signal without a handler ends the process.
     let hangups = signal(SignalKind::hangup())?;
     let mut stops = StopSignals::register()?;
     let listeners = listen(&config)?;
     let stop = CancellationToken::new();
-    let (started, answering) = oneshot::channel();
+    let (started, ready) = oneshot::channel();
     let data_dir = config.data_dir.clone();
     let running = farrierd::run(config, listeners, Clock::system(), stop.clone(), started);
     tokio::pin!(running);
-    let about = tokio::select! {
+    let started = tokio::select! {
         ended = &mut running => return Ok(ended?),
-        // Nothing was acknowledged yet, and a start may be cut off at any moment.
+        // No request was acknowledged yet, and a start can be interrupted at any time.
         () = stops.next() => return Ok(()),
-        about = answering => about?,
+        started = ready => started?,
     };
-    announce(&about, &data_dir);
+    announce(&started, &data_dir);
     let read = || args::configuration(args, paths());
     tokio::select! {
         ended = &mut running => return Ok(ended?),
         () = stops.next() => {}
-        () = manager::prove_life(about.control.clone()) => {}
-        () = reload::serve(hangups, read, about.control, &data_dir) => {}
-        () = logs.follow(about.log_filter) => {}
+        () = manager::run_watchdog(started.control.clone()) => {}
+        () = reload::serve(hangups, read, started.control, &data_dir) => {}
+        () = logs.follow(started.log_filter) => {}
     }
-    tracing::info!("stopping: running requests may end");
+    tracing::info!("stopping: waiting for running requests");
     manager::stopping();
     stop.cancel();
     tokio::select! {
         ended = &mut running => Ok(ended?),
-        () = stops.next() => Err("a second signal asked for a stop: running requests were not awaited".into()),
+        () = stops.next() => Err("stopped by a second signal without waiting for running requests".into()),
     }
 }
 
-/// Heaps that the C library may keep. By default it makes one for almost every thread that blocks,
-/// and each keeps the largest buffers that it has ever held.
+/// Limits the number of heaps of the C library. By default glibc creates one for almost every blocking thread, and each
+/// heap keeps the memory of its largest buffers.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-fn bound_arenas() {
+fn limit_arenas() {
     const ARENAS: libc::c_int = 2;
-    // SAFETY: it only sets a number, and no other thread runs yet.
+    // SAFETY: the call only sets a number, and no other thread runs yet.
     #[expect(unsafe_code, reason = "mallopt has no safe wrapper")]
     let _ = unsafe { libc::mallopt(libc::M_ARENA_MAX, ARENAS) };
 }
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-fn bound_arenas() {}
+fn limit_arenas() {}
 
-/// Shells and managers allow 1,024 descriptors, for programs that cannot count further, and as many as
-/// somebody really wants behind that.
-fn raise_descriptors() {
+/// Raises the soft limit of file descriptors to the hard limit. The usual soft limit of 1,024 exists for programs that
+/// use `select`.
+fn raise_descriptor_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
-    // What is allowed without it may be enough.
+    // Not an error: the soft limit may be enough.
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
-/// Sockets of the service manager, and of each kind that it opened none of what is configured.
+/// Returns the listeners: the inherited sockets and, for each kind (TCP, Unix) without one, the configured addresses.
 fn listen(config: &Config) -> Result<Vec<Listener>, Box<dyn StdError>> {
     let mut listeners = serve::inherited()?;
-    let opened = |kind| listeners.iter().any(|listener: &Listener| listener.kind() == kind);
-    let (tcp, unix) = (opened("tcp"), opened("unix"));
+    let inherited = |kind| listeners.iter().any(|listener: &Listener| listener.kind() == kind);
+    let (tcp, unix) = (inherited("tcp"), inherited("unix"));
     for address in config.server.listen.iter().filter(|_| !tcp) {
         let listener = serve::bind_tcp(*address).map_err(|error| format!("listening on {address} failed: {error}"))?;
         listeners.push(Listener::tcp(listener)?);
@@ -235,7 +235,7 @@ fn listen(config: &Config) -> Result<Vec<Listener>, Box<dyn StdError>> {
     Ok(listeners)
 }
 
-/// The signals that ask the daemon to stop: SIGTERM and SIGINT.
+/// The signals that stop the daemon: SIGTERM and SIGINT.
 struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -256,51 +256,52 @@ impl StopSignals {
     }
 }
 
-/// Says where the daemon is and what to do next. A closed standard output is no reason to fail.
-fn announce(about: &Started, data_dir: &Path) {
+/// Prints the addresses, the data directory and the next step. A closed standard output is not an error.
+fn announce(started: &Started, data_dir: &Path) {
     let mut lines: Vec<String> =
-        about.listeners.iter().map(|(kind, address)| format!("farrierd listens on {kind} {address}")).collect();
-    lines.push(format!("data lies in {}, the API under {}/api/v1", data_dir.display(), about.root_url));
+        started.listeners.iter().map(|(kind, address)| format!("farrierd listens on {kind} {address}")).collect();
+    lines.push(format!("data directory: {}", data_dir.display()));
+    lines.push(format!("API: {}/api/v1", started.root_url));
     if std::env::var_os("JOURNAL_STREAM").is_none() {
-        lines.extend(next_step(about));
+        lines.extend(next_step(started));
     }
     let _ = writeln!(std::io::stdout().lock(), "{}", lines.join("\n"));
     manager::ready("ready");
-    tracing::info!(root_url = about.root_url, "ready");
+    tracing::info!(root_url = started.root_url, "ready");
 }
 
-/// For who has started it in a terminal.
-fn next_step(about: &Started) -> [String; 3] {
-    let socket = about.listeners.iter().find(|(kind, _)| *kind == "unix").map(|(_, path)| path);
+/// Returns a hint for users that started the daemon in a terminal.
+fn next_step(started: &Started) -> [String; 3] {
+    let socket = started.listeners.iter().find(|(kind, _)| *kind == "unix").map(|(_, path)| path);
     let option = match socket {
-        // The client looks at this user's place by itself.
+        // The client uses this path by default.
         Some(path) if Path::new(path) == paths().socket => String::new(),
         Some(path) => format!("--socket {path} "),
-        None => format!("--url {} ", about.root_url),
+        None => format!("--url {} ", started.root_url),
     };
     let command = format!("  cargo run --release -p farrier -- {option}status");
-    [String::new(), "next: look at it from another terminal".to_owned(), command]
+    [String::new(), "next: show its status from another terminal".to_owned(), command]
 }
 
 fn paths() -> DefaultPaths {
     DefaultPaths::from_env(|name| std::env::var(name))
 }
 
-fn ask_to_reload(pid: Option<i32>, config: &Config) -> ExitCode {
-    match reload::ask(pid, &config.data_dir) {
-        Ok(said) => {
-            println!("{said}");
+fn reload_daemon(pid: Option<i32>, config: &Config) -> ExitCode {
+    match reload::request(pid, &config.data_dir) {
+        Ok(result) => {
+            println!("{result}");
             ExitCode::SUCCESS
         }
         Err(error) => {
-            complain(&error);
+            print_error(&error);
             ExitCode::from(if matches!(error, ReloadError::Refused(_)) { BAD_CONFIG } else { FAILED })
         }
     }
 }
 
-fn refuse(error: &ArgsError) -> ExitCode {
-    complain(error);
+fn bad_configuration(error: &ArgsError) -> ExitCode {
+    print_error(error);
     if let ArgsError::Problems(problems) = error {
         for problem in problems {
             eprintln!("  {problem}");
@@ -309,8 +310,8 @@ fn refuse(error: &ArgsError) -> ExitCode {
     ExitCode::from(BAD_CONFIG)
 }
 
-/// An error with its causes, one a line.
-fn complain(error: &dyn StdError) {
+/// Prints an error with its causes, one per line.
+fn print_error(error: &dyn StdError) {
     eprintln!("farrierd: {error}");
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -1,4 +1,4 @@
-//! What the service manager hears of the daemon. Where there is none nothing happens.
+//! Notifications for the service manager (`sd_notify`). Without a service manager they have no effect.
 
 use std::time::Duration;
 
@@ -6,47 +6,47 @@ use sd_notify::NotifyState;
 
 use crate::control::Control;
 
-/// How often the daemon is looked at within the time that the manager allows.
-const LOOKS: u32 = 4;
+/// Health checks per watchdog interval.
+const CHECKS_PER_INTERVAL: u32 = 4;
 
-/// Requests are answered.
+/// Notifies that the daemon handles requests.
 pub fn ready(status: &str) {
-    tell(&[NotifyState::Ready, NotifyState::Status(status)]);
+    notify(&[NotifyState::Ready, NotifyState::Status(status)]);
 }
 
-/// The configuration is being read again; [`ready`] ends that.
+/// Notifies that the daemon reloads its configuration. Must be followed by [`ready`].
 pub fn reloading() {
     match NotifyState::monotonic_usec_now() {
-        Ok(now) => tell(&[NotifyState::Reloading, now]),
-        Err(error) => tracing::warn!(%error, "the service manager cannot be told the time"),
+        Ok(now) => notify(&[NotifyState::Reloading, now]),
+        Err(error) => tracing::warn!(%error, "reading the clock for the service manager failed"),
     }
 }
 
-/// Running requests may end, nothing else begins.
+/// Notifies that the daemon stops and waits for running requests.
 pub fn stopping() {
-    tell(&[NotifyState::Stopping, NotifyState::Status("waiting for running requests")]);
+    notify(&[NotifyState::Stopping, NotifyState::Status("waiting for running requests")]);
 }
 
-/// Tells the manager, for as long as it is so, that the daemon answers. Never ends.
-pub async fn prove_life(control: Control) {
+/// Sends watchdog notifications as long as the daemon passes its own health check. Never returns.
+pub async fn run_watchdog(control: Control) {
     let Some(limit) = sd_notify::watchdog_enabled().filter(|limit| *limit > Duration::ZERO) else {
         return std::future::pending().await;
     };
-    let mut looks = tokio::time::interval(limit / LOOKS);
+    let mut interval = tokio::time::interval(limit / CHECKS_PER_INTERVAL);
     loop {
-        looks.tick().await;
-        // That clients hold every descriptor is no fault of the daemon.
-        let _lent = control.lend_descriptor();
-        match tokio::time::timeout(limit / LOOKS, control.answers()).await {
-            Ok(true) => tell(&[NotifyState::Watchdog]),
-            Ok(false) => {} // said why
-            Err(_) => tracing::error!(waited = ?limit / LOOKS, "the daemon does not answer itself in time"),
+        interval.tick().await;
+        // The check must not fail only because clients use all file descriptors.
+        let _guard = control.spare_descriptor();
+        match tokio::time::timeout(limit / CHECKS_PER_INTERVAL, control.is_healthy()).await {
+            Ok(true) => notify(&[NotifyState::Watchdog]),
+            Ok(false) => {} // `is_healthy` has logged the reason
+            Err(_) => tracing::error!(waited = ?limit / CHECKS_PER_INTERVAL, "the daemon's health check timed out"),
         }
     }
 }
 
-fn tell(states: &[NotifyState<'_>]) {
+fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "the service manager cannot be told");
+        tracing::warn!(%error, "notifying the service manager failed");
     }
 }

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use crate::{
     app::App,
     http::{self, HttpService},
-    serve::{self, Limits, Listener},
+    serve::{self, ConnectionLimits, Listener},
 };
 
 /// Maximum number of open connections.
@@ -19,7 +19,7 @@ pub(crate) fn start(app: &App, address: SocketAddr) -> io::Result<String> {
     let listener = Listener::tcp(serve::bind_tcp(address)?)?;
     let address = listener.address().to_owned();
     let server = &app.config.server;
-    let limits = Limits {
+    let limits = ConnectionLimits {
         slots: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
         header_timeout: server.header_timeout,
         idle_timeout: server.idle_timeout,

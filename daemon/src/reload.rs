@@ -1,5 +1,5 @@
-//! Reading the configuration again: SIGHUP asks, and what came of it is said in the log, to the
-//! service manager, and in a small file for which `farrierd reload` waits.
+//! Configuration reload. SIGHUP starts it. The result goes to the log, to the service manager, and to a small file that
+//! `farrierd reload` waits for.
 
 use std::{
     fs, io,
@@ -13,20 +13,22 @@ use crate::{
     args::ArgsError,
     clock::Clock,
     config::Config,
-    control::{Control, Reloaded},
+    control::{Control, ReloadResult},
     manager,
     running::{self, FindError},
 };
 
-/// The first line of an answer ends with one of these.
-const TAKEN: &str = "taken";
+/// Last word of the first line of the result file: the configuration was applied.
+const APPLIED: &str = "taken";
+/// Last word of the first line of the result file: the configuration was refused.
 const REFUSED: &str = "refused";
 
-/// How long `farrierd reload` waits between two looks for an answer, and how often it looks: 30 seconds in all.
-const LOOK: Duration = Duration::from_millis(20);
-const LOOKS_MAX: usize = 1_500;
+/// Interval at which `farrierd reload` reads the result file.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Number of reads before `farrierd reload` gives up: 30 seconds in total.
+const POLLS_MAX: usize = 1_500;
 
-/// Answers every SIGHUP with what `read` finds. Never ends.
+/// Reloads the configuration with `read` at each SIGHUP. Never returns.
 pub async fn serve(
     mut hangups: unix::Signal,
     read: impl Fn() -> Result<Config, ArgsError>,
@@ -36,35 +38,37 @@ pub async fn serve(
     while hangups.recv().await.is_some() {
         manager::reloading();
         let (word, lines) = match read() {
-            Ok(config) => (TAKEN, taken(&control.reload(config))),
-            Err(error) => (REFUSED, refused(&error)),
+            Ok(config) => (APPLIED, report_applied(&control.reload(config))),
+            Err(error) => (REFUSED, report_refused(&error)),
         };
-        if let Err(error) = answer(data_dir, word, &lines) {
-            tracing::warn!(%error, "what came of the new configuration cannot be written");
+        if let Err(error) = write_result(data_dir, word, &lines) {
+            tracing::warn!(%error, "writing the result of the reload failed");
         }
-        manager::ready(if word == TAKEN { "ready" } else { "ready; the new configuration was refused" });
+        manager::ready(if word == APPLIED { "ready" } else { "ready; the new configuration was refused" });
     }
     std::future::pending::<()>().await;
 }
 
-fn taken(reloaded: &Reloaded) -> Vec<String> {
+/// Logs the result of a reload and returns it as lines for the result file.
+fn report_applied(result: &ReloadResult) -> Vec<String> {
     let mut lines = Vec::new();
-    if reloaded.changed {
-        tracing::info!("the new configuration holds");
-        lines.push("the new configuration holds".to_owned());
+    if result.changed {
+        tracing::info!("configuration reloaded");
+        lines.push("configuration reloaded".to_owned());
     } else {
-        tracing::info!("the configuration was read again; nothing changes");
-        lines.push("nothing changes".to_owned());
+        tracing::info!("configuration reloaded; nothing changed");
+        lines.push("nothing changed".to_owned());
     }
-    for key in &reloaded.waiting {
-        tracing::warn!(key, "the new value holds from the next start");
-        lines.push(format!("{key}: the new value holds from the next start"));
+    for key in &result.pending {
+        tracing::warn!(key, "the new value takes effect at the next start");
+        lines.push(format!("{key}: the new value takes effect at the next start"));
     }
     lines
 }
 
-fn refused(error: &ArgsError) -> Vec<String> {
-    let mut lines = vec![format!("{error}; the old one holds")];
+/// Logs why a configuration was refused and returns the reasons as lines for the result file.
+fn report_refused(error: &ArgsError) -> Vec<String> {
+    let mut lines = vec![format!("{error}; the old configuration stays in effect")];
     match error {
         ArgsError::Problems(problems) => lines.extend(problems.iter().map(ToString::to_string)),
         ArgsError::Read { source, .. } => lines.push(source.to_string()),
@@ -75,30 +79,30 @@ fn refused(error: &ArgsError) -> Vec<String> {
     lines
 }
 
-fn answer_file(data_dir: &Path) -> PathBuf {
+fn result_file(data_dir: &Path) -> PathBuf {
     data_dir.join("last-reload")
 }
 
-/// Every answer differs from the one before it, also when it says the same.
-fn answer(data_dir: &Path, word: &str, lines: &[String]) -> io::Result<()> {
+/// Writes the result file. The first line has the time, so that each result differs from the one before it.
+fn write_result(data_dir: &Path, word: &str, lines: &[String]) -> io::Result<()> {
     let text = format!("{} {} {word}\n{}\n", Clock::system().now_ms(), std::process::id(), lines.join("\n"));
     let fresh = data_dir.join("last-reload.new");
     fs::write(&fresh, text)?;
-    fs::rename(&fresh, answer_file(data_dir))
+    fs::rename(&fresh, result_file(data_dir))
 }
 
-/// Why the running daemon does not have the new configuration.
+/// Why the running daemon did not apply the new configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
     /// No daemon runs with this data directory, or it cannot be found.
     #[error(transparent)]
     Find(#[from] FindError),
-    /// Another process was named.
+    /// The given process is not the daemon.
     #[error(
         "process {named} is not the farrierd of the data directory {path}, which is process {pid}; nothing was reloaded"
     )]
     OtherProcess {
-        /// The process that was named.
+        /// The given process.
         named: i32,
         /// The daemon.
         pid: i32,
@@ -106,52 +110,52 @@ pub enum ReloadError {
         path: PathBuf,
     },
     /// The daemon cannot be signalled.
-    #[error("the daemon, process {pid}, cannot be asked to reload")]
+    #[error("sending the reload signal to the daemon, process {pid}, failed")]
     Signal {
         /// The daemon.
         pid: i32,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// It ended.
-    #[error("the daemon, process {pid}, ended before it had reloaded; its log says why")]
+    /// The daemon ended before it wrote a result.
+    #[error("the daemon, process {pid}, ended before it had reloaded; see its log")]
     Ended {
         /// The daemon.
         pid: i32,
     },
-    /// It did not answer in time.
-    #[error("the daemon, process {pid}, did not report a result within 30 seconds; its log says more")]
+    /// The daemon did not write a result in time.
+    #[error("the daemon, process {pid}, did not report a result within 30 seconds; see its log")]
     Silent {
         /// The daemon.
         pid: i32,
     },
-    /// It refused the file.
+    /// The daemon refused the configuration.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Makes the daemon whose data is in `data_dir` read its configuration again; returns what it reports.
+/// Makes the daemon that uses `data_dir` reload its configuration, and returns the result that it reports.
 ///
-/// Only that daemon is ever signalled: `named`, if given, must be its process.
-pub fn ask(named: Option<i32>, data_dir: &Path) -> Result<String, ReloadError> {
+/// Signals only that daemon: if `named` is given and is not its process id, this fails.
+pub fn request(named: Option<i32>, data_dir: &Path) -> Result<String, ReloadError> {
     let daemon = running::find(data_dir)?;
     let pid = daemon.pid;
     if let Some(named) = named.filter(|named| *named != pid) {
         return Err(ReloadError::OtherProcess { named, pid, path: data_dir.to_owned() });
     }
     let failed = |source| ReloadError::Signal { pid, source };
-    let said = || fs::read_to_string(answer_file(data_dir)).unwrap_or_default();
-    let before = said();
+    let read_result = || fs::read_to_string(result_file(data_dir)).unwrap_or_default();
+    let previous = read_result();
     daemon.hang_up().map_err(failed)?;
-    for _ in 0..LOOKS_MAX {
-        let now = said();
-        if now != before && !now.is_empty() {
-            let (head, lines) = now.split_once('\n').unwrap_or((&now, ""));
+    for _ in 0..POLLS_MAX {
+        let result = read_result();
+        if result != previous && !result.is_empty() {
+            let (head, lines) = result.split_once('\n').unwrap_or((&result, ""));
             let lines = lines.trim_end().to_owned();
-            return if head.ends_with(TAKEN) { Ok(lines) } else { Err(ReloadError::Refused(lines)) };
+            return if head.ends_with(APPLIED) { Ok(lines) } else { Err(ReloadError::Refused(lines)) };
         }
-        if daemon.ends_within(LOOK).map_err(failed)? {
+        if daemon.ends_within(POLL_INTERVAL).map_err(failed)? {
             return Err(ReloadError::Ended { pid });
         }
     }

@@ -1,8 +1,8 @@
-//! The mark of a running daemon in its data directory: the file `farrierd.pid`, which the daemon locks for as
-//! long as it runs. It names the process, so that `farrierd reload` finds the daemon of this directory.
+//! The file `farrierd.pid` in the data directory, which the daemon locks while it runs. It contains the process id, so
+//! that `farrierd reload` finds the daemon of this directory.
 //!
-//! The kernel drops the lock with the process, however it ends. So a file without a lock is stale, and it is
-//! not removed: a daemon that starts at the same moment could have opened it already.
+//! The kernel releases the lock when the process ends, for any reason. A file without a lock is stale. Stale files are
+//! not removed, because a daemon that starts at the same time could have opened the file already.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -17,14 +17,14 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 
-/// Says that the daemon runs; dropping it takes that back.
+/// Marks the daemon as running until it is dropped.
 #[derive(Debug)]
 pub struct RunningMark {
     /// Holds the lock.
     _file: File,
 }
 
-/// Locks the mark in `data_dir` and writes this process into it.
+/// Locks the file in `data_dir` and writes the id and the start time of this process into it.
 pub fn mark(data_dir: &Path) -> io::Result<RunningMark> {
     let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).clone();
     let mut file = open.open(file_in(data_dir))?;
@@ -38,15 +38,15 @@ pub fn mark(data_dir: &Path) -> io::Result<RunningMark> {
 /// Why the daemon of a data directory was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
-    /// Nobody holds the lock.
+    /// No process holds the lock.
     #[error("no farrierd runs with the data directory {0}")]
     NotRunning(PathBuf),
-    /// The mark or the process cannot be looked at.
-    #[error("looking for the farrierd of the data directory {path} failed")]
+    /// The file or the process cannot be read.
+    #[error("finding the farrierd of the data directory {path} failed")]
     Io {
         /// The data directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -55,13 +55,13 @@ pub enum FindError {
 /// A running daemon.
 #[derive(Debug)]
 pub struct Daemon {
-    /// Its process.
+    /// The process id.
     pub pid: i32,
-    /// Means this process only, also when its number is used again.
+    /// A handle that refers to this process only, even if its id is reused.
     process: OwnedFd,
 }
 
-/// Finds the daemon whose data is in `data_dir`.
+/// Finds the daemon that uses `data_dir`.
 pub fn find(data_dir: &Path) -> Result<Daemon, FindError> {
     let not_running = || FindError::NotRunning(data_dir.to_owned());
     let failed = |source: io::Error| FindError::Io { path: data_dir.to_owned(), source };
@@ -80,22 +80,23 @@ pub fn find(data_dir: &Path) -> Result<Daemon, FindError> {
     let mut words = text.split_whitespace();
     let (pid, started) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let number = pid.parse().ok().filter(|pid| *pid > 0).and_then(Pid::from_raw);
-    let number = number.ok_or_else(|| failed(io::Error::other("the daemon is only just starting")))?;
+    let number = number.ok_or_else(|| failed(io::Error::other("the daemon is still starting; try again")))?;
     let process = pidfd_open(number, PidfdFlags::empty()).map_err(|error| failed(error.into()))?;
-    // The process is held from here on. It could be another with the same number, or one of another container.
+    // From here on the handle refers to one process. It may be another process with the same id, or one in another
+    // container, so compare the start time.
     if start_ticks(pid).unwrap_or_default().to_string() != started {
-        return Err(failed(io::Error::other(format!("the process {pid} is not that daemon"))));
+        return Err(failed(io::Error::other(format!("process {pid} is not that daemon"))));
     }
     Ok(Daemon { pid: number.as_raw_nonzero().get(), process })
 }
 
 impl Daemon {
-    /// Asks it to read its configuration again.
+    /// Sends SIGHUP, which makes the daemon reload its configuration.
     pub fn hang_up(&self) -> io::Result<()> {
         Ok(pidfd_send_signal(&self.process, Signal::HUP)?)
     }
 
-    /// Waits for `pause`, or until the process has ended; says whether it has.
+    /// Waits until the process ends, at most for `pause`. Returns whether it has ended.
     pub fn ends_within(&self, pause: Duration) -> io::Result<bool> {
         let pause = Timespec::try_from(pause).map_err(io::Error::other)?;
         Ok(poll(&mut [PollFd::new(&self.process, PollFlags::IN)], Some(&pause))? > 0)
@@ -106,10 +107,10 @@ fn file_in(data_dir: &Path) -> PathBuf {
     data_dir.join("farrierd.pid")
 }
 
-/// When the process began, in clock ticks since the machine started: field 22 of its `stat`, as in proc(5).
+/// Returns the start time of a process in clock ticks since boot: field 22 of `/proc/PID/stat`, see proc(5).
 fn start_ticks(pid: &str) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program, field 2, is in parentheses and may hold spaces.
+    // Field 2, the program name, is in parentheses and may contain spaces.
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(19)?.parse().ok()
 }
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_with_the_number_of_the_daemon_is_not_the_daemon() {
+    fn a_process_that_reuses_the_id_of_the_daemon_is_not_the_daemon() {
         let dir = tempfile::tempdir().expect("a directory");
         let _held = mark(dir.path()).expect("a fresh directory");
         for text in ["1 7\n", "", "x y\n", "-1 0\n"] {

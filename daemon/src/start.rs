@@ -1,36 +1,34 @@
-//! Build, serve, drain: the daemon from its configuration to its end.
+//! Runs the daemon: opens the data, starts the tasks, serves until it is stopped.
 
-use std::{
-    fs, io,
-    net::SocketAddr,
-    os::unix::fs::DirBuilderExt as _,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+mod error;
+
+use std::{fs, io, os::unix::fs::DirBuilderExt as _, path::Path, sync::Arc, time::Duration};
 
 use farrier_proto::store as rows;
 use nix::unistd::Group;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+pub use self::error::RunError;
+pub(crate) use self::error::{data_failed, pair_failed, store_failed_at};
+use self::error::{failed_in, store_failed};
 use crate::{
     app::{App, Keys, Serving, Shared},
     background,
-    blob::{BlobError, LocalBlobs, digest::Digests},
+    blob::{LocalBlobs, digest::Digests},
     clock::{Clock, Millis},
-    config::{Config, Live},
+    config::{Config, LiveConfig},
     control::Control,
-    data_dir::{self, Mismatch, PairError, STORE_FILE},
+    data_dir::{self, STORE_FILE},
     delivery::{self, DeliveryMetrics},
     git::{self, Git},
     http::{self, HttpService, PeerRules},
     metrics_listener,
     model::secret::{self, SigningKey},
     running,
-    serve::{self, Limits, Listener},
+    serve::{self, ConnectionLimits, Listener},
     service::{
-        self, accounts,
+        accounts,
         artifacts::Receiving,
         events::SequenceTracker,
         migrations::{self, Migrations},
@@ -40,137 +38,37 @@ use crate::{
     set_aside::SetAside,
     store::{
         Store, StoreError, Tx,
-        engine::{EngineError, RedbEngine, RedbOptions},
+        engine::{RedbEngine, RedbOptions},
         secrets,
     },
-    tasks::{self, Tasks, TasksError},
+    tasks::{self, Tasks},
     wake::Wake,
     webhook,
 };
 
-/// What is given to tasks beyond the grace of requests.
+/// Time for tasks to end after the grace period of requests.
 const TASKS_GRACE: Duration = Duration::from_secs(5);
-/// Clients that listen to events at once.
+/// Maximum number of open event streams.
 const EVENT_STREAMS: usize = 64;
-/// Threads that hash uploads beside their requests.
-const HASH_LANES: usize = 2;
+/// Number of threads that hash uploads.
+const HASH_THREADS: usize = 2;
 
-/// Why the daemon did not start or did not end in order.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The data directory cannot be used.
-    #[error("the data directory {path} cannot be used")]
-    DataDir {
-        /// The directory.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// A second daemon has the data.
-    #[error("another farrierd uses the data directory {path}")]
-    InUse {
-        /// The directory.
-        path: PathBuf,
-    },
-    /// The store and the data beside it do not belong together.
-    #[error(transparent)]
-    Mismatch(Box<Mismatch>),
-    /// The store's file is damaged.
-    #[error(
-        "the store {path} is damaged; nothing was changed. Run farrierd check-data, and put a copy back with \
-         farrierd restore STORE_FILE"
-    )]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        #[source]
-        source: StoreError,
-    },
-    /// A store was to be restored from itself.
-    #[error("{path} is the store in use; name a copy of it")]
-    SameFile {
-        /// The store.
-        path: PathBuf,
-    },
-    /// No room for what a start has to write.
-    #[error("the file system of {path} is full; no data was lost. Make room for at least 1 MiB, then start again")]
-    Full {
-        /// The data directory.
-        path: PathBuf,
-        /// What could not be written.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The data may not be written.
-    #[error(
-        "{path} cannot be written; no data was lost. Mount its file system for writing and give the directory to \
-         the user of the daemon, then start again"
-    )]
-    ReadOnly {
-        /// The data directory.
-        path: PathBuf,
-        /// What could not be written.
-        #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The store cannot be opened.
-    #[error("the store in {path} cannot be opened")]
-    Store {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: StoreError,
-    },
-    /// The place for artifact bytes cannot be used.
-    #[error("the directory for artifacts cannot be used")]
-    Blobs(#[from] BlobError),
-    /// The listener for figures cannot be opened.
-    #[error("listening on {address} for metrics failed")]
-    Metrics {
-        /// `metrics.listen`
-        address: SocketAddr,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// A configured group is unknown here.
-    #[error("{key} names the group {name}, which does not exist")]
-    Group {
-        /// The configuration key.
-        key: &'static str,
-        /// The name.
-        name: String,
-    },
-    /// The installed git cannot be used.
-    #[error(transparent)]
-    Git(#[from] git::VersionError),
-    /// What the last daemon left cannot be put in order.
-    #[error("putting in order what the last daemon left failed")]
-    Recover(#[source] service::Error),
-    /// A task ended that should not have.
-    #[error(transparent)]
-    Tasks(#[from] TasksError),
-}
-
-/// What is known once the daemon answers requests.
+/// The addresses and handles of a daemon that handles requests.
 #[derive(Clone, Debug)]
 pub struct Started {
     /// Base address of the API.
     pub root_url: String,
     /// `(kind, address)` of each listener: `tcp`, `unix`, `metrics`.
     pub listeners: Vec<(&'static str, String)>,
-    /// What can be done to it while it runs.
+    /// Controls the running daemon.
     pub control: Control,
-    /// What is to be logged, in the words of `log.filter`.
+    /// The log filter, in the format of `log.filter`.
     pub log_filter: watch::Receiver<String>,
 }
 
-/// Runs the daemon until `stop` is cancelled, then lets running requests end.
+/// Runs the daemon until `stop` is cancelled, then waits for running requests.
 ///
-/// `started` hears when requests are answered; it may have been dropped.
+/// Sends to `started` when the daemon handles requests. The receiver may be dropped.
 pub async fn run(
     config: Config,
     listeners: Vec<Listener>,
@@ -178,9 +76,9 @@ pub async fn run(
     stop: CancellationToken,
     started: oneshot::Sender<Started>,
 ) -> Result<(), RunError> {
-    // Before anything is written.
+    // Before the first write.
     let git_version = git::check_installed().await?;
-    tracing::debug!(%git_version, "git is new enough");
+    tracing::debug!(%git_version, "the installed git is supported");
     let store = open_store(&config).await?;
     let locked = data_dir::lock(&config.data_dir);
     let locked = locked.map_err(|source| data_failed(&config, source))?;
@@ -190,7 +88,7 @@ pub async fn run(
     ended
 }
 
-/// The same over a store that is open already: what tests break on purpose.
+/// Like [`run`], with a store that is already open. Tests pass a store that fails.
 pub async fn run_with_store(
     store: Store,
     config: Config,
@@ -203,13 +101,13 @@ pub async fn run_with_store(
     let grace = config.server.drain_grace + TASKS_GRACE;
     let data_dir = config.data_dir.clone();
     let app = build(store, config, &listeners, clock, tasks.clone()).await?;
-    // Whoever has the store has the data directory, so nobody else holds the mark.
+    // The open store locks the data directory, so no other process holds the mark.
     let _mark = running::mark(&data_dir).map_err(|source| RunError::DataDir { path: data_dir, source })?;
     migrations::recover(&app).await.map_err(RunError::Recover)?;
     let interrupted = pushes::interrupted(&app).await.map_err(RunError::Recover)?;
     let router = http::router(app.clone());
     let service = HttpService::new(router, &app);
-    let limits = Limits {
+    let limits = ConnectionLimits {
         slots: app.serving.slots.clone(),
         header_timeout: app.config.server.header_timeout,
         idle_timeout: app.config.server.idle_timeout,
@@ -226,42 +124,42 @@ pub async fn run_with_store(
     tasks.keep("deliver", delivery::run(app.clone()));
     tasks.short(pushes::recover(app.clone(), interrupted));
 
-    let mut known = app.serving.listeners.clone();
+    let mut listeners = app.serving.listeners.clone();
     if let Some(address) = app.config.metrics.listen {
         let address = metrics_listener::start(&app, address).map_err(|source| RunError::Metrics { address, source })?;
-        known.push(("metrics", address));
+        listeners.push(("metrics", address));
     }
-    let about = Started {
+    let ready = Started {
         root_url: app.root_url.clone(),
-        listeners: known,
+        listeners,
         control: Control::new(&app),
         log_filter: app.log_filter.subscribe(),
     };
-    // Ready means that the store works: what the start has read so far may be damaged.
+    // Checked before the daemon reports that it is ready: the start has read only parts of the store.
     app.store.health().await.map_err(|source| store_failed(&app.config, source))?;
     drop(app);
-    let _ = started.send(about);
+    let _ = started.send(ready);
     Ok(tasks.supervise(grace).await?)
 }
 
-/// Opens the store, which this process then has for itself. A missing one is made, unless there is
-/// data beside it. Writes nothing into one that exists.
+/// Opens the store and locks it for this process. Creates a missing store, unless the data directory has data. Does not
+/// write to an existing store.
 pub(crate) async fn open_store(config: &Config) -> Result<Store, RunError> {
     let file = config.data_dir.join(STORE_FILE);
     let missing = file.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
     if missing {
         data_dir::check_missing_store(&config.data_dir).map_err(|error| pair_failed(config, error))?;
     }
-    open_or_make_store(config).await
+    open_or_create_store(config).await
 }
 
-/// Opens the store or makes one, whatever lies beside it.
-pub(crate) async fn open_or_make_store(config: &Config) -> Result<Store, RunError> {
-    make_dir(&config.data_dir).map_err(|error| failed_in(config, error))?;
+/// Opens or creates the store, without checking the data directory.
+pub(crate) async fn open_or_create_store(config: &Config) -> Result<Store, RunError> {
+    create_dir(&config.data_dir).map_err(|error| failed_in(config, error))?;
     open_engine(config).await.map_err(|source| failed_in(config, store_failed(config, source)))
 }
 
-/// Checks every page of the store and opens it without ever writing to its file.
+/// Checks all pages of the store and opens it read-only.
 pub(crate) async fn open_unchanged(config: &Config) -> Result<Store, RunError> {
     let file = config.data_dir.join(STORE_FILE);
     let options = RedbOptions { cache_bytes: config.store.cache_mib << 20, quick_repair: false };
@@ -277,57 +175,6 @@ async fn open_engine(config: &Config) -> Result<Store, StoreError> {
     Store::open_as_is(Arc::new(engine)).await
 }
 
-fn store_failed(config: &Config, source: StoreError) -> RunError {
-    store_failed_at(&config.data_dir.join(STORE_FILE), &config.data_dir, source)
-}
-
-/// The error for the store in `file`.
-pub(crate) fn store_failed_at(file: &Path, data_dir: &Path, source: StoreError) -> RunError {
-    let path = file.to_owned();
-    match source {
-        StoreError::Engine(EngineError::InUse) => RunError::InUse { path: data_dir.to_owned() },
-        source @ (StoreError::Engine(EngineError::Damaged { .. })
-        | StoreError::Unknown(EngineError::Damaged { .. })
-        | StoreError::Corrupt { .. }) => RunError::Damaged { path, source },
-        source => RunError::Store { path, source },
-    }
-}
-
-/// The error for a directory or file beside the store.
-pub(crate) fn data_failed(config: &Config, source: io::Error) -> RunError {
-    failed_in(config, RunError::DataDir { path: config.data_dir.clone(), source })
-}
-
-pub(crate) fn pair_failed(config: &Config, error: PairError) -> RunError {
-    match error {
-        PairError::Mismatch(mismatch) => RunError::Mismatch(mismatch),
-        PairError::Store(source) => failed_in(config, store_failed(config, source)),
-        PairError::Io { source, .. } => data_failed(config, source),
-    }
-}
-
-/// Tells a full and a read-only file system from other failures.
-fn failed_in(config: &Config, error: RunError) -> RunError {
-    let path = config.data_dir.clone();
-    match io_kind(&error) {
-        Some(io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
-            RunError::Full { path, source: error.into() }
-        }
-        Some(io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) => {
-            RunError::ReadOnly { path, source: error.into() }
-        }
-        _ => error,
-    }
-}
-
-/// The kind of the I/O error that caused `error`.
-fn io_kind(error: &(dyn std::error::Error + 'static)) -> Option<io::ErrorKind> {
-    match error.downcast_ref::<io::Error>() {
-        Some(error) => Some(error.kind()),
-        None => io_kind(error.source()?),
-    }
-}
-
 async fn build(
     store: Store,
     config: Config,
@@ -335,8 +182,8 @@ async fn build(
     clock: Clock,
     tasks: Tasks,
 ) -> Result<App, RunError> {
-    make_dir(&config.data_dir)?;
-    // Before anything is created or changed beside the store.
+    create_dir(&config.data_dir)?;
+    // Before anything is created or changed in the data directory.
     data_dir::pair(&store, &config.data_dir, &clock).await.map_err(|error| pair_failed(&config, error))?;
     let now = clock.now_ms();
     let failed = |source| failed_in(&config, store_failed(&config, source));
@@ -365,12 +212,12 @@ async fn build(
     Ok(App::new(Shared {
         client: webhook::Client::new(&config.webhook),
         root_url: root_url(&config, listeners),
-        digests: Digests::new(blobs.clone(), tasks.clone(), HASH_LANES),
+        digests: Digests::new(blobs.clone(), tasks.clone(), HASH_THREADS),
         migrations: Migrations::new(config.migration.max_running),
         archives: Arc::new(Semaphore::new(config.git.max_archives)),
         uploads: Arc::new(Semaphore::new(config.artifacts.max_uploads)),
         set_aside: SetAside::new(&config.data_dir, clock.clone()),
-        config: Live::new(config),
+        config: LiveConfig::new(config),
         clock,
         store,
         blobs,
@@ -394,10 +241,10 @@ async fn build(
     }))
 }
 
-/// All data is for the daemon's user alone.
-fn make_dir(path: &Path) -> Result<(), RunError> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(|source| RunError::DataDir { path: path.to_owned(), source })
+/// Creates a directory that only the daemon's user can access.
+fn create_dir(path: &Path) -> Result<(), RunError> {
+    let created = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    created.map_err(|source| RunError::DataDir { path: path.to_owned(), source })
 }
 
 fn group_id(key: &'static str, name: &str) -> Result<u32, RunError> {
@@ -405,7 +252,7 @@ fn group_id(key: &'static str, name: &str) -> Result<u32, RunError> {
     group.map(|group| group.gid.as_raw()).ok_or_else(|| RunError::Group { key, name: name.to_owned() })
 }
 
-/// What is configured, else where the first TCP listener is reached from this machine.
+/// Returns `server.root_url` if set, else the address of the first TCP listener as reached from this machine.
 fn root_url(config: &Config, listeners: &[Listener]) -> String {
     if let Some(url) = &config.server.root_url {
         return http::trimmed(url);
@@ -420,7 +267,7 @@ fn root_url(config: &Config, listeners: &[Listener]) -> String {
     format!("http://{address}")
 }
 
-/// The daemon's one secret, made at the first start, and the keys derived from it.
+/// Returns the signing keys, derived from the daemon's secret. The secret is created at the first start.
 async fn signing_keys(store: &Store, now: Millis) -> Result<Keys, StoreError> {
     let fresh = rows::SigningKey { secret: secret::random_bytes::<32>().to_vec(), created_ms: now };
     let root = store.write(async |tx: Tx| secrets::signing_key(&tx, fresh.clone()).await).await?.secret;

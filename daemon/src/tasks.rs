@@ -1,9 +1,8 @@
-//! Every task and thread of the daemon: named, owned, and ended in order.
+//! All tasks and threads of the daemon. No other module may spawn; a lint enforces this.
 //!
-//! A *long-lived* task serves until it is told to stop; one that ends by itself ends the daemon,
-//! with its name, so that the service manager starts it again. *Short* tasks are work of bounded
-//! length that outlives the request that caused it; the end of the daemon waits for them. No other
-//! module spawns: a lint sees to it.
+//! A *long-lived* task runs until the daemon stops. If one ends earlier, the daemon stops with an error that names the
+//! task, so that the service manager restarts it. A *short* task is work of limited duration that outlives the request
+//! that started it; the shutdown waits for short tasks.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -19,7 +18,7 @@ use tokio_util::{
     task::{AbortOnDropHandle, TaskTracker},
 };
 
-/// Why the daemon's tasks came to an end that nobody asked for.
+/// Why the daemon's tasks ended with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum TasksError {
     /// A long-lived task returned.
@@ -31,10 +30,10 @@ pub enum TasksError {
     /// A long-lived task panicked.
     #[error("a task panicked")]
     Panicked(#[source] JoinError),
-    /// Tasks were still running when the grace was over.
+    /// Tasks were still running after the grace period.
     #[error("tasks were still running after {grace:?}")]
     Grace {
-        /// How long they were given.
+        /// The grace period.
         grace: Duration,
     },
 }
@@ -47,7 +46,7 @@ type End = (&'static str, Result<(), JoinError>);
 pub struct Tasks {
     long: TaskTracker,
     ended: mpsc::UnboundedSender<End>,
-    /// Taken by the one who supervises.
+    /// Taken by [`Tasks::supervise`].
     ends: Arc<Mutex<Option<mpsc::UnboundedReceiver<End>>>>,
     /// Aborts long-lived tasks that do not end in time.
     abort: CancellationToken,
@@ -62,51 +61,51 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// Tasks that are to end when `stop` is cancelled.
+    /// Creates a group of tasks that end when `stop` is cancelled.
     pub fn new(stop: CancellationToken) -> Self {
         let (ended, ends) = mpsc::unbounded_channel();
         let ends = Arc::new(Mutex::new(Some(ends)));
         Self { long: TaskTracker::new(), ended, ends, abort: CancellationToken::new(), short: TaskTracker::new(), stop }
     }
 
-    /// The signal on which long-lived tasks end.
+    /// Returns the token that is cancelled when the daemon stops.
     pub fn stop(&self) -> &CancellationToken {
         &self.stop
     }
 
     /// Starts a long-lived task. It must watch [`Tasks::stop`].
     pub fn keep(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        #[expect(clippy::disallowed_methods, reason = "the one door")]
+        #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
         let running = AbortOnDropHandle::new(tokio::spawn(task));
         let (ended, abort) = (self.ended.clone(), self.abort.clone());
         let watched = self.long.track_future(async move {
             tokio::select! {
                 end = running => {
-                    let _ = ended.send((name, end)); // nobody supervises any more
+                    let _ = ended.send((name, end)); // fails after the shutdown has ended
                 }
                 () = abort.cancelled() => {}
             }
         });
-        #[expect(clippy::disallowed_methods, reason = "the one door")]
+        #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
         tokio::spawn(watched);
     }
 
     /// Starts a short task.
     pub fn short(&self, task: impl Future<Output = ()> + Send + 'static) {
-        #[expect(clippy::disallowed_methods, reason = "the one door")]
+        #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
         tokio::spawn(self.short.track_future(task));
     }
 
-    /// Short tasks that run.
+    /// Returns the number of running short tasks.
     pub fn short_running(&self) -> usize {
         self.short.len()
     }
 
-    /// Runs `work` to its end, also when nobody waits for it any more.
+    /// Runs `work` to its end, even if the returned future is dropped.
     pub async fn carry<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
         let (done, result) = oneshot::channel();
         self.short(async move {
-            let _ = done.send(work.await); // nobody may wait
+            let _ = done.send(work.await); // fails if the caller has stopped waiting
         });
         result.await.expect("work that is carried does not panic")
     }
@@ -118,7 +117,7 @@ impl Tasks {
         let early = tokio::select! {
             () = self.stop.cancelled() => Ok(()),
             Some((name, end)) = ends.recv() => match end {
-                // A task may see the stop before we do.
+                // A task can react to the stop before this function does.
                 Ok(()) if self.stop.is_cancelled() => Ok(()),
                 Ok(()) => Err(TasksError::Ended { name }),
                 Err(panicked) => Err(TasksError::Panicked(panicked)),
@@ -138,26 +137,26 @@ impl Tasks {
     }
 }
 
-/// Runs `work`, which blocks, beside the async workers. A panic in it goes on here.
+/// Runs blocking `work` on a separate thread. A panic in `work` is resumed in the caller.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     begin(work).await
 }
 
-/// Like [`blocking`], but `work` begins at once, and goes on when the future is dropped.
+/// Like [`blocking`], but `work` starts at once, and continues if the future is dropped.
 pub fn begin<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> impl Future<Output = T> + Send + 'static {
-    #[expect(clippy::disallowed_methods, reason = "the one door")]
-    let begun = tokio::task::spawn_blocking(work);
+    #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
+    let handle = tokio::task::spawn_blocking(work);
     async move {
-        match begun.await {
+        match handle.await {
             Ok(result) => result,
             Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
 }
 
-/// Starts a thread of its own for work that owns something blocking, such as an engine's writer.
+/// Starts a dedicated thread for long-lived blocking work, such as a storage engine's writer.
 pub fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<std::thread::JoinHandle<()>> {
-    #[expect(clippy::disallowed_methods, reason = "the one door")]
+    #[expect(clippy::disallowed_methods, reason = "the only module that spawns")]
     std::thread::Builder::new().name(name.to_owned()).spawn(work)
 }
 
@@ -168,7 +167,7 @@ mod tests {
     const GRACE: Duration = Duration::from_secs(5);
 
     #[tokio::test]
-    async fn a_long_lived_task_that_ends_by_itself_ends_all_by_name() {
+    async fn a_long_lived_task_that_ends_early_stops_the_daemon_with_its_name() {
         let tasks = Tasks::default();
         tasks.keep("deliver", async {});
         let error = tasks.supervise(GRACE).await.expect_err("ended early");
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_is_carried_goes_on_when_nobody_waits() {
+    async fn carried_work_continues_when_the_caller_stops_waiting() {
         let tasks = Tasks::default();
         assert_eq!(tasks.carry(async { 7 }).await, 7);
         let (go, gone) = oneshot::channel();
@@ -200,7 +199,7 @@ mod tests {
             gone.await.expect("sent");
             tx.send(()).expect("the receiver waits");
         });
-        assert!(tokio::time::timeout(Duration::ZERO, carried).await.is_err(), "it waits");
+        assert!(tokio::time::timeout(Duration::ZERO, carried).await.is_err(), "it waits for the signal");
         go.send(()).expect("the work waits");
         rx.await.expect("the work ran to its end");
     }

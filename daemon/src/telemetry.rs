@@ -1,6 +1,6 @@
-//! Log lines: to standard error for the journal, and to rotated files when configured.
+//! Logging: to standard error for the journal, and to rotated files if configured.
 //!
-//! No line holds a token, a signature or a secret: requests are logged without their query.
+//! Log lines must not contain tokens, signatures or secrets. Requests are logged without their query.
 
 use std::{fs::DirBuilder, io::IsTerminal as _, os::unix::fs::DirBuilderExt as _};
 
@@ -15,32 +15,32 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::config::Log;
+use crate::config::LogConfig;
 
-/// Why logs cannot be written.
+/// Why logging could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// The directory for files cannot be made.
-    #[error("log.directory cannot be made")]
-    Make(#[source] std::io::Error),
-    /// The directory for files cannot be used.
-    #[error("log.directory cannot be used")]
+    /// The directory for log files cannot be created.
+    #[error("creating log.directory failed")]
+    Create(#[source] std::io::Error),
+    /// A log file cannot be opened.
+    #[error("opening a log file in log.directory failed")]
     Directory(#[from] rolling::InitError),
 }
 
-/// Where lines go. It must live as long as lines are to be written.
+/// The running log writers. Dropping this stops writing to files.
 pub struct Logs {
     filters: Vec<Handle<Targets, Registry>>,
     _files: Option<WorkerGuard>,
 }
 
 impl Logs {
-    /// Logs what `wanted` says, in the words of `log.filter`, whenever that changes. Never ends.
-    pub async fn follow(&self, mut wanted: watch::Receiver<String>) {
-        while wanted.changed().await.is_ok() {
-            let directives = wanted.borrow_and_update().clone();
+    /// Applies each new value of `log_filter`, in the format of `log.filter`. Never returns.
+    pub async fn follow(&self, mut log_filter: watch::Receiver<String>) {
+        while log_filter.changed().await.is_ok() {
+            let directives = log_filter.borrow_and_update().clone();
             for filter in &self.filters {
-                // The subscriber is there as long as the process.
+                // Fails only if the subscriber was dropped, but it lives as long as the process.
                 let _ = filter.modify(|targets| *targets = parse(&directives));
             }
         }
@@ -51,7 +51,7 @@ impl Logs {
 type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// Starts logging.
-pub fn init(log: &Log) -> Result<Logs, TelemetryError> {
+pub fn init(log: &LogConfig) -> Result<Logs, TelemetryError> {
     let mut filters = Vec::new();
     let mut filtered = |layer: BoxedLayer| -> BoxedLayer {
         let (filter, handle) = reload::Layer::new(parse(&log.filter));
@@ -59,7 +59,7 @@ pub fn init(log: &Log) -> Result<Logs, TelemetryError> {
         layer.with_filter(filter).boxed()
     };
     let terminal = std::io::stderr().is_terminal();
-    // The journal stamps lines by itself.
+    // The journal adds timestamps itself.
     let journal = std::env::var_os("JOURNAL_STREAM").is_some();
     let stderr = fmt::layer().with_writer(std::io::stderr).with_ansi(terminal);
     let stderr: BoxedLayer = match (log.json, journal) {
@@ -70,15 +70,15 @@ pub fn init(log: &Log) -> Result<Logs, TelemetryError> {
     let mut layers = vec![filtered(stderr)];
     let mut guard = None;
     if let Some(directory) = &log.directory {
-        // The appender makes it, too, but only after it has complained on standard error that it cannot read it.
-        DirBuilder::new().recursive(true).mode(0o750).create(directory).map_err(TelemetryError::Make)?;
+        // The appender would create the directory, too, but prints an error to standard error first.
+        DirBuilder::new().recursive(true).mode(0o750).create(directory).map_err(TelemetryError::Create)?;
         let files = rolling::Builder::new()
             .rotation(rolling::Rotation::DAILY)
             .filename_prefix("farrierd")
             .filename_suffix("log")
             .max_log_files(log.keep_files)
             .build(directory)?;
-        // Lossy by default: a burst would lose lines just when they matter.
+        // The default is lossy: it would drop lines during a burst.
         let (writer, worker) = tracing_appender::non_blocking::NonBlockingBuilder::default().lossy(false).finish(files);
         guard = Some(worker);
         let file = fmt::layer().with_writer(writer).with_ansi(false);
@@ -89,7 +89,7 @@ pub fn init(log: &Log) -> Result<Logs, TelemetryError> {
     Ok(Logs { filters, _files: guard })
 }
 
-/// The configuration has checked them.
+/// Parses directives, which the configuration has already checked.
 fn parse(directives: &str) -> Targets {
     directives.parse().unwrap_or_else(|_| Targets::new().with_default(tracing::Level::INFO))
 }

@@ -67,7 +67,7 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
     if file.exists() {
         drop(start::open_unchanged(config).await?);
     }
-    let store = start::open_or_make_store(config).await?;
+    let store = start::open_or_create_store(config).await?;
     store.write_format().await?;
 
     // Before sequences are raised: the account has the first number.

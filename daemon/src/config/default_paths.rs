@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_of_the_user_come_first_and_relative_ones_do_not_count() {
+    fn xdg_directories_override_home_and_relative_ones_are_ignored() {
         let xdg = paths(&[("XDG_DATA_HOME", "/d"), ("XDG_RUNTIME_DIR", "/run/user/7"), ("HOME", "/h")]);
         assert_eq!(xdg.data_dir, PathBuf::from("/d/farrier"));
         assert_eq!(xdg.socket, PathBuf::from("/run/user/7/farrier/farrier.sock"));

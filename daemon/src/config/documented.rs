@@ -1,4 +1,4 @@
-//! Holds what users read about the configuration to the code: the shipped file and the manual.
+//! Tests that the shipped configuration file and the manual agree with the code.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ fn service() -> Config {
     config
 }
 
-/// The values in the shipped file, as TOML, by key; those that are commented out, too.
+/// The values in the shipped file as TOML, by key, including those that are commented out.
 fn shipped() -> BTreeMap<String, String> {
     let mut section = String::new();
     let mut values = BTreeMap::new();
@@ -24,20 +24,20 @@ fn shipped() -> BTreeMap<String, String> {
             section = format!("{}.", name.trim_end_matches(']'));
         } else if let Some((key, value)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) {
             let before = values.insert(format!("{section}{key}"), value.to_owned());
-            assert!(before.is_none(), "{section}{key} stands twice");
+            assert!(before.is_none(), "{section}{key} is listed twice");
         }
     }
     values
 }
 
-/// Whether `value` is what holds for `key` when nothing is said.
+/// Returns whether `value` is the default of `key`.
 fn is_default(key: &str, value: &str) -> bool {
     let (before, mut after) = (service(), service());
     file::apply(&format!("{key} = {value}"), &mut after).unwrap_or_else(|problems| panic!("{problems:?}"));
     before == after
 }
 
-/// Keys that have no value unless somebody sets one, with what the shipped file shows.
+/// Keys without a default. The shipped file has an example for them.
 const WITHOUT_DEFAULT: &[&str] = &[
     "server.root_url",
     "server.version",
@@ -52,7 +52,7 @@ const WITHOUT_DEFAULT: &[&str] = &[
 ];
 
 #[test]
-fn the_shipped_file_says_every_key_with_its_default() {
+fn the_shipped_file_lists_every_key_with_its_default() {
     let shipped = shipped();
     let mut known = file::known_keys(service());
     known.sort_unstable();
@@ -61,11 +61,11 @@ fn the_shipped_file_says_every_key_with_its_default() {
         assert_eq!(is_default(key, value), !WITHOUT_DEFAULT.contains(&key.as_str()), "{key} = {value}");
     }
     let all: Vec<&str> = SHIPPED.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
-    file::apply(&all.join("\n"), &mut service()).expect("with every line it is valid, too");
+    file::apply(&all.join("\n"), &mut service()).expect("valid with all lines active");
 }
 
 #[test]
-fn the_manual_says_every_key_with_its_default_and_when_it_takes_effect() {
+fn the_manual_lists_every_key_with_its_default_and_when_it_takes_effect() {
     let mut rows = BTreeMap::new();
     let table = MANUAL.lines().skip_while(|line| !line.starts_with("| key | default |")).skip(2);
     for line in table.take_while(|line| line.starts_with('|')) {

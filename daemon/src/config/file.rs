@@ -1,5 +1,5 @@
-//! The sections and keys of a configuration file, each with its bounds. Every problem in a file is named, not
-//! only the first.
+//! Reads a configuration file: its sections and keys, each with its limits. Reports all problems of a file, not only
+//! the first one.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -7,44 +7,44 @@ use ipnet::IpNet;
 use url::Url;
 
 use super::{
-    Config, OnDuplicate, Problem, UniquePer,
+    Config, ConfigProblem, OnDuplicate, UniquePer,
     forms::{absolute, base_url, listen_address, log_filter},
-    problem::Given,
-    reader::{Reader, SECS_MAX},
+    problem::KeyLocations,
+    reader::{ConfigReader, SECS_MAX},
 };
 use crate::model::address_policy::AddressPolicy;
 
-/// Puts the values of `text` over those of `config`. On `Err` the configuration must not be used.
-pub fn apply(text: &str, config: &mut Config) -> Result<(), Vec<Problem>> {
+/// Replaces the values of `config` by those in `text`. On `Err`, `config` must not be used.
+pub fn apply(text: &str, config: &mut Config) -> Result<(), Vec<ConfigProblem>> {
     let (_, problems) = read(text, config);
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// The same, with the place of each key in the file, also if there are problems: then `config` has the values
-/// that can be used.
-pub fn read(text: &str, config: &mut Config) -> (Given, Vec<Problem>) {
-    match Reader::new(text) {
+/// Like [`apply`], but also returns the position of each key in the file. If there are problems, `config` still gets
+/// the valid values.
+pub fn read(text: &str, config: &mut Config) -> (KeyLocations, Vec<ConfigProblem>) {
+    match ConfigReader::new(text) {
         Ok(mut reader) => {
             read_all(&mut reader, config);
             reader.finish(SECTIONS)
         }
-        Err(problems) => (Given::default(), problems),
+        Err(problems) => (KeyLocations::default(), problems),
     }
 }
 
-/// Every key that is understood, as `section.key`.
+/// Returns all known keys, as `section.key`.
 #[cfg(test)]
 pub(super) fn known_keys(mut config: Config) -> Vec<String> {
-    let mut reader = Reader::new("").expect("an empty file is TOML");
+    let mut reader = ConfigReader::new("").expect("an empty file is TOML");
     read_all(&mut reader, &mut config);
     reader.known
 }
 
-/// Whoever follows events must be able to come back after a night.
+/// Clients of the event stream must be able to continue after a day.
 const EVENTS_KEEP_MIN_SECS: u64 = 86_400;
-/// Longest attempt of a delivery.
+/// Largest time limit of a delivery attempt.
 pub const TIMEOUT_SECS_MAX: u64 = 60;
-/// Most that can be kept of an answer: an attempt is one row.
+/// Largest stored part of a response: an attempt is stored in one row.
 const RESPONSE_BYTES_MAX: usize = 512 << 10;
 
 const SECTIONS: &[&str] = &[
@@ -63,8 +63,8 @@ const SECTIONS: &[&str] = &[
     "log",
 ];
 
-fn read_all(r: &mut Reader<'_>, c: &mut Config) {
-    r.outside("data_dir", &mut c.data_dir, |path| absolute(PathBuf::from(path)));
+fn read_all(r: &mut ConfigReader<'_>, c: &mut Config) {
+    r.top_level("data_dir", &mut c.data_dir, |path| absolute(PathBuf::from(path)));
     read_server(r, c);
     read_artifacts(r, c);
 
@@ -105,7 +105,7 @@ fn read_all(r: &mut Reader<'_>, c: &mut Config) {
     r.at_least("migration", "max_running_per_owner", &1, &mut c.migration.max_running_per_owner);
 
     r.parsed("metrics", "listen", &mut c.metrics.listen, |text: String| {
-        // Figures are for this machine unless somebody says otherwise.
+        // Without a host, metrics are served to this machine only.
         let local = text.strip_prefix(':').map(|port| format!("127.0.0.1:{port}"));
         listen_address(&local.unwrap_or(text)).map(Some)
     });
@@ -116,7 +116,7 @@ fn read_all(r: &mut Reader<'_>, c: &mut Config) {
     r.at_least("log", "keep_files", &1, &mut c.log.keep_files);
 }
 
-fn read_server(r: &mut Reader<'_>, c: &mut Config) {
+fn read_server(r: &mut ConfigReader<'_>, c: &mut Config) {
     let s = &mut c.server;
     r.parsed("server", "root_url", &mut s.root_url, |text: String| base_url(&text).map(Some));
     r.list("server", "listen", &mut s.listen, |text: String| listen_address(&text));
@@ -134,7 +134,7 @@ fn read_server(r: &mut Reader<'_>, c: &mut Config) {
     r.at_least("server", "max_body_bytes", &1_024, &mut s.max_body_bytes);
 }
 
-fn read_artifacts(r: &mut Reader<'_>, c: &mut Config) {
+fn read_artifacts(r: &mut ConfigReader<'_>, c: &mut Config) {
     let a = &mut c.artifacts;
     r.parsed("artifacts", "unique_per", &mut a.unique_per, |word: String| match word.as_str() {
         "run" => Ok(UniquePer::Run),
@@ -162,7 +162,7 @@ fn read_artifacts(r: &mut Reader<'_>, c: &mut Config) {
     r.at_least("artifacts", "max_uploads", &1, &mut a.max_uploads);
 }
 
-fn read_webhook(r: &mut Reader<'_>, c: &mut Config) {
+fn read_webhook(r: &mut ConfigReader<'_>, c: &mut Config) {
     let w = &mut c.webhook;
     let hosts = |text: String| AddressPolicy::parse(&text).map(|_| text);
     r.value("webhook", "enabled", &mut w.enabled);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_is_named_at_once_with_line_value_and_expectation() {
+    fn all_problems_are_reported_with_line_value_and_expectation() {
         let text = r#"
 colour = 1
 artifacts = 3
@@ -262,11 +262,12 @@ filter = "loud"
     }
 
     #[test]
-    fn every_syntax_error_is_named_by_its_line_without_the_text() {
+    fn all_syntax_errors_are_reported_with_their_line_and_without_the_text() {
         let text = "[webhook]\nproxy_url = \"http://u:s3cret@h\n[log]\nfilter = = \"info\"\n";
-        let said = problems(text);
-        assert!(said[0].starts_with("line 2: ") && said.iter().any(|said| said.starts_with("line 4: ")), "{said:?}");
-        assert!(!said.join("").contains("s3cret"), "{said:?}");
+        let found = problems(text);
+        assert!(found[0].starts_with("line 2: "), "{found:?}");
+        assert!(found.iter().any(|problem| problem.starts_with("line 4: ")), "{found:?}");
+        assert!(!found.join("").contains("s3cret"), "{found:?}");
     }
 
     #[test]

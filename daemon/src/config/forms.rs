@@ -1,16 +1,16 @@
-//! The forms that single values have, whoever writes them: a file, a flag, a request.
+//! Parses single values, from configuration files, flags and requests.
 
 use std::{net::SocketAddr, path::PathBuf};
 
 use url::Url;
 
-/// Levels of the log, from nothing to everything.
+/// Log levels, from no lines to all lines.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// Checks directives that say what is logged: a level, or `target=level`, separated by commas.
+/// Checks a log filter: levels and `target=level` pairs, separated by commas.
 ///
-/// The parser of `tracing-subscriber` takes a word that is not a level for the name of a target, and then
-/// nothing else is logged. So every word without `=` must be a level here.
+/// The parser of `tracing-subscriber` reads a word that is not a level as a target, and then logs nothing else. So each
+/// word without `=` must be a level here.
 pub fn log_filter(text: String) -> Result<String, String> {
     let expected = "expected off, error, warn, info, debug or trace, or target=level such as farrierd::http=debug";
     for directive in text.split(',').map(str::trim) {
@@ -25,12 +25,12 @@ pub fn log_filter(text: String) -> Result<String, String> {
     }
 }
 
-/// A path that means the same wherever the daemon was started.
+/// Refuses relative paths, whose meaning would depend on the working directory.
 pub(super) fn absolute(path: PathBuf) -> Result<PathBuf, String> {
     if path.is_absolute() { Ok(path) } else { Err("must be an absolute path".into()) }
 }
 
-/// Parses a base address: http or https, a host, no query; slashes at its end are dropped.
+/// Parses a base address: http or https, a host, no query. Removes slashes at its end.
 pub fn base_url(text: &str) -> Result<Url, String> {
     let expected = "expected a URL such as \"https://forge.example.org\"";
     let mut url = Url::parse(text.trim_end_matches('/')).map_err(|error| format!("{error}; {expected}"))?;
@@ -47,9 +47,9 @@ pub fn base_url(text: &str) -> Result<Url, String> {
 
 /// Parses `ADDR:PORT`, also with the name `localhost`.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    let spelled = text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
+    let address = text.strip_prefix("localhost:").map_or_else(|| text.to_owned(), |port| format!("127.0.0.1:{port}"));
     let expected = "expected an address and a port such as \"127.0.0.1:3000\" or \"[::1]:3000\"";
-    spelled.parse().map_err(|_| expected.to_owned())
+    address.parse().map_err(|_| expected.to_owned())
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
-//! The configuration in force: it can be replaced while the daemon runs.
+//! The current configuration, which can be replaced while the daemon runs.
 
 use std::{ops::Deref, sync::OnceLock};
 
 use super::Config;
 
-/// The newest of the configurations that the daemon has had. Reading it takes no lock.
+/// A list of configurations, of which the newest is current. Reading it takes no lock.
 ///
-/// Replaced ones stay, because somebody may be reading them; they are small and rarely replaced.
+/// Replaced configurations are never freed, because references to them may exist. They are small, and reloads are
+/// rare.
 #[derive(Debug)]
-pub struct Live(Version);
+pub struct LiveConfig(Version);
 
 #[derive(Debug)]
 struct Version {
@@ -22,18 +23,18 @@ impl Version {
     }
 }
 
-impl Live {
-    /// Starts with `config`.
+impl LiveConfig {
+    /// Creates the list with `config` as its only entry.
     pub fn new(config: Config) -> Self {
         Self(Version::new(config))
     }
 
-    /// Puts `config` in force.
+    /// Makes `config` current.
     pub fn replace(&self, config: Config) {
-        let mut fresh = Box::new(Version::new(config));
-        // Somebody else may append meanwhile: then the place is behind theirs.
-        while let Err(again) = self.newest().next.set(fresh) {
-            fresh = again;
+        let mut version = Box::new(Version::new(config));
+        // If another thread appends at the same time, this version is appended after that thread's.
+        while let Err(rejected) = self.newest().next.set(version) {
+            version = rejected;
         }
     }
 
@@ -46,7 +47,7 @@ impl Live {
     }
 }
 
-impl Deref for Live {
+impl Deref for LiveConfig {
     type Target = Config;
 
     fn deref(&self) -> &Config {
@@ -60,9 +61,9 @@ mod tests {
     use crate::config::DefaultPaths;
 
     #[test]
-    fn the_newest_counts_and_older_ones_can_still_be_read() {
+    fn the_newest_is_current_and_older_ones_can_still_be_read() {
         let mut config = Config::defaults(&DefaultPaths::from_env(|_| Ok("/h".into())));
-        let live = Live::new(config.clone());
+        let live = LiveConfig::new(config.clone());
         let before: &Config = &live;
         for days in [7, 8] {
             config.artifacts.retention_days = days;

@@ -1,5 +1,5 @@
-//! Problems of a configuration that only show on the machine where the daemon is to run: groups, directories,
-//! ports, names of hosts. For `check-config`; a daemon that starts or reloads meets them by itself.
+//! Checks a configuration against the machine on which the daemon will run: groups, directories, ports, host names.
+//! Used by `check-config`. A daemon that starts or reloads reports these problems when they occur.
 
 use std::{
     net::{IpAddr, SocketAddr, ToSocketAddrs as _},
@@ -9,28 +9,28 @@ use std::{
 use nix::unistd::{Group, Uid, User};
 use rustix::fs::{Access, access};
 
-use super::{Config, Given, Problem};
+use super::{Config, ConfigProblem, KeyLocations};
 use crate::model::address_policy::AddressPolicy;
 
-/// Longest path of a Unix socket, in bytes: the kernel takes 107, and the daemon first listens on the path
-/// followed by a dot and its process number.
+/// Longest path of a Unix socket, in bytes. The kernel accepts 107, and the daemon first listens on the path followed
+/// by a dot and its process id.
 const SOCKET_PATH_MAX: usize = 107 - ".4194304".len();
 
 /// Words of `allowed_hosts` that are not host names.
 const HOST_KEYWORDS: [&str; 3] = ["external", "private", "loopback"];
 
-/// Every problem of `config` on this machine. `given` says where the file sets the keys.
-pub fn problems(config: &Config, given: &Given) -> Vec<Problem> {
+/// Returns all problems of `config` on this machine. `locations` has the positions of the keys in the file.
+pub fn problems(config: &Config, locations: &KeyLocations) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
-    groups(config, given, &mut problems);
-    socket_path(config, given, &mut problems);
-    directories(config, given, &mut problems);
-    ports(config, given, &mut problems);
-    hosts(config, given, &mut problems);
+    groups(config, locations, &mut problems);
+    socket_path(config, locations, &mut problems);
+    directories(config, locations, &mut problems);
+    ports(config, locations, &mut problems);
+    hosts(config, locations, &mut problems);
     problems
 }
 
-fn groups(config: &Config, given: &Given, problems: &mut Vec<Problem>) {
+fn groups(config: &Config, locations: &KeyLocations, problems: &mut Vec<ConfigProblem>) {
     let socket = &config.socket;
     for (key, name) in [
         ("socket.group", &socket.group),
@@ -40,32 +40,32 @@ fn groups(config: &Config, given: &Given, problems: &mut Vec<Problem>) {
         let Some(name) = name else { continue };
         let reason = match Group::from_name(name) {
             Ok(Some(_)) => continue,
-            Ok(None) => "this machine has no such group; make it with groupadd --system, or name another".to_owned(),
+            Ok(None) => "this machine has no such group; create it with groupadd --system, or name another".to_owned(),
             Err(error) => format!("the group cannot be looked up: {error}"),
         };
-        problems.push(given.problem(key, &format!("{name:?}"), reason));
+        problems.push(locations.problem(key, &format!("{name:?}"), reason));
     }
 }
 
-fn socket_path(config: &Config, given: &Given, problems: &mut Vec<Problem>) {
+fn socket_path(config: &Config, locations: &KeyLocations, problems: &mut Vec<ConfigProblem>) {
     let path = &config.socket.path;
     let length = path.as_os_str().len();
     if length > SOCKET_PATH_MAX {
         let reason = format!("is {length} bytes long; the path of a socket may have at most {SOCKET_PATH_MAX}");
-        problems.push(given.problem("socket.path", &format!("\"{}\"", path.display()), reason));
+        problems.push(locations.problem("socket.path", &format!("\"{}\"", path.display()), reason));
     }
 }
 
-fn directories(config: &Config, given: &Given, problems: &mut Vec<Problem>) {
+fn directories(config: &Config, locations: &KeyLocations, problems: &mut Vec<ConfigProblem>) {
     let log = config.log.directory.as_deref().map(|directory| ("log.directory", directory));
     for (key, directory) in [("data_dir", config.data_dir.as_path())].into_iter().chain(log) {
         if let Err(reason) = writable(directory) {
-            problems.push(given.problem(key, &format!("\"{}\"", directory.display()), reason));
+            problems.push(locations.problem(key, &format!("\"{}\"", directory.display()), reason));
         }
     }
 }
 
-/// Whether this user can write to `directory`, or make it if it is missing.
+/// Checks that this user can write to `directory`, or can create it if it is missing.
 fn writable(directory: &Path) -> Result<(), String> {
     let existing = directory.ancestors().find(|path| path.exists()).unwrap_or(directory);
     if !existing.is_dir() {
@@ -79,42 +79,42 @@ fn writable(directory: &Path) -> Result<(), String> {
     })
 }
 
-fn ports(config: &Config, given: &Given, problems: &mut Vec<Problem>) {
+fn ports(config: &Config, locations: &KeyLocations, problems: &mut Vec<ConfigProblem>) {
     let listen = &config.server.listen;
-    for (at, address) in listen.iter().enumerate() {
-        if let Some(other) = listen[..at].iter().find(|other| clash(**other, *address)) {
+    for (index, address) in listen.iter().enumerate() {
+        if let Some(other) = listen[..index].iter().find(|other| clash(**other, *address)) {
             let reason = format!("{address} and {other} cannot both be listened on; give each its own port");
-            problems.push(given.problem("server.listen", &format!("\"{address}\""), reason));
+            problems.push(locations.problem("server.listen", &format!("\"{address}\""), reason));
         }
     }
     if let Some(metrics) = config.metrics.listen
         && let Some(other) = listen.iter().find(|other| clash(**other, metrics))
     {
         let reason = format!("server.listen uses the port already, with {other}; name another port");
-        problems.push(given.problem("metrics.listen", &format!("\"{metrics}\""), reason));
+        problems.push(locations.problem("metrics.listen", &format!("\"{metrics}\""), reason));
     }
 }
 
-/// Whether no process can listen on both addresses.
+/// Returns whether a process cannot listen on both addresses at the same time.
 fn clash(one: SocketAddr, other: SocketAddr) -> bool {
-    // An IPv6 socket for every address takes the IPv4 addresses, too.
+    // An IPv6 socket for all addresses includes the IPv4 addresses.
     let covers = |wide: IpAddr, narrow: IpAddr| wide.is_unspecified() && (wide.is_ipv6() || narrow.is_ipv4());
     let (a, b) = (one.ip(), other.ip());
     one.port() != 0 && one.port() == other.port() && (a == b || covers(a, b) || covers(b, a))
 }
 
-fn hosts(config: &Config, given: &Given, problems: &mut Vec<Problem>) {
+fn hosts(config: &Config, locations: &KeyLocations, problems: &mut Vec<ConfigProblem>) {
     let mut lists = vec![("migration.allowed_hosts", &config.migration.allowed_hosts)];
-    // Behind a proxy this machine need not know the names.
+    // With a proxy, the proxy resolves the names.
     if config.webhook.proxy_url.is_none() {
         lists.push(("webhook.allowed_hosts", &config.webhook.allowed_hosts));
     }
     for (key, list) in lists {
         for word in AddressPolicy::single_words(list).filter(|word| (*word, 0).to_socket_addrs().is_err()) {
             let close = HOST_KEYWORDS.iter().find(|known| strsim::damerau_levenshtein(known, word) <= 2);
-            let meant = close.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
-            let reason = format!("{word:?} is a host name that this machine cannot resolve{meant}");
-            problems.push(given.problem(key, &format!("{list:?}"), reason));
+            let suggestion = close.map(|known| format!("; did you mean {known}?")).unwrap_or_default();
+            let reason = format!("{word:?} is a host name that this machine cannot resolve{suggestion}");
+            problems.push(locations.problem(key, &format!("{list:?}"), reason));
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The daemon's configuration as typed values with every default visible.
+//! The daemon's configuration as typed values, with all defaults.
 //!
-//! Owns what the keys mean; [`mod@file`] reads them from TOML and names every problem at once. Reads
-//! no environment but what [`DefaultPaths`] was given, and opens nothing, except for [`machine`], which compares a
-//! configuration with the machine for `check-config`.
+//! This module defines the meaning of the keys. [`mod@file`] reads them from TOML and reports all problems at once.
+//! The only environment variables are those that [`DefaultPaths`] reads. Nothing here opens files or sockets, except
+//! [`machine`], which checks a configuration against the machine for `check-config`.
 
 mod default_paths;
 #[cfg(test)]
@@ -27,259 +27,256 @@ use url::Url;
 
 pub use self::{
     default_paths::DefaultPaths,
-    live::Live,
-    problem::{Given, Problem},
+    live::LiveConfig,
+    problem::{ConfigProblem, KeyLocations},
     reload::keep_fixed,
 };
 
-/// Everything that can be configured.
+/// The complete configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Where all data lies. Created when missing.
+    /// Directory for all data. Created if missing.
     pub data_dir: PathBuf,
     /// `[server]`
-    pub server: Server,
+    pub server: ServerConfig,
     /// `[socket]`
-    pub socket: Socket,
+    pub socket: SocketConfig,
     /// `[auth]`
-    pub auth: Auth,
+    pub auth: AuthConfig,
     /// `[store]`
-    pub store: Store,
+    pub store: StoreConfig,
     /// `[storage]`
-    pub storage: Storage,
+    pub storage: StorageConfig,
     /// `[artifacts]`
-    pub artifacts: Artifacts,
+    pub artifacts: ArtifactsConfig,
     /// `[git]`
-    pub git: Git,
+    pub git: GitConfig,
     /// `[ci]`
-    pub ci: Ci,
+    pub ci: CiConfig,
     /// `[webhook]`
-    pub webhook: Webhook,
+    pub webhook: WebhookConfig,
     /// `[events]`
-    pub events: Events,
+    pub events: EventsConfig,
     /// `[migration]`
-    pub migration: Migration,
+    pub migration: MigrationConfig,
     /// `[metrics]`
-    pub metrics: Metrics,
+    pub metrics: MetricsConfig,
     /// `[log]`
-    pub log: Log,
+    pub log: LogConfig,
 }
 
-/// `[server]`: TCP and what holds for all listeners.
+/// `[server]`: TCP listeners, and limits of all listeners.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Server {
-    /// `root_url`: the absolute address under which clients reach the daemon, without a slash at
-    /// its end. `None`: `http://` and the first listening address.
+pub struct ServerConfig {
+    /// `root_url`: absolute address under which clients reach the daemon, without a slash at its end. `None`: `http://`
+    /// and the first listening address.
     pub root_url: Option<Url>,
     /// `listen`: TCP addresses.
     pub listen: Vec<SocketAddr>,
-    /// `version`: what `GET /api/v1/version` answers.
+    /// `version`: the version that `GET /api/v1/version` reports.
     pub version: String,
-    /// `trusted_proxies`: networks of peers whose `X-Forwarded-*` headers count.
+    /// `trusted_proxies`: networks of proxies whose `X-Forwarded-*` headers are used.
     pub trusted_proxies: Vec<IpNet>,
-    /// `max_connections`: over all listeners; more wait in the kernel's queue.
+    /// `max_connections`: open connections of all listeners. More connections wait in the kernel's queue.
     pub max_connections: usize,
-    /// `header_timeout_secs`: a request's head must be complete by then.
+    /// `header_timeout_secs`: time limit for receiving the head of a request.
     pub header_timeout: Duration,
-    /// `idle_timeout_secs`: a body that stands still this long, of a request or of an answer, is
-    /// given up.
+    /// `idle_timeout_secs`: a request or response body without progress for this time is aborted.
     pub idle_timeout: Duration,
-    /// `drain_grace_secs`: requests get this long to end when the daemon stops.
+    /// `drain_grace_secs`: time for running requests to end when the daemon stops.
     pub drain_grace: Duration,
-    /// `max_body_bytes`: largest body outside uploads and git.
+    /// `max_body_bytes`: largest request body, except for uploads and git.
     pub max_body_bytes: usize,
 }
 
 /// `[socket]`: the Unix socket.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Socket {
+pub struct SocketConfig {
     /// `path`
     pub path: PathBuf,
-    /// `group`: may connect; the mode is 0660 then, else 0600.
+    /// `group`: group that may connect. The socket's mode is 0660 with a group, else 0600.
     pub group: Option<String>,
-    /// `admin_group`: its members act as the built-in administrator.
+    /// `admin_group`: members act as the built-in administrator.
     pub admin_group: Option<String>,
-    /// `ci_group`: its members begin and end jobs and use artifacts, nothing else.
+    /// `ci_group`: members may start and end jobs and use artifacts, nothing else.
     pub ci_group: Option<String>,
-    /// `trust_peers`: whether the kernel's word for who is connected counts.
+    /// `trust_peers`: whether callers are identified by the user and groups that the kernel reports.
     pub trust_peers: bool,
 }
 
-/// `[auth]`: how callers prove who they are.
+/// `[auth]`: authentication of callers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Auth {
-    /// `query_tokens`: whether a token may stand in the query, where proxies log it.
+pub struct AuthConfig {
+    /// `query_tokens`: whether tokens in the query are accepted. Proxies log queries.
     pub query_tokens: bool,
 }
 
 /// `[store]`
 #[derive(Clone, Debug, PartialEq)]
-pub struct Store {
-    /// `engine`: only `redb` so far.
+pub struct StoreConfig {
+    /// `engine`: always `redb`.
     pub engine: String,
-    /// `cache_mib`: memory for pages of the store.
+    /// `cache_mib`: memory for the page cache of the store.
     pub cache_mib: usize,
-    /// `quick_repair`: opens at once after a kill, for half of the write rate.
+    /// `quick_repair`: opens the store quickly after a crash, at half the write rate.
     pub quick_repair: bool,
 }
 
-/// `[storage]`: what holds for all kinds of data.
+/// `[storage]`: settings for all kinds of data.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Storage {
-    /// `set_aside_days`: how long deleted repositories and artifacts, and data that was set aside, are
-    /// kept; 0: not at all.
+pub struct StorageConfig {
+    /// `set_aside_days`: retention of deleted repositories and artifacts and of data that was set aside. 0: none.
     pub set_aside_days: u32,
 }
 
-/// What happens when a finalized name is created again.
+/// What happens when an artifact with the name of a finalized artifact is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// The new upload is refused.
     Reject,
-    /// The new upload takes the old one's place once it is finalized.
+    /// The new artifact replaces the old one when it is finalized.
     Replace,
 }
 
-/// Where the name of an artifact is unique.
+/// The scope in which artifact names are unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UniquePer {
-    /// In the run, as GitHub has it.
+    /// The run, as on GitHub.
     Run,
-    /// In the job: jobs of one run may use the same name.
+    /// The job: several jobs of a run may use the same name.
     Job,
 }
 
 /// `[artifacts]`
 #[derive(Clone, Debug, PartialEq)]
-pub struct Artifacts {
+pub struct ArtifactsConfig {
     /// `on_duplicate`
     pub on_duplicate: OnDuplicate,
     /// `unique_per`
     pub unique_per: UniquePer,
-    /// `signed_url_secs`: how long an address for bytes works.
+    /// `signed_url_secs`: validity of signed addresses.
     pub signed_url: Duration,
-    /// `base_url`: base of signed addresses; `None`: the host that the request named.
+    /// `base_url`: base of signed addresses. `None`: the host of the request.
     pub base_url: Option<Url>,
-    /// `vendors`: first words of the Twirp routes.
+    /// `vendors`: vendors in the service names of Twirp routes.
     pub vendors: Vec<String>,
     /// `max_bytes`: largest artifact.
     pub max_bytes: u64,
-    /// `quota_bytes`: finalized bytes of one repository; 0: unlimited.
+    /// `quota_bytes`: maximum total size of finalized artifacts of one repository. 0: unlimited.
     pub quota_bytes: u64,
-    /// `reserve_bytes`: free disk space that uploads leave untouched.
+    /// `reserve_bytes`: free disk space below which uploads are refused.
     pub reserve_bytes: u64,
-    /// `retention_days`: life of an artifact that names none.
+    /// `retention_days`: default retention of artifacts.
     pub retention_days: u32,
-    /// `max_retention_days`: longest life.
+    /// `max_retention_days`: longest retention of artifacts.
     pub max_retention_days: u32,
-    /// `abandoned_secs`: an upload that is not finalized by then is dropped.
+    /// `abandoned_secs`: time after which an upload that is not finalized is deleted.
     pub abandoned: Duration,
-    /// `max_uploads`: blocks that are received at once; more are answered with 503.
+    /// `max_uploads`: blocks that are received at the same time. Further requests get 503.
     pub max_uploads: usize,
 }
 
-/// `[git]`: processes that serve repositories.
+/// `[git]`: git processes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Git {
-    /// `max_processes`: at once; callers beyond wait for a while.
+pub struct GitConfig {
+    /// `max_processes`: processes at the same time. Further requests wait for a limited time.
     pub max_processes: usize,
-    /// `max_archives`: of these, at once for archives; callers beyond wait for a while.
+    /// `max_archives`: processes for archives at the same time. Further requests wait for a limited time.
     pub max_archives: usize,
-    /// `timeout_secs`: longest run of a process, or, while it streams, longest standstill.
+    /// `timeout_secs`: time limit of a process; while it streams, time limit without progress.
     pub timeout: Duration,
-    /// `max_push_bytes`: largest pack that one push may send.
+    /// `max_push_bytes`: largest pack of a push.
     pub max_push_bytes: u64,
-    /// `prune_after_days`: how long commits stay after no branch, tag or other ref reaches them;
-    /// 0: for ever.
+    /// `prune_after_days`: retention of commits that no branch, tag or other ref reaches. 0: unlimited.
     pub prune_after_days: u32,
 }
 
 /// `[ci]`
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ci {
-    /// `job_timeout_secs`: a job that has not ended by then is cancelled.
+pub struct CiConfig {
+    /// `job_timeout_secs`: time after which a job that has not ended is cancelled.
     pub job_timeout: Duration,
 }
 
-/// `[webhook]`: how deliveries are sent and how long they are remembered.
+/// `[webhook]`: sending and retention of deliveries.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Webhook {
-    /// `enabled`: whether events go to hooks, and whether others than administrators manage hooks.
+pub struct WebhookConfig {
+    /// `enabled`: whether events are delivered to hooks, and whether callers that are not administrators may manage
+    /// hooks.
     pub enabled: bool,
-    /// `allowed_hosts`
+    /// `allowed_hosts`: hosts to which deliveries may be sent.
     pub allowed_hosts: String,
-    /// `retry_schedule_secs`: the pause before each further attempt.
+    /// `retry_schedule_secs`: pause before each retry.
     pub retry_schedule_secs: Vec<u64>,
-    /// `timeout_secs`: longest attempt, from the name's resolution to the answer's last byte.
+    /// `timeout_secs`: time limit of an attempt, from name resolution to the last byte of the response.
     pub timeout: Duration,
-    /// `max_concurrent`: requests at once; one that waits for a slow receiver soon counts no more.
+    /// `max_concurrent`: attempts at the same time. An attempt that waits for a slow receiver soon stops counting.
     pub max_concurrent: usize,
-    /// `disable_after_secs`: a hook that fails this long without one success is switched off;
-    /// zero: never.
+    /// `disable_after_secs`: time without a successful delivery after which a failing hook is disabled. 0: never.
     pub disable_after: Duration,
-    /// `max_commits`: commits of a push that its payload names.
+    /// `max_commits`: maximum number of commits in the payload of a push.
     pub max_commits: usize,
-    /// `max_files_per_commit`: paths of a commit that its payload names.
+    /// `max_files_per_commit`: maximum number of paths of a commit in a payload.
     pub max_files_per_commit: usize,
-    /// `max_payload_bytes`: beyond it a push names fewer commits.
+    /// `max_payload_bytes`: largest payload of a push. Commits are left out of larger ones.
     pub max_payload_bytes: usize,
-    /// `response_bytes`: how much of an answer is kept.
+    /// `response_bytes`: number of bytes of a response that are stored.
     pub response_bytes: usize,
-    /// `keep_secs`: how long deliveries are remembered.
+    /// `keep_secs`: retention of deliveries.
     pub keep: Duration,
-    /// `keep_per_hook`: deliveries of one hook that are remembered.
+    /// `keep_per_hook`: maximum number of stored deliveries per hook.
     pub keep_per_hook: u64,
-    /// `keep_bytes`: most bytes of attempts and payloads that are remembered.
+    /// `keep_bytes`: maximum total size of stored attempts and payloads.
     pub keep_bytes: u64,
-    /// `proxy_url`: an HTTP proxy; `None`: connections go straight.
+    /// `proxy_url`: HTTP proxy for deliveries. `None`: direct connections.
     pub proxy_url: Option<Url>,
-    /// `proxy_auth_file`: a file with `user:password` for it, or the name of a credential; `None`: what
-    /// `proxy_url` says.
+    /// `proxy_auth_file`: file with `user:password` for the proxy, or the name of a credential. `None`: the credentials
+    /// in `proxy_url`.
     pub proxy_auth_file: Option<PathBuf>,
-    /// `proxy_hosts`: hosts that are reached through it.
+    /// `proxy_hosts`: hosts that are reached through the proxy.
     pub proxy_hosts: String,
 }
 
-/// `[events]`: what happened.
+/// `[events]`: the event log.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Events {
-    /// `keep_secs`: how long it is remembered.
+pub struct EventsConfig {
+    /// `keep_secs`: retention of events.
     pub keep: Duration,
 }
 
-/// `[migration]`: repositories that are fetched from elsewhere.
+/// `[migration]`: import of repositories.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Migration {
-    /// `allowed_hosts`
+pub struct MigrationConfig {
+    /// `allowed_hosts`: hosts from which repositories may be imported.
     pub allowed_hosts: String,
-    /// `timeout_secs`: longest run of one, waiting included.
+    /// `timeout_secs`: time limit of an import, including the time in the queue.
     pub timeout: Duration,
-    /// `max_bytes`: largest one, on disk.
+    /// `max_bytes`: largest imported repository, on disk.
     pub max_bytes: u64,
-    /// `max_running`: at once; more wait.
+    /// `max_running`: imports at the same time. Further imports wait.
     pub max_running: usize,
-    /// `max_running_per_owner`: of one owner, waiting ones included; more are refused.
+    /// `max_running_per_owner`: running and waiting imports of one owner. Further imports are refused.
     pub max_running_per_owner: usize,
 }
 
-/// `[metrics]`: figures for whoever watches the daemon.
+/// `[metrics]`: the listener for monitoring.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Metrics {
-    /// `listen`: where figures and health are given to anybody who connects; `None`: nowhere but on
-    /// the other listeners, to administrators.
+pub struct MetricsConfig {
+    /// `listen`: address that serves metrics and health without authentication. `None`: metrics are available to
+    /// administrators on the other listeners only.
     pub listen: Option<SocketAddr>,
 }
 
 /// `[log]`
 #[derive(Clone, Debug, PartialEq)]
-pub struct Log {
+pub struct LogConfig {
     /// `filter`: directives such as `info,farrierd::http=debug`.
     pub filter: String,
-    /// `json`: one JSON object a line.
+    /// `json`: one JSON object per line.
     pub json: bool,
-    /// `directory`: rotated files besides standard error.
+    /// `directory`: directory for rotated log files, in addition to standard error.
     pub directory: Option<PathBuf>,
-    /// `keep_files`: daily files that are kept.
+    /// `keep_files`: number of daily files that are kept.
     pub keep_files: usize,
 }
 
@@ -288,11 +285,11 @@ const HOUR_SECS: u64 = 3_600;
 const MIB: u64 = 1 << 20;
 
 impl Config {
-    /// The defaults for `paths`.
+    /// Returns the default configuration for `paths`.
     pub fn defaults(paths: &DefaultPaths) -> Self {
         Self {
             data_dir: paths.data_dir.clone(),
-            server: Server {
+            server: ServerConfig {
                 root_url: None,
                 listen: vec![SocketAddr::from(([127, 0, 0, 1], 3000))],
                 version: farrier_common::api_version(),
@@ -306,17 +303,17 @@ impl Config {
                 drain_grace: Duration::from_secs(30),
                 max_body_bytes: 1 << 20,
             },
-            socket: Socket {
+            socket: SocketConfig {
                 path: paths.socket.clone(),
                 group: None,
                 admin_group: None,
                 ci_group: None,
                 trust_peers: true,
             },
-            auth: Auth { query_tokens: true },
-            store: Store { engine: "redb".into(), cache_mib: 32, quick_repair: false },
-            storage: Storage { set_aside_days: 30 },
-            artifacts: Artifacts {
+            auth: AuthConfig { query_tokens: true },
+            store: StoreConfig { engine: "redb".into(), cache_mib: 32, quick_repair: false },
+            storage: StorageConfig { set_aside_days: 30 },
+            artifacts: ArtifactsConfig {
                 on_duplicate: OnDuplicate::Reject,
                 unique_per: UniquePer::Run,
                 signed_url: Duration::from_secs(6 * HOUR_SECS),
@@ -330,15 +327,15 @@ impl Config {
                 abandoned: Duration::from_secs(DAY_SECS),
                 max_uploads: 256,
             },
-            git: Git {
+            git: GitConfig {
                 max_processes: 32,
                 max_archives: 8,
                 timeout: Duration::from_secs(360),
                 max_push_bytes: 4_096 * MIB,
                 prune_after_days: 30,
             },
-            ci: Ci { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
-            webhook: Webhook {
+            ci: CiConfig { job_timeout: Duration::from_secs(6 * HOUR_SECS) },
+            webhook: WebhookConfig {
                 enabled: true,
                 allowed_hosts: "external".into(),
                 retry_schedule_secs: vec![5, 300, 1_800, 7_200, 18_000, 36_000, 36_000],
@@ -356,16 +353,16 @@ impl Config {
                 proxy_auth_file: None,
                 proxy_hosts: "*".into(),
             },
-            events: Events { keep: Duration::from_secs(30 * DAY_SECS) },
-            migration: Migration {
+            events: EventsConfig { keep: Duration::from_secs(30 * DAY_SECS) },
+            migration: MigrationConfig {
                 allowed_hosts: "external".into(),
                 timeout: Duration::from_secs(HOUR_SECS),
                 max_bytes: 10 * 1024 * MIB,
                 max_running: 4,
                 max_running_per_owner: 20,
             },
-            metrics: Metrics { listen: None },
-            log: Log { filter: "info".into(), json: false, directory: None, keep_files: 14 },
+            metrics: MetricsConfig { listen: None },
+            log: LogConfig { filter: "info".into(), json: false, directory: None, keep_files: 14 },
         }
     }
 }

@@ -1,31 +1,31 @@
-//! What is wrong with a configuration, in the words of the person who wrote it.
+//! Problems of a configuration, reported with the key and value as the user wrote them.
 
 use std::{collections::BTreeMap, fmt};
 
-/// Longest part of a value that a problem repeats, in characters.
+/// Maximum length of a value in a problem, in characters.
 const VALUE_MAX_CHARS: usize = 80;
 
-/// One thing that is wrong with the configuration.
+/// A problem of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// `section.key`, a flag such as `--listen`, or empty if the file is not TOML at all.
     pub key: String,
-    /// The offending value as it is written, without credentials. Empty: the value is not what is wrong.
+    /// The value as written in the file, without credentials. Empty if the problem is not about the value.
     pub value: String,
     /// The line of the file, counted from 1. `None`: the value does not come from the file.
     pub line: Option<usize>,
-    /// What is wrong and what would be right.
+    /// What is wrong and how to fix it.
     pub reason: String,
 }
 
-impl Problem {
-    /// A problem that belongs to no line of the file.
+impl ConfigProblem {
+    /// Creates a problem without a line.
     pub fn new(key: impl Into<String>, value: &str, reason: impl Into<String>) -> Self {
         Self { key: key.into(), value: shown(value), line: None, reason: reason.into() }
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
@@ -39,24 +39,24 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Where a configuration file sets its keys.
+/// The positions of the keys in a configuration file: key, line and value.
 #[derive(Clone, Debug, Default)]
-pub struct Given(BTreeMap<String, (usize, String)>);
+pub struct KeyLocations(BTreeMap<String, (usize, String)>);
 
-impl Given {
-    /// Notes that `key` is set on `line` to `value`.
-    pub(super) fn note(&mut self, key: String, line: usize, value: String) {
+impl KeyLocations {
+    /// Records that `line` sets `key` to `value`.
+    pub(super) fn record(&mut self, key: String, line: usize, value: String) {
         self.0.insert(key, (line, value));
     }
 
-    /// Forgets `key`: a flag has replaced the value of the file.
+    /// Removes `key`, because a flag has replaced the value of the file.
     pub fn replaced_by_flag(&mut self, key: &str) {
         self.0.remove(key);
     }
 
-    /// A problem with the value of `key`, which is `value`; with its line if the file sets it.
-    pub fn problem(&self, key: &str, value: &str, reason: impl Into<String>) -> Problem {
-        let mut problem = Problem::new(key, value, reason);
+    /// Creates a problem with the value `value` of `key`, with the line if the file sets the key.
+    pub fn problem(&self, key: &str, value: &str, reason: impl Into<String>) -> ConfigProblem {
+        let mut problem = ConfigProblem::new(key, value, reason);
         if let Some((line, written)) = self.0.get(key) {
             problem.line = Some(*line);
             problem.value.clone_from(written);
@@ -65,7 +65,7 @@ impl Given {
     }
 }
 
-/// A value for messages: its first line, not too long, and nothing of what stands before an `@`, where
+/// Shortens a value for a message: its first line, limited in length, without the text before an `@`, where
 /// addresses have their credentials.
 pub(super) fn shown(value: &str) -> String {
     let line = value.trim().lines().next().unwrap_or_default();
@@ -101,11 +101,11 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_names_line_key_and_value() {
-        let mut given = Given::default();
-        given.note("server.listen".into(), 7, "[\"x\"]".into());
-        assert_eq!(given.problem("server.listen", "x", "no").to_string(), "line 7: server.listen = [\"x\"]: no");
-        given.replaced_by_flag("server.listen");
-        assert_eq!(given.problem("server.listen", "x", "no").to_string(), "server.listen = x: no");
+    fn a_problem_shows_line_key_and_value() {
+        let mut locations = KeyLocations::default();
+        locations.record("server.listen".into(), 7, "[\"x\"]".into());
+        assert_eq!(locations.problem("server.listen", "x", "no").to_string(), "line 7: server.listen = [\"x\"]: no");
+        locations.replaced_by_flag("server.listen");
+        assert_eq!(locations.problem("server.listen", "x", "no").to_string(), "server.listen = x: no");
     }
 }

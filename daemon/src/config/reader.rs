@@ -1,6 +1,4 @@
-//! Takes values out of a configuration file, key by key, and collects all that is wrong with it.
-//!
-//! Does not know which keys exist; `file` does.
+//! Reads values from a configuration file, key by key, and collects the problems. `file` defines which keys exist.
 
 use std::{fmt, time::Duration};
 
@@ -10,21 +8,21 @@ use toml::{
 };
 
 use super::{
-    Problem,
-    problem::{Given, shown},
-    toml_value::{FromToml, entries},
+    ConfigProblem,
+    problem::{KeyLocations, shown},
+    toml_value::{FromToml, items},
 };
 
-/// A hundred years: beyond it, times overflow somewhere.
+/// Longest duration, in seconds: 100 years. Prevents overflows when durations are added to times.
 pub(super) const SECS_MAX: u64 = 100 * 365 * 86_400;
 
-/// Takes keys out of the file; what is left over is unknown.
-pub(super) struct Reader<'t> {
+/// Takes keys out of the parsed file. Keys that remain at the end are unknown.
+pub(super) struct ConfigReader<'t> {
     text: &'t str,
     table: DeTable<'t>,
-    problems: Vec<Problem>,
-    given: Given,
-    /// Every key that is understood.
+    problems: Vec<ConfigProblem>,
+    locations: KeyLocations,
+    /// All keys that were read, present or not.
     pub(super) known: Vec<String>,
 }
 
@@ -34,22 +32,28 @@ struct ConfigValue<'t> {
     value: Spanned<DeValue<'t>>,
 }
 
-impl<'t> Reader<'t> {
-    /// Reads `text`. If it is not TOML, the problems are all of its syntax errors.
-    pub(super) fn new(text: &'t str) -> Result<Self, Vec<Problem>> {
+impl<'t> ConfigReader<'t> {
+    /// Parses `text`. Fails with all syntax errors.
+    pub(super) fn new(text: &'t str) -> Result<Self, Vec<ConfigProblem>> {
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
-            // The error's own text shows the line, which may hold a secret.
-            let problem = |error: &toml::de::Error| Problem {
+            // Without the error's `Display` text: it quotes the line, which may contain a secret.
+            let problem = |error: &toml::de::Error| ConfigProblem {
                 line: Some(error.span().map_or(1, |span| line_of(text, span.start))),
                 reason: error.message().to_owned(),
-                ..Problem::default()
+                ..ConfigProblem::default()
             };
-            let mut problems: Vec<Problem> = errors.iter().map(problem).collect();
+            let mut problems: Vec<ConfigProblem> = errors.iter().map(problem).collect();
             problems.sort_by_key(|problem| problem.line);
             return Err(problems);
         }
-        Ok(Self { text, table: table.into_inner(), problems: Vec::new(), given: Given::default(), known: Vec::new() })
+        Ok(Self {
+            text,
+            table: table.into_inner(),
+            problems: Vec::new(),
+            locations: KeyLocations::default(),
+            known: Vec::new(),
+        })
     }
 
     fn take(&mut self, section: &str, key: &str) -> Option<ConfigValue<'t>> {
@@ -62,33 +66,33 @@ impl<'t> Reader<'t> {
                 _ => return None, // reported by `finish`
             },
         };
-        let (line, text) = self.place(value.span());
-        self.given.note(name.clone(), line, text);
+        let (line, text) = self.position(value.span());
+        self.locations.record(name.clone(), line, text);
         Some(ConfigValue { key: name, value })
     }
 
-    /// The line and the text of a part of the file.
-    fn place(&self, span: std::ops::Range<usize>) -> (usize, String) {
+    /// Returns the line and the text of a part of the file.
+    fn position(&self, span: std::ops::Range<usize>) -> (usize, String) {
         (line_of(self.text, span.start), shown(self.text.get(span).unwrap_or_default()))
     }
 
-    /// Notes that the part `span` of the value of `key` is wrong.
+    /// Records a problem with the part `span` of the value of `key`.
     fn refuse(&mut self, key: &str, span: std::ops::Range<usize>, reason: String) {
-        let (line, value) = self.place(span);
-        self.problems.push(Problem { key: key.to_owned(), value, line: Some(line), reason });
+        let (line, value) = self.position(span);
+        self.problems.push(ConfigProblem { key: key.to_owned(), value, line: Some(line), reason });
     }
 
-    /// A string that stands outside of all sections.
-    pub(super) fn outside<T>(&mut self, key: &str, into: &mut T, parse: impl FnOnce(String) -> Result<T, String>) {
+    /// Reads a string before the first section.
+    pub(super) fn top_level<T>(&mut self, key: &str, into: &mut T, parse: impl FnOnce(String) -> Result<T, String>) {
         self.parsed("", key, into, parse);
     }
 
-    /// A value as it stands.
+    /// Reads a value without further checks.
     pub(super) fn value<T: FromToml>(&mut self, section: &str, key: &str, into: &mut T) {
         self.parsed(section, key, into, Ok);
     }
 
-    /// A value that is parsed and checked from another one; `parse` gives the reason of a refusal.
+    /// Reads a value and converts it with `parse`, which returns the reason if the value is not valid.
     pub(super) fn parsed<R: FromToml, T>(
         &mut self,
         section: &str,
@@ -96,14 +100,14 @@ impl<'t> Reader<'t> {
         into: &mut T,
         parse: impl FnOnce(R) -> Result<T, String>,
     ) {
-        let Some(taken) = self.take(section, key) else { return };
-        match R::from_toml(taken.value.get_ref()).and_then(parse) {
+        let Some(entry) = self.take(section, key) else { return };
+        match R::from_toml(entry.value.get_ref()).and_then(parse) {
             Ok(value) => *into = value,
-            Err(reason) => self.refuse(&taken.key, taken.value.span(), reason),
+            Err(reason) => self.refuse(&entry.key, entry.value.span(), reason),
         }
     }
 
-    /// A list whose entries are parsed one by one; every bad entry is a problem of its own.
+    /// Reads a list and converts each item with `parse`. Each invalid item is a separate problem.
     pub(super) fn list<R: FromToml, T>(
         &mut self,
         section: &str,
@@ -111,56 +115,61 @@ impl<'t> Reader<'t> {
         into: &mut Vec<T>,
         parse: impl Fn(R) -> Result<T, String>,
     ) {
-        let Some(taken) = self.take(section, key) else { return };
-        let found = match entries(taken.value.get_ref()) {
-            Ok(found) => found,
-            Err(reason) => return self.refuse(&taken.key, taken.value.span(), reason),
+        let Some(entry) = self.take(section, key) else { return };
+        let items = match items(entry.value.get_ref()) {
+            Ok(items) => items,
+            Err(reason) => return self.refuse(&entry.key, entry.value.span(), reason),
         };
-        let mut list = Vec::with_capacity(found.len());
-        for entry in found {
-            match R::from_toml(entry.get_ref()).and_then(&parse) {
+        let mut list = Vec::with_capacity(items.len());
+        for item in items {
+            match R::from_toml(item.get_ref()).and_then(&parse) {
                 Ok(value) => list.push(value),
-                Err(reason) => self.refuse(&taken.key, entry.span(), reason),
+                Err(reason) => self.refuse(&entry.key, item.span(), reason),
             }
         }
-        if list.len() == found.len() {
+        if list.len() == items.len() {
             *into = list;
         }
     }
 
-    /// Refuses an empty list where the file gives one.
+    /// Records a problem if `list` is empty.
     pub(super) fn not_empty<T>(&mut self, section: &str, key: &str, list: &[T]) {
         if list.is_empty() {
-            self.problems.push(self.given.problem(&format!("{section}.{key}"), "[]", "must not be empty"));
+            self.problems.push(self.locations.problem(&format!("{section}.{key}"), "[]", "must not be empty"));
         }
     }
 
-    /// A duration in whole seconds.
-    pub(super) fn seconds(&mut self, section: &str, key: &str, least: u64, into: &mut Duration) {
+    /// Reads a duration in whole seconds, at least `min`.
+    pub(super) fn seconds(&mut self, section: &str, key: &str, min: u64, into: &mut Duration) {
         self.parsed(section, key, into, |secs: u64| match secs {
-            s if s < least => Err(format!("must be at least {least} seconds")),
+            s if s < min => Err(format!("must be at least {min} seconds")),
             s if s > SECS_MAX => Err(format!("must be at most {SECS_MAX} seconds")),
             s => Ok(Duration::from_secs(s)),
         });
     }
 
-    /// A number that is not too small.
-    pub(super) fn at_least<T>(&mut self, section: &str, key: &str, least: &T, into: &mut T)
+    /// Reads a number that is at least `min`.
+    pub(super) fn at_least<T>(&mut self, section: &str, key: &str, min: &T, into: &mut T)
     where
         T: FromToml + PartialOrd + fmt::Display,
     {
-        self.parsed(section, key, into, |value: T| {
-            if value < *least { Err(format!("must be at least {least}")) } else { Ok(value) }
-        });
+        self.parsed(
+            section,
+            key,
+            into,
+            |value: T| {
+                if value < *min { Err(format!("must be at least {min}")) } else { Ok(value) }
+            },
+        );
     }
 
-    /// Where the file sets each key, and what is wrong, in the order of the file. To be called when all keys of
+    /// Returns the positions of the keys, and all problems in the order of the file. Must be called after all keys of
     /// `sections` were read.
-    pub(super) fn finish(mut self, sections: &[&str]) -> (Given, Vec<Problem>) {
+    pub(super) fn finish(mut self, sections: &[&str]) -> (KeyLocations, Vec<ConfigProblem>) {
         let mut problems = std::mem::take(&mut self.problems);
         let mut unknown = |key: String, span: std::ops::Range<usize>, reason: String| {
             let line = Some(line_of(self.text, span.start));
-            problems.push(Problem { key, line, reason, value: String::new() });
+            problems.push(ConfigProblem { key, line, reason, value: String::new() });
         };
         for (section, value) in &self.table {
             let (name, span) = (section.get_ref(), section.span());
@@ -186,10 +195,10 @@ impl<'t> Reader<'t> {
             }
         }
         problems.sort_by_key(|problem| problem.line);
-        (self.given, problems)
+        (self.locations, problems)
     }
 
-    /// The known key that is spelled most like `name`, as a question.
+    /// Returns a suggestion with the known key that is most similar to `name`, or an empty string.
     fn similar(&self, name: &str) -> String {
         let distances = self.known.iter().map(|known| (strsim::damerau_levenshtein(known, name), known));
         match distances.min() {
@@ -199,7 +208,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The line of the byte `at`, counted from 1.
-fn line_of(text: &str, at: usize) -> usize {
-    text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1
+/// Returns the line of the byte at `offset`, counted from 1.
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }

@@ -1,28 +1,28 @@
-//! Which settings hold until the daemon is started again.
+//! The settings that change only when the daemon is restarted.
 
 use super::Config;
 
-/// Makes [`keep_fixed`] from the keys and where they lie.
+/// Generates [`keep_fixed`] from the keys and their fields in [`Config`].
 macro_rules! fixed {
     ($($key:literal => $($field:ident).+;)*) => {
         /// The keys of [`keep_fixed`].
         #[cfg(test)]
         pub(super) const FIXED: &[&str] = &[$($key),*];
 
-        /// Gives `next` the values of `now` for everything that cannot change while the daemon runs,
-        /// and names the keys whose new values wait for the next start.
-        pub fn keep_fixed(now: &Config, next: &mut Config) -> Vec<&'static str> {
-            let mut waiting = Vec::new();
-            $(if now.$($field).+ != next.$($field).+ {
-                next.$($field).+ = now.$($field).+.clone();
-                waiting.push($key);
+        /// Copies the values that cannot change while the daemon runs from `current` to `next`. Returns the keys
+        /// whose new values take effect at the next start.
+        pub fn keep_fixed(current: &Config, next: &mut Config) -> Vec<&'static str> {
+            let mut pending = Vec::new();
+            $(if current.$($field).+ != next.$($field).+ {
+                next.$($field).+ = current.$($field).+.clone();
+                pending.push($key);
             })*
-            waiting
+            pending
         }
     };
 }
 
-// Sockets, files and the store are opened once; the rest was handed to what was built from it.
+// Sockets, files and the store are opened once. The other values were copied when the components were created.
 fixed! {
     "data_dir" => data_dir;
     "server.root_url" => server.root_url;
@@ -58,14 +58,14 @@ mod tests {
     use crate::config::DefaultPaths;
 
     #[test]
-    fn what_is_open_stays_and_is_named() {
-        let now = Config::defaults(&DefaultPaths::from_env(|_| Ok("/h".into())));
-        let mut next = now.clone();
+    fn fixed_values_are_kept_and_their_keys_returned() {
+        let current = Config::defaults(&DefaultPaths::from_env(|_| Ok("/h".into())));
+        let mut next = current.clone();
         next.data_dir = "/elsewhere".into();
         next.server.listen.clear();
         next.artifacts.retention_days = 1;
-        assert_eq!(keep_fixed(&now, &mut next), ["data_dir", "server.listen"]);
-        assert_eq!((&next.data_dir, &next.server.listen), (&now.data_dir, &now.server.listen));
+        assert_eq!(keep_fixed(&current, &mut next), ["data_dir", "server.listen"]);
+        assert_eq!((&next.data_dir, &next.server.listen), (&current.data_dir, &current.server.listen));
         assert_eq!(next.artifacts.retention_days, 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Types that a value of a configuration file can have, with the words for "expected …".
+//! Conversion of TOML values to Rust types, with error messages that name the expected type.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 /// A type that values of the file are converted to.
 pub(super) trait FromToml: Sized {
-    /// Converts `value`; the error says what was expected.
+    /// Converts `value`. The error says which type was expected.
     fn from_toml(value: &DeValue<'_>) -> Result<Self, String>;
 }
 
@@ -39,7 +39,7 @@ impl FromToml for u64 {
     }
 }
 
-/// Makes [`FromToml`] for narrower numbers.
+/// Implements [`FromToml`] for smaller integer types.
 macro_rules! narrower {
     ($($number:ty),*) => {$(
         impl FromToml for $number {
@@ -67,7 +67,7 @@ fn expected(what: &str, found: &DeValue<'_>) -> String {
     format!("expected {what}, found {kind}")
 }
 
-/// The entries of a list, or what was expected.
-pub(super) fn entries<'v, 't>(value: &'v DeValue<'t>) -> Result<&'v [toml::Spanned<DeValue<'t>>], String> {
+/// Returns the items of a list.
+pub(super) fn items<'v, 't>(value: &'v DeValue<'t>) -> Result<&'v [toml::Spanned<DeValue<'t>>], String> {
     value.as_array().map(AsRef::as_ref).ok_or_else(|| expected("a list in brackets", value))
 }

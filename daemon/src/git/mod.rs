@@ -97,7 +97,7 @@ struct Slot {
 impl Git {
     /// Opens the repositories below `data_dir`. Creates missing directories and removes directories whose
     /// creation or deletion was interrupted when a daemon stopped.
-    pub fn open(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
+    pub fn open(data_dir: &Path, config: &config::GitConfig) -> io::Result<Self> {
         let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
         repository::create_dir(&root)?;
         repository::create_dir(&home)?;
@@ -107,13 +107,13 @@ impl Git {
     }
 
     /// Opens the repositories below `data_dir` without creating or removing anything. Used for offline checks.
-    pub fn open_read_only(data_dir: &Path, config: &config::Git) -> io::Result<Self> {
+    pub fn open_read_only(data_dir: &Path, config: &config::GitConfig) -> io::Result<Self> {
         let (root, home) = (data_dir.join("repositories"), data_dir.join("git-home"));
         let found = if root.try_exists()? { repository::list(&root)?.complete } else { Vec::new() };
         Ok(Self::with(root, home, config, found))
     }
 
-    fn with(root: PathBuf, home: PathBuf, config: &config::Git, found: Vec<u64>) -> Self {
+    fn with(root: PathBuf, home: PathBuf, config: &config::GitConfig, found: Vec<u64>) -> Self {
         let program = find_program(env::var_os("PATH").as_deref()).unwrap_or_else(|| {
             tracing::warn!("git was not found in PATH: repositories cannot be served");
             PathBuf::from("/usr/bin/git")

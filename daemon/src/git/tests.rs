@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::*;
 
 fn git(dir: &Path) -> Git {
-    let config = config::Git {
+    let config = config::GitConfig {
         max_processes: 4,
         max_archives: 2,
         timeout: Duration::from_secs(20),

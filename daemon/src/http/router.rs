@@ -336,7 +336,7 @@ pub fn router(app: App) -> Router {
         .merge(not_supported())
         .merge(artifact_service())
         .merge(git_over_http())
-        .fallback(pages::answer)
+        .fallback(pages::fallback)
         .method_not_allowed_fallback(async || ApiError::no_method())
         .with_state(app)
 }

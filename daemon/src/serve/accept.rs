@@ -1,11 +1,11 @@
-//! The accept loop: one for every kind of socket.
+//! The accept loop, for TCP and Unix sockets.
 //!
-//! A permit before each connection is served bounds them, a timer bounds request heads, a deadline
-//! bounds the end. Where the table of descriptors is full, connections are served on a few that were
-//! kept back: one request each, and it must be there.
+//! Each connection needs a permit, request heads have a time limit, and the shutdown has a deadline. When the process
+//! has run out of file descriptors, connections use spare descriptors: each gets one request, with a short time limit
+//! for its head.
 //!
-//! Who has been let in is served, also when the daemon is told to stop before the request is there:
-//! nobody can tell such a client to ask again.
+//! A connection that was accepted before the shutdown gets a response, even if its first request arrives afterwards:
+//! clients do not retry a connection that was closed without a response.
 
 use std::{
     convert::Infallible,
@@ -41,34 +41,40 @@ use super::{
 };
 use crate::tasks::Tasks;
 
-/// After an accept error. Not longer: who waits for a descriptor is to have the first that is free.
+/// Pause after an accept error. Short, so that a waiting connection gets the next free descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// On a descriptor that was kept back a request must be complete by then: it has waited already.
+/// Time limit for the request head on a spare descriptor. Short, because such a client has already waited for the
+/// descriptor.
 const BRIEF_HEADER_TIMEOUT: Duration = Duration::from_millis(250);
-/// Who connects just before the daemon stops has this long to begin the first request.
+/// Time for the first request on a connection that was accepted just before the shutdown.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
-/// Largest read buffer of a connection; also the largest frame of an upload. Bytes.
+/// Largest read buffer of a connection, which is also the largest frame of an upload, in bytes.
 const READ_BUFFER_MAX: usize = 256 << 10;
 
-/// What connections may cost.
+/// Limits for connections.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// One permit for each connection, over all listeners.
     pub slots: Arc<Semaphore>,
-    /// A request's head must be complete by then; an idle connection is closed after it.
+    /// Time limit for receiving the head of a request. Idle connections are closed after it.
     pub header_timeout: Duration,
-    /// A client that takes no byte of its answer for this long is given up.
+    /// A connection is closed when the client accepts no byte of the response for this time.
     pub idle_timeout: Duration,
-    /// Requests get this long to end when the daemon stops.
+    /// Time for running requests to end when the daemon stops.
     pub drain_grace: Duration,
-    /// Descriptors for when no other is free.
+    /// Spare file descriptors.
     pub reserve: Arc<FdReserve>,
 }
 
-/// Accepts on all `listeners` until the tasks are told to stop, then waits for running requests,
-/// at most the grace. `open` counts connections.
-pub async fn serve<F, Fut, B>(listeners: Vec<Listener>, limits: Limits, tasks: Tasks, open: Arc<AtomicI64>, handle: F)
-where
+/// Accepts connections on all `listeners` until the daemon stops, then waits for running requests, at most
+/// `limits.drain_grace`. `open` counts open connections.
+pub async fn serve<F, Fut, B>(
+    listeners: Vec<Listener>,
+    limits: ConnectionLimits,
+    tasks: Tasks,
+    open: Arc<AtomicI64>,
+    handle: F,
+) where
     F: Fn(Peer, Request<Incoming>) -> Fut + Clone + Send + Sync + 'static,
     Fut: Future<Output = Response<B>> + Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
@@ -87,43 +93,43 @@ where
         slots: limits.slots,
         open,
         connections: TaskTracker::new(),
-        give_up: CancellationToken::new(),
+        abort: CancellationToken::new(),
         tasks: tasks.clone(),
     };
     let served = async {
         join_all(listeners.iter().map(|listener| server.accept_from(listener))).await;
-        // Listeners go first: what arrives from here on belongs to the next daemon.
+        // Closed before draining: connections from now on wait for the next daemon.
         drop(listeners);
-        tracing::info!("no further connections are accepted");
+        tracing::info!("listeners closed: no more connections are accepted");
         server.connections.close();
         server.connections.wait().await;
     };
-    let grace_is_over = async {
+    let deadline = async {
         tasks.stop().cancelled().await;
         tokio::time::sleep(limits.drain_grace).await;
     };
     tokio::select! {
         () = served => {}
-        () = grace_is_over => {
-            tracing::warn!(grace = ?limits.drain_grace, "requests were still running when the grace was over");
+        () = deadline => {
+            tracing::warn!(grace = ?limits.drain_grace, "requests were still running after the grace period");
         }
     }
-    server.give_up.cancel();
+    server.abort.cancel();
 }
 
 struct Server<F> {
     http: http1::Builder,
-    /// For connections on a descriptor that was kept back.
+    /// For connections on spare descriptors.
     brief: http1::Builder,
     reserve: Arc<FdReserve>,
     handle: F,
     idle_timeout: Duration,
     slots: Arc<Semaphore>,
     open: Arc<AtomicI64>,
-    /// Connections that the end waits for.
+    /// Open connections, which the shutdown waits for.
     connections: TaskTracker,
-    /// Ends connections that the grace did not end.
-    give_up: CancellationToken,
+    /// Closes connections that are still open after the grace period.
+    abort: CancellationToken,
     tasks: Tasks,
 }
 
@@ -134,74 +140,74 @@ where
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    /// Accepts until the daemon is told to stop.
+    /// Accepts connections until the daemon stops.
     async fn accept_from(&self, listener: &Listener) {
         let stop = self.tasks.stop();
         loop {
-            // The permit comes second: a listener to which nobody comes must not hold one. So one
-            // connection a listener may wait here, the others in the kernel's queue.
+            // The permit is acquired after the accept: an idle listener must not hold one. So one connection per
+            // listener can wait here; the others wait in the kernel's queue.
             let Some(accepted) = stop.run_until_cancelled(accept(listener)).await else { return };
             match accepted {
                 Ok(accepted) => {
-                    let lent = self.reserve.after_accept();
-                    self.admit(accepted, lent).await;
+                    let guard = self.reserve.after_accept();
+                    self.admit(accepted, guard).await;
                 }
                 Err(error) if is_exhausted(&error) => {
                     self.reserve.note_exhausted(&error);
                     self.accept_on_reserve(listener).await;
                 }
                 Err(error) => {
-                    tracing::warn!(%error, address = listener.address, "a connection was not accepted");
+                    tracing::warn!(%error, address = listener.address, "accepting a connection failed");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
         }
     }
 
-    /// Serves one connection on a descriptor that was kept back; waits a little where none is left.
+    /// Accepts one connection on a spare descriptor. Without a spare descriptor, pauses.
     async fn accept_on_reserve(&self, listener: &Listener) {
-        if let Some(lent) = self.reserve.acquire()
+        if let Some(guard) = self.reserve.acquire()
             && let Some(Ok(accepted)) = accept(listener).now_or_never()
         {
-            self.admit(accepted, Some(lent)).await;
+            self.admit(accepted, Some(guard)).await;
         } else {
             tokio::time::sleep(ACCEPT_PAUSE).await;
         }
     }
 
-    /// Serves a connection as soon as there is a place for it.
-    async fn admit(&self, accepted: Accepted, lent: Option<FdGuard>) {
+    /// Waits for a permit, then serves the connection. `guard`: the connection uses a spare descriptor.
+    async fn admit(&self, accepted: Accepted, guard: Option<FdGuard>) {
         let slot = self.slots.clone().acquire_owned().await.expect("the semaphore is never closed");
         match accepted {
-            Accepted::Tcp(io, peer) => self.start(io, peer, slot, lent),
-            Accepted::Unix(io, peer) => self.start(io, peer, slot, lent),
+            Accepted::Tcp(io, peer) => self.start(io, peer, slot, guard),
+            Accepted::Unix(io, peer) => self.start(io, peer, slot, guard),
         }
     }
 
-    fn start<I>(&self, io: I, peer: Peer, slot: OwnedSemaphorePermit, lent: Option<FdGuard>)
+    fn start<I>(&self, io: I, peer: Peer, slot: OwnedSemaphorePermit, guard: Option<FdGuard>)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let handle = self.handle.clone();
-        let begun = Arc::new(Notify::new());
-        let asked = begun.clone();
+        let first_request = Arc::new(Notify::new());
+        let received = first_request.clone();
         let service = service_fn(move |request| {
-            asked.notify_one();
-            let answer = handle(peer.clone(), request);
-            async move { Ok::<_, Infallible>(answer.await) }
+            received.notify_one();
+            let response = handle(peer.clone(), request);
+            async move { Ok::<_, Infallible>(response.await) }
         });
-        let http = if lent.is_some() { &self.brief } else { &self.http };
+        let http = if guard.is_some() { &self.brief } else { &self.http };
         let connection = http.serve_connection(TokioIo::new(WriteTimeout::new(io, self.idle_timeout)), service);
         let counted = Counted::new(self.open.clone(), slot, self.connections.token());
-        let (give_up, stop) = (self.give_up.clone(), self.tasks.stop().clone());
-        let begins_until = Instant::now() + FIRST_REQUEST;
+        let (abort, stop) = (self.abort.clone(), self.tasks.stop().clone());
+        let first_request_deadline = Instant::now() + FIRST_REQUEST;
         self.tasks.short(async move {
             let connection = async {
                 let mut connection = std::pin::pin!(connection);
-                // hyper ends a connection that has not said anything yet at once.
+                // A graceful shutdown closes a connection at once if it has not sent a request yet.
                 let stopped = async {
                     stop.cancelled().await;
-                    let _ = tokio::time::timeout_at(begins_until, begun.notified()).await;
+                    let _ = tokio::time::timeout_at(first_request_deadline, first_request.notified()).await;
                 };
                 tokio::select! {
                     ended = connection.as_mut() => return ended,
@@ -209,18 +215,18 @@ where
                 }
                 connection.await
             };
-            // What goes wrong with one connection is its client's business: half-sent heads,
-            // resets. The request log has what mattered.
-            let ended = give_up.run_until_cancelled(connection).await;
+            // Logged at debug level: errors of single connections, such as incomplete heads and resets, are caused by
+            // clients. The access log has the requests.
+            let ended = abort.run_until_cancelled(connection).await;
             if let Some(Err(error)) = ended {
                 tracing::debug!(%error, "a connection ended with an error");
             }
-            drop((counted, lent));
+            drop((counted, guard));
         });
     }
 }
 
-/// A connection and who is at its other end.
+/// An accepted connection and its peer.
 enum Accepted {
     Tcp(TcpStream, Peer),
     Unix(UnixStream, Peer),
@@ -230,7 +236,7 @@ async fn accept(listener: &Listener) -> io::Result<Accepted> {
     match &listener.kind {
         Kind::Tcp(listener) => {
             let (stream, _) = listener.accept().await?;
-            // Answers are written whole: waiting to fill a packet only delays them.
+            // Each response is written in one call: waiting to fill a packet would only delay it.
             stream.set_nodelay(true)?;
             let peer = Peer::of_tcp(&stream);
             Ok(Accepted::Tcp(stream, peer))
@@ -243,7 +249,7 @@ async fn accept(listener: &Listener) -> io::Result<Accepted> {
     }
 }
 
-/// One open connection.
+/// Counts an open connection until it is dropped.
 struct Counted {
     open: Arc<AtomicI64>,
     _slot: OwnedSemaphorePermit,

@@ -36,19 +36,19 @@ impl Default for FdReserve {
 impl FdReserve {
     /// Closes one spare descriptor, so that the next `open` or `accept` succeeds. `None`: no spare descriptor is left.
     pub fn acquire(self: &Arc<Self>) -> Option<FdGuard> {
-        let given_up = self.kept().pop()?;
-        drop(given_up);
-        Some(self.owed())
+        let spare = self.kept().pop()?;
+        drop(spare);
+        Some(self.guard())
     }
 
     /// Refills the reserve after a connection was accepted. If that fails, the connection uses up a spare
     /// descriptor: the caller gets a guard and closes the connection soon.
     pub(super) fn after_accept(self: &Arc<Self>) -> Option<FdGuard> {
         if !self.fill() {
-            return Some(self.owed());
+            return Some(self.guard());
         }
         if self.short.load(Ordering::Relaxed) && self.has_room() && self.short.swap(false, Ordering::Relaxed) {
-            tracing::info!("descriptors are free again");
+            tracing::info!("file descriptors are available again");
         }
         None
     }
@@ -56,7 +56,7 @@ impl FdReserve {
     /// Records that no descriptor was free. Logs this once, until descriptors are free again.
     pub(super) fn note_exhausted(&self, error: &io::Error) {
         if !self.short.swap(true, Ordering::Relaxed) {
-            tracing::warn!(%error, "no descriptor is free: new connections get one request each");
+            tracing::warn!(%error, "no file descriptor is free: each new connection gets one request only");
         }
     }
 
@@ -76,7 +76,7 @@ impl FdReserve {
         (0..KEPT).map(|_| spare()).collect::<Result<Vec<_>, _>>().is_ok()
     }
 
-    fn owed(self: &Arc<Self>) -> FdGuard {
+    fn guard(self: &Arc<Self>) -> FdGuard {
         FdGuard(Arc::clone(self))
     }
 
@@ -89,7 +89,7 @@ fn spare() -> Result<OwnedFd, Errno> {
     eventfd(0, EventfdFlags::CLOEXEC)
 }
 
-/// Stands for one spare descriptor in use. Dropping it refills the reserve, so drop it after the descriptor is closed.
+/// Represents one used spare descriptor. Dropping it refills the reserve, so drop it after the descriptor is closed.
 #[derive(Debug)]
 pub struct FdGuard(Arc<FdReserve>);
 

@@ -1,4 +1,4 @@
-//! Sockets that the service manager opened for us: they stay open over our restarts.
+//! Listening sockets inherited from the service manager. They stay open across restarts of the daemon.
 
 use std::{
     io,
@@ -14,13 +14,13 @@ use tokio::net::{TcpListener, UnixListener};
 
 use super::Listener;
 
-/// The listeners in `LISTEN_FDS`; none when the service manager passed none. To be called once,
-/// at the start.
+/// Returns the listeners in `LISTEN_FDS`; empty if the service manager passed none. Must be called only once, at the
+/// start.
 pub fn inherited() -> io::Result<Vec<Listener>> {
     let mut listeners = Vec::new();
     for (fd, name) in sd_notify::listen_fds_with_names()? {
-        // SAFETY: the service manager hands these descriptors to us alone, and this function is
-        // called once, so nothing else owns them.
+        // SAFETY: the service manager passes these descriptors to this process only, and this function is called once,
+        // so nothing else owns them.
         #[expect(unsafe_code, reason = "descriptors arrive as bare numbers")]
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let listener = adopt(fd)?;
@@ -31,9 +31,9 @@ pub fn inherited() -> io::Result<Vec<Listener>> {
 }
 
 fn adopt(fd: OwnedFd) -> io::Result<Listener> {
-    let unfit = |what| io::Error::new(io::ErrorKind::InvalidInput, format!("an inherited socket is {what}"));
+    let unsupported = |what| io::Error::new(io::ErrorKind::InvalidInput, format!("an inherited socket is {what}"));
     if sockopt::socket_type(fd.as_fd())? != SocketType::STREAM || !sockopt::socket_acceptconn(fd.as_fd())? {
-        return Err(unfit("not a listening stream socket"));
+        return Err(unsupported("not a listening stream socket"));
     }
     match sockopt::socket_domain(fd.as_fd())? {
         AddressFamily::UNIX => {
@@ -47,7 +47,7 @@ fn adopt(fd: OwnedFd) -> io::Result<Listener> {
             listener.set_nonblocking(true)?;
             Listener::tcp(TcpListener::from_std(listener)?)
         }
-        _ => Err(unfit("neither TCP nor Unix")),
+        _ => Err(unsupported("neither TCP nor Unix")),
     }
 }
 

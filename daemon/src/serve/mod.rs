@@ -1,27 +1,25 @@
-//! Bytes and peers: listening sockets, one accept loop for all of them, an orderly end.
+//! Connections: listening sockets, the accept loop, peer identification, time limits, graceful shutdown.
 //!
-//! Knows who is connected and when to give up on them; knows nothing of what they ask.
+//! This module does not look at the content of requests.
 
 mod accept;
 mod fd_reserve;
 mod inherit;
 mod peer;
 mod probe;
-mod tcp;
 mod unix;
 mod write_timeout;
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 pub use self::{
-    accept::{Limits, serve},
+    accept::{ConnectionLimits, serve},
     fd_reserve::{FdGuard, FdReserve},
     inherit::inherited,
     peer::{Peer, PeerIds},
     probe::probe,
-    tcp::bind_tcp,
     unix::{UnixError, bind_unix},
 };
 
@@ -29,7 +27,7 @@ pub use self::{
 pub struct Listener {
     kind: Kind,
     address: String,
-    /// Removes the socket's path when the listener goes.
+    /// Removes the socket's path on drop.
     _path: Option<unix::SocketPath>,
 }
 
@@ -39,7 +37,7 @@ enum Kind {
 }
 
 impl Listener {
-    /// Over a TCP listener.
+    /// Wraps a TCP listener.
     pub fn tcp(listener: TcpListener) -> io::Result<Self> {
         let address = listener.local_addr()?.to_string();
         Ok(Self { kind: Kind::Tcp(listener), address, _path: None })
@@ -50,7 +48,7 @@ impl Listener {
         Self { kind: Kind::Unix(listener), address, _path: owned.then(|| unix::SocketPath::new(path)) }
     }
 
-    /// `tcp` or `unix`.
+    /// Returns `tcp` or `unix`.
     pub fn kind(&self) -> &'static str {
         match self.kind {
             Kind::Tcp(_) => "tcp",
@@ -58,16 +56,27 @@ impl Listener {
         }
     }
 
-    /// `ADDRESS:PORT` or a path.
+    /// Returns `ADDRESS:PORT` or a path.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// The TCP address, if it is one.
+    /// Returns the TCP address, or `None` for a Unix socket.
     pub fn tcp_address(&self) -> Option<SocketAddr> {
         match &self.kind {
             Kind::Tcp(listener) => listener.local_addr().ok(),
             Kind::Unix(_) => None,
         }
     }
+}
+
+/// Connections that wait in the kernel's queue while all permits are in use.
+const BACKLOG: u32 = 4_096;
+
+/// Listens on `address`. Works also while connections of the previous daemon are in the state `TIME_WAIT`.
+pub fn bind_tcp(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }

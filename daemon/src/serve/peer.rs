@@ -1,4 +1,4 @@
-//! Who is at the other end of a connection, in the kernel's words.
+//! The peer of a connection, as the kernel reports it.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -7,18 +7,18 @@ use tokio::net::{TcpStream, UnixStream};
 /// The other end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// Somebody at this address.
+    /// A TCP client with this address.
     Tcp(Option<IpAddr>),
-    /// A process on this machine; `None` when the kernel did not say whose.
+    /// A process on this machine. `None` if the kernel did not report its user.
     Unix(Option<PeerIds>),
 }
 
-/// Whose process it is.
+/// The user and groups of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerIds {
-    /// The user.
+    /// User id.
     pub uid: u32,
-    /// All groups, the primary one among them.
+    /// All group ids, including the primary group.
     pub gids: Arc<[u32]>,
 }
 
@@ -35,18 +35,17 @@ impl Peer {
     }
 }
 
-/// The groups that the peer had when it connected. Reading them from its process instead would
-/// race with the process.
+/// Returns the groups that the peer had when it connected. Reading them from `/proc` would race with the process.
 fn supplementary_groups(stream: &UnixStream) -> Option<Vec<u32>> {
     use std::os::fd::AsRawFd as _;
-    // The kernel allows 65,536 groups of a process; it answers with an error if ours are too few.
+    // A process can have 65,536 groups. The kernel returns ERANGE if the buffer is too small.
     let mut groups = vec![0_u32; 256];
     loop {
         let mut length = libc::socklen_t::try_from(groups.len() * size_of::<u32>()).ok()?;
-        // SAFETY: the pointers are to memory that we own, `length` is its size in bytes, and the
-        // kernel writes at most that many.
+        // SAFETY: the pointers refer to memory that this function owns, `length` is its size in bytes, and the kernel
+        // writes at most that many bytes.
         #[expect(unsafe_code, reason = "SO_PEERGROUPS has no safe wrapper")]
-        let answer = unsafe {
+        let result = unsafe {
             libc::getsockopt(
                 stream.as_raw_fd(),
                 libc::SOL_SOCKET,
@@ -55,7 +54,7 @@ fn supplementary_groups(stream: &UnixStream) -> Option<Vec<u32>> {
                 &raw mut length,
             )
         };
-        if answer == 0 {
+        if result == 0 {
             groups.truncate(usize::try_from(length).ok()? / size_of::<u32>());
             return Some(groups);
         }
@@ -71,9 +70,9 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_kernel_names_user_and_groups() {
+    async fn the_kernel_reports_user_and_groups() {
         let (left, _right) = UnixStream::pair().expect("a pair");
-        let Peer::Unix(Some(ids)) = Peer::of_unix(&left) else { panic!("the kernel knows") };
+        let Peer::Unix(Some(ids)) = Peer::of_unix(&left) else { panic!("the kernel reports the peer") };
         assert_eq!(ids.uid, rustix::process::getuid().as_raw());
         let own = rustix::process::getgroups().expect("own groups");
         assert!(own.iter().all(|gid| ids.gids.contains(&gid.as_raw())));

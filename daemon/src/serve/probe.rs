@@ -1,4 +1,4 @@
-//! Whether a listener is served: asked the way that clients ask.
+//! Health check of a listener, through its socket.
 
 use std::io;
 
@@ -8,20 +8,23 @@ use tokio::{
 };
 
 const REQUEST: &[u8] = b"GET /api/healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-const ANSWER: &[u8] = b"HTTP/1.1 ";
+const RESPONSE_START: &[u8] = b"HTTP/1.1 ";
 
-/// Asks the listener of `kind` at `address` for the daemon's health and waits until an answer
-/// begins, whatever it says.
+/// Sends a health request to the listener of `kind` at `address` and waits for the start of a response with any status.
 pub async fn probe(kind: &str, address: &str) -> io::Result<()> {
     match kind {
-        "unix" => ask(UnixStream::connect(address).await?).await,
-        _ => ask(TcpStream::connect(address).await?).await,
+        "unix" => request(UnixStream::connect(address).await?).await,
+        _ => request(TcpStream::connect(address).await?).await,
     }
 }
 
-async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+async fn request(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
     stream.write_all(REQUEST).await?;
-    let mut begun = [0; ANSWER.len()];
-    stream.read_exact(&mut begun).await?;
-    if begun == *ANSWER { Ok(()) } else { Err(io::Error::new(io::ErrorKind::InvalidData, "no answer of HTTP")) }
+    let mut start = [0; RESPONSE_START.len()];
+    stream.read_exact(&mut start).await?;
+    if start == *RESPONSE_START {
+        Ok(())
+    } else {
+        Err(io::Error::new(io::ErrorKind::InvalidData, "not an HTTP response"))
+    }
 }

@@ -1,4 +1,4 @@
-//! The Unix socket: its place, its mode and group, and sockets that a dead daemon left.
+//! The Unix socket: creates it with mode and group, and replaces a stale socket of a daemon that crashed.
 
 use std::{
     fs, io,
@@ -11,35 +11,35 @@ use tokio::net::UnixListener;
 
 use super::Listener;
 
-/// Why the socket cannot be listened on.
+/// Why listening on the socket failed.
 #[derive(Debug, thiserror::Error)]
 pub enum UnixError {
-    /// A process answers on it.
+    /// Another process listens on the socket.
     #[error("another process listens on {path}")]
     InUse {
         /// The socket.
         path: PathBuf,
     },
-    /// Something that is no socket lies there.
-    #[error("{path} exists and is no socket")]
-    NoSocket {
+    /// The path exists and is not a socket.
+    #[error("{path} exists and is not a socket")]
+    NotSocket {
         /// The path.
         path: PathBuf,
     },
-    /// The configured group is unknown here.
+    /// The configured group does not exist on this machine.
     #[error("the group {name} does not exist")]
     Group {
         /// The name.
         name: String,
     },
-    /// The system refused.
+    /// A system call failed.
     #[error("{doing} {path} failed")]
     Io {
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// With what.
+        /// The path of the operation.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -47,22 +47,23 @@ pub enum UnixError {
 
 /// Listens on `path` with mode 0660 and `group`, or 0600 without one.
 ///
-/// The socket is made under another name and renamed, so nobody can connect before mode and group
-/// are right, and a stale socket is replaced in one step.
+/// The socket is created under another name and then renamed. So no client can connect before mode and group are set,
+/// and a stale socket is replaced atomically.
 pub fn bind_unix(path: &Path, group: Option<&str>) -> Result<Listener, UnixError> {
     let failed = |doing| move |source| UnixError::Io { doing, path: path.to_owned(), source };
     let gid = group.map(group_id).transpose()?;
     if let Some(parent) = path.parent().filter(|parent| !parent.exists()) {
-        make_parent(parent).map_err(failed("making the directory of"))?;
+        create_parent(parent).map_err(failed("creating the directory of"))?;
     }
     refuse_live(path)?;
 
     let mut fresh = path.as_os_str().to_owned();
     fresh.push(format!(".{}", std::process::id()));
     let fresh = PathBuf::from(fresh);
-    let _ = fs::remove_file(&fresh); // of a daemon that died right here
+    // Left by a daemon that crashed at this point. The name contains this process id, so no other daemon uses it.
+    let _ = fs::remove_file(&fresh);
     let listener = UnixListener::bind(&fresh).map_err(failed("listening on"))?;
-    let placed = (|| {
+    let renamed = (|| {
         if let Some(gid) = gid {
             std::os::unix::fs::chown(&fresh, None, Some(gid))?;
         }
@@ -70,25 +71,25 @@ pub fn bind_unix(path: &Path, group: Option<&str>) -> Result<Listener, UnixError
         fs::set_permissions(&fresh, fs::Permissions::from_mode(mode))?;
         fs::rename(&fresh, path)
     })();
-    if let Err(source) = placed {
+    if let Err(source) = renamed {
         let _ = fs::remove_file(&fresh);
         return Err(failed("setting mode and group of")(source));
     }
     Ok(Listener::unix(listener, path.to_owned(), true))
 }
 
-/// Directories that we make are for their owner alone.
-fn make_parent(parent: &Path) -> io::Result<()> {
+/// Creates the directory of the socket, accessible to its owner only.
+fn create_parent(parent: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)
 }
 
-/// Only a socket on which nobody answers may be replaced.
+/// Fails unless `path` is free or a socket on which no process listens.
 fn refuse_live(path: &Path) -> Result<(), UnixError> {
     use std::os::unix::fs::FileTypeExt as _;
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Ok(found) if !found.file_type().is_socket() => return Err(UnixError::NoSocket { path: path.to_owned() }),
+        Ok(found) if !found.file_type().is_socket() => return Err(UnixError::NotSocket { path: path.to_owned() }),
         _ => {}
     }
     match UnixStream::connect(path) {
@@ -99,13 +100,13 @@ fn refuse_live(path: &Path) -> Result<(), UnixError> {
     }
 }
 
-/// The number of a group.
+/// Returns the id of a group.
 pub(super) fn group_id(name: &str) -> Result<u32, UnixError> {
     let found = Group::from_name(name).ok().flatten();
     found.map(|group| group.gid.as_raw()).ok_or_else(|| UnixError::Group { name: name.to_owned() })
 }
 
-/// A path that is removed with its owner, unless another socket has taken it since.
+/// Removes the socket's path on drop, unless another daemon has replaced the socket.
 pub(super) struct SocketPath {
     path: PathBuf,
     inode: Option<u64>,
@@ -135,26 +136,26 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_stale_socket_is_replaced_and_a_live_one_is_not() {
+    async fn a_stale_socket_is_replaced_and_one_in_use_is_not() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("a/b.sock");
         let first = bind_unix(&path, None).expect("a fresh path");
-        assert_eq!(fs::metadata(&path).expect("it is there").permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(&path).expect("it exists").permissions().mode() & 0o777, 0o600);
         assert!(matches!(bind_unix(&path, None), Err(UnixError::InUse { .. })));
         drop(first);
-        assert!(!path.exists(), "an orderly end removes the socket");
+        assert!(!path.exists(), "dropping the listener removes the socket");
 
-        drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket that its process leaves"));
+        drop(std::os::unix::net::UnixListener::bind(&path).expect("a socket without a listener"));
         assert!(path.exists());
-        bind_unix(&path, None).expect("nobody answers on the stale socket");
+        bind_unix(&path, None).expect("the stale socket is replaced");
     }
 
     #[tokio::test]
-    async fn other_files_and_unknown_groups_are_named() {
+    async fn other_files_and_unknown_groups_are_refused() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("file");
         fs::write(&path, "precious").expect("a file");
-        assert!(matches!(bind_unix(&path, None), Err(UnixError::NoSocket { .. })));
+        assert!(matches!(bind_unix(&path, None), Err(UnixError::NotSocket { .. })));
         let unknown = bind_unix(&dir.path().join("s"), Some("no-such-group-here"));
         assert!(matches!(unknown, Err(UnixError::Group { .. })));
     }

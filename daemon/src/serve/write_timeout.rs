@@ -27,6 +27,7 @@ impl<I> WriteTimeout<I> {
         Self { io, limit, timer: None, waiting: false }
     }
 
+    /// Returns `written`, or an error if writes have been pending for longer than the limit.
     fn within<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.waiting = false;
@@ -96,7 +97,7 @@ mod tests {
         };
         let (written, ()) = tokio::join!(ours.write_all(&[b'x'; 50]), slow);
         written.expect("written in time");
-        let failed = ours.write_all(&[b'x'; 50]).await.expect_err("nobody reads");
+        let failed = ours.write_all(&[b'x'; 50]).await.expect_err("the peer does not read");
         assert_eq!(failed.kind(), io::ErrorKind::TimedOut);
     }
 }

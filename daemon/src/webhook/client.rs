@@ -101,7 +101,7 @@ struct Proxy {
 
 impl Client {
     /// A client for what is configured.
-    pub fn new(config: &config::Webhook) -> Self {
+    pub fn new(config: &config::WebhookConfig) -> Self {
         // Both lists were parsed when the configuration was read.
         let list = |text: &str| AddressPolicy::parse(text).unwrap_or_default();
         let proxy = config.proxy_url.clone().map(|mut url| {

@@ -91,7 +91,7 @@ pub(in crate::http) async fn get(
         None => start(&app, &caller.identity, &filter, last.unwrap_or(0)).await?,
     };
     let permit = app.event_streams.clone().try_acquire_owned().map_err(|_| Error::Busy)?;
-    let stream = Stream {
+    let stream = EventStream {
         changes: app.events.listen(),
         after,
         app,
@@ -147,7 +147,7 @@ fn after(query: Option<&str>, headers: &HeaderMap) -> Result<Option<u64>, ApiErr
 }
 
 /// The event stream of one client. It reads events from the store when the client can receive them, and buffers none.
-struct Stream {
+struct EventStream {
     app: App,
     identity: Identity,
     filter: Filter,
@@ -158,7 +158,7 @@ struct Stream {
     _permit: OwnedSemaphorePermit,
 }
 
-impl Stream {
+impl EventStream {
     /// Returns the next bytes to send, or `None` at the end of the stream.
     async fn next(&mut self) -> Option<Bytes> {
         if !self.started {

@@ -9,7 +9,7 @@ use super::{
     EMPTY, Service,
     access::Allowed,
     error::GitFailure,
-    output::{self, GitOutputSender},
+    output::{self, OutputSender},
     refs::{LsRefs, REQUEST_MAX_BYTES},
     request_body::{RequestBody, RequestBodyError},
     result,
@@ -52,7 +52,7 @@ pub(super) async fn stream(app: &App, call: GitCommand, input: RequestBody, pref
     git_output.into_body(prefix).await
 }
 
-async fn run(mut process: GitProcess, mut input: RequestBody, out: GitOutputSender, stall_timer: StallTimer) {
+async fn run(mut process: GitProcess, mut input: RequestBody, out: OutputSender, stall_timer: StallTimer) {
     let stdin = process.stdin();
     let work = async {
         let feeding = feed(&mut input, stdin, &stall_timer);

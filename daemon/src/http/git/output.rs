@@ -21,18 +21,18 @@ const MIN_FREE_BYTES: usize = 64 * 1024;
 const QUEUE_CHUNKS: usize = 4;
 
 /// The sending end of git's output: chunks, or the error that ends it.
-pub(super) type GitOutputSender = mpsc::Sender<Result<Bytes, GitFailure>>;
+pub(super) type OutputSender = mpsc::Sender<Result<Bytes, GitFailure>>;
 
 /// The receiving end of git's output.
-pub(super) struct GitOutput(mpsc::Receiver<Result<Bytes, GitFailure>>);
+pub(super) struct OutputReceiver(mpsc::Receiver<Result<Bytes, GitFailure>>);
 
 /// Creates both ends of git's output.
-pub(super) fn channel() -> (GitOutputSender, GitOutput) {
+pub(super) fn channel() -> (OutputSender, OutputReceiver) {
     let (sender, chunks) = mpsc::channel(QUEUE_CHUNKS);
-    (sender, GitOutput(chunks))
+    (sender, OutputReceiver(chunks))
 }
 
-impl GitOutput {
+impl OutputReceiver {
     /// Waits for git's first output or its end, then returns the response body, which starts with `prefix`.
     ///
     /// A failure before the first output is returned as an error, so that it can still become a status code.
@@ -51,7 +51,7 @@ impl GitOutput {
 /// When the client disconnects, returns early; with `keep_reading`, reads and discards the rest instead.
 pub(super) async fn forward(
     process: &mut GitProcess,
-    out: &GitOutputSender,
+    out: &OutputSender,
     stall_timer: &StallTimer,
     keep_reading: bool,
 ) -> std::io::Result<u64> {

@@ -15,7 +15,7 @@ use super::{
     EMPTY, Service,
     access::Allowed,
     error::GitFailure,
-    output::{self, GitOutputSender},
+    output::{self, OutputSender},
     request_body::{DRAIN_MAX, RequestBody, RequestBodyError},
     result,
     stall_timer::StallTimer,
@@ -107,7 +107,7 @@ struct FeedResult {
 
 /// Runs a push and records its result. Outlives the request: once git has received the complete body, the push is
 /// finished and recorded even if the client disconnects.
-async fn run(app: App, request: PushRequest, mut input: RequestBody, out: GitOutputSender) {
+async fn run(app: App, request: PushRequest, mut input: RequestBody, out: OutputSender) {
     let (mut process, push) = match start(&app, &request).await {
         Ok(started) => started,
         Err(failure) => {

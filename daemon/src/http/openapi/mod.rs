@@ -4,7 +4,7 @@
 //! To describe a new operation, put `#[utoipa::path]` above its handler, with: the method; the path as in the route
 //! table without `/api/v1`; an `operation_id` in the style of Gitea; a `tag` from [`document`](self::document);
 //! `request_body`; `responses` with the successful responses and the errors that only this operation has. The doc
-//! comment of the handler is the summary. This module adds the path parameters ([`parameters`]), the errors that all
+//! comment of the handler is the summary. This module adds the path parameters ([`captures`]), the errors that all
 //! operations share and the headers of lists ([`operation`]), and the required fields ([`schemas`]).
 //! Routes that share a handler get their own operation id and tag in [`operation`].
 //! `security(("account" = []))` marks a GET that requires a signed-in caller, `security(())` a route that ignores
@@ -13,6 +13,7 @@
 //! Git, Twirp and the signed addresses of artifact bytes are not described: they are separate protocols, and OpenAPI
 //! cannot express most of their features.
 
+mod captures;
 mod document;
 mod operation;
 pub(super) mod parameters;

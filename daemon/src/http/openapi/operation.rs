@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{RouteDescription, parameters, schemas};
+use super::{RouteDescription, captures, schemas};
 
 /// Routes that share a handler with another route: method, path, operation id, tag.
 const ALIASES: &[(&str, &str, &str, &str)] = &[
@@ -101,7 +101,7 @@ fn take_operation(paths: &mut Value) -> Map<String, Value> {
 /// Returns the parameters of the path, then those that the handler declares for the query and the headers.
 fn parameters(path: &str, operation: &Map<String, Value>) -> Vec<Value> {
     let captures = path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
-    let mut all: Vec<Value> = captures.map(parameters::of_path).collect();
+    let mut all: Vec<Value> = captures.map(captures::parameter).collect();
     let declared = operation.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default();
     for mut parameter in declared.into_iter().filter(|parameter| parameter["in"] != "path") {
         schemas::without_null(&mut parameter["schema"]);

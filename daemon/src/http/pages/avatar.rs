@@ -1,13 +1,13 @@
-//! A picture for an account: squares in a pattern and a colour that come from its number.
+//! Avatars of accounts: a pattern of squares, derived from the number of the account.
 
 use std::fmt::Write as _;
 
-/// Squares in a row; the right half mirrors the left one.
+/// Number of squares per row and column. The right half mirrors the left half.
 const SIZE: u64 = 5;
 
-/// The picture for the account with number `id`, as SVG.
+/// Returns the avatar of the account with the number `id`, as SVG.
 pub(super) fn svg(id: u64) -> String {
-    // The golden ratio spreads neighbouring numbers over the range.
+    // Multiplication by the golden ratio spreads consecutive numbers over the range.
     let mixed = id.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let hue = (mixed >> 16) % 360;
     let mut svg = format!(
@@ -16,8 +16,8 @@ pub(super) fn svg(id: u64) -> String {
     );
     for y in 0..SIZE {
         for x in 0..SIZE {
-            let place = y * SIZE.div_ceil(2) + x.min(SIZE - 1 - x);
-            if (mixed >> (32 + place)) & 1 == 1 {
+            let bit = y * SIZE.div_ceil(2) + x.min(SIZE - 1 - x);
+            if (mixed >> (32 + bit)) & 1 == 1 {
                 let _ = write!(svg, "<path d=\"M{x} {y}h1v1h-1z\"/>");
             }
         }

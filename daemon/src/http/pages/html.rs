@@ -1,8 +1,8 @@
-//! The text of the pages. Everything that a user chose is escaped.
+//! The HTML of the pages. All values from users are escaped.
 
 use std::fmt::Write as _;
 
-/// The page at `/`.
+/// Returns the page at `/`.
 pub(super) fn root(root_url: &str) -> String {
     let body = format!(
         "<p>This is farrier: git hosting, CI artifacts and webhooks for the terminal.</p>\n\
@@ -13,7 +13,7 @@ pub(super) fn root(root_url: &str) -> String {
     document("farrier", &body)
 }
 
-/// A repository, or a commit in it.
+/// Returns the page of a repository, or of a commit in it.
 pub(super) fn repository(path: &str, description: &str, clone_url: &str, commit: Option<&str>) -> String {
     let mut body = String::new();
     if !description.is_empty() {
@@ -28,7 +28,8 @@ pub(super) fn repository(path: &str, description: &str, clone_url: &str, commit:
     document(path, &body)
 }
 
-/// A user or an organisation: `rows` are paths and descriptions of its repositories, of which there are `total`.
+/// Returns the page of a user or an organisation. `rows`: paths and descriptions of repositories to list. `total`: the
+/// number of all repositories.
 pub(super) fn owner(name: &str, rows: &[(String, &str)], total: u64) -> String {
     let mut body = String::new();
     if rows.is_empty() {
@@ -48,8 +49,8 @@ pub(super) fn owner(name: &str, rows: &[(String, &str)], total: u64) -> String {
     document(name, &body)
 }
 
-/// The answer for what does not exist or may not be seen.
-pub(super) fn missing() -> String {
+/// Returns the page for an object that does not exist or that the caller may not see.
+pub(super) fn not_found() -> String {
     document("Not found", "<p>This page does not exist, or you may not see it.</p>\n")
 }
 
@@ -62,7 +63,7 @@ fn document(title: &str, body: &str) -> String {
     )
 }
 
-/// Text as it may stand in an element or in an attribute in double quotes.
+/// Escapes text for an element or for an attribute in double quotes.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_users_chose_is_escaped() {
+    fn values_from_users_are_escaped() {
         let evil = "<script>alert(\"1\" & '2')</script>";
         for page in [root(evil), repository(evil, evil, evil, Some(evil)), owner(evil, &[(evil.to_owned(), evil)], 2)] {
             assert!(!page.contains("<script") && !page.contains("\"1\"") && !page.contains("'2'"), "{page}");

@@ -1,9 +1,9 @@
-//! Small pages for people who open an address of the API in a browser.
+//! Plain HTML pages for the web addresses in API responses, such as `html_url` and `avatar_url`.
 //!
-//! The API family names addresses such as `html_url` and `avatar_url`, and chats and clients link to them. farrier
-//! has no web interface, so these addresses lead to plain pages: what a repository is called, how to clone it, which
-//! repositories an owner has. They are answered for paths that no route has, and show only what the caller may see.
-//! A missing repository and one that the caller may not see give the same answer.
+//! Clients and chats link to these addresses, but farrier has no web interface. The pages show the name of a
+//! repository, how to clone it, and the repositories of an owner. The router calls [`fallback`] for paths without a
+//! route. A page shows only what the caller may see. A missing repository and one that the caller may not see give the
+//! same response.
 
 mod avatar;
 mod html;
@@ -30,22 +30,22 @@ use crate::{
     store::Snapshot,
 };
 
-/// Repositories on the page of an owner.
+/// Maximum number of repositories on the page of an owner.
 const LISTED_MAX: usize = 200;
-/// First parts of paths that belong to protocols; no owner has such a name.
+/// First path segments of other protocols. No owner can have these names.
 const PROTOCOLS: [&str; 3] = ["api", "twirp", "_blob"];
-/// Parts of paths below a repository to which `html_url` and its like lead.
+/// Path segments after a repository that occur in the web addresses of API responses.
 const BELOW_REPOSITORY: [&str; 4] = ["actions", "commit", "compare", "src"];
-/// Pages run nothing and load nothing, and no other site shows them in a frame.
+/// Pages run no scripts and load nothing, and other sites cannot show them in a frame.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// What a path leads to.
+/// The object that a path refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target<'a> {
     Root,
     Avatar(u64),
     Owner(&'a str),
-    /// A repository, or something in it, which is a commit if it is known.
+    /// A repository or an object in it. `commit`: the object is this commit.
     Repository {
         owner: &'a str,
         name: &'a str,
@@ -70,7 +70,7 @@ impl<'a> Target<'a> {
         let mut commit = None;
         match parts.next() {
             None | Some("") => {}
-            // What git asks for with such a name is not answered with pages.
+            // Requests of git clients get no page.
             Some(_) if name.ends_with(".git") => return None,
             Some(kind) if BELOW_REPOSITORY.contains(&kind) => {
                 let is_id = |id: &&str| id.len() <= 64 && !id.is_empty() && id.bytes().all(|b| b.is_ascii_hexdigit());
@@ -82,14 +82,14 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Answers what no route has.
-pub(super) async fn answer(State(app): State<App>, request: Request) -> Response {
+/// Handles requests whose path has no route: returns a page, a redirect or 404.
+pub(super) async fn fallback(State(app): State<App>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let target = Target::of(parts.uri.path()).filter(|_| matches!(parts.method, Method::GET | Method::HEAD));
     let Some(target) = target else { return ApiError::no_route().into_response() };
     match show(&app, &parts, target).await {
         Ok(page) => page,
-        Err(Error::NotFound { .. } | Error::Unauthenticated { .. }) => missing(&parts),
+        Err(Error::NotFound { .. } | Error::Unauthenticated { .. }) => not_found(&parts),
         Err(Error::Moved { owner, name }) => moved(&app, &format!("{owner}/{name}")),
         Err(Error::Renamed { to, .. }) => moved(&app, &to),
         Err(error) => ApiError::from(error).into_response(),
@@ -103,7 +103,7 @@ async fn show(app: &App, parts: &Parts, target: Target<'_>) -> Result<Response, 
         Target::Owner(owner) => (owner, None),
         Target::Repository { owner, name, commit } => (owner, Some((name, commit))),
     };
-    // Credentials that are wrong show what anybody sees: a browser cannot be told in the API's way.
+    // With wrong credentials the page for anonymous callers is shown: a browser cannot show an API error.
     let identity = auth::identify(app, parts).await.unwrap_or(Identity::Anonymous);
     if ![Category::User, Category::Repository].into_iter().all(|of| identity.in_scope(of, Level::Read)) {
         return Err(Error::NotFound { what: "the page" });
@@ -136,7 +136,8 @@ fn page(status: StatusCode, text: String) -> Response {
     respond(status, "text/html; charset=utf-8", text)
 }
 
-/// The same for every number, so that it does not say which accounts exist.
+/// Returns the avatar of an account. Numbers without an account get an avatar, too, so that the response does not show
+/// which accounts exist.
 fn avatar(id: u64) -> Response {
     respond(StatusCode::OK, "image/svg+xml", avatar::svg(id))
 }
@@ -156,11 +157,11 @@ fn respond(status: StatusCode, content_type: &'static str, text: String) -> Resp
     response
 }
 
-/// Programs get the answer of the API for a path without a route.
-fn missing(parts: &Parts) -> Response {
+/// Returns the 404 page for browsers, and the 404 of the API for other clients.
+fn not_found(parts: &Parts) -> Response {
     let accepts = parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if accepts.contains("text/html") {
-        page(StatusCode::NOT_FOUND, html::missing())
+        page(StatusCode::NOT_FOUND, html::not_found())
     } else {
         ApiError::no_route().into_response()
     }
@@ -182,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_lead_to_pages_or_to_nothing() {
+    fn paths_are_mapped_to_pages() {
         let repository = |commit| Some(Target::Repository { owner: "o", name: "r", commit });
         for (path, expected) in [
             ("/", Some(Target::Root)),

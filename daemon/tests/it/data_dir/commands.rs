@@ -139,7 +139,7 @@ async fn a_matching_copy_of_the_store_is_restored() {
     std::fs::write(world.store_file(), "notes").expect("a write");
     let before = file_contents(&world.data());
     let restored = world.run(&["restore", path]).await;
-    assert!(restored.code == Some(0) && restored.out.contains("is a copy of"), "{restored:?}");
+    assert!(restored.code == Some(0) && restored.out.contains("is now a copy of"), "{restored:?}");
     assert_eq!(std::fs::read(&copy).expect("kept"), std::fs::read(world.store_file()).expect("the store"));
     let day = std::fs::read_dir(world.data().join("set-aside")).expect("a directory").next().expect("a day");
     let replaced = day.expect("readable").path().join("store/farrier.redb");
@@ -173,7 +173,7 @@ async fn a_copy_that_does_not_match_is_not_restored() {
         (&old, BAD_DATA, "old.redb is older than"),
         (&other.store_file(), BAD_DATA, "belongs to another store than"),
         (&damaged, BAD_DATA, "damaged.redb is damaged"),
-        (&world.store_file(), 1, "is the store in use"),
+        (&world.store_file(), 1, "is the store itself"),
         (&PathBuf::from("/nonexistent"), 1, "cannot be opened"),
     ] {
         let kept = std::fs::read(from).ok();

@@ -74,7 +74,7 @@ async fn assert_no_panic_on_start(data: &Path, at: usize) {
     let mut lines = BufReader::new(farrier.spawn()).lines();
     let started = async {
         while let Some(line) = lines.next_line().await.expect("text") {
-            if line.starts_with("data lies in ") {
+            if line.starts_with("data directory: ") {
                 farrier.terminate();
             }
         }

@@ -60,6 +60,6 @@ async fn a_start_on_a_read_only_disk_is_refused_and_works_later() {
     let prepare = r#"mount --bind "$1" "$1"; mount -o remount,bind,ro "$1""#;
     let Some(ran) = start_in_mount(&world, prepare).await else { return };
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("cannot be written; no data was lost"), "{ran:?}");
+    assert!(ran.err.contains("is not writable; no data was lost"), "{ran:?}");
     world.assert_starts().await;
 }

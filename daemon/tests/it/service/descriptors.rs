@@ -35,19 +35,19 @@ async fn without_free_descriptors_health_is_served_and_the_daemon_recovers() {
     for _ in 0..IDLE {
         idle.push(Raw::sending(&program.tcp(), "").await);
     }
-    eventually("no descriptor is free", async || program.log().contains("no descriptor is free")).await;
+    eventually("no descriptor is free", async || program.log().contains("no file descriptor is free")).await;
     kept.send(HEALTH).await.expect("an open connection");
     assert_eq!(kept.answer().await.expect("an answer").0, 200, "an open connection is served");
     for _ in 0..3 {
         assert!(is_healthy(&program).await, "a new connection is served as well");
         manager.expect_state("WATCHDOG=1").await;
     }
-    assert!(!program.log().contains("descriptors are free again"), "no descriptor was freed in between");
+    assert!(!program.log().contains("file descriptors are available again"), "no descriptor was freed in between");
 
     drop(idle);
     eventually("descriptors are free", async || {
         send(&program.tcp(), Method::GET, "/api/v1/version", &[], "").await;
-        program.log().contains("descriptors are free again")
+        program.log().contains("file descriptors are available again")
     })
     .await;
     let body = json!({ "name": "tool" }).to_string();

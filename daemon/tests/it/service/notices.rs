@@ -72,7 +72,7 @@ async fn an_unreachable_daemon_sends_no_watchdog_notification() {
     std::fs::remove_file(program.socket()).expect("the daemon's socket");
     // Notifications that were already sent may still arrive.
     in_time("the daemon notices", async {
-        while !program.log().contains("the daemon does not answer itself") {
+        while !program.log().contains("a listener failed its health check") {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     })

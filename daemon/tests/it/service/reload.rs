@@ -42,8 +42,8 @@ async fn a_reload_applies_limits_allowed_hosts_and_the_log_filter() {
     );
     let (status, text) = reload(&program).await;
     assert_eq!(status, Some(0), "{text}");
-    assert!(text.contains("the new configuration holds"), "{text}");
-    assert!(text.contains("git.max_processes: the new value holds from the next start"), "{text}");
+    assert!(text.contains("configuration reloaded"), "{text}");
+    assert!(text.contains("git.max_processes: the new value takes effect at the next start"), "{text}");
     assert_eq!(long_body(&program).await, 413);
     assert_ne!(migrate().await, refused, "the host is now allowed, so the reason differs");
     send(&program.unix(), Method::GET, "/api/v1/version?after", &[], "").await;
@@ -62,13 +62,13 @@ async fn an_invalid_file_changes_nothing_and_is_reported() {
     assert_eq!(status, BAD_CONFIG, "{text}");
     assert!(text.contains("server.colour: unknown key") && text.contains("server.max_body_bytes"), "{text}");
     assert!(
-        !program.log().contains("the old one holds"),
+        !program.log().contains("the old configuration stays in effect"),
         "farrierd reload refuses such a file before it signals the daemon"
     );
 
     program.hang_up();
     eventually("the daemon names the problem", async || program.log().contains("server.colour: unknown key")).await;
-    assert!(program.log().contains("the old one holds"));
+    assert!(program.log().contains("the old configuration stays in effect"));
     assert_eq!(long_body(&program).await, 413);
 }
 
@@ -84,11 +84,11 @@ async fn a_reload_does_not_need_access_to_the_daemons_credentials() {
     program.start().await;
     program.configure(&format!("{config}max_commits = 7\n"));
     let (status, text) = reload(&program).await;
-    assert_eq!((status, text.trim()), (Some(0), "the new configuration holds"));
+    assert_eq!((status, text.trim()), (Some(0), "configuration reloaded"));
     std::fs::write(credentials.join("proxy"), "user:other").expect("a file");
     let (status, text) = reload(&program).await;
     assert_eq!(status, Some(0), "{text}");
-    assert!(text.contains("webhook.proxy_url: the new value holds from the next start"), "{text}");
+    assert!(text.contains("webhook.proxy_url: the new value takes effect at the next start"), "{text}");
     std::fs::remove_file(credentials.join("proxy")).expect("a file");
     let (status, text) = reload(&program).await;
     assert_eq!(status, Some(78), "{text}");

@@ -180,7 +180,7 @@ async fn a_running_request_is_completed_before_the_daemon_stops() {
     })
     .await;
     program.terminate();
-    let closed = "no further connections are accepted";
+    let closed = "listeners closed";
     eventually("the daemon is stopping", async || program.log().contains(closed)).await;
     let waiting = program.tcp();
     #[expect(clippy::disallowed_methods, reason = "tests own their tasks")]

@@ -40,7 +40,7 @@ impl Program {
                 if let Some(address) = line.strip_prefix("farrierd listens on tcp ") {
                     address.clone_into(&mut program.address);
                 }
-                if line.starts_with("data lies in ") {
+                if line.starts_with("data directory: ") {
                     return true;
                 }
             }
