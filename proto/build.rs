@@ -1,4 +1,4 @@
-//! Makes Rust of the `.proto` files, without `protoc`.
+//! Generates Rust code from the `.proto` files, without `protoc`.
 
 use std::path::PathBuf;
 
@@ -9,8 +9,8 @@ type Error = Box<dyn std::error::Error>;
 fn main() -> Result<(), Error> {
     println!("cargo:rerun-if-changed=proto");
     let files = protox::compile(["results.proto", "store.proto"], ["proto"])?;
-    // pbjson-types writes a Timestamp as `…+00:00`, which the official artifact client refuses
-    // together with a fraction; ours writes `Z`.
+    // pbjson-types writes the UTC offset of a timestamp as `+00:00`, which the official artifact client rejects
+    // in combination with a fraction. Our type writes `Z`.
     let well_known = [
         (".google.protobuf.Timestamp", "crate::wkt::Timestamp"),
         (".google.protobuf.Int64Value", "crate::wkt::Int64Value"),
@@ -19,9 +19,9 @@ fn main() -> Result<(), Error> {
 
     let mut messages = prost_build::Config::new();
     messages.compile_well_known_types();
-    // Rows are the same bytes whenever they are written: maps have an order.
+    // Maps are ordered, so that equal rows have equal bytes.
     messages.btree_map(["."]);
-    // The largest rows, read for every delivery: their bytes are not copied.
+    // Payloads are the largest rows and are read for every delivery, so their bytes are not copied.
     messages.bytes([".farrier.store.v1.Payload.json"]);
     for (proto, rust) in well_known {
         messages.extern_path(proto, rust);

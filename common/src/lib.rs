@@ -1,23 +1,22 @@
-//! What farrier's daemon and its clients agree on.
+//! Code shared by farrier's daemon and its clients: the bodies of the REST API, the rules for names, and a
+//! typed client over TCP or a Unix socket.
 //!
-//! Owns the bodies of the REST API, the rules for names, and the typed client that speaks to a
-//! daemon over TCP or a Unix socket. Does no I/O but in [`client`], and decides nothing that only
-//! the daemon can know.
+//! Only [`client`] does I/O.
 
 pub mod api;
 pub mod client;
 pub mod defaults;
 pub mod names;
 
-/// This build's version, as in `Cargo.toml`.
+/// The version of this build, as in `Cargo.toml`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Which of farrier's own routes, and what in them, this build means; daemon and program compare it. It
-/// grows when one of the two could not work with the other of before.
+/// The level of farrier's own API in this build. The daemon and the client compare it. It is increased when one
+/// of them cannot work with an older version of the other.
 pub const API_LEVEL: i64 = 1;
 
-/// The version that `GET /api/v1/version` claims unless configured otherwise: the release of the
-/// API family that clients gate features on, with our own version as semver build metadata.
+/// Returns the version that `GET /api/v1/version` reports by default: the release of the Gitea API that clients
+/// use to decide on features, with farrier's version as build metadata.
 pub fn api_version() -> String {
     format!("1.24.0+farrier-{VERSION}")
 }

@@ -1,40 +1,39 @@
-//! Names of users, organisations, repositories and artifacts: what they may look like.
-//!
-//! Pure checks with a reason in words; whether a name is taken is not decided here.
+//! Validates names of users, organisations, repositories and artifacts. Whether a name is in use is checked
+//! elsewhere.
 
 /// Longest user or organisation name, characters.
 pub const OWNER_MAX_CHARS: usize = 40;
 /// Longest repository name, characters.
 pub const REPOSITORY_MAX_CHARS: usize = 100;
-/// Longest artifact name, bytes of UTF-8: leaves room in a store key.
+/// Longest artifact name, bytes. Leaves room in a store key.
 pub const ARTIFACT_MAX_BYTES: usize = 255;
 
-/// Why a name was refused. The text completes "name …".
+/// Why a name is invalid. The message completes "name …".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// No characters at all.
+    /// The name is empty.
     #[error("must not be empty")]
     Empty,
-    /// More than allowed.
+    /// The name is too long.
     #[error("is longer than {max} {unit}")]
     Long {
-        /// Most that is allowed.
+        /// The limit.
         max: usize,
         /// `characters` or `bytes`.
         unit: &'static str,
     },
-    /// Kept for farrier itself or for the API family.
+    /// The name is reserved for farrier or the Gitea API.
     #[error("is reserved")]
     Reserved,
-    /// A character that is not allowed.
+    /// The name contains a character that is not allowed.
     #[error("contains {0:?}, which is not allowed")]
     Character(char),
-    /// Letters and digits are needed at this place.
+    /// The first or last character, or two characters in a row, are not letters or digits.
     #[error("must begin and end with a letter or digit and have no two of '-', '_', '.' in a row")]
     Shape,
 }
 
-/// Names that routes of farrier or of the API family use, in lower case.
+/// Names used by routes of farrier or the Gitea API, in lower case.
 const RESERVED_OWNERS: &[&str] = &[
     ".",
     "..",
@@ -79,7 +78,7 @@ const RESERVED_OWNER_ENDINGS: &[&str] = &[".keys", ".gpg", ".rss", ".atom", ".pn
 const RESERVED_REPOSITORIES: &[&str] = &[".", "..", "-"];
 const RESERVED_REPOSITORY_ENDINGS: &[&str] = &[".git", ".wiki", ".rss", ".atom"];
 
-/// Checks the name of a user or an organisation that is about to be made.
+/// Validates the name of a new user or organisation.
 pub fn check_owner(name: &str) -> Result<(), NameError> {
     check_length(name, OWNER_MAX_CHARS)?;
     check_alphabet(name)?;
@@ -93,7 +92,7 @@ pub fn check_owner(name: &str) -> Result<(), NameError> {
     if edges && !doubled { Ok(()) } else { Err(NameError::Shape) }
 }
 
-/// Checks the name of a repository that is about to be made.
+/// Validates the name of a new repository.
 pub fn check_repository(name: &str) -> Result<(), NameError> {
     check_length(name, REPOSITORY_MAX_CHARS)?;
     check_alphabet(name)?;
@@ -104,8 +103,8 @@ pub fn check_repository(name: &str) -> Result<(), NameError> {
     if reserved { Err(NameError::Reserved) } else { Ok(()) }
 }
 
-/// Checks an artifact's name. What the official client refuses is refused here too, and what it
-/// lets through but no file system should ever see.
+/// Validates an artifact name. Rejects everything that the official client rejects, and names that are unsafe
+/// on file systems.
 pub fn check_artifact(name: &str) -> Result<(), NameError> {
     if name.is_empty() {
         return Err(NameError::Empty);

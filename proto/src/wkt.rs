@@ -1,20 +1,20 @@
-//! Well-known types with the JSON spelling that strict clients parse.
+//! Well-known types with the JSON format that strict clients parse.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-/// An instant: seconds since the Unix epoch and nanoseconds, `0..=999_999_999`.
+/// A point in time: seconds since the Unix epoch and nanoseconds, `0..=999_999_999`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
 pub struct Timestamp {
-    /// Seconds since 1970-01-01T00:00:00Z, possibly negative.
+    /// Seconds since 1970-01-01T00:00:00Z; may be negative.
     #[prost(int64, tag = "1")]
     pub seconds: i64,
-    /// Nanoseconds that always count forward.
+    /// Nanoseconds after `seconds`. Never negative.
     #[prost(int32, tag = "2")]
     pub nanos: i32,
 }
 
 impl Timestamp {
-    /// The instant `ms` milliseconds after the epoch.
+    /// Returns the time `ms` milliseconds after the epoch.
     pub fn from_millis(ms: i64) -> Self {
         Self {
             seconds: ms.div_euclid(1_000),
@@ -22,8 +22,8 @@ impl Timestamp {
         }
     }
 
-    /// Milliseconds since the epoch, rounded down; `None` when they do not fit or the nanoseconds
-    /// are out of their range.
+    /// Returns the milliseconds since the epoch, rounded down; `None` if they overflow or the nanoseconds are
+    /// out of range.
     pub fn as_millis(&self) -> Option<i64> {
         let nanos = u32::try_from(self.nanos).ok().filter(|n| *n < 1_000_000_000)?;
         self.seconds.checked_mul(1_000)?.checked_add(i64::from(nanos / 1_000_000))
@@ -31,8 +31,8 @@ impl Timestamp {
 }
 
 impl Serialize for Timestamp {
-    /// RFC 3339 in UTC with `Z` and 0, 3, 6 or 9 digits of a second: the only fractions that the
-    /// artifact client of Actions reads.
+    /// Writes RFC 3339 in UTC with `Z` and 0, 3, 6 or 9 digits of a second, the only formats that the artifact
+    /// client of Actions parses.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let instant = jiff::Timestamp::new(self.seconds, self.nanos).map_err(ser::Error::custom)?;
         let text = match self.nanos {
@@ -59,10 +59,10 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// An optional 64-bit integer; in JSON a string or a number on input, a string on output.
+/// An optional 64-bit integer. In JSON a string; numbers are also accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
 pub struct Int64Value {
-    /// The number itself.
+    /// The value.
     #[prost(int64, tag = "1")]
     pub value: i64,
 }

@@ -8,7 +8,7 @@ use super::null_as_default;
 /// A page of artifacts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Artifacts {
-    /// All that match, on all pages.
+    /// Number of matching artifacts on all pages.
     pub total_count: i64,
     /// Newest first.
     pub artifacts: Vec<Artifact>,
@@ -18,21 +18,21 @@ pub struct Artifacts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Artifact {
-    /// Number of the artifact.
+    /// Id of the artifact.
     pub id: i64,
-    /// Name, unique in its job.
+    /// Name, unique within its job.
     pub name: String,
-    /// Bytes.
+    /// Size, bytes.
     pub size_in_bytes: i64,
-    /// Absolute address of this object.
+    /// Absolute URL of this object.
     pub url: String,
-    /// Absolute address that redirects to the bytes.
+    /// Absolute URL that redirects to the content.
     pub archive_download_url: String,
-    /// Whether its time is over; its bytes are gone then.
+    /// Whether the artifact has expired and its content was removed.
     pub expired: bool,
     /// `sha256:` and 64 lower-case hexadecimal digits.
     pub digest: String,
-    /// When its upload began.
+    /// When the upload started.
     #[schema(format = DateTime)]
     pub created_at: String,
     /// When it last changed.
@@ -41,54 +41,55 @@ pub struct Artifact {
     /// When it expires.
     #[schema(format = DateTime)]
     pub expires_at: String,
-    /// The run that it belongs to.
+    /// The run to which it belongs.
     pub workflow_run: ArtifactRun,
 }
 
-/// The run of an artifact, in short.
+/// A summary of an artifact's run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ArtifactRun {
-    /// Number of the run.
+    /// Id of the run.
     pub id: i64,
-    /// Number of the repository.
+    /// Id of the repository.
     pub repository_id: i64,
-    /// The same: runs of forks are not kept apart.
+    /// Same as `repository_id`; runs of forks are not supported.
     pub head_repository_id: i64,
-    /// The run's branch.
+    /// Branch of the run.
     pub head_branch: String,
-    /// The run's commit.
+    /// Commit of the run.
     pub head_sha: String,
 }
 
-/// An artifact among those of all repositories: what [`Artifact`] says, and what it belongs to.
+/// An artifact in a list of several repositories: the fields of [`Artifact`] with its repository, job and
+/// state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct FoundArtifact {
-    /// Number of the artifact.
+    /// Id of the artifact.
     pub id: i64,
-    /// Name, unique in its job.
+    /// Name, unique within its job.
     pub name: String,
-    /// Bytes; 0 while they are uploaded.
+    /// Size, bytes; 0 during the upload.
     pub size_in_bytes: i64,
-    /// Absolute address of the artifact in its repository.
+    /// Absolute URL of the artifact in its repository.
     pub url: String,
-    /// Absolute address that redirects to the bytes.
+    /// Absolute URL that redirects to the content.
     pub archive_download_url: String,
-    /// Whether its time is over; its bytes are gone then.
+    /// Whether the artifact has expired and its content was removed.
     pub expired: bool,
-    /// `sha256:` and 64 lower-case hexadecimal digits; empty while it is uploaded.
+    /// `sha256:` and 64 lower-case hexadecimal digits; empty during the upload.
     pub digest: String,
-    /// When its upload began.
+    /// When the upload started.
     #[schema(format = DateTime)]
     pub created_at: String,
     /// When it last changed.
     #[schema(format = DateTime)]
     pub updated_at: String,
-    /// When it expires; the zero time while it is uploaded.
+    /// When it expires; the zero time during the upload.
     #[schema(format = DateTime)]
     pub expires_at: String,
-    /// The run that it belongs to.
+    /// The run to which it belongs.
     pub workflow_run: ArtifactRun,
     /// The repository, `owner/name`.
     pub repository: String,
@@ -97,32 +98,32 @@ pub struct FoundArtifact {
     /// `uploading`, `ready` or `expired`.
     #[schema(pattern = "^(uploading|ready|expired)$")]
     pub state: String,
-    /// Media type of its bytes.
+    /// Media type of the content.
     pub mime_type: String,
-    /// Version of the artifact protocol that its client spoke; 0: unknown.
+    /// Artifact protocol version that the client used; 0 if unknown.
     pub version: i32,
 }
 
-/// The job of an artifact, in short.
+/// A summary of an artifact's job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ArtifactJob {
-    /// Number of the job.
+    /// Id of the job.
     pub id: i64,
-    /// Its name.
+    /// Name of the job.
     pub name: String,
 }
 
-/// `PATCH /api/farrier/v1/artifacts/{id}`: when it expires, as one of both. `null` is the same as
+/// `PATCH /api/farrier/v1/artifacts/{id}`: the new expiry, either as a time or in days. `null` is the same as
 /// absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct EditArtifact {
-    /// A time, RFC 3339.
+    /// Expiry time, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub expires_at: Option<String>,
-    /// So many days from now.
+    /// Number of days from now.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub days: Option<i64>,
@@ -131,28 +132,28 @@ pub struct EditArtifact {
 /// `POST /api/farrier/v1/artifacts/deletions`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeleteArtifacts {
-    /// Required: numbers of artifacts, at most 1000.
+    /// Required: ids of artifacts, at most 1000.
     #[serde(default, deserialize_with = "null_as_default")]
     #[schema(required = true, min_items = 1, max_items = 1000)]
     pub ids: Vec<i64>,
 }
 
-/// What came of a deletion of several.
+/// The results of deleting several artifacts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DeletedArtifacts {
-    /// In the order in which they were named.
+    /// One result per id, in the order of the request.
     pub results: Vec<DeletedArtifact>,
 }
 
-/// What came of one deletion.
+/// The result of deleting one artifact.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct DeletedArtifact {
-    /// Number of the artifact.
+    /// Id of the artifact.
     pub id: i64,
-    /// Whether it is gone.
+    /// Whether it was deleted.
     pub deleted: bool,
-    /// Why it is not.
+    /// Why it was not deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -7,14 +7,14 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Blob {
-    /// In base64; empty for a blob that is too large to be shown this way.
+    /// Content in base64; empty if the blob is too large.
     pub content: String,
     /// Always `base64`.
     pub encoding: String,
-    /// Absolute address of this object.
+    /// Absolute URL of this object.
     pub url: String,
     /// Object id.
     pub sha: String,
-    /// Bytes.
+    /// Size, bytes.
     pub size: i64,
 }

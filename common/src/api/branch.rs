@@ -5,16 +5,16 @@ use utoipa::ToSchema;
 
 use super::{PayloadCommit, null_as_default};
 
-/// A branch. Strict clients need every field.
+/// A branch. Strict clients require every field.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-#[allow(clippy::struct_excessive_bools)] // the API family's shape
+#[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct Branch {
     /// Name without `refs/heads/`.
     pub name: String,
-    /// Its tip.
+    /// The newest commit.
     pub commit: PayloadCommit,
-    /// Whether rules guard it; there are none so far.
+    /// Whether the branch is protected. Always false.
     pub protected: bool,
     /// Always 0.
     pub required_approvals: i64,
@@ -24,7 +24,7 @@ pub struct Branch {
     pub status_check_contexts: Vec<String>,
     /// Whether the caller may push to it.
     pub user_can_push: bool,
-    /// The same.
+    /// Same as `user_can_push`.
     pub user_can_merge: bool,
     /// Always empty.
     pub effective_branch_protection_name: String,
@@ -34,14 +34,14 @@ pub struct Branch {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CreateBranch {
-    /// Required.
+    /// Required: name of the new branch.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, min_length = 1)]
     pub new_branch_name: String,
-    /// Branch, tag or commit to begin at; empty: the default branch.
+    /// Branch, tag or commit at which the branch starts; empty for the default branch.
     #[serde(deserialize_with = "null_as_default")]
     pub old_ref_name: String,
-    /// Older name of the same, for branches only.
+    /// Older name of `old_ref_name`, for branches only.
     #[serde(deserialize_with = "null_as_default")]
     pub old_branch_name: String,
 }

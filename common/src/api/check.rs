@@ -1,4 +1,4 @@
-//! Questions before something is made: nothing changes by asking them.
+//! Checks of input before something is created. They change nothing.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,23 +9,23 @@ use super::null_as_default;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CheckBranchFilter {
-    /// The pattern, as hooks have it; empty: all.
+    /// The branch filter of a hook; empty for all branches.
     #[serde(deserialize_with = "null_as_default")]
     pub branch_filter: String,
-    /// Only branches of this repository, `owner/name`; empty: of all that the caller may read.
+    /// Only branches of this repository, `owner/name`; empty for all repositories that the caller may read.
     #[serde(deserialize_with = "null_as_default")]
     pub repository: String,
 }
 
-/// What a pattern does with the branches that were pushed last.
+/// Recently pushed branches, and whether a branch filter matches them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CheckedBranchFilter {
-    /// At most five, the last pushed first, each once.
+    /// At most five different branches, most recently pushed first.
     pub branches: Vec<CheckedBranch>,
 }
 
-/// A branch and what the pattern says of it.
+/// A branch, and whether the filter matches it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CheckedBranch {
@@ -33,26 +33,26 @@ pub struct CheckedBranch {
     pub repository: String,
     /// The branch's short name.
     pub name: String,
-    /// Whether it passes.
+    /// Whether the filter matches.
     pub passes: bool,
 }
 
-/// What a source would give a migration.
+/// What a migration from a source would import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CheckedMigration {
-    /// Branches there.
+    /// Number of branches.
     pub branches: i64,
-    /// Tags there.
+    /// Number of tags.
     pub tags: i64,
-    /// The branch that its `HEAD` names; empty: none does.
+    /// The branch that `HEAD` points to; empty if there is none.
     pub head: String,
     /// `sha1` or `sha256`.
     pub object_format_name: String,
-    /// Whether credentials went along.
+    /// Whether credentials were sent.
     pub signed_in: bool,
-    /// Free on the disk here.
+    /// Free space on the daemon's disk, bytes.
     pub free_bytes: i64,
-    /// What a migration may bring at most.
+    /// Size limit of a migration, bytes.
     pub max_bytes: i64,
 }

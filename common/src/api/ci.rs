@@ -1,4 +1,4 @@
-//! Runs and jobs begun and ended by a CI agent: farrier's own API.
+//! Runs and jobs that a CI agent starts and ends (farrier's own API).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::null_as_default;
 
-/// `POST /api/farrier/v1/jobs`: begins a job, in a new run or in a live one.
+/// `POST /api/farrier/v1/jobs`: starts a job in a new or a running run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct BeginRun {
@@ -15,55 +15,55 @@ pub struct BeginRun {
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, pattern = "^[^/]+/[^/]+$")]
     pub repo: String,
-    /// A live run of that repository to add the job to; absent: a new run.
+    /// A running run of the repository to which the job is added; absent for a new run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<i64>,
-    /// Name of the job; empty: `job`.
+    /// Name of the job; empty for `job`.
     #[serde(deserialize_with = "null_as_default")]
     pub job: String,
-    /// Commit that the run is about.
+    /// Commit of the run.
     #[serde(deserialize_with = "null_as_default")]
     pub sha: String,
-    /// Branch that the run is about.
+    /// Branch of the run.
     #[serde(deserialize_with = "null_as_default")]
     pub branch: String,
     /// Name of the workflow.
     #[serde(deserialize_with = "null_as_default")]
     pub workflow: String,
-    /// Seconds from 10 to 3600: the job is cancelled when its lease ends and is not renewed for as long
-    /// again. Absent: the job may run for `ci.job_timeout_secs`.
+    /// Length of the lease, 10 to 3600 seconds. The job is cancelled if the lease ends and is not renewed
+    /// within the same time again. Absent: the job may run for `ci.job_timeout_secs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 10, maximum = 3600)]
     pub lease_secs: Option<u32>,
 }
 
-/// A job that has begun.
+/// A started job.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BegunJob {
     /// The run.
     pub run_id: i64,
     /// The job.
     pub job_id: i64,
-    /// The job's runtime token; it dies with the job.
+    /// The job's runtime token. It is valid until the job ends.
     pub token: String,
-    /// What the official Actions clients read from their environment.
+    /// Environment variables for the official Actions clients.
     pub env: BTreeMap<String, String>,
 }
 
 impl std::fmt::Debug for BegunJob {
-    /// Leaves the token out: also the environment holds it.
+    /// Omits the token and the environment, which contains the token.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("BegunJob").field("run_id", &self.run_id).field("job_id", &self.job_id).finish_non_exhaustive()
     }
 }
 
-/// Answer to `POST /api/farrier/v1/jobs/{id}/renew`.
+/// Response of `POST /api/farrier/v1/jobs/{id}/renew`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct JobLease {
     /// The job.
     pub job_id: i64,
-    /// When the lease ends, or the time limit of a job without a lease.
+    /// When the lease ends; for a job without a lease, its time limit.
     #[schema(format = DateTime)]
     pub expires_at: String,
 }
@@ -71,26 +71,26 @@ pub struct JobLease {
 /// `POST /api/farrier/v1/jobs/{id}/end`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EndJob {
-    /// How the job ended.
+    /// The result of the job.
     pub conclusion: Conclusion,
 }
 
-/// How a job or a run ended.
+/// The result of a job or a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
-    /// All went well.
+    /// It succeeded.
     Success,
-    /// Something failed.
+    /// It failed.
     Failure,
-    /// Stopped from outside, or not ended in time.
+    /// It was cancelled or exceeded its time limit.
     Cancelled,
-    /// Nothing was to be done.
+    /// There was nothing to do.
     Skipped,
 }
 
 impl Conclusion {
-    /// The word on the wire.
+    /// Returns the JSON value.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",

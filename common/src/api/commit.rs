@@ -1,102 +1,102 @@
-//! Commits and what is said about them elsewhere.
+//! Commits, comparisons and notes.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::User;
 
-/// A commit. `author` and `committer` are accounts, absent when no account has the address.
+/// A commit. `author` and `committer` are accounts; absent if no account has the email address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Commit {
-    /// Absolute address of this object.
+    /// Absolute URL of this object.
     pub url: String,
     /// Object id.
     pub sha: String,
     /// When it was committed, in UTC.
     #[schema(format = DateTime)]
     pub created: String,
-    /// Absolute address for people.
+    /// Absolute URL of the web page.
     pub html_url: String,
-    /// What the object itself says.
+    /// The fields of the commit object.
     pub commit: CommitDetails,
-    /// The account with the author's address.
+    /// The account with the author's email address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<User>,
-    /// The account with the committer's address.
+    /// The account with the committer's email address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub committer: Option<User>,
-    /// The commits before it.
+    /// The parent commits.
     pub parents: Vec<CommitMeta>,
-    /// Paths that differ from the first parent, unless they were not asked for.
+    /// Paths changed relative to the first parent; absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Vec<CommitFile>>,
-    /// Lines that differ from the first parent, unless they were not asked for.
+    /// Line counts relative to the first parent; absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stats: Option<CommitStats>,
 }
 
-/// The commit object itself.
+/// The fields of a commit object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CommitDetails {
-    /// Absolute address of the object.
+    /// Absolute URL of the object.
     pub url: String,
-    /// Who wrote it; the date has the author's own offset.
+    /// The author; the date has the author's UTC offset.
     pub author: Signature,
-    /// Who committed it.
+    /// The committer.
     pub committer: Signature,
-    /// The whole message.
+    /// The full message.
     pub message: String,
-    /// Its tree.
+    /// The tree.
     pub tree: CommitMeta,
-    /// Its signature, unless it was not asked for.
+    /// The signature; absent if not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
 }
 
-/// A name, an address and a time.
+/// A name, an email address and a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Signature {
-    /// Name as git keeps it.
+    /// Name, as recorded by git.
     pub name: String,
-    /// Address as git keeps it.
+    /// Email address, as recorded by git.
     pub email: String,
     /// RFC 3339, whole seconds.
     #[schema(format = DateTime)]
     pub date: String,
 }
 
-/// An object named from another one.
+/// A reference to an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CommitMeta {
-    /// Absolute address of the object.
+    /// Absolute URL of the object.
     pub url: String,
     /// Object id.
     pub sha: String,
-    /// RFC 3339 in UTC; absent where it would have to be looked up.
+    /// RFC 3339 in UTC; absent in some responses.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(format = DateTime)]
     pub created: String,
 }
 
-/// The signature of a commit or tag. Signatures are shown, not verified.
+/// The signature of a commit or tag. Signatures are returned but not verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Verification {
     /// Always false.
     pub verified: bool,
-    /// Why.
+    /// Why the signature is not verified.
     pub reason: String,
-    /// The signature's text; empty when there is none.
+    /// The signature; empty if there is none.
     pub signature: String,
-    /// What was signed; empty when there is no signature.
+    /// The signed data; empty if there is no signature.
     pub payload: String,
 }
 
-/// A path that a commit changed.
+/// A path changed by a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CommitFile {
@@ -107,62 +107,62 @@ pub struct CommitFile {
     pub status: String,
 }
 
-/// Lines that a commit changed.
+/// Line counts of a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CommitStats {
-    /// Both together.
+    /// Added and deleted lines.
     pub total: i64,
-    /// Lines that came.
+    /// Number of added lines.
     pub additions: i64,
-    /// Lines that went.
+    /// Number of deleted lines.
     pub deletions: i64,
 }
 
-/// A commit as branches and events show it.
+/// A commit in branches and webhook payloads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct PayloadCommit {
     /// Object id.
     pub id: String,
-    /// The whole message.
+    /// The full message.
     pub message: String,
-    /// Absolute address for people.
+    /// Absolute URL of the web page.
     pub url: String,
-    /// Who wrote it.
+    /// The author.
     pub author: PayloadUser,
-    /// Who committed it.
+    /// The committer.
     pub committer: PayloadUser,
-    /// Its signature.
+    /// The signature.
     pub verification: Verification,
-    /// When it was written, with the author's own offset.
+    /// The author date, with the author's UTC offset.
     #[schema(format = DateTime)]
     pub timestamp: String,
 }
 
-/// Who wrote or committed.
+/// The author or committer of a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct PayloadUser {
-    /// Name as git keeps it.
+    /// Name, as recorded by git.
     pub name: String,
-    /// Address as git keeps it.
+    /// Email address, as recorded by git.
     pub email: String,
-    /// The account with that address; empty when there is none.
+    /// The account with this email address; empty if there is none.
     pub username: String,
 }
 
-/// What differs between two commits.
+/// The commits between two revisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Compare {
-    /// All commits that the second has and the first has not.
+    /// Number of commits that are reachable from the second revision but not from the first.
     pub total_commits: i64,
-    /// The newest of them.
+    /// The newest of these commits.
     pub commits: Vec<Commit>,
 }
 
-/// A note on a commit.
+/// A git note on a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Note {

@@ -1,4 +1,4 @@
-//! Files and directories by their path.
+//! Files and directories by path.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,46 +7,46 @@ use utoipa::ToSchema;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Contents {
-    /// Last part of the path.
+    /// Last segment of the path.
     pub name: String,
-    /// The path.
+    /// Path in the repository.
     pub path: String,
     /// Object id.
     pub sha: String,
-    /// The last commit that touched it.
+    /// The last commit that changed it.
     pub last_commit_sha: String,
     /// `file`, `dir`, `symlink` or `submodule`.
     #[serde(rename = "type")]
     #[schema(pattern = "^(file|dir|symlink|submodule)$")]
     pub kind: String,
-    /// Bytes.
+    /// Size, bytes.
     pub size: i64,
-    /// `base64`, of a single file.
+    /// `base64`; only for a single file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
-    /// Of a single file: its bytes in base64; empty when it is too large to be shown this way.
+    /// Content in base64; only for a single file. Empty if the file is too large.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Where a symbolic link points.
+    /// Target of a symbolic link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Absolute address of this object.
+    /// Absolute URL of this object.
     pub url: String,
-    /// Absolute address for people; `null` for a submodule.
+    /// Absolute URL of the web page; `null` for a submodule.
     pub html_url: Option<String>,
-    /// Absolute address of the git object; `null` for a submodule.
+    /// Absolute URL of the git object; `null` for a submodule.
     pub git_url: Option<String>,
-    /// Absolute address of the bytes; `null` for what has none.
+    /// Absolute URL of the content; `null` if there is none.
     pub download_url: Option<String>,
-    /// Where a submodule comes from.
+    /// URL of a submodule's repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub submodule_git_url: Option<String>,
-    /// The same addresses again.
+    /// The same URLs in one object.
     #[serde(rename = "_links")]
     pub links: ContentsLinks,
 }
 
-/// Addresses of a file or directory.
+/// URLs of a file or directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ContentsLinks {
@@ -55,6 +55,6 @@ pub struct ContentsLinks {
     pub own: String,
     /// The git object; `null` for a submodule.
     pub git: Option<String>,
-    /// For people; `null` for a submodule.
+    /// The web page; `null` for a submodule.
     pub html: Option<String>,
 }

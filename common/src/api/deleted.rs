@@ -9,22 +9,22 @@ use super::ArtifactRun;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RestorableRepository {
-    /// Number of the repository.
+    /// Id of the repository.
     pub id: i64,
-    /// `owner/name` when it was deleted.
+    /// `owner/name` at the time of the deletion.
     pub repository: String,
     /// Whether its owner still exists; otherwise it can only be restored for another owner.
     pub owner_exists: bool,
     /// Whether it was private.
     pub private: bool,
-    /// Bytes of its git data.
+    /// Size of the git data, bytes.
     pub size_bytes: i64,
     /// When it was deleted.
     #[schema(format = DateTime)]
     pub deleted_at: String,
-    /// Who deleted it; empty: the account no longer exists.
+    /// Who deleted it; empty if the account no longer exists.
     pub deleted_by: String,
-    /// Until when it can be restored. It is removed permanently then.
+    /// When the retention ends and the repository is removed permanently.
     #[schema(format = DateTime)]
     pub restorable_until: String,
 }
@@ -33,50 +33,50 @@ pub struct RestorableRepository {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RestorableArtifact {
-    /// Number of the artifact.
+    /// Id of the artifact.
     pub id: i64,
-    /// Name, unique in its job.
+    /// Name, unique within its job.
     pub name: String,
-    /// Bytes.
+    /// Size, bytes.
     pub size_in_bytes: i64,
     /// The repository, `owner/name`.
     pub repository: String,
-    /// Whether the repository is deleted, too: it must be restored first.
+    /// Whether the repository is also deleted and must be restored first.
     pub repository_deleted: bool,
-    /// The run that it belongs to.
+    /// The run to which it belongs.
     pub workflow_run: ArtifactRun,
     /// When it was deleted.
     #[schema(format = DateTime)]
     pub deleted_at: String,
-    /// Who deleted it; empty: a job or a local CI agent, or the account no longer exists.
+    /// Who deleted it; empty for a job or a local CI agent, or if the account no longer exists.
     pub deleted_by: String,
-    /// Until when it can be restored. It is removed permanently then.
+    /// When the retention ends and the artifact is removed permanently.
     #[schema(format = DateTime)]
     pub restorable_until: String,
 }
 
-/// `POST /api/farrier/v1/deleted/repositories/{id}/restore`: where to restore it. `null` is the same as
-/// absent.
+/// `POST /api/farrier/v1/deleted/repositories/{id}/restore`: owner and name of the restored repository. `null`
+/// is the same as absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RestoreRepository {
-    /// Name of the new owner; absent: the owner that it had.
+    /// New owner; absent for the previous owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// New name; absent: the name that it had.
+    /// New name; absent for the previous name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// `GET /api/farrier/v1/set-aside`: data that no row of the store named, moved out of use.
+/// `GET /api/farrier/v1/set-aside`: data without a row in the store, which the daemon moved aside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct SetAside {
-    /// Days for which it is kept; 0: not at all.
+    /// Number of days for which it is kept; 0 if it is not kept.
     pub days: i64,
-    /// Bytes of all items.
+    /// Total size, bytes.
     pub size_bytes: i64,
-    /// The items, by path.
+    /// The items, sorted by path.
     pub items: Vec<SetAsideItem>,
 }
 
@@ -86,13 +86,13 @@ pub struct SetAside {
 pub struct SetAsideItem {
     /// Path below `set-aside` in the data directory.
     pub path: String,
-    /// `repository`, `artifact`, `store` or, for a name that the daemon does not know, `unknown`.
+    /// `repository`, `artifact`, `store`, or `unknown` for a name that the daemon does not recognize.
     #[schema(pattern = "^(repository|artifact|store|unknown)$")]
     pub kind: String,
-    /// Bytes of its files.
+    /// Size, bytes.
     pub size_bytes: i64,
     /// The day on which it was set aside, `YYYY-MM-DD`; empty for `unknown`.
     pub since: String,
-    /// When the daemon removes it; empty: never.
+    /// When the daemon removes it; empty for never.
     pub removed_at: String,
 }

@@ -1,4 +1,4 @@
-//! Deliveries of webhooks, in GitHub's words where it has one.
+//! Webhook deliveries. Field names follow GitHub's API where it has them.
 
 use std::collections::BTreeMap;
 
@@ -7,103 +7,103 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// One event for one hook.
+/// The delivery of one event to one hook.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Delivery {
-    /// Number of the delivery.
+    /// Id of the delivery.
     pub id: i64,
-    /// The identifier that receivers see; the same for every attempt.
+    /// UUID that receivers get; the same for every attempt.
     pub guid: String,
-    /// Number of the hook.
+    /// Id of the hook.
     pub hook_id: i64,
-    /// The last attempt; absent before the first.
+    /// Time of the last attempt; absent before the first.
     #[schema(format = DateTime)]
     pub delivered_at: Option<String>,
-    /// Whether the last attempt was asked for by somebody.
+    /// Whether a user requested the last attempt.
     pub redelivery: bool,
-    /// Length of the last attempt, seconds.
+    /// Duration of the last attempt, seconds.
     pub duration: f64,
-    /// `OK`, or what went wrong, in a word.
+    /// `OK`, or a word for the error.
     pub status: String,
-    /// Status of the last answer; 0: there was none.
+    /// HTTP status of the last response; 0 if there was none.
     pub status_code: u32,
     /// Name of the event.
     pub event: String,
-    /// What happened to the thing, where the event has several.
+    /// Action of the event, if the event has actions.
     pub action: Option<String>,
     /// Always absent.
     pub installation_id: Option<i64>,
-    /// The repository that it is about.
+    /// Id of the event's repository.
     pub repository_id: Option<i64>,
-    /// The path of that repository when it happened; absent when the event is forgotten.
+    /// Path of the repository at the time of the event; absent if the event has expired.
     pub repository: Option<String>,
     /// Always absent.
     pub throttled_at: Option<String>,
     /// `pending`, `success`, `failed`, `cancelled`.
     #[schema(pattern = "^(pending|success|failed|cancelled)$")]
     pub state: String,
-    /// How it came to be: `event` or `test`.
+    /// `event` or `test`.
     pub trigger: String,
-    /// Attempts so far.
+    /// Number of attempts so far.
     pub attempts: u32,
-    /// Attempts after which it is given up, unless somebody asks for it again.
+    /// Number of automatic attempts before the delivery fails.
     pub max_attempts: u32,
-    /// Not before then is the next attempt made; absent: none is, or it waits in line.
+    /// Earliest time of the next attempt; absent if none is planned or the delivery is in its hook's queue.
     #[schema(format = DateTime)]
     pub next_attempt_at: Option<String>,
-    /// When it was made.
+    /// When the delivery was created.
     #[schema(format = DateTime)]
     pub created_at: String,
 }
 
-/// A delivery with what was sent and answered.
+/// A delivery with its last request and response.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct DeliveryDetail {
-    /// What lists show.
+    /// The fields of list entries.
     #[serde(flatten)]
     pub delivery: Delivery,
-    /// Where the last attempt went.
+    /// URL of the last attempt.
     pub url: String,
     /// The last request.
     pub request: DeliveryRequest,
-    /// The last answer.
+    /// The last response.
     pub response: DeliveryResponse,
-    /// Every attempt that is remembered, the first one first.
+    /// All stored attempts, oldest first.
     pub history: Vec<DeliveryAttempt>,
 }
 
-/// What was sent.
+/// A request of a delivery.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct DeliveryRequest {
     /// The method.
     pub method: String,
-    /// Headers; secrets are masked.
+    /// Headers. Secrets are masked.
     pub headers: BTreeMap<String, String>,
-    /// The JSON that was sent; of a form, that in its field `payload`. Before the first attempt: the event as most native
-    /// hooks get it. Null when it is forgotten or too large to be shown.
+    /// The JSON payload; for a form, the value of its field `payload`. Before the first attempt: the payload in
+    /// the form that most native hooks receive. Null if it has expired or is too large.
     #[schema(value_type = Option<Object>)]
     pub payload: Value,
-    /// The body, byte for byte as it was sent; secrets in messages for chats are masked. Absent before the first attempt,
-    /// when it is forgotten or too large, and when it is no UTF-8.
+    /// The body as it was sent. Secrets in messages to chats are masked. Absent before the first attempt, if it
+    /// has expired or is too large, and if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// The same body in Base64, when it is no UTF-8.
+    /// The body in base64, if it is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body_base64: Option<String>,
 }
 
 impl DeliveryRequest {
-    /// The body, byte for byte as it was sent; `None` when it is not known.
+    /// Returns the body as it was sent; `None` if it is not available.
     pub fn body_bytes(&self) -> Option<Vec<u8>> {
         bytes(self.body.as_deref(), self.body_base64.as_deref())
     }
 }
 
 impl DeliveryResponse {
-    /// The body, or its beginning, byte for byte as it came but for masked secrets.
+    /// Returns the body or its beginning as received. Secrets are masked.
     pub fn body_bytes(&self) -> Vec<u8> {
         bytes(Some(&self.payload), self.payload_base64.as_deref()).unwrap_or_default()
     }
@@ -114,58 +114,58 @@ fn bytes(text: Option<&str>, base64: Option<&str>) -> Option<Vec<u8>> {
     decoded.or_else(|| text.map(|text| text.as_bytes().to_vec()))
 }
 
-/// What was answered.
+/// A response to a delivery.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct DeliveryResponse {
-    /// Headers; secrets are masked.
+    /// Headers. Secrets are masked.
     pub headers: BTreeMap<String, String>,
-    /// The body, or its beginning, as text: bytes that are no UTF-8 are replaced.
+    /// The body or its beginning as text. Invalid UTF-8 is replaced.
     pub payload: String,
-    /// The same bytes in Base64, when they are no UTF-8.
+    /// The same bytes in base64, if they are not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_base64: Option<String>,
     /// Whether the body was longer.
     pub truncated: bool,
 }
 
-/// One attempt.
+/// An attempt of a delivery.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct DeliveryAttempt {
-    /// From 1.
+    /// Number of the attempt, from 1.
     pub number: u32,
     /// `event`, `retry`, `manual`, `test`.
     pub trigger: String,
-    /// When it began.
+    /// When it started.
     #[schema(format = DateTime)]
     pub started_at: String,
-    /// How long it took, seconds.
+    /// Duration, seconds.
     pub duration: f64,
-    /// Status of the answer; 0: there was none.
+    /// HTTP status of the response; 0 if there was none.
     pub status_code: u32,
-    /// `dns`, `connect`, `tls`, `timeout`, `blocked`, `redirect`, `http`, `settings`; empty: it arrived.
+    /// `dns`, `connect`, `tls`, `timeout`, `blocked`, `redirect`, `http`, `settings`; empty if it succeeded.
     pub error_class: String,
-    /// What went wrong, in a sentence.
+    /// The error message.
     pub error: String,
-    /// Where it went.
+    /// Target URL.
     pub url: String,
 }
 
-/// Since when failed deliveries are to be sent again.
+/// Selects the failed deliveries to redeliver.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RecoverDeliveries {
-    /// RFC 3339; absent: all that are remembered.
+    /// Only deliveries since this time, RFC 3339; absent for all stored deliveries.
     pub since: Option<String>,
-    /// Only counts the deliveries; nothing is sent.
+    /// Whether to only count the deliveries.
     pub dry_run: bool,
 }
 
-/// What a recovery has put into line.
+/// The result of redelivering failed deliveries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RecoveredDeliveries {
-    /// How many.
+    /// Number of deliveries.
     pub count: i64,
 }

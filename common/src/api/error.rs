@@ -1,24 +1,24 @@
-//! The one error body of the REST API.
+//! The error body of the REST API.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What every REST error answers. Clients read `message`; some need `url` to be absolute.
+/// The body of every REST error. Clients read `message`; some require an absolute `url`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
-    /// A sentence for people.
+    /// The error message.
     #[serde(default)]
     pub message: String,
-    /// Where the API is described.
+    /// URL of the API documentation.
     #[serde(default)]
     pub url: String,
-    /// A word for programs, such as `repo_exists`.
+    /// Error code for programs, for example `repo_exists`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The input field that the error is about.
+    /// The input field that caused the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// Finds the request in the daemon's log.
+    /// Id of the request in the daemon's log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
 }

@@ -1,46 +1,46 @@
-//! What happened on the daemon.
+//! Events.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Something that happened to a repository.
+/// An event of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Event {
-    /// Number of the event: later ones have higher numbers.
+    /// Number of the event. Later events have higher numbers.
     pub id: i64,
     /// `push`, `create`, `delete`, `repository`, `workflow_run`, `workflow_job` or `member`.
     pub kind: String,
-    /// What happened to the thing; absent where the kind says it.
+    /// The action; absent if the kind has no actions.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub action: String,
-    /// When.
+    /// Time of the event.
     #[schema(format = DateTime)]
     pub at: String,
-    /// The repository's number.
+    /// Id of the repository.
     pub repository_id: i64,
-    /// The repository as it was called then.
+    /// Path of the repository at the time of the event.
     pub repository: String,
-    /// Number of the account that did it; 0: a local agent.
+    /// Id of the account that caused the event; 0 for a local agent.
     pub actor_id: i64,
-    /// The account as it was called then; empty: a local agent, or an account that is gone.
+    /// Name of the account at the time of the event; empty for a local agent or a deleted account.
     pub actor: String,
-    /// The branch or tag that moved, by its full name.
+    /// Full name of the changed branch or tag.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub r#ref: String,
-    /// Where it was.
+    /// Previous object id of the ref.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub before: String,
-    /// Where it is.
+    /// New object id of the ref.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub after: String,
-    /// The run.
+    /// Id of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<i64>,
-    /// The job.
+    /// Id of the job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job_id: Option<i64>,
-    /// How it ended.
+    /// The result of the run or job.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub conclusion: String,
 }
@@ -49,13 +49,13 @@ pub struct Event {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Events {
-    /// Oldest first.
+    /// The events, oldest first.
     pub events: Vec<Event>,
-    /// What to send as `after` to go on. There may be more even where a page is empty: what the
-    /// caller may not see takes its place in the order.
+    /// Value of `after` for the next page. A page may be empty although there are more events, because events
+    /// that the caller may not see are left out.
     pub next: i64,
-    /// Whether there was more when this was answered.
+    /// Whether there were more events at the time of the response.
     pub more: bool,
-    /// Events behind `after` have been forgotten because of their age.
+    /// Whether events after `after` have expired.
     pub gap: bool,
 }

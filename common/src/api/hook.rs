@@ -8,80 +8,81 @@ use utoipa::ToSchema;
 
 use super::null_as_default;
 
-/// A webhook. What it signs with and authorises itself with goes in and never comes out.
+/// A webhook. Its secret and its `Authorization` header can be set but are never returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-#[allow(clippy::struct_excessive_bools)] // the API family's shape
+#[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct Hook {
-    /// Number of the hook.
+    /// Id of the hook.
     pub id: i64,
-    /// A name for people; may be empty.
+    /// Display name; may be empty.
     pub name: String,
-    /// `gitea`, `forgejo`, `gogs`, `farrier`, or a chat.
+    /// `gitea`, `forgejo`, `gogs`, `farrier` or a chat service.
     pub r#type: String,
-    /// Pattern for branches and tags; empty: all.
+    /// Pattern for branches and tags; empty for all.
     pub branch_filter: String,
-    /// `url`, `content_type` and what else the type understands, always as texts.
+    /// `url`, `content_type` and the other settings of the hook's type, always as strings.
     pub config: BTreeMap<String, String>,
-    /// What the hook hears of, in a fixed order.
+    /// The events of the hook, in a fixed order.
     pub events: Vec<String>,
-    /// The same in names that mean one event each when they are sent back.
+    /// The same events by names that each select exactly one event in requests.
     pub events_exact: Vec<String>,
     /// Always empty.
     pub authorization_header: String,
-    /// Whether it gets anything.
+    /// Whether the hook receives events.
     pub active: bool,
-    /// Last change.
+    /// Time of the last change.
     #[schema(format = DateTime)]
     pub updated_at: String,
-    /// When it was made.
+    /// When it was created.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// Where deliveries go.
+    /// Target URL of deliveries.
     pub url: String,
     /// `json` or `form`.
     pub content_type: String,
-    /// Always null: what the type understands stands in `config`.
+    /// Always null. The settings of the type are in `config`.
     #[schema(value_type = Option<Object>)]
     pub metadata: Option<Value>,
     /// `system`, `default`, `repository`, `organization` or `user`.
     pub scope: String,
     /// Whether deliveries are signed.
     pub has_secret: bool,
-    /// Whether deliveries have the header `Authorization`.
+    /// Whether deliveries have an `Authorization` header.
     pub has_authorization_header: bool,
-    /// The default hook that this was copied from.
+    /// Id of the default hook from which it was copied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copied_from: Option<i64>,
-    /// Status of the last attempt; 0: no answer came, or none was made.
+    /// HTTP status of the last attempt; 0 if there was no response or no attempt.
     pub last_status: i64,
-    /// When the last attempt was made.
+    /// Time of the last attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_delivery_at: Option<String>,
-    /// Attempts that failed since the last success.
+    /// Number of failed attempts since the last success.
     pub failures: i64,
-    /// `ok`, `failing`, `unused` (nothing was sent yet), `off` (switched off by a person) or `disabled` (switched off
-    /// by the daemon).
+    /// `ok`, `failing`, `unused` (no deliveries yet), `off` (switched off by a user) or `disabled` (switched
+    /// off by the daemon).
     #[schema(pattern = "^(ok|failing|unused|off|disabled)$")]
     pub state: String,
-    /// Since when deliveries fail; absent: the last one succeeded, or none was sent.
+    /// When deliveries started to fail; absent if the last one succeeded or there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub failing_since: Option<String>,
-    /// Why the last attempt failed; absent: it succeeded, or none was made.
+    /// Error of the last attempt; absent if it succeeded or there was none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub last_error: String,
-    /// The user or organisation that the hook or its repository belongs to. Only in lists of all places and where a
-    /// hook is found by its number alone; absent for administrators' hooks.
+    /// The user or organisation that owns the hook or its repository. Only in responses of routes that cover
+    /// several scopes; absent for administrators' hooks.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub owner: String,
-    /// The repository, `owner/name`. Only where `owner` is, and only for hooks of repositories.
+    /// The repository, `owner/name`. Only present together with `owner`, and only for hooks of repositories.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub repository: String,
-    /// Why the service has switched the hook off; empty: it has not.
+    /// Why the daemon switched the hook off; empty if it did not.
     pub disabled_reason: String,
-    /// Why deliveries will not arrive: the configuration does not allow the target, its name cannot be resolved, or the
-    /// daemon never sends the events. The answer to a request that saved the hook knows more than lists do.
+    /// Why deliveries will fail: the configuration does not allow the target, its name cannot be resolved, or
+    /// the daemon never sends the events. The response to a request that saved the hook checks more than lists
+    /// do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
     /// The setting that would allow the target.
@@ -89,13 +90,13 @@ pub struct Hook {
     pub advice: Option<SettingAdvice>,
 }
 
-/// A setting of the daemon and the value that would remove a problem.
+/// A setting of the daemon and a value that solves a problem.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct SettingAdvice {
-    /// The setting, such as `webhook.allowed_hosts`.
+    /// Name of the setting, for example `webhook.allowed_hosts`.
     pub setting: String,
-    /// The whole new value: what is set now, and what is missing.
+    /// The complete new value, which extends the current value.
     pub value: String,
 }
 
@@ -111,19 +112,19 @@ pub struct CreateHook {
     #[serde(deserialize_with = "texts", skip_serializing_if = "Option::is_none")]
     #[schema(required = true)]
     pub config: Option<BTreeMap<String, String>>,
-    /// Names of events, groups included; none: `push`.
+    /// Names of events or groups of events; empty for `push`.
     #[serde(deserialize_with = "null_as_default")]
     pub events: Vec<String>,
-    /// The same in names that mean one event each; comes before `events`.
+    /// Names that each select exactly one event. Takes precedence over `events`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
     pub events_exact: Vec<String>,
     /// Pattern for branches and tags.
     #[serde(deserialize_with = "null_as_default")]
     pub branch_filter: String,
-    /// The whole value of the header `Authorization`.
+    /// Value of the `Authorization` header.
     #[serde(deserialize_with = "null_as_default")]
     pub authorization_header: String,
-    /// Absent: false.
+    /// Whether the hook receives events. Absent: false.
     #[serde(deserialize_with = "null_as_default")]
     pub active: bool,
     /// At most 255 characters.
@@ -132,82 +133,82 @@ pub struct CreateHook {
     pub name: String,
 }
 
-/// `PATCH …/hooks/{id}`. What is absent stays; what is there and empty is reset, but for secrets.
+/// `PATCH …/hooks/{id}`. Absent fields are unchanged. Empty values reset a field, except for secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct EditHook {
-    /// Keys that are there replace those of the hook; an empty secret stays what it was.
+    /// Keys to change. An empty secret is unchanged.
     #[serde(deserialize_with = "texts", skip_serializing_if = "Option::is_none")]
     pub config: Option<BTreeMap<String, String>>,
-    /// Replaces the list; empty: `push`.
+    /// Replaces the events; empty for `push`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<String>>,
-    /// The same in names that mean one event each; comes before `events`.
+    /// Names that each select exactly one event. Takes precedence over `events`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events_exact: Option<Vec<String>>,
     /// Replaces the pattern.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch_filter: Option<String>,
-    /// Replaces the value; an empty one stays what it was.
+    /// Replaces the value; an empty value is unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authorization_header: Option<String>,
-    /// Whether it gets anything.
+    /// Whether the hook receives events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active: Option<bool>,
     /// Replaces the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 255)]
     pub name: Option<String>,
-    /// Removes `secret`, `authorization_header`.
+    /// Fields to remove: `secret`, `authorization_header`.
     #[serde(deserialize_with = "null_as_default", skip_serializing_if = "Vec::is_empty")]
     pub clear: Vec<String>,
 }
 
-/// `POST /admin/hooks/{id}/apply`: copies a default hook into repositories that have no copy.
+/// `POST /admin/hooks/{id}/apply`: copies a default hook to repositories that have no copy of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ApplyHook {
-    /// Only repositories with a higher number; 0: all.
+    /// Only repositories with a higher id; 0 for all.
     #[serde(deserialize_with = "null_as_default")]
     pub after: i64,
 }
 
-/// What came of it.
+/// The result of copying a default hook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AppliedHook {
-    /// Repositories that have a copy now.
+    /// Number of repositories that got a copy.
     pub copied: i64,
-    /// Repositories that had one, or have no room for one.
+    /// Number of repositories that already had a copy or have too many hooks.
     pub skipped: i64,
-    /// What to send as `after` to go on; absent when all is done.
+    /// Value of `after` for the next request; absent if all repositories are done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<i64>,
 }
 
-/// An event that hooks can ask for.
+/// An event that hooks can subscribe to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct HookEvent {
-    /// Its name in answers.
+    /// Name in responses.
     pub name: String,
-    /// The name that means it alone.
+    /// Name that selects only this event.
     pub exact: String,
-    /// Whether this service ever sends it.
+    /// Whether the daemon ever sends this event.
     pub sent: bool,
-    /// What it tells of.
+    /// Description of the event.
     pub description: String,
-    /// What headers of deliveries say: the fine and the coarse name.
+    /// Values of the event headers of deliveries.
     pub headers: Vec<HookEventHeaders>,
 }
 
-/// How an event is named in the headers of a delivery.
+/// The event names in the headers of a delivery.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct HookEventHeaders {
-    /// The fine name: `X-…-Event-Type`.
+    /// Specific name: `X-…-Event-Type`.
     pub event_type: String,
-    /// The coarse name: `X-…-Event`.
+    /// General name: `X-…-Event`.
     pub event: String,
 }
 
@@ -215,11 +216,11 @@ pub struct HookEventHeaders {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct HookType {
-    /// The word of the API.
+    /// Name in requests and responses.
     pub name: String,
-    /// Whether deliveries hold the event as it is.
+    /// Whether deliveries contain the event unchanged.
     pub native: bool,
-    /// Keys of `config`, those of all types included.
+    /// Keys of `config`, including those of all types.
     pub config: Vec<HookConfigKey>,
 }
 
@@ -227,18 +228,18 @@ pub struct HookType {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct HookConfigKey {
-    /// The key.
+    /// Name of the key.
     pub name: String,
-    /// Without it the hook is refused.
+    /// Whether the key is required.
     pub required: bool,
-    /// Goes in and never comes out.
+    /// Whether the value is never returned.
     pub secret: bool,
-    /// What it is.
+    /// Description of the value.
     pub description: String,
 }
 
-/// Reads an object of texts. Numbers, `true` and `false` count as what they look like: people and
-/// clients of the family write them.
+/// Deserializes an object of strings. Numbers and booleans are converted to strings, because Gitea-family
+/// clients send them.
 fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BTreeMap<String, String>>, D::Error> {
     let Some(values) = Option::<BTreeMap<String, Value>>::deserialize(deserializer)? else { return Ok(None) };
     let mut texts = BTreeMap::new();

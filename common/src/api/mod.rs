@@ -1,7 +1,7 @@
-//! Bodies of the REST API, one module a noun.
+//! Request and response bodies of the REST API, one module per resource.
 //!
-//! Field names are those of the API family (`/api/v1`) or farrier's own (`/api/farrier/v1`).
-//! Output never holds `null` where strict clients refuse it; input treats `null` as absent.
+//! Field names are those of the Gitea API (`/api/v1`) or farrier's own (`/api/farrier/v1`). Responses contain
+//! no `null` where strict clients reject it. Requests may contain `null`, which is the same as an absent field.
 
 mod artifact;
 mod blob;
@@ -77,7 +77,7 @@ pub use self::{
     tree::{Tree, TreeEntry},
 };
 
-/// Reads `null` as the type's default: clients of the family send it for every unset field.
+/// Deserializes `null` as the default value. Gitea-family clients send `null` for unset fields.
 pub fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

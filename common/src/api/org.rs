@@ -1,38 +1,38 @@
-//! Organisations and their one team.
+//! Organisations and their team.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::null_as_default;
 
-/// An organisation as the API family shows it.
+/// An organisation in the format of the Gitea API.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Organization {
-    /// Number; users and organisations share one sequence.
+    /// Id. Users and organisations share one sequence of ids.
     pub id: i64,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Name for display.
+    /// Display name.
     pub full_name: String,
-    /// Address; empty for those who are not signed in.
+    /// Email address; empty for anonymous callers.
     pub email: String,
-    /// Absolute address of the picture.
+    /// Absolute URL of the avatar.
     pub avatar_url: String,
-    /// Free text.
+    /// Description.
     pub description: String,
-    /// Absolute address or empty.
+    /// Absolute URL or empty.
     pub website: String,
-    /// Free text.
+    /// Location.
     pub location: String,
     /// `public`, `limited` or `private`.
     #[schema(pattern = "^(public|limited|private)$")]
     pub visibility: String,
-    /// Whether administrators of a repository may change who has access.
+    /// Whether administrators of a repository may change team access.
     pub repo_admin_change_team_access: bool,
-    /// The same as `name`.
+    /// Same as `name`.
     pub username: String,
-    /// When it was made.
+    /// When it was created.
     #[schema(format = DateTime)]
     pub created: String,
 }
@@ -41,7 +41,7 @@ pub struct Organization {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CreateOrg {
-    /// Required: the name of an organisation.
+    /// Required: name of the organisation.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")]
     pub username: String,
@@ -57,7 +57,7 @@ pub struct CreateOrg {
     #[serde(deserialize_with = "null_as_default")]
     #[schema(max_length = 255)]
     pub description: String,
-    /// Absolute address or empty; at most 255 characters.
+    /// Absolute URL or empty; at most 255 characters.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(max_length = 255, pattern = "^(https?://.*)?$")]
     pub website: String,
@@ -69,7 +69,7 @@ pub struct CreateOrg {
     #[serde(deserialize_with = "null_as_default")]
     #[schema(pattern = "^(public|limited|private)$")]
     pub visibility: String,
-    /// Whether administrators of a repository may change who has access.
+    /// Whether administrators of a repository may change team access.
     #[serde(deserialize_with = "null_as_default")]
     pub repo_admin_change_team_access: bool,
 }
@@ -90,7 +90,7 @@ pub struct EditOrg {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 255)]
     pub description: Option<String>,
-    /// Absolute address or empty.
+    /// Absolute URL or empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^(https?://.*)?$")]
     pub website: Option<String>,
@@ -102,7 +102,7 @@ pub struct EditOrg {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^(public|limited|private)$")]
     pub visibility: Option<String>,
-    /// Whether administrators of a repository may change who has access.
+    /// Whether administrators of a repository may change team access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repo_admin_change_team_access: Option<bool>,
 }
@@ -111,46 +111,46 @@ pub struct EditOrg {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RenameOrg {
-    /// Required.
+    /// Required: the new name.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")]
     pub new_name: String,
 }
 
-/// What a user may do in an organisation.
+/// The permissions of a user in an organisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-#[allow(clippy::struct_excessive_bools)] // the API family's shape
+#[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct OrgPermissions {
-    /// Is of the team "Owners".
+    /// Member of the team "Owners".
     pub is_owner: bool,
     /// May change settings.
     pub is_admin: bool,
-    /// May push to its repositories.
+    /// May push to the organisation's repositories.
     pub can_write: bool,
-    /// May see its repositories.
+    /// May read the organisation's repositories.
     pub can_read: bool,
-    /// May make repositories in it.
+    /// May create repositories in the organisation.
     pub can_create_repository: bool,
 }
 
-/// A team of an organisation. There is one, "Owners".
+/// A team of an organisation. The only team is "Owners".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Team {
-    /// Number of the team: that of its organisation.
+    /// Id of the team, which is the id of its organisation.
     pub id: i64,
     /// Always `Owners`.
     pub name: String,
-    /// Free text.
+    /// Description.
     pub description: String,
-    /// Whose team it is.
+    /// The organisation.
     pub organization: Organization,
     /// Always true.
     pub includes_all_repositories: bool,
     /// Always `owner`.
     pub permission: String,
-    /// Parts of a repository that the team reaches.
+    /// Repository features that the team can access.
     pub units: Vec<String>,
     /// Always true.
     pub can_create_org_repo: bool,

@@ -5,48 +5,48 @@ use utoipa::ToSchema;
 
 use super::null_as_default;
 
-/// An account as the API family shows it. Times are RFC 3339 in UTC, whole seconds.
+/// A user account in the format of the Gitea API. Times are RFC 3339 in UTC, whole seconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-#[allow(clippy::struct_excessive_bools)] // the API family's shape
+#[allow(clippy::struct_excessive_bools)] // the format of the Gitea API
 pub struct User {
-    /// Number of the account; users and organisations share one sequence.
+    /// Id. Users and organisations share one sequence of ids.
     pub id: i64,
-    /// The name that signs in.
+    /// Login name.
     pub login: String,
-    /// Name at an external source; always empty.
+    /// Name at an external authentication source. Always empty.
     pub login_name: String,
-    /// External source; always 0.
+    /// Id of an external authentication source. Always 0.
     pub source_id: i64,
-    /// Name for display.
+    /// Display name.
     pub full_name: String,
-    /// Address, or a no-reply one for those who may not see it.
+    /// Email address; a no-reply address if the caller may not see it.
     pub email: String,
-    /// Absolute address of the picture.
+    /// Absolute URL of the avatar.
     pub avatar_url: String,
-    /// Absolute address of the account's page.
+    /// Absolute URL of the account's page.
     pub html_url: String,
-    /// Preferred language; always empty.
+    /// Preferred language. Always empty.
     pub language: String,
-    /// Whether the account administers the site; shown to itself and to administrators.
+    /// Whether the account is an administrator. Only visible to itself and to administrators.
     pub is_admin: bool,
-    /// Last sign-in.
+    /// Time of the last sign-in.
     #[schema(format = DateTime)]
     pub last_login: String,
-    /// When the account was made.
+    /// When the account was created.
     #[schema(format = DateTime)]
     pub created: String,
-    /// Whether the account sees only what it is given.
+    /// Whether the account sees only what it was given access to.
     pub restricted: bool,
-    /// Whether the account may be used.
+    /// Whether the account is active.
     pub active: bool,
-    /// Whether signing in is closed.
+    /// Whether the account is not allowed to sign in.
     pub prohibit_login: bool,
-    /// Free text.
+    /// Location.
     pub location: String,
-    /// Absolute address or empty.
+    /// Absolute URL or empty.
     pub website: String,
-    /// Free text.
+    /// Description.
     pub description: String,
     /// `public`, `limited` or `private`.
     #[schema(pattern = "^(public|limited|private)$")]
@@ -57,10 +57,10 @@ pub struct User {
     pub following_count: i64,
     /// Always 0.
     pub starred_repos_count: i64,
-    /// The same as `login`.
+    /// Same as `login`.
     pub username: String,
-    /// Whether the account can do nothing before it changes its password; shown to itself and to
-    /// administrators, absent when false.
+    /// Whether the account must change its password before it can do anything else. Only visible to itself and
+    /// to administrators; absent if false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub must_change_password: bool,
 }
@@ -79,7 +79,7 @@ pub struct ChangePassword {
     pub new_password: String,
 }
 
-/// Passwords stay out of logs.
+/// Omits the passwords, so that they are not logged.
 impl std::fmt::Debug for ChangePassword {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ChangePassword").finish_non_exhaustive()
@@ -90,7 +90,7 @@ impl std::fmt::Debug for ChangePassword {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CreateUser {
-    /// Required: the name that signs in.
+    /// Required: the login name.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")]
     pub username: String,
@@ -98,7 +98,7 @@ pub struct CreateUser {
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, min_length = 1, max_length = 254, format = "email")]
     pub email: String,
-    /// At least 8, at most 255 characters. Absent: no password, only tokens.
+    /// 8 to 255 characters. Absent: the account has no password and can only use tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 8, max_length = 255)]
     pub password: Option<String>,
@@ -106,17 +106,17 @@ pub struct CreateUser {
     #[serde(deserialize_with = "null_as_default")]
     #[schema(max_length = 100)]
     pub full_name: String,
-    /// Absent means true in the API family: the account answers 403 until the password is changed.
+    /// Absent means true, as in the Gitea API: requests fail with 403 until the password is changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub must_change_password: Option<bool>,
-    /// Sees only what it is given.
+    /// Whether the account sees only what it was given access to.
     #[serde(deserialize_with = "null_as_default")]
     pub restricted: bool,
     /// `public`, `limited`, `private` or empty.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(pattern = "^(public|limited|private)$")]
     pub visibility: String,
-    /// farrier's addition: makes an administrator in the same step.
+    /// Whether the account is an administrator (farrier extension).
     #[serde(deserialize_with = "null_as_default")]
     pub admin: bool,
 }
@@ -125,23 +125,23 @@ pub struct CreateUser {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct EditUser {
-    /// External source; there is none but 0.
+    /// External authentication source. Only 0 is supported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_id: Option<i64>,
-    /// Name at an external source; ignored.
+    /// Name at an external authentication source. Ignored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login_name: Option<String>,
-    /// A new password: at least 8, at most 255 characters.
+    /// A new password, 8 to 255 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 8, max_length = 255)]
     pub password: Option<String>,
-    /// Closes the account until its password is changed.
+    /// Requires the account to change its password before it can do anything else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub must_change_password: Option<bool>,
-    /// Closes the account.
+    /// Prevents the account from signing in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prohibit_login: Option<bool>,
-    /// A new address: at most 254 characters.
+    /// A new email address, at most 254 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 254, format = "email")]
     pub email: Option<String>,
@@ -149,7 +149,7 @@ pub struct EditUser {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 100)]
     pub full_name: Option<String>,
-    /// Absolute address or empty.
+    /// Absolute URL or empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^(https?://.*)?$")]
     pub website: Option<String>,
@@ -161,23 +161,23 @@ pub struct EditUser {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 255)]
     pub description: Option<String>,
-    /// Whether the account may be used.
+    /// Whether the account is active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active: Option<bool>,
-    /// Whether it administers the site.
+    /// Whether the account is an administrator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub admin: Option<bool>,
     /// `public`, `limited` or `private`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^(public|limited|private)$")]
     pub visibility: Option<String>,
-    /// Most repositories; -1: unlimited.
+    /// Most repositories; -1 for unlimited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_repo_creation: Option<i64>,
-    /// Whether it may make organisations.
+    /// Whether the account may create organisations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_create_organization: Option<bool>,
-    /// Sees only what it is given.
+    /// Whether the account sees only what it was given access to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restricted: Option<bool>,
 }
@@ -188,7 +188,7 @@ pub struct EditUser {
 pub struct FoundUsers {
     /// Always true.
     pub ok: bool,
-    /// A page of accounts.
+    /// The accounts on the page.
     pub data: Vec<User>,
 }
 
@@ -196,7 +196,7 @@ pub struct FoundUsers {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RenameUser {
-    /// Required.
+    /// Required: the new name.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, min_length = 1, max_length = 40, pattern = "^[A-Za-z0-9]+([-_.][A-Za-z0-9]+)*$")]
     pub new_username: String,

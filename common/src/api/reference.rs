@@ -1,22 +1,22 @@
-//! References of any kind.
+//! Git refs of any kind.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A reference.
+/// A ref.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct GitReference {
-    /// Whole name, such as `refs/heads/main`.
+    /// Full name, for example `refs/heads/main`.
     #[serde(rename = "ref")]
     pub name: String,
-    /// Absolute address of this object.
+    /// Absolute URL of this object.
     pub url: String,
-    /// What it points at.
+    /// The object that it points to.
     pub object: GitObject,
 }
 
-/// What a reference or a tag points at.
+/// The object that a ref or tag points to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct GitObject {
@@ -25,6 +25,6 @@ pub struct GitObject {
     pub kind: String,
     /// Object id.
     pub sha: String,
-    /// Absolute address of the object.
+    /// Absolute URL of the object.
     pub url: String,
 }

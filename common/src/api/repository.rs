@@ -5,11 +5,11 @@ use utoipa::ToSchema;
 
 use super::{User, null_as_default};
 
-/// A repository as the API family shows it. Every field is always there; what does not apply is
-/// a neutral value, never `null`.
+/// A repository in the format of the Gitea API. Every field is present; fields that do not apply have a neutral
+/// value, never `null`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-#[allow(missing_docs, clippy::struct_excessive_bools)] // the API family's shape, described in docs/api.md
+#[allow(missing_docs, clippy::struct_excessive_bools)] // the format of the Gitea API, described in docs/api.md
 pub struct Repository {
     pub id: i64,
     pub owner: User,
@@ -21,7 +21,7 @@ pub struct Repository {
     pub fork: bool,
     pub template: bool,
     pub mirror: bool,
-    /// KiB, rounded up: all files below `objects`, as measured after the last push or packing.
+    /// Size of all files below `objects`, KiB, rounded up. Measured after the last push or repack.
     pub size: i64,
     pub language: String,
     pub languages_url: String,
@@ -76,64 +76,64 @@ pub struct Repository {
     pub mirror_updated: String,
     pub topics: Vec<String>,
     pub licenses: Vec<String>,
-    /// While the repository is fetched from elsewhere, and after that failed.
+    /// The state of a running or failed migration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub farrier_migration: Option<MigrationProgress>,
 }
 
-/// What the caller may do with a repository.
+/// The caller's permissions on a repository.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Permissions {
-    /// Change settings, delete.
+    /// May change settings and delete the repository.
     pub admin: bool,
-    /// Push.
+    /// May push.
     pub push: bool,
-    /// Clone and fetch.
+    /// May clone and fetch.
     pub pull: bool,
 }
 
-/// How the fetching of a repository from elsewhere goes: farrier's addition.
+/// The progress of a migration (farrier extension).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct MigrationProgress {
     /// `running`, `done` or `failed`.
     #[schema(pattern = "^(running|done|failed)$")]
     pub state: String,
-    /// What git is doing, in its own words.
+    /// The current phase, as reported by git.
     pub phase: String,
-    /// Objects so far.
+    /// Number of objects received so far.
     pub objects_received: i64,
-    /// Bytes so far.
+    /// Number of bytes received so far.
     pub bytes_received: i64,
     /// Why it failed; empty otherwise.
     pub error: String,
-    /// When it began.
+    /// When it started.
     #[schema(format = DateTime)]
     pub started_at: String,
 }
 
-/// What `GET /repos/search` answers.
+/// Response of `GET /repos/search`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RepositorySearch {
-    /// Always true: errors have the form of errors.
+    /// Always true. Errors use the error body.
     pub ok: bool,
-    /// The page.
+    /// The repositories on the page.
     pub data: Vec<Repository>,
 }
 
-/// What somebody may do with a repository.
+/// The permission of a user on a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CollaboratorPermission {
     /// `owner`, `admin`, `write`, `read` or `none`.
     #[schema(pattern = "^(owner|admin|write|read|none)$")]
     pub permission: String,
-    /// The same word.
+    /// Same as `permission`.
     #[schema(pattern = "^(owner|admin|write|read|none)$")]
     pub role_name: String,
-    /// Who.
+    /// The user.
     pub user: User,
 }
 
@@ -141,7 +141,7 @@ pub struct CollaboratorPermission {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AddCollaborator {
-    /// `read`, `write` or `admin`; empty: `write`.
+    /// `read`, `write` or `admin`; empty for `write`.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(pattern = "^(read|write|admin)$")]
     pub permission: String,

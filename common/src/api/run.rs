@@ -1,4 +1,4 @@
-//! Workflow runs and jobs, and runs in the older shape of tasks.
+//! Workflow runs and jobs, and runs in the older task format.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// A page of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Runs {
-    /// All runs that match, on all pages.
+    /// Number of matching runs on all pages.
     pub total_count: i64,
     /// Newest first.
     pub workflow_runs: Vec<Run>,
@@ -16,78 +16,78 @@ pub struct Runs {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Run {
-    /// Number of the run, over all repositories.
+    /// Id of the run, unique among all repositories.
     pub id: i64,
-    /// Absolute address of this object.
+    /// Absolute URL of this object.
     pub url: String,
-    /// Absolute address for people.
+    /// Absolute URL of the web page.
     pub html_url: String,
-    /// The workflow's name.
+    /// Name of the workflow.
     pub display_title: String,
-    /// The workflow's file, as far as the agent named one.
+    /// File of the workflow; empty if the agent did not set one.
     pub path: String,
-    /// What began the run; always `workflow_dispatch`: an agent did.
+    /// The trigger of the run. Always `workflow_dispatch`.
     pub event: String,
-    /// Always 1: a rerun is a new run.
+    /// Always 1. A rerun is a new run.
     pub run_attempt: i64,
-    /// Counts the runs of one repository.
+    /// Number of the run within its repository.
     pub run_number: i64,
-    /// The repository's number.
+    /// Id of the repository.
     pub repository_id: i64,
-    /// The commit that the run is about; empty when the agent named none.
+    /// Commit of the run; empty if the agent did not set one.
     pub head_sha: String,
-    /// The branch, absent when the agent named none.
+    /// Branch of the run; absent if the agent did not set one.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub head_branch: String,
     /// `in_progress` or `completed`.
     #[schema(pattern = "^(in_progress|completed)$")]
     pub status: String,
-    /// `success`, `failure`, `cancelled` or `skipped`, once completed.
+    /// `success`, `failure`, `cancelled` or `skipped`; absent while it runs.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
     pub conclusion: String,
-    /// When the run began.
+    /// When the run started.
     #[schema(format = DateTime)]
     pub started_at: String,
-    /// When its last job ended; the zero time before.
+    /// When the last job ended; the zero time while it runs.
     #[schema(format = DateTime)]
     pub completed_at: String,
 }
 
-/// A run among those of all repositories: what [`Run`] says, its repository and its jobs.
+/// A run in a list of several repositories: the fields of [`Run`] with its repository and its jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct FoundRun {
-    /// Number of the run, over all repositories.
+    /// Id of the run, unique among all repositories.
     pub id: i64,
-    /// Absolute address of the run in its repository.
+    /// Absolute URL of the run in its repository.
     pub url: String,
     /// The repository, `owner/name`.
     pub repository: String,
-    /// The repository's number.
+    /// Id of the repository.
     pub repository_id: i64,
-    /// Counts the runs of one repository.
+    /// Number of the run within its repository.
     pub run_number: i64,
-    /// The workflow's name; empty when the agent named none.
+    /// Name of the workflow; empty if the agent did not set one.
     pub display_title: String,
-    /// The branch; empty when the agent named none.
+    /// Branch of the run; empty if the agent did not set one.
     pub head_branch: String,
-    /// The commit; empty when the agent named none.
+    /// Commit of the run; empty if the agent did not set one.
     pub head_sha: String,
     /// `in_progress` or `completed`.
     #[schema(pattern = "^(in_progress|completed)$")]
     pub status: String,
-    /// `success`, `failure`, `cancelled` or `skipped`, once completed.
+    /// `success`, `failure`, `cancelled` or `skipped`; absent while it runs.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
     pub conclusion: String,
-    /// When the run began.
+    /// When the run started.
     #[schema(format = DateTime)]
     pub started_at: String,
-    /// When its last job ended; the zero time before.
+    /// When the last job ended; the zero time while it runs.
     #[schema(format = DateTime)]
     pub completed_at: String,
-    /// Its jobs, the oldest first.
+    /// The jobs, oldest first.
     pub jobs: Vec<FoundJob>,
 }
 
@@ -95,21 +95,21 @@ pub struct FoundRun {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct FoundJob {
-    /// Number of the job, over all runs.
+    /// Id of the job, unique among all runs.
     pub id: i64,
     /// Name of the job.
     pub name: String,
     /// `in_progress` or `completed`.
     #[schema(pattern = "^(in_progress|completed)$")]
     pub status: String,
-    /// `success`, `failure`, `cancelled` or `skipped`, once completed.
+    /// `success`, `failure`, `cancelled` or `skipped`; absent while it runs.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
     pub conclusion: String,
-    /// When the job began.
+    /// When the job started.
     #[schema(format = DateTime)]
     pub started_at: String,
-    /// When it ended; the zero time before.
+    /// When the job ended; the zero time while it runs.
     #[schema(format = DateTime)]
     pub completed_at: String,
 }
@@ -117,7 +117,7 @@ pub struct FoundJob {
 /// A page of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Jobs {
-    /// All jobs that match, on all pages.
+    /// Number of matching jobs on all pages.
     pub total_count: i64,
     /// Oldest first.
     pub jobs: Vec<Job>,
@@ -127,100 +127,100 @@ pub struct Jobs {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Job {
-    /// Number of the job, over all runs.
+    /// Id of the job, unique among all runs.
     pub id: i64,
-    /// Absolute address of this object.
+    /// Absolute URL of this object.
     pub url: String,
-    /// Absolute address for people.
+    /// Absolute URL of the web page.
     pub html_url: String,
-    /// The run.
+    /// Id of the run.
     pub run_id: i64,
-    /// Absolute address of the run.
+    /// Absolute URL of the run.
     pub run_url: String,
     /// Name of the job.
     pub name: String,
-    /// Runner labels; none are kept.
+    /// Runner labels. Always empty.
     pub labels: Vec<String>,
     /// Always 1.
     pub run_attempt: i64,
-    /// The run's commit.
+    /// Commit of the run.
     pub head_sha: String,
-    /// The run's branch.
+    /// Branch of the run.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub head_branch: String,
     /// `in_progress` or `completed`.
     #[schema(pattern = "^(in_progress|completed)$")]
     pub status: String,
-    /// `success`, `failure`, `cancelled` or `skipped`, once completed.
+    /// `success`, `failure`, `cancelled` or `skipped`; absent while it runs.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schema(pattern = "^(success|failure|cancelled|skipped)$")]
     pub conclusion: String,
-    /// Steps; agents report none.
+    /// Steps. Always empty.
     pub steps: Vec<Step>,
-    /// When the job was made.
+    /// When the job was created.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// When the job began.
+    /// When the job started.
     #[schema(format = DateTime)]
     pub started_at: String,
-    /// When it ended; the zero time before.
+    /// When the job ended; the zero time while it runs.
     #[schema(format = DateTime)]
     pub completed_at: String,
 }
 
-/// A step of a job. None are kept; the type fixes the list's shape.
+/// A step of a job. Steps are not stored; the type defines the format of the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Step {
     /// Name of the step.
     pub name: String,
-    /// Position, from 1.
+    /// Number of the step, from 1.
     pub number: i64,
     /// `in_progress` or `completed`.
     #[schema(pattern = "^(in_progress|completed)$")]
     pub status: String,
 }
 
-/// Runs in the older shape that Forgejo's clients read.
+/// Runs in the older format for Forgejo's clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskList {
-    /// All that match, on all pages.
+    /// Number of matching runs on all pages.
     pub total_count: i64,
     /// Newest first.
     pub workflow_runs: Vec<Task>,
 }
 
-/// A run in the older shape.
+/// A run in the older format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Task {
-    /// Number of the run.
+    /// Id of the run.
     pub id: i64,
-    /// The workflow's name.
+    /// Name of the workflow.
     pub name: String,
     /// The branch.
     pub head_branch: String,
     /// The commit.
     pub head_sha: String,
-    /// Counts the runs of one repository.
+    /// Number of the run within its repository.
     pub run_number: i64,
-    /// What began the run.
+    /// The trigger of the run.
     pub event: String,
-    /// The workflow's name.
+    /// Name of the workflow.
     pub display_title: String,
-    /// `running`, or the conclusion.
+    /// `running` or the conclusion.
     pub status: String,
-    /// The workflow's name.
+    /// Name of the workflow.
     pub workflow_id: String,
-    /// Absolute address of the run.
+    /// Absolute URL of the run.
     pub url: String,
-    /// When the run was made.
+    /// When the run was created.
     #[schema(format = DateTime)]
     pub created_at: String,
     /// When it last changed.
     #[schema(format = DateTime)]
     pub updated_at: String,
-    /// When it began.
+    /// When the run started.
     #[schema(format = DateTime)]
     pub run_started_at: String,
 }

@@ -1,28 +1,28 @@
-//! What the service says of itself, and the templates that it ships.
+//! Settings that clients may query, and the built-in templates.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// `GET /settings/api`: bounds that clients ask for.
+/// `GET /settings/api`: limits of the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ApiSettings {
-    /// Most items of a page.
+    /// Largest number of items on a page.
     pub max_response_items: u64,
-    /// Items of a page when the request names no number.
+    /// Default number of items on a page.
     pub default_paging_num: u64,
-    /// Entries of a page of a git tree.
+    /// Number of entries on a page of a git tree.
     pub default_git_trees_per_page: u64,
-    /// Largest blob that is answered, bytes.
+    /// Largest blob in a response, bytes.
     pub default_max_blob_size: u64,
-    /// Largest answer about content, bytes.
+    /// Largest response with content, bytes.
     pub default_max_response_size: u64,
 }
 
-/// `GET /settings/repository`: what there is not.
+/// `GET /settings/repository`: features that are not available.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-#[allow(clippy::struct_excessive_bools, missing_docs)] // the API family's shape; the names say it
+#[allow(clippy::struct_excessive_bools, missing_docs)] // the format of the Gitea API; the names are self-explanatory
 pub struct RepositorySettings {
     pub mirrors_disabled: bool,
     pub http_git_disabled: bool,
@@ -33,20 +33,20 @@ pub struct RepositorySettings {
     pub lfs_disabled: bool,
 }
 
-/// `GET /settings/ui`: there is no web site to set up.
+/// `GET /settings/ui`: settings of a web interface. There is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names are self-explanatory
 pub struct UiSettings {
     pub default_theme: String,
     pub allowed_reactions: Vec<String>,
     pub custom_emojis: Vec<String>,
 }
 
-/// `GET /settings/attachment`: nothing can be attached.
+/// `GET /settings/attachment`: settings of attachments, which are not supported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
-#[allow(missing_docs)] // the names say it
+#[allow(missing_docs)] // the names are self-explanatory
 pub struct AttachmentSettings {
     pub enabled: bool,
     pub allowed_types: String,
@@ -58,21 +58,21 @@ pub struct AttachmentSettings {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct GitignoreTemplate {
-    /// Its name.
+    /// Name of the template.
     pub name: String,
-    /// Its text.
+    /// Content of the template.
     pub source: String,
 }
 
-/// One of `GET /licenses`.
+/// An entry of `GET /licenses`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct LicenseEntry {
-    /// Identifier of the licence.
+    /// Key of the license.
     pub key: String,
-    /// Its name.
+    /// Name of the license.
     pub name: String,
-    /// Absolute address of the text below.
+    /// Absolute URL of the license text.
     pub url: String,
 }
 
@@ -80,28 +80,28 @@ pub struct LicenseEntry {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct License {
-    /// Identifier of the licence.
+    /// Key of the license.
     pub key: String,
-    /// Its name.
+    /// Name of the license.
     pub name: String,
-    /// Absolute address of this answer.
+    /// Absolute URL of this object.
     pub url: String,
-    /// How to use it.
+    /// How to apply the license.
     pub implementation: String,
-    /// Its text, with `[year]` and `[fullname]` to be filled in.
+    /// License text with the placeholders `[year]` and `[fullname]`.
     pub body: String,
 }
 
-/// One of `GET /label/templates/{name}`.
+/// An entry of `GET /label/templates/{name}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct LabelTemplate {
-    /// Its name.
+    /// Name of the label.
     pub name: String,
-    /// Six hexadecimal digits.
+    /// Color, six hexadecimal digits.
     pub color: String,
-    /// Free text.
+    /// Description.
     pub description: String,
-    /// Whether labels of one scope exclude each other.
+    /// Whether labels with the same scope exclude each other.
     pub exclusive: bool,
 }

@@ -1,4 +1,4 @@
-//! The daemon about itself.
+//! Version, health, status and metrics of the daemon.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 /// `GET /api/v1/version`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Version {
-    /// A semantic version that clients of the API family gate features on.
+    /// A semantic version. Gitea-family clients use it to decide which features are available.
     pub version: String,
 }
 
@@ -16,42 +16,42 @@ pub struct Version {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Health {
-    /// The worst of all parts: `pass`; `warn`: requests are served, something else stands still;
-    /// `fail`: do not send requests here.
+    /// The worst status of all checks: `pass`; `warn`: requests are served, but something else does not work;
+    /// `fail`: requests cannot be served.
     #[schema(pattern = "^(pass|warn|fail)$")]
     pub status: String,
-    /// What is wrong; empty when all is well.
+    /// Descriptions of the problems; empty if there are none.
     pub problems: Vec<String>,
-    /// Each part by its name: `store`, `disk`, `deliveries`.
+    /// The checks by name: `store`, `disk`, `deliveries`.
     pub checks: BTreeMap<String, Vec<HealthCheck>>,
 }
 
-/// How one part of the daemon is.
+/// The result of a health check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct HealthCheck {
     /// `pass`, `warn` or `fail`.
     #[schema(pattern = "^(pass|warn|fail)$")]
     pub status: String,
-    /// What is wrong.
+    /// Description of the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
 
-/// `GET /api/farrier/v1/log`: what the daemon logs.
+/// `GET /api/farrier/v1/log`: the log filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct LogFilter {
-    /// Directives in force, such as `info,farrierd::http=debug`.
+    /// Current filter directives, for example `info,farrierd::http=debug`.
     pub filter: String,
-    /// What the configuration says: in force again after a reload and with the next start.
+    /// Filter of the configuration. It applies again after a reload or restart.
     pub configured: String,
 }
 
 /// `PATCH /api/farrier/v1/log`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SetLogFilter {
-    /// What is logged from now on, such as `info,farrierd::http=debug`.
+    /// New filter directives, for example `info,farrierd::http=debug`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
 }
@@ -60,21 +60,22 @@ pub struct SetLogFilter {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Status {
-    /// The worst health check: `pass`, `warn` or `fail`, as `GET /api/healthz` answers it. Empty: an older daemon.
+    /// The worst status of all health checks: `pass`, `warn` or `fail`, as in `GET /api/healthz`. Empty for
+    /// older daemons.
     pub status: String,
-    /// What is wrong, in sentences.
+    /// Descriptions of the problems.
     pub problems: Vec<String>,
-    /// farrier's own version.
+    /// Version of farrier.
     pub version: String,
-    /// The version that the compatible API claims.
+    /// Version of the Gitea API that the daemon reports.
     pub api_version: String,
-    /// Which of farrier's own routes it has; a program of another level only looks.
+    /// Level of farrier's own API. A client with another level only reads.
     pub api_level: i64,
-    /// Base address that answers are built from.
+    /// Base URL of links in responses.
     pub root_url: String,
     /// Seconds since the daemon became ready.
     pub uptime_secs: i64,
-    /// Where the daemon listens.
+    /// The listeners of the daemon.
     pub listeners: Vec<ListenerStatus>,
     /// Resident memory of the daemon, bytes.
     pub resident_bytes: i64,
@@ -82,57 +83,57 @@ pub struct Status {
     pub store: StoreStatus,
     /// The disk below the data directory.
     pub disk: DiskStatus,
-    /// Open client connections.
+    /// Number of open client connections.
     pub connections: i64,
-    /// The name that the caller acts under; empty for none.
+    /// Name of the authenticated account; empty if there is none.
     pub identity: String,
-    /// What artifacts may take.
+    /// Limits of artifacts.
     pub artifacts: ArtifactLimits,
     /// Days for which deleted repositories and artifacts can be restored; 0: deletion is permanent.
     pub restore_days: i64,
-    /// What is kept; for administrators alone.
+    /// Totals of stored data; only for administrators.
     pub kept: Option<Kept>,
 }
 
-/// What is kept.
+/// Totals of stored data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Kept {
-    /// Repositories, with the bytes of their git data.
+    /// Repositories and the size of their git data.
     pub repositories: Amount,
     /// Artifacts that can be downloaded.
     pub artifacts: Amount,
-    /// Deleted repositories that can be restored, with the bytes of their git data.
+    /// Restorable deleted repositories and the size of their git data.
     pub deleted_repositories: Amount,
-    /// Deleted artifacts that can be restored.
+    /// Restorable deleted artifacts.
     pub deleted_artifacts: Amount,
     /// Directories and files in `set-aside`.
     pub set_aside: Amount,
 }
 
-/// How many, and how large.
+/// A number of items and their total size.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Amount {
-    /// How many there are.
+    /// Number of items.
     pub count: i64,
-    /// Bytes that they hold together.
+    /// Total size, bytes.
     pub size_bytes: i64,
 }
 
-/// What artifacts may take, as the configuration has it.
+/// Configured limits of artifacts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ArtifactLimits {
-    /// Bytes that the artifacts of one repository may have together; 0: no limit.
+    /// Largest total size of the artifacts of one repository, bytes; 0 for no limit.
     pub quota_bytes: i64,
-    /// Days after which an artifact expires that asked for no other time.
+    /// Default retention of an artifact, days.
     pub retention_days: i64,
-    /// Days that an artifact lives at most.
+    /// Longest retention of an artifact, days.
     pub max_retention_days: i64,
 }
 
-/// One listening socket.
+/// A listener.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ListenerStatus {
     /// `tcp` or `unix`.
@@ -141,43 +142,43 @@ pub struct ListenerStatus {
     pub address: String,
 }
 
-/// The metadata store.
+/// The store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StoreStatus {
-    /// The engine's name.
+    /// Name of the engine.
     pub engine: String,
-    /// Bytes on disk.
+    /// Size on disk, bytes.
     pub size_bytes: i64,
 }
 
-/// The disk below the data directory.
+/// The disk of the data directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DiskStatus {
-    /// Bytes free for the daemon.
+    /// Space available to the daemon, bytes.
     pub free_bytes: i64,
-    /// Bytes in all.
+    /// Total size, bytes.
     pub total_bytes: i64,
 }
 
-/// `GET /metrics/series`: the last minute, second by second, the oldest first.
+/// `GET /metrics/series`: metrics of the last minute, one value per second, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct MetricsSeries {
-    /// Answered requests.
+    /// Number of responses.
     pub requests: Vec<i64>,
-    /// Attempts at deliveries that a receiver took.
+    /// Number of successful delivery attempts.
     pub delivered: Vec<i64>,
-    /// Attempts at deliveries that failed.
+    /// Number of failed delivery attempts.
     pub failed: Vec<i64>,
-    /// Half of the requests took at most so long; known to a factor of two.
+    /// Median duration of requests, microseconds; accurate to a factor of two.
     pub p50_micros: i64,
-    /// All but one of a hundred took at most so long.
+    /// 99th percentile of the duration of requests, microseconds.
     pub p99_micros: i64,
-    /// Blocks of artifacts that are being received.
+    /// Number of artifact blocks being received.
     pub uploads: i64,
-    /// Deliveries that wait for an attempt; of what waits in line, was asked for, or waits for its time, no
-    /// more than 100,000 are counted each.
+    /// Number of waiting deliveries. At most 100,000 each are counted of queued deliveries, requested attempts
+    /// and retries.
     pub waiting: i64,
-    /// For how many seconds the one that is due for longest could have been sent.
+    /// For how long the oldest due delivery has been due, seconds.
     pub oldest_due_secs: i64,
 }

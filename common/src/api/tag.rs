@@ -1,31 +1,31 @@
-//! Tags, as names and as objects.
+//! Tags and tag objects.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{CommitMeta, GitObject, Signature, Verification, null_as_default};
 
-/// A tag by its name.
+/// A tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Tag {
     /// Name without `refs/tags/`.
     pub name: String,
-    /// Message of an annotated tag, or of the commit.
+    /// Message of the annotated tag, or of the commit.
     pub message: String,
-    /// Id of the tag object, or of the commit when there is none.
+    /// Id of the tag object; for a lightweight tag, of the commit.
     pub id: String,
     /// The commit.
     pub commit: CommitMeta,
-    /// Absolute address of the tree as a zip file.
+    /// Absolute URL of the tree as a zip file.
     pub zipball_url: String,
-    /// Absolute address of the tree as a compressed tar file.
+    /// Absolute URL of the tree as a compressed tar file.
     pub tarball_url: String,
-    /// Downloads are not counted.
+    /// Download counts. Downloads are not counted.
     pub archive_download_count: ArchiveDownloads,
 }
 
-/// How often archives of a tag were fetched.
+/// Download counts of a tag's archives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct ArchiveDownloads {
@@ -35,7 +35,7 @@ pub struct ArchiveDownloads {
     pub tar_gz: i64,
 }
 
-/// A tag object.
+/// An annotated tag.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AnnotatedTag {
@@ -43,17 +43,17 @@ pub struct AnnotatedTag {
     pub tag: String,
     /// Object id.
     pub sha: String,
-    /// Absolute address of this object.
+    /// Absolute URL of this object.
     pub url: String,
-    /// The whole message.
+    /// The full message.
     pub message: String,
-    /// Who made it.
+    /// The tagger.
     pub tagger: Signature,
-    /// What it points at.
+    /// The tagged object.
     pub object: GitObject,
-    /// Its signature.
+    /// The signature.
     pub verification: Verification,
-    /// Downloads are not counted.
+    /// Download counts. Downloads are not counted.
     pub archive_download_count: ArchiveDownloads,
 }
 
@@ -61,14 +61,14 @@ pub struct AnnotatedTag {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CreateTag {
-    /// Required.
+    /// Required: name of the tag.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, min_length = 1)]
     pub tag_name: String,
-    /// Not empty: makes an annotated tag.
+    /// Message of an annotated tag; empty for a lightweight tag.
     #[serde(deserialize_with = "null_as_default")]
     pub message: String,
-    /// Branch, tag or commit; empty: the default branch.
+    /// Branch, tag or commit; empty for the default branch.
     #[serde(deserialize_with = "null_as_default")]
     pub target: String,
 }

@@ -1,50 +1,49 @@
-//! Background work: what the daemon does because somebody asked for it, and goes on with when they
-//! leave.
+//! Background tasks: work that a request started and that continues after the client disconnects.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What `GET /tasks` answers.
+/// Response of `GET /tasks`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct BackgroundTasks {
-    /// The youngest first.
+    /// The tasks, newest first.
     pub tasks: Vec<BackgroundTask>,
 }
 
-/// A task and how far it is.
+/// A background task and its progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct BackgroundTask {
-    /// That of a migration is its repository's.
+    /// Id of the task. The id of a migration is that of its repository.
     pub id: i64,
-    /// What it does: `migration`.
+    /// Kind of task: `migration`.
     #[schema(pattern = "^(migration)$")]
     pub kind: String,
-    /// What it is about: `owner/name`, as it was when it began.
+    /// Path of the repository when the task started, `owner/name`.
     pub repository: String,
-    /// The repository's number.
+    /// Id of the repository.
     pub repository_id: i64,
     /// `running`, `done`, `failed` or `cancelled`.
     #[schema(pattern = "^(running|done|failed|cancelled)$")]
     pub state: String,
-    /// What is being done now; empty once it has ended.
+    /// The current phase; empty after the end.
     pub phase: String,
-    /// For so long.
+    /// Duration of the current phase, milliseconds.
     pub phase_millis: i64,
-    /// Of this phase so much is done,
+    /// Number of units of this phase that are done.
     pub done: i64,
-    /// of so much; 0: nobody knows.
+    /// Total number of units of this phase; 0 if unknown.
     pub total: i64,
-    /// What `done` and `total` count: `objects` or `deltas`; empty: nothing is counted in this phase.
+    /// Unit of `done` and `total`: `objects` or `deltas`; empty if nothing is counted.
     pub unit: String,
-    /// Bytes that have come so far.
+    /// Number of bytes received so far.
     pub bytes: i64,
-    /// What was done before, in order.
+    /// The completed phases, in order.
     pub phases: Vec<TaskPhase>,
-    /// How long it takes already, or took.
+    /// Duration of the task, milliseconds.
     pub millis: i64,
-    /// When it began.
+    /// When it started.
     #[schema(format = DateTime)]
     pub began_at: String,
     /// When it ended; `null` while it runs.
@@ -55,22 +54,22 @@ pub struct BackgroundTask {
 }
 
 impl BackgroundTask {
-    /// Whether it goes on.
+    /// Returns whether the task is running.
     pub fn is_running(&self) -> bool {
         self.state == "running"
     }
 }
 
-/// A phase that is over.
+/// A completed phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct TaskPhase {
-    /// What was done.
+    /// Name of the phase.
     pub name: String,
-    /// How much of it there was; 0: nobody knows.
+    /// Total number of units; 0 if unknown.
     pub total: i64,
-    /// What `total` counts: `objects` or `deltas`; empty: nothing was counted.
+    /// Unit of `total`: `objects` or `deltas`; empty if nothing was counted.
     pub unit: String,
-    /// How long it took.
+    /// Duration, milliseconds.
     pub took_millis: i64,
 }

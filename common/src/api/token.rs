@@ -8,86 +8,86 @@ use utoipa::{
 
 use super::null_as_default;
 
-/// An access token as the API family shows it.
+/// An access token in the format of the Gitea API.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct AccessToken {
-    /// Number of the token.
+    /// Id of the token.
     pub id: i64,
-    /// Unique among the account's tokens.
+    /// Name, unique among the account's tokens.
     pub name: String,
-    /// The clear token, 40 hexadecimal digits: once, in the answer that creates it; else empty.
+    /// The token, 40 hexadecimal digits. Only in the response that creates it; otherwise empty.
     pub sha1: String,
-    /// Recognises the token without knowing it.
+    /// The last eight digits of the token, to identify it.
     pub token_last_eight: String,
     /// Canonical scopes; all nine `write:` scopes appear as `all`.
     pub scopes: Vec<String>,
-    /// RFC 3339, whole seconds.
+    /// When it was created. RFC 3339, whole seconds.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// Absent while the token was never used.
+    /// When it was last used; absent if never.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub last_used_at: Option<String>,
-    /// farrier's addition: when the token stops working; absent: never.
+    /// When it expires; absent if never (farrier extension).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub expires_at: Option<String>,
-    /// The repositories that the token is limited to; absent: every one that its account reaches.
+    /// The repositories to which the token is limited; absent for all repositories that the account can access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repositories: Option<Vec<TokenRepository>>,
 }
 
-/// A repository that a token is limited to.
+/// A repository to which a token is limited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct TokenRepository {
-    /// Number; ignored on input.
+    /// Id; ignored in requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<i64>,
-    /// User or organisation.
+    /// Name of the owner, a user or organisation.
     #[serde(deserialize_with = "null_as_default")]
     pub owner: String,
-    /// Name below the owner.
+    /// Name of the repository.
     #[serde(deserialize_with = "null_as_default")]
     pub name: String,
-    /// `owner/name`; ignored on input.
+    /// `owner/name`; ignored in requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_name: Option<String>,
 }
 
-/// `GET /token`: the token that the request was made with.
+/// `GET /token`: the token of the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CurrentToken {
-    /// Number of the token.
+    /// Id of the token.
     pub id: i64,
-    /// Unique among the account's tokens.
+    /// Name, unique among the account's tokens.
     pub name: String,
     /// Canonical scopes.
     pub scopes: Vec<String>,
-    /// RFC 3339, whole seconds.
+    /// When it was created. RFC 3339, whole seconds.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// RFC 3339, whole seconds, at most a minute old.
+    /// When it was last used, with an accuracy of a minute. RFC 3339, whole seconds.
     #[schema(format = DateTime)]
     pub last_used_at: String,
-    /// When the token stops working; absent: never.
+    /// When it expires; absent if never.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub expires_at: Option<String>,
-    /// As in [`AccessToken`].
+    /// The repositories to which the token is limited, as in [`AccessToken`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repositories: Option<Vec<TokenRepository>>,
-    /// Whose token it is.
+    /// The account of the token.
     pub user: TokenUser,
 }
 
-/// Whose token it is.
+/// The account of a token.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct TokenUser {
-    /// Number of the account.
+    /// Id of the account.
     pub id: i64,
     /// Name of the account.
     pub login: String,
@@ -97,25 +97,25 @@ pub struct TokenUser {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct CreateToken {
-    /// Required; unique among the account's tokens.
+    /// Required: name, unique among the account's tokens.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, min_length = 1)]
     pub name: String,
-    /// At least one; see the list in `docs/api.md`.
+    /// Required: at least one scope; `docs/api.md` lists them.
     #[serde(deserialize_with = "null_as_default")]
     #[schema(required = true, schema_with = scopes)]
     pub scopes: Vec<String>,
-    /// farrier's addition: RFC 3339; absent: never expires.
+    /// Expiry time, RFC 3339; absent for never (farrier extension).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub expires_at: Option<String>,
-    /// Limits the token to these repositories; absent: no limit.
+    /// Limits the token to these repositories; absent for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(min_items = 1, max_items = 100)]
     pub repositories: Option<Vec<TokenRepository>>,
 }
 
-/// Words for what a token may be used for: the schema of a list of them.
+/// Returns the schema of the list of scopes.
 fn scopes() -> Array {
     const CATEGORIES: [&str; 9] =
         ["activitypub", "admin", "issue", "misc", "notification", "organization", "package", "repository", "user"];

@@ -1,4 +1,4 @@
-//! Trees.
+//! Git trees.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,15 +9,15 @@ use utoipa::ToSchema;
 pub struct Tree {
     /// Object id of the tree.
     pub sha: String,
-    /// Absolute address of this object.
+    /// Absolute URL of this object.
     pub url: String,
-    /// Its entries.
+    /// The entries.
     pub tree: Vec<TreeEntry>,
     /// Whether there are more pages.
     pub truncated: bool,
-    /// This page, from 1.
+    /// Number of this page, from 1.
     pub page: i64,
-    /// Entries on all pages.
+    /// Number of entries on all pages.
     pub total_count: i64,
 }
 
@@ -25,17 +25,17 @@ pub struct Tree {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct TreeEntry {
-    /// Path below the tree.
+    /// Path relative to the tree.
     pub path: String,
-    /// Six octal digits.
+    /// File mode, six octal digits.
     pub mode: String,
     /// `blob`, `tree` or `commit` (a submodule).
     #[serde(rename = "type")]
     pub kind: String,
-    /// Bytes of a blob, else 0.
+    /// Size of a blob, bytes; otherwise 0.
     pub size: i64,
     /// Object id.
     pub sha: String,
-    /// Absolute address of the object; empty for a submodule, whose object is elsewhere.
+    /// Absolute URL of the object; empty for a submodule, whose commit is in another repository.
     pub url: String,
 }

@@ -1,4 +1,4 @@
-//! The daemon itself, its accounts and their tokens.
+//! Requests for the daemon's state, accounts and tokens.
 
 use http::Method;
 
@@ -9,70 +9,70 @@ use crate::api::{
 };
 
 impl Client {
-    /// The version that the compatible API claims.
+    /// Returns the version of the Gitea API that the daemon reports.
     pub async fn version(&self) -> Result<Version, ClientError> {
         self.get("/api/v1/version").await
     }
 
-    /// The daemon about itself.
+    /// Returns the status of the daemon.
     pub async fn status(&self) -> Result<Status, ClientError> {
         self.get("/api/farrier/v1/status").await
     }
 
-    /// The last minute of the daemon, second by second.
+    /// Returns the metrics of the last minute, one value per second.
     pub async fn metrics_series(&self) -> Result<MetricsSeries, ClientError> {
         self.get("/api/farrier/v1/metrics/series").await
     }
 
-    /// How the daemon is. A daemon in trouble answers too, with what is wrong.
+    /// Returns the health of the daemon. An unhealthy daemon also responds, with a description of its problems.
     pub async fn health(&self) -> Result<Health, ClientError> {
         answer::json(self.stream(Call::new(Method::GET, "/api/healthz")).await?).await
     }
 
-    /// What the daemon logs; for administrators.
+    /// Returns the log filter. Only for administrators.
     pub async fn log_filter(&self) -> Result<LogFilter, ClientError> {
         self.get("/api/farrier/v1/log").await
     }
 
-    /// Has the daemon log what `wanted` says until it reads its configuration again; for administrators.
+    /// Sets the log filter until the daemon reads its configuration again. Only for administrators.
     pub async fn set_log_filter(&self, wanted: &SetLogFilter) -> Result<LogFilter, ClientError> {
         self.patch("/api/farrier/v1/log", wanted).await
     }
 
-    /// The account that the caller acts under.
+    /// Returns the authenticated account.
     pub async fn current_user(&self) -> Result<User, ClientError> {
         self.get("/api/v1/user").await
     }
 
-    /// Changes the caller's own password. An account that must change its password can do this only.
+    /// Changes the caller's password. An account that must change its password can make only this request.
     pub async fn change_password(&self, wanted: &ChangePassword) -> Result<(), ClientError> {
         answer::drain(self.send_json(Method::PUT, "/api/farrier/v1/user/password", wanted).await?).await
     }
 
-    /// Shows an account.
+    /// Returns an account.
     pub async fn user(&self, name: &str) -> Result<User, ClientError> {
         self.get(&format!("/api/v1/users/{}", segment(name))).await
     }
 
-    /// Lists all accounts, or those that hold `text`; for administrators.
+    /// Lists all accounts, or those that contain `text`. Only for administrators.
     pub fn users(&self, text: Option<&str>) -> Pages<'_> {
         let query = text.map(|text| format!("?q={}", segment(text))).unwrap_or_default();
         Pages::new(self, format!("/api/v1/admin/users{query}"))
     }
 
-    /// Changes what `wanted` names; for administrators.
+    /// Changes the given fields of an account. Only for administrators.
     pub async fn edit_user(&self, name: &str, wanted: &EditUser) -> Result<User, ClientError> {
         self.patch(&format!("/api/v1/admin/users/{}", segment(name)), wanted).await
     }
 
-    /// Gives an account another name; for administrators.
+    /// Renames an account. Only for administrators.
     pub async fn rename_user(&self, name: &str, new: &str) -> Result<(), ClientError> {
         let wanted = RenameUser { new_username: new.to_owned() };
         let target = format!("/api/v1/admin/users/{}/rename", segment(name));
         answer::drain(self.post_any(&target, &wanted).await?).await
     }
 
-    /// Deletes an account, with `purge` its memberships, too; for administrators.
+    /// Deletes an account; with `purge` also its memberships. Only for administrators.
     pub async fn delete_user(&self, name: &str, purge: bool) -> Result<(), ClientError> {
         let query = if purge { "?purge=true" } else { "" };
         self.delete(&format!("/api/v1/admin/users/{}{query}", segment(name))).await
@@ -83,17 +83,17 @@ impl Client {
         Pages::new(self, format!("/api/v1/users/{}/tokens", segment(user)))
     }
 
-    /// Ends the token of an account that has the number or the name `token`.
+    /// Deletes the token of an account with the id or name `token`.
     pub async fn delete_token(&self, user: &str, token: &str) -> Result<(), ClientError> {
         self.delete(&format!("/api/v1/users/{}/tokens/{}", segment(user), segment(token))).await
     }
 
-    /// Makes an account; for administrators.
+    /// Creates an account. Only for administrators.
     pub async fn create_user(&self, wanted: &CreateUser) -> Result<User, ClientError> {
         self.post("/api/v1/admin/users", wanted).await
     }
 
-    /// Makes a token of an account. The answer is the only one that holds it.
+    /// Creates a token of an account. Only this response contains the token.
     pub async fn create_token(&self, user: &str, wanted: &CreateToken) -> Result<AccessToken, ClientError> {
         self.post(&format!("/api/v1/users/{}/tokens", segment(user)), wanted).await
     }

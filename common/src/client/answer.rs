@@ -1,7 +1,7 @@
-//! Reading answers.
+//! Reads responses.
 //!
-//! Owns how much of an answer is read into memory, and how the four error forms of the daemon (REST
-//! object, Twirp object, block-blob XML, plain text) become one [`ClientError::Status`].
+//! Limits how much of a response is read into memory, and converts the four error formats of the daemon (REST
+//! object, Twirp object, block-blob XML, plain text) to [`ClientError::Status`].
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
@@ -9,12 +9,12 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{Answer, Chunks, ClientError};
 
-/// Far above a page of the largest objects; a daemon that sends more is none.
+/// Limit of a JSON response, bytes. Much larger than a page of the largest objects.
 const JSON_MAX_BYTES: usize = 16 << 20;
 const ERROR_MAX_BYTES: usize = 64 << 10;
 const MESSAGE_MAX_CHARS: usize = 500;
 
-/// Turns an answer outside of 200..=299 into an error.
+/// Converts a response with a status other than 2xx to an error.
 pub(super) async fn successful(answer: Answer) -> Result<Answer, ClientError> {
     if answer.status().is_success() { Ok(answer) } else { Err(refused(answer).await) }
 }
@@ -26,13 +26,13 @@ pub(super) async fn json<T: DeserializeOwned>(answer: Answer) -> Result<T, Clien
     serde_json::from_slice(&text).map_err(|source| ClientError::Decode { source })
 }
 
-/// Reads a body to its end so that the connection can be used again.
+/// Reads a body to its end so that the connection can be reused.
 pub(super) async fn drain(answer: Answer) -> Result<(), ClientError> {
     let mut chunks = Chunks::new(answer.into_body());
     read(&mut chunks, JSON_MAX_BYTES).await.map(drop)
 }
 
-/// The error that an answer is. A body that cannot be read leaves the status, which is worth more.
+/// Converts an error response. If the body cannot be read, the error has only the status.
 pub(super) async fn refused(answer: Answer) -> ClientError {
     let (head, body) = answer.into_parts();
     let text = read(&mut Chunks::new(body), ERROR_MAX_BYTES).await.unwrap_or_default();
@@ -66,7 +66,7 @@ struct Told {
     request_id: Option<String>,
 }
 
-/// REST errors say `message`, Twirp errors `msg`; fields of odd types are passed over.
+/// An error object. REST errors have `message`, Twirp errors `msg`. Fields of other types are ignored.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ErrorObject {
@@ -98,8 +98,8 @@ fn understand(headers: &HeaderMap, body: &[u8]) -> Told {
     }
 }
 
-/// The text of the first element of that name. Error documents are two elements deep and have no
-/// attributes; a parser would be of no more use.
+/// Returns the text of the first element with this name. Error documents have two levels and no attributes, so
+/// an XML parser is not necessary.
 fn element(xml: &str, name: &str) -> Option<String> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     let (text, _) = rest.split_once(&format!("</{name}>"))?;

@@ -1,4 +1,4 @@
-//! Artifacts as the REST API shows them, of one repository or of all.
+//! Requests for artifacts of one repository or of all repositories.
 
 use http::{Method, StatusCode, header};
 
@@ -6,31 +6,31 @@ use super::{Call, Client, ClientError, Pages, RepositoryPath, SignedUrl, answer,
 use crate::api::{Artifact, Artifacts, DeleteArtifacts, DeletedArtifacts, EditArtifact, FoundArtifact};
 
 const ARTIFACTS: &str = "/api/farrier/v1/artifacts";
-/// Artifacts that one request may delete.
+/// Most artifacts that one request may delete.
 pub const DELETE_MAX: usize = 1_000;
 
 impl Pages<'_> {
-    /// The next page of a list of artifacts.
+    /// Returns the next page of a list of artifacts.
     pub async fn next_artifacts(&mut self) -> Result<Option<Vec<Artifact>>, ClientError> {
         self.next(|page: Artifacts| (page.total_count, page.artifacts), |artifact| artifact.id).await
     }
 }
 
-/// Which artifacts of all repositories are wanted; what is empty or absent restricts nothing.
+/// Filters the artifacts of all repositories. Empty and absent fields match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArtifactFilter {
-    /// Of this repository.
+    /// Only this repository.
     pub repository: Option<RepositoryPath>,
-    /// Of this run.
+    /// Only this run.
     pub run: Option<i64>,
-    /// Of this name.
+    /// Only this name.
     pub name: String,
-    /// `uploading`, `ready` or `expired`; empty: the last two.
+    /// `uploading`, `ready` or `expired`; empty for `ready` and `expired`.
     pub state: String,
 }
 
 impl Client {
-    /// The artifacts of all repositories that the caller may read, newest first.
+    /// Lists the artifacts of all repositories that the caller may read, newest first.
     pub fn all_artifacts(&self, filter: &ArtifactFilter) -> Pages<'_> {
         let repository = filter.repository.as_ref().map(RepositoryPath::to_string).unwrap_or_default();
         let run = filter.run.map(|run| run.to_string()).unwrap_or_default();
@@ -41,22 +41,23 @@ impl Client {
         Pages::new(self, format!("{ARTIFACTS}{mark}{}", query.join("&")))
     }
 
-    /// An artifact of any repository.
+    /// Returns an artifact of any repository.
     pub async fn any_artifact(&self, id: i64) -> Result<FoundArtifact, ClientError> {
         self.get(&format!("{ARTIFACTS}/{id}")).await
     }
 
-    /// Sets when an artifact of any repository expires.
+    /// Sets the expiry of an artifact of any repository.
     pub async fn edit_artifact(&self, id: i64, wanted: &EditArtifact) -> Result<FoundArtifact, ClientError> {
         self.patch(&format!("{ARTIFACTS}/{id}"), wanted).await
     }
 
-    /// Deletes artifacts of any repositories, at most [`DELETE_MAX`], and tells what came of each.
+    /// Deletes at most [`DELETE_MAX`] artifacts of any repositories and returns the result for each.
     pub async fn delete_artifacts(&self, ids: &[i64]) -> Result<DeletedArtifacts, ClientError> {
         self.post(&format!("{ARTIFACTS}/deletions"), &DeleteArtifacts { ids: ids.to_vec() }).await
     }
 
-    /// The artifacts of a repository or of one of its runs, newest first, all or those of one name.
+    /// Lists the artifacts of a repository or of one of its runs, newest first, optionally only those with one
+    /// name.
     pub fn artifacts(&self, repo: &RepositoryPath, run: Option<i64>, name: Option<&str>) -> Pages<'_> {
         let run = run.map_or_else(String::new, |run| format!("runs/{run}/"));
         let filter = name.map_or_else(String::new, |name| format!("?name={}", segment(name)));
@@ -64,7 +65,7 @@ impl Client {
         Pages::new(self, target)
     }
 
-    /// Shows an artifact.
+    /// Returns an artifact.
     pub async fn artifact(&self, repo: &RepositoryPath, id: i64) -> Result<Artifact, ClientError> {
         self.get(&format!("{}/actions/artifacts/{id}", repo.api())).await
     }
@@ -74,7 +75,7 @@ impl Client {
         self.delete(&format!("{}/actions/artifacts/{id}", repo.api())).await
     }
 
-    /// Where the bytes of an artifact are: the daemon answers with a redirect to a signed address.
+    /// Returns the location of an artifact's content. The daemon responds with a redirect to a signed URL.
     pub async fn artifact_location(&self, repo: &RepositoryPath, id: i64) -> Result<SignedUrl, ClientError> {
         let target = format!("{}/actions/artifacts/{id}/zip", repo.api());
         let reply = self.stream(Call::new(Method::GET, target)).await?;

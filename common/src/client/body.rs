@@ -1,7 +1,7 @@
-//! Bodies in both directions.
+//! Request and response bodies.
 //!
-//! Owns the one type of request body and the way a response body is read in pieces, with a bound
-//! on silence. Never collects a body whole: that is `answer`'s, with a limit.
+//! Response bodies are read in chunks, with a limit on the time without data. Reading a complete body is done
+//! in `answer`, with a size limit.
 
 use std::{convert::Infallible, io, time::Duration};
 
@@ -12,23 +12,23 @@ use hyper::body::{Frame, Incoming};
 
 use super::ClientError;
 
-/// A peer that sends nothing for this long in the middle of a body is taken for gone.
+/// The connection is treated as lost if the peer sends nothing for this long within a body.
 const SILENCE_MAX: Duration = Duration::from_mins(1);
 
 /// The body of a request.
 pub type RequestBody = UnsyncBoxBody<Bytes, io::Error>;
 
-/// No body.
+/// Returns an empty body.
 pub fn empty() -> RequestBody {
     Empty::new().map_err(never).boxed_unsync()
 }
 
-/// A body in memory; its length is announced.
+/// Returns a body from memory with a `Content-Length`.
 pub fn full(bytes: impl Into<Bytes>) -> RequestBody {
     Full::new(bytes.into()).map_err(never).boxed_unsync()
 }
 
-/// A body that comes in pieces. It goes out chunked: no length is announced.
+/// Returns a streamed body. It is sent chunked, without a `Content-Length`.
 pub fn stream<S>(pieces: S) -> RequestBody
 where
     S: Stream<Item = io::Result<Bytes>> + Send + 'static,
@@ -40,7 +40,7 @@ fn never(error: Infallible) -> io::Error {
     match error {}
 }
 
-/// A response body, piece by piece.
+/// A response body, read in chunks.
 pub struct Chunks(Incoming);
 
 impl std::fmt::Debug for Chunks {
@@ -54,8 +54,8 @@ impl Chunks {
         Self(body)
     }
 
-    /// The next piece; `None` at the end, which is only the end if the body was as long as
-    /// announced.
+    /// Returns the next chunk; `None` at the end. Returns an error if the body is shorter than its
+    /// `Content-Length`.
     pub async fn next(&mut self) -> Option<Result<Bytes, ClientError>> {
         loop {
             let Ok(frame) = tokio::time::timeout(SILENCE_MAX, self.0.frame()).await else {
@@ -63,7 +63,7 @@ impl Chunks {
             };
             match frame? {
                 Ok(frame) => {
-                    // Trailers carry nothing that anyone here reads.
+                    // Trailers are ignored.
                     if let Ok(data) = frame.into_data() {
                         return Some(Ok(data));
                     }

@@ -1,20 +1,20 @@
-//! Branches and tags.
+//! Requests for branches and tags.
 
 use super::{Client, ClientError, Pages, RepositoryPath, answer, path::segment};
 use crate::api::CreateBranch;
 
 impl Client {
-    /// The branches of a repository, by name.
+    /// Lists the branches of a repository by name.
     pub fn branches(&self, repo: &RepositoryPath) -> Pages<'_> {
         Pages::new(self, format!("{}/branches", repo.api()))
     }
 
-    /// The tags of a repository, by name.
+    /// Lists the tags of a repository by name.
     pub fn tags(&self, repo: &RepositoryPath) -> Pages<'_> {
         Pages::new(self, format!("{}/tags", repo.api()))
     }
 
-    /// Makes a branch.
+    /// Creates a branch.
     pub async fn create_branch(&self, repo: &RepositoryPath, wanted: &CreateBranch) -> Result<(), ClientError> {
         answer::drain(self.post_any(&format!("{}/branches", repo.api()), wanted).await?).await
     }

@@ -1,15 +1,15 @@
-//! Questions before something is made.
+//! Requests that check input before something is created.
 
 use super::{Client, ClientError};
 use crate::api::{CheckBranchFilter, CheckedBranchFilter, CheckedMigration, MigrateRepository};
 
 impl Client {
-    /// What a branch filter does with the branches that were pushed last.
+    /// Returns which of the recently pushed branches a branch filter matches.
     pub async fn check_branch_filter(&self, wanted: &CheckBranchFilter) -> Result<CheckedBranchFilter, ClientError> {
         self.post("/api/farrier/v1/checks/branch-filter", wanted).await
     }
 
-    /// Whether a migration could be begun, and what its source has.
+    /// Checks whether a migration could start, and returns a summary of its source.
     pub async fn check_migration(&self, wanted: &MigrateRepository) -> Result<CheckedMigration, ClientError> {
         self.post("/api/farrier/v1/checks/migration", wanted).await
     }

@@ -1,10 +1,10 @@
-//! Jobs begun and ended by an agent.
+//! Requests of CI agents for jobs.
 
 use super::{Client, ClientError, answer};
 use crate::api::{BeginRun, BegunJob, Conclusion, EndJob, JobLease};
 
 impl Client {
-    /// Begins a job, in a new run or in a live one.
+    /// Starts a job in a new or a running run.
     pub async fn begin_job(&self, wanted: &BeginRun) -> Result<BegunJob, ClientError> {
         self.post("/api/farrier/v1/jobs", wanted).await
     }
@@ -14,7 +14,7 @@ impl Client {
         self.post(&format!("/api/farrier/v1/jobs/{job}/renew"), &serde_json::json!({})).await
     }
 
-    /// Ends a job; its token dies with it.
+    /// Ends a job and invalidates its token.
     pub async fn end_job(&self, job: i64, conclusion: Conclusion) -> Result<(), ClientError> {
         let answer = self.post_any(&format!("/api/farrier/v1/jobs/{job}/end"), &EndJob { conclusion }).await?;
         answer::drain(answer).await

@@ -1,4 +1,4 @@
-//! Deleted repositories and artifacts, for administrators: list, restore, purge.
+//! Requests of administrators for deleted repositories and artifacts: list, restore, purge.
 
 use super::{Client, ClientError, Pages, RepositoryPath, path::segment};
 use crate::api::{FoundArtifact, Repository, RestorableArtifact, RestorableRepository, RestoreRepository, SetAside};
@@ -7,13 +7,13 @@ const REPOSITORIES: &str = "/api/farrier/v1/deleted/repositories";
 const ARTIFACTS: &str = "/api/farrier/v1/deleted/artifacts";
 
 impl Client {
-    /// Deleted repositories that can be restored, the last deleted first; only those that were called
-    /// `path`, if one is given.
+    /// Lists the restorable deleted repositories, most recently deleted first, optionally only those with the
+    /// path `path`.
     pub fn deleted_repositories(&self, path: Option<&RepositoryPath>) -> Pages<'_> {
         Pages::new(self, filtered(REPOSITORIES, path))
     }
 
-    /// A deleted repository.
+    /// Returns a deleted repository.
     pub async fn deleted_repository(&self, id: i64) -> Result<RestorableRepository, ClientError> {
         self.get(&format!("{REPOSITORIES}/{id}")).await
     }
@@ -28,13 +28,13 @@ impl Client {
         self.delete(&format!("{REPOSITORIES}/{id}")).await
     }
 
-    /// Deleted artifacts that can be restored, the last deleted first; only those of the repository
-    /// `path`, if one is given.
+    /// Lists the restorable deleted artifacts, most recently deleted first, optionally only those of the
+    /// repository `path`.
     pub fn deleted_artifacts(&self, path: Option<&RepositoryPath>) -> Pages<'_> {
         Pages::new(self, filtered(ARTIFACTS, path))
     }
 
-    /// A deleted artifact.
+    /// Returns a deleted artifact.
     pub async fn deleted_artifact(&self, id: i64) -> Result<RestorableArtifact, ClientError> {
         self.get(&format!("{ARTIFACTS}/{id}")).await
     }
@@ -49,7 +49,7 @@ impl Client {
         self.delete(&format!("{ARTIFACTS}/{id}")).await
     }
 
-    /// Data that no row of the store named and that the daemon moved out of use.
+    /// Lists data without a row in the store, which the daemon moved aside.
     pub async fn set_aside(&self) -> Result<SetAside, ClientError> {
         self.get("/api/farrier/v1/set-aside").await
     }

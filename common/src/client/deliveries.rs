@@ -1,27 +1,27 @@
-//! What hooks were sent.
+//! Requests for deliveries of hooks.
 
 use super::{Client, ClientError, Pages, answer, path::segment};
 use crate::api::{Delivery, DeliveryDetail, RecoverDeliveries, RecoveredDeliveries};
 
 const DELIVERIES: &str = "/api/farrier/v1/deliveries";
 
-/// Which deliveries are wanted; what is empty or absent restricts nothing.
+/// Filters deliveries. Empty and absent fields match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryFilter {
     /// `success`, `failure`, `pending` or `cancelled`.
     pub status: String,
-    /// Name of an event.
+    /// Name of the event.
     pub event: String,
-    /// Number of a hook.
+    /// Id of the hook.
     pub hook: Option<u64>,
-    /// Number of a repository.
+    /// Id of the repository.
     pub repository: Option<i64>,
-    /// Made at this time or later, RFC 3339.
+    /// Only deliveries created at or after this time, RFC 3339.
     pub since: String,
 }
 
 impl Client {
-    /// Lists deliveries of all hooks, newest first; for administrators.
+    /// Lists the deliveries of all hooks, newest first. Only for administrators.
     pub fn deliveries(&self, filter: &DeliveryFilter) -> Pages<'_> {
         let hook = filter.hook.map(|hook| hook.to_string()).unwrap_or_default();
         let repository = filter.repository.map(|id| id.to_string()).unwrap_or_default();
@@ -38,25 +38,25 @@ impl Client {
         Pages::new(self, format!("{DELIVERIES}{mark}{}", query.join("&")))
     }
 
-    /// Shows a delivery by its identifier or number; for administrators.
+    /// Returns a delivery by its UUID or id. Only for administrators.
     pub async fn delivery(&self, delivery: &str) -> Result<DeliveryDetail, ClientError> {
         self.get(&format!("{DELIVERIES}/{}", segment(delivery))).await
     }
 
-    /// Asks for another attempt of a delivery; for administrators.
+    /// Requests another attempt of a delivery. Only for administrators.
     pub async fn redeliver(&self, delivery: &str) -> Result<Delivery, ClientError> {
         let target = format!("{DELIVERIES}/{}/attempts", segment(delivery));
         answer::json(self.post_any(&target, &serde_json::json!({})).await?).await
     }
 
-    /// Sends what a hook has missed once more; for administrators.
+    /// Redelivers the failed deliveries of a hook. Only for administrators.
     pub async fn recover(&self, hook: u64, since: Option<&str>) -> Result<RecoveredDeliveries, ClientError> {
         let target = format!("/api/farrier/v1/hooks/{hook}/recover");
         let wanted = RecoverDeliveries { since: since.map(str::to_owned), dry_run: false };
         answer::json(self.post_any(&target, &wanted).await?).await
     }
 
-    /// Counts what [`Self::recover`] would send, and sends nothing; for administrators.
+    /// Counts the deliveries that [`Self::recover`] would send. Only for administrators.
     pub async fn recoverable(&self, hook: u64, since: Option<&str>) -> Result<RecoveredDeliveries, ClientError> {
         let target = format!("/api/farrier/v1/hooks/{hook}/recover");
         let wanted = RecoverDeliveries { since: since.map(str::to_owned), dry_run: true };

@@ -1,8 +1,7 @@
-//! Where a daemon is.
+//! Addresses of daemons.
 //!
-//! Owns the two kinds of address and how a path becomes the URI that the connector of each kind
-//! understands. Looks at no file and no environment: which endpoint to use is decided by who
-//! calls.
+//! Defines the two kinds of addresses and converts request paths to the URIs that the connectors expect. Reads
+//! no files and no environment; the caller decides which endpoint to use.
 
 use std::path::PathBuf;
 
@@ -18,43 +17,43 @@ pub enum Endpoint {
     Http(Url),
 }
 
-/// Why an address cannot be used. Addresses are not repeated: they may hold credentials.
+/// Why an address is invalid. The messages do not contain the address, because it may contain credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// Not a URL at all.
+    /// Not a URL.
     #[error("is not a valid URL; expected https://HOST or http://HOST:PORT")]
     NotUrl,
-    /// Another scheme.
+    /// An unsupported scheme.
     #[error("has a scheme that is not supported; expected https:// or http://")]
     Scheme,
-    /// `user:password@`.
+    /// The URL contains `user:password@`.
     #[error("must not contain credentials; use --token-file or FARRIER_TOKEN")]
     Credentials,
-    /// `?…` or `#…`.
+    /// The URL contains a query or a fragment.
     #[error("must not have a query or a fragment")]
     Query,
-    /// A path that is empty, too long for a socket, or not UTF-8.
+    /// The path is empty, too long for a socket, or not UTF-8.
     #[error("a socket's path must be UTF-8 and have between 1 and 107 bytes")]
     SocketPath,
 }
 
-/// Longest path that fits into `sockaddr_un` with its final zero.
+/// Longest path that fits into `sockaddr_un` with its terminating zero byte.
 const SOCKET_PATH_MAX_BYTES: usize = 107;
 
 impl Endpoint {
-    /// Reads the address of a daemon on TCP.
+    /// Parses the URL of a daemon.
     pub fn parse_url(text: &str) -> Result<Self, EndpointError> {
         let endpoint = Self::Http(Url::parse(text).map_err(|_| EndpointError::NotUrl)?);
         endpoint.check()?;
         Ok(endpoint)
     }
 
-    /// Whether requests are encrypted.
+    /// Returns whether requests are encrypted.
     pub(super) fn is_https(&self) -> bool {
         matches!(self, Self::Http(url) if url.scheme() == "https")
     }
 
-    /// Whether what is sent leaves this machine unencrypted.
+    /// Returns whether requests leave this machine unencrypted.
     pub(super) fn is_open(&self) -> bool {
         let Self::Http(url) = self else { return false };
         let is_loopback = match url.host() {
@@ -84,11 +83,11 @@ impl Endpoint {
         }
     }
 
-    /// The URI that the connector reads, and the `Host` that the daemon does.
+    /// Returns the URI for the connector and the `Host` header.
     pub(super) fn address(&self, target: &str) -> Option<(Uri, HeaderValue)> {
         match self {
-            // The connector expects the socket's path in hexadecimal as the host; hyper would send
-            // that as `Host`, which no daemon knows as its name.
+            // The connector expects the socket's path in hexadecimal as the host. hyper would send it as the
+            // `Host` header, which the daemon would reject.
             Self::Unix(path) => {
                 let uri = format!("unix://{}:0{target}", hexadecimal(path.to_str()?)).parse().ok()?;
                 Some((uri, HeaderValue::from_static("localhost")))

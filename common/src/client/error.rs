@@ -1,7 +1,7 @@
-//! What can go wrong between a client and its daemon.
+//! Errors of the client.
 //!
-//! Texts name the operation; causes are linked, not repeated. No text holds a token or a
-//! signature.
+//! Messages name the operation; causes are available as sources and are not repeated. Messages contain no
+//! tokens and no signatures.
 
 use std::error::Error as StdError;
 
@@ -11,92 +11,92 @@ use super::{EndpointError, TlsProblem, TokenError};
 
 type Cause = Box<dyn StdError + Send + Sync>;
 
-/// Why a call failed.
+/// An error of a request.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The address cannot be used.
+    /// The address is invalid.
     #[error("the address of the daemon is not valid")]
     Endpoint(#[from] EndpointError),
-    /// The token cannot be one.
+    /// The token is invalid.
     #[error("the credentials cannot be used")]
     Token(#[from] TokenError),
-    /// Nobody answers there.
+    /// The daemon cannot be reached.
     #[error("cannot reach {endpoint}")]
     Unreachable {
-        /// Where.
+        /// The address.
         endpoint: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Cause,
     },
-    /// A server answers there, but TLS with it is not possible or not safe.
+    /// The server responds, but a TLS connection is not possible or not secure.
     #[error("cannot connect to {endpoint}")]
     Tls {
-        /// Where.
+        /// The address.
         endpoint: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: TlsProblem,
     },
-    /// The connection ended before the answer did.
+    /// The connection was closed before the response was complete.
     #[error("the connection was lost while {doing}")]
     Lost {
-        /// What was going on.
+        /// The operation.
         doing: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: Cause,
     },
-    /// No answer in time, or silence in the middle of one.
+    /// There was no response in time, or no data for too long.
     #[error("no answer for {seconds} s")]
     Silent {
-        /// How long it was waited.
+        /// How long the client waited, seconds.
         seconds: u64,
     },
-    /// The daemon refused.
+    /// The daemon responded with an error.
     #[error("{}", refusal(*status, message, request_id.as_deref()))]
     Status {
-        /// The status.
+        /// The HTTP status.
         status: StatusCode,
-        /// The daemon's own sentence; empty when it sent none.
+        /// The error message of the daemon; empty if there is none.
         message: String,
-        /// The daemon's word for programs.
+        /// The error code of the daemon.
         code: Option<String>,
-        /// Finds the request in the daemon's log.
+        /// The id of the request in the daemon's log.
         request_id: Option<String>,
-        /// How long the daemon asks to wait, if it does.
+        /// The `Retry-After` time, if the daemon sent one, seconds.
         retry_after_secs: Option<u64>,
     },
-    /// An answer that is not what it should be.
+    /// The response is not valid.
     #[error("the daemon's answer makes no sense: {what}")]
     Answer {
-        /// What is odd about it.
+        /// The problem.
         what: &'static str,
     },
-    /// An answer that is not the JSON it should be.
+    /// The response does not have the expected JSON format.
     #[error("the daemon's answer is not understood; is it a farrier daemon of about this version?")]
     Decode {
-        /// Where it stopped to make sense.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
-    /// A request that has no JSON form.
+    /// The request cannot be written as JSON.
     #[error("the request cannot be written as JSON")]
     Encode {
-        /// Why.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
-    /// This client changes nothing.
+    /// The client is read-only.
     #[error("nothing is changed: --read-only was given, or the configuration says so")]
     ReadOnly,
-    /// A target that is no path, or a header that is none.
+    /// The request target or a header is invalid.
     #[error("the request cannot be addressed")]
     Request,
 }
 
 impl ClientError {
-    /// Wraps what broke a connection; the innermost cause is the one that tells.
+    /// Wraps a connection error. Keeps the innermost cause, which is the informative one.
     pub(super) fn lost(doing: &'static str, source: impl StdError + Send + Sync + 'static) -> Self {
         Self::Lost { doing, source: innermost(&source) }
     }
@@ -105,7 +105,7 @@ impl ClientError {
         Self::Unreachable { endpoint, source: innermost(source) }
     }
 
-    /// The status that the daemon answered, if it did.
+    /// Returns the HTTP status if the daemon responded.
     pub fn status(&self) -> Option<StatusCode> {
         match self {
             Self::Status { status, .. } => Some(*status),
@@ -113,8 +113,8 @@ impl ClientError {
         }
     }
 
-    /// Whether the same request may well succeed a little later: the daemon is busy, restarting or
-    /// the connection broke.
+    /// Returns whether the same request may succeed later: the daemon is busy or restarting, or the connection
+    /// was lost.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Lost { .. } | Self::Silent { .. } => true,
@@ -128,8 +128,8 @@ impl ClientError {
     }
 }
 
-/// The wrappers around an I/O error say "client error" and the like three times over. The error
-/// itself cannot be moved out of them, so its kind and text are kept.
+/// Returns the innermost cause, because the wrappers around an I/O error add no information. The error cannot
+/// be moved out of its wrappers, so a copy of its kind and message is returned.
 fn innermost(error: &(dyn StdError + 'static)) -> Cause {
     let mut inner = error;
     while let Some(next) = inner.source() {

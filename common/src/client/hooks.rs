@@ -1,4 +1,4 @@
-//! Webhooks, and what happens.
+//! Requests for webhooks and events.
 
 use bytes::{Bytes, BytesMut};
 use http::{Method, header};
@@ -6,13 +6,13 @@ use http::{Method, header};
 use super::{Call, Chunks, Client, ClientError, Pages, RepositoryPath, answer, path::segment};
 use crate::api::{AppliedHook, ApplyHook, CreateHook, EditHook, Event, Events, Hook, HookEvent};
 
-/// Longest line of a stream of events; a daemon that sends more is none.
+/// Longest line of an event stream, bytes.
 const LINE_MAX_BYTES: usize = 1 << 20;
 
-/// Hooks of all places.
+/// Route for the hooks of all scopes.
 const MANAGED: &str = "/api/farrier/v1/hooks";
 
-/// Where hooks belong.
+/// The scope of hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookPlace {
     /// System and default hooks.
@@ -21,10 +21,9 @@ pub enum HookPlace {
     Repository(RepositoryPath),
     /// An organisation.
     Org(String),
-    /// The caller's own.
+    /// The caller's own hooks.
     User,
-    /// Every place whose hooks the caller may manage: hooks are found by their number alone. Nothing can be created
-    /// here.
+    /// All hooks that the caller may manage, found by id. Hooks cannot be created in this scope.
     Any,
 }
 
@@ -39,30 +38,30 @@ impl HookPlace {
         }
     }
 
-    /// Where the API has the hook with number `id`.
+    /// Returns the API path of the hook `id`.
     pub(super) fn hook(&self, id: i64) -> String {
         format!("{}/{id}", self.api())
     }
 }
 
-/// Which hooks of all places are wanted, and in which order. What is empty or absent restricts nothing.
+/// Filters and sorts the hooks of all scopes. Empty and absent fields match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HookQuery {
-    /// Of this repository.
+    /// Only this repository.
     pub repository: Option<RepositoryPath>,
-    /// Of this user or organisation and of its repositories.
+    /// Only this user or organisation and its repositories.
     pub owner: String,
-    /// Of these kinds: `system`, `default`, `repository`, `organization`, `user`.
+    /// Only these scopes: `system`, `default`, `repository`, `organization`, `user`.
     pub scopes: Vec<String>,
-    /// Only active or only inactive ones.
+    /// Only active hooks, or only inactive ones.
     pub active: Option<bool>,
-    /// In these states: `ok`, `failing`, `unused`, `off`, `disabled`.
+    /// Only these states: `ok`, `failing`, `unused`, `off`, `disabled`.
     pub states: Vec<String>,
-    /// Whose name, address, owner or repository contains this.
+    /// Only hooks whose name, URL, owner or repository contains this text.
     pub text: String,
-    /// `id`, `name`, `url`, `last_delivery`, `failures` or `failing_since`; empty: `id`.
+    /// `id`, `name`, `url`, `last_delivery`, `failures` or `failing_since`; empty for `id`.
     pub sort: String,
-    /// From the last to the first.
+    /// Whether to sort in descending order.
     pub descending: bool,
 }
 
@@ -84,16 +83,16 @@ impl HookQuery {
     }
 }
 
-/// Which events are wanted; what is empty or absent restricts nothing.
+/// Filters events. Empty and absent fields match everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventFilter {
-    /// Of this repository.
+    /// Only this repository.
     pub repository: Option<RepositoryPath>,
-    /// Of these kinds.
+    /// Only these kinds.
     pub kinds: Vec<String>,
-    /// Behind the event with this number.
+    /// Only events after the event with this number.
     pub after: Option<i64>,
-    /// A stream that begins with so many that have happened, unless `after` says where it begins.
+    /// Number of past events at the start of a stream. Ignored if `after` is set.
     pub last: Option<u32>,
 }
 
@@ -109,29 +108,29 @@ impl EventFilter {
 }
 
 impl Client {
-    /// Lists the hooks of a place; `kind` of administrators' hooks is `system`, `default` or `all`.
+    /// Lists the hooks of a scope. For administrators' hooks, `kind` is `system`, `default` or `all`.
     pub fn hooks(&self, place: &HookPlace, kind: &str) -> Pages<'_> {
         let query = if *place == HookPlace::Admin { format!("?type={}", segment(kind)) } else { String::new() };
         Pages::new(self, format!("{}{query}", place.api()))
     }
 
-    /// Lists the hooks of all places that the caller may manage. The first page announces the total, unless there are
-    /// more hooks than the daemon counts.
+    /// Lists all hooks that the caller may manage. The first page has the total, unless there are more hooks
+    /// than the daemon counts.
     pub fn managed_hooks(&self, query: &HookQuery) -> Pages<'_> {
         Pages::new(self, format!("{MANAGED}{}", query.query()))
     }
 
-    /// Shows a hook.
+    /// Returns a hook.
     pub async fn hook(&self, place: &HookPlace, id: i64) -> Result<Hook, ClientError> {
         self.get(&place.hook(id)).await
     }
 
-    /// Makes a hook.
+    /// Creates a hook.
     pub async fn create_hook(&self, place: &HookPlace, wanted: &CreateHook) -> Result<Hook, ClientError> {
         self.post(&place.api(), wanted).await
     }
 
-    /// Changes what `wanted` names.
+    /// Changes the given fields of a hook.
     pub async fn edit_hook(&self, place: &HookPlace, id: i64, wanted: &EditHook) -> Result<Hook, ClientError> {
         self.patch(&place.hook(id), wanted).await
     }
@@ -141,12 +140,12 @@ impl Client {
         self.delete(&place.hook(id)).await
     }
 
-    /// What hooks can hear of.
+    /// Lists the events that hooks can subscribe to.
     pub async fn hook_events(&self) -> Result<Vec<HookEvent>, ClientError> {
         self.get("/api/farrier/v1/hooks/events").await
     }
 
-    /// Has a hook sent something; gives the delivery's identifier as far as the daemon names it.
+    /// Sends a test delivery and returns its UUID; empty if the daemon does not return one.
     pub async fn test_hook(&self, place: &HookPlace, id: i64) -> Result<String, ClientError> {
         let target = format!("{}/{id}/tests", place.api());
         let reply = self.post_any(&target, &serde_json::json!({})).await?;
@@ -156,12 +155,13 @@ impl Client {
         Ok(delivery)
     }
 
-    /// Copies a default hook into some of the repositories behind `after` that have no copy.
+    /// Copies a default hook to repositories with ids above `after` that have no copy. One request handles a
+    /// limited number of repositories.
     pub async fn apply_hook(&self, id: i64, after: i64) -> Result<AppliedHook, ClientError> {
         self.post(&format!("/api/v1/admin/hooks/{id}/apply"), &ApplyHook { after }).await
     }
 
-    /// A page of events, oldest first.
+    /// Returns a page of events, oldest first.
     pub async fn events(&self, filter: &EventFilter, limit: usize) -> Result<Events, ClientError> {
         let target = format!("/api/farrier/v1/events{}", filter.query(&[("limit", limit.to_string())]));
         let accepts = header::HeaderValue::from_static("application/json");
@@ -169,8 +169,8 @@ impl Client {
         answer::json(self.send(call).await?).await
     }
 
-    /// Follows events, from now on or behind `filter.after`. The daemon ends a stream from time to
-    /// time: whoever wants more begins again behind the last event.
+    /// Opens a stream of events, from now on or after `filter.after`. The daemon closes streams from time to
+    /// time; open another stream after the last event to continue.
     pub async fn follow(&self, filter: &EventFilter) -> Result<EventStream, ClientError> {
         let accepts = header::HeaderValue::from_static("text/event-stream");
         let target = format!("/api/farrier/v1/events{}", filter.query(&[]));
@@ -179,16 +179,16 @@ impl Client {
     }
 }
 
-/// Something out of a stream of events.
+/// An item of an event stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Followed {
-    /// Something happened.
+    /// An event.
     Event(Box<Event>),
-    /// Events behind the one that was named are forgotten.
+    /// Events after the requested one have expired.
     Gap,
 }
 
-/// Events as they happen.
+/// A stream of events.
 #[derive(Debug)]
 pub struct EventStream {
     chunks: Chunks,
@@ -196,7 +196,7 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// The next event; `None` when the daemon ended the stream.
+    /// Returns the next item; `None` when the daemon closes the stream.
     pub async fn next(&mut self) -> Result<Option<Followed>, ClientError> {
         let mut gap = false;
         loop {
@@ -221,7 +221,7 @@ impl EventStream {
         }
     }
 
-    /// A whole line that has come, without its end.
+    /// Returns the next complete line that was received, without the line break.
     fn line(&mut self) -> Option<Bytes> {
         let end = self.read.iter().position(|byte| *byte == b'\n')?;
         let line = self.read.split_to(end + 1).freeze();

@@ -1,9 +1,8 @@
-//! The typed client of a farrier daemon, over TCP or a Unix socket.
+//! A typed client for farrier daemons, over TCP or a Unix socket.
 //!
-//! Owns how a request is addressed, authorised, timed and read, and one method for each thing that
-//! the terminal program does. Retries nothing and shows nothing: whether an error is worth another
-//! try, and what people read of it, is decided by who calls. Follows no redirects, because a
-//! redirect of the artifact service carries a signature that is worth a look first.
+//! Addresses, authenticates, sends and reads requests, and has one method for each request of the terminal
+//! program. It does not retry and prints nothing; callers decide on retries and messages. Redirects are not
+//! followed, because a redirect of the artifact service contains a signature that callers handle themselves.
 
 mod accounts;
 mod answer;
@@ -54,10 +53,10 @@ pub use self::{
     token::{Token, TokenError},
 };
 
-/// An answer of any status, its body not yet read.
+/// A response with any status whose body has not been read.
 pub type Answer = http::Response<Incoming>;
 
-/// One request, addressed by path and query: where the daemon is, the client knows.
+/// A request, addressed by path and query.
 #[derive(Debug)]
 pub struct Call {
     method: Method,
@@ -68,7 +67,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// A request without a body. `target` is a path with an optional query, already escaped.
+    /// Creates a request without a body. `target` is an escaped path with an optional query.
     pub fn new(method: Method, target: impl Into<String>) -> Self {
         Self { method, target: target.into(), headers: http::HeaderMap::new(), body: empty(), anonymous: false }
     }
@@ -80,14 +79,14 @@ impl Call {
         self
     }
 
-    /// Sends `body`.
+    /// Sets the body.
     #[must_use]
     pub fn body(mut self, body: RequestBody) -> Self {
         self.body = body;
         self
     }
 
-    /// Sends no credentials: the target itself holds a signature.
+    /// Sends no credentials, for targets that contain a signature.
     #[must_use]
     pub fn anonymous(mut self) -> Self {
         self.anonymous = true;
@@ -95,7 +94,7 @@ impl Call {
     }
 }
 
-/// A client of one daemon. Cloning is cheap and shares connections.
+/// A client of one daemon. Clones share connections.
 #[derive(Clone, Debug)]
 pub struct Client {
     transport: Transport,
@@ -104,46 +103,46 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that speaks to `endpoint`, with `token` or, on a socket, as the calling process.
-    /// Connects to nothing yet.
+    /// Creates a client of `endpoint` that authenticates with `token` or, on a socket, as the calling process.
+    /// Does not connect yet.
     pub fn new(endpoint: Endpoint, token: Option<Token>) -> Result<Self, ClientError> {
         Self::trusting(endpoint, token, &Trust::default())
     }
 
-    /// The same; over https it accepts certificates that `trust` accepts.
+    /// Creates a client that accepts the certificates in `trust` over https.
     pub fn trusting(endpoint: Endpoint, token: Option<Token>, trust: &Trust) -> Result<Self, ClientError> {
         Ok(Self { transport: Transport::new(endpoint, trust)?, token, read_only: false })
     }
 
-    /// Whether the daemon identifies the caller by its process alone.
+    /// Returns whether the daemon identifies the caller only by its process.
     pub fn is_peer(&self) -> bool {
         self.token.is_none() && matches!(self.endpoint(), Endpoint::Unix(_))
     }
 
-    /// Whether the token leaves this machine unencrypted.
+    /// Returns whether the token leaves this machine unencrypted.
     pub fn exposes_token(&self) -> bool {
         self.token.is_some() && self.endpoint().is_open()
     }
 
-    /// The same connections with other credentials.
+    /// Returns a client with other credentials that shares the connections.
     #[must_use]
     pub fn with_token(&self, token: Option<Token>) -> Self {
         Self { transport: self.transport.clone(), token, read_only: self.read_only }
     }
 
-    /// The same, but refusing to send whatever could change something.
+    /// Returns a client that rejects requests that could change something.
     #[must_use]
     pub fn read_only(self) -> Self {
         Self { read_only: true, ..self }
     }
 
-    /// Where the daemon is.
+    /// Returns the address of the daemon.
     pub fn endpoint(&self) -> &Endpoint {
         self.transport.endpoint()
     }
 
-    /// Sends a request and answers its head as soon as it is there, whatever its status. Bodies
-    /// flow in both directions without being held.
+    /// Sends a request and returns the response with any status as soon as its head arrives. Bodies are
+    /// streamed in both directions.
     pub async fn stream(&self, call: Call) -> Result<Answer, ClientError> {
         if self.read_only && !call.method.is_safe() {
             return Err(ClientError::ReadOnly);
@@ -152,33 +151,33 @@ impl Client {
         self.transport.send(call, token).await
     }
 
-    /// Like [`Client::stream`], but an answer outside of 200..=299 is an error.
+    /// Sends a request. A status other than 2xx is an error.
     pub async fn send(&self, call: Call) -> Result<Answer, ClientError> {
         answer::successful(self.stream(call).await?).await
     }
 
-    /// Reads a JSON object.
+    /// Sends GET and reads a JSON object.
     pub async fn get<T: DeserializeOwned>(&self, target: &str) -> Result<T, ClientError> {
         answer::json(self.send(Call::new(Method::GET, target)).await?).await
     }
 
-    /// Sends a JSON object and reads one.
+    /// Sends POST with a JSON object and reads a JSON object.
     pub async fn post<T: DeserializeOwned>(&self, target: &str, body: &impl Serialize) -> Result<T, ClientError> {
         answer::json(self.post_any(target, body).await?).await
     }
 
-    /// Sends a JSON object that changes what `target` names, and reads what it is then.
+    /// Sends PATCH with a JSON object and reads the changed object.
     pub async fn patch<T: DeserializeOwned>(&self, target: &str, body: &impl Serialize) -> Result<T, ClientError> {
         answer::json(self.send_json(Method::PATCH, target, body).await?).await
     }
 
-    /// Deletes what `target` names. The answer's body, if any, is read and dropped.
+    /// Sends DELETE. The response body is read and dropped.
     pub async fn delete(&self, target: &str) -> Result<(), ClientError> {
         let answer = self.send(Call::new(Method::DELETE, target)).await?;
         answer::drain(answer).await
     }
 
-    /// Sends a JSON object; the answer is whatever it is, as long as it is a success.
+    /// Sends POST with a JSON object and returns the successful response.
     async fn post_any(&self, target: &str, body: &impl Serialize) -> Result<Answer, ClientError> {
         self.send_json(Method::POST, target, body).await
     }
@@ -192,7 +191,7 @@ impl Client {
     }
 }
 
-/// Whether somebody accepts connections on the socket at `path`; otherwise why not.
+/// Returns an error if no process accepts connections on the socket at `path`.
 pub async fn probe_socket(path: &Path) -> std::io::Result<()> {
     transport::probe(path).await
 }

@@ -1,20 +1,20 @@
-//! Organisations.
+//! Requests for organisations.
 
 use super::{Client, ClientError, Pages, path::segment};
 use crate::api::{CreateOrg, Organization};
 
 impl Client {
-    /// Lists the organisations that the caller sees.
+    /// Lists the organisations that are visible to the caller.
     pub fn orgs(&self) -> Pages<'_> {
         Pages::new(self, "/api/v1/orgs".to_owned())
     }
 
-    /// Shows an organisation.
+    /// Returns an organisation.
     pub async fn org(&self, name: &str) -> Result<Organization, ClientError> {
         self.get(&api(name)).await
     }
 
-    /// Makes an organisation that the caller owns, or, for administrators, the user `owner`.
+    /// Creates an organisation owned by the caller or, for administrators, by the user `owner`.
     pub async fn create_org(&self, owner: Option<&str>, wanted: &CreateOrg) -> Result<Organization, ClientError> {
         match owner {
             None => self.post("/api/v1/orgs", wanted).await,

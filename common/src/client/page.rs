@@ -1,8 +1,8 @@
-//! Walking lists that come in pages.
+//! Reads lists page by page.
 //!
-//! Owns where the next page is: where the `Link` header says, because the daemon may continue by
-//! key and not by number; else the next number, until all that were announced have come. Items are
-//! handed out page by page, so that a list of any length needs the memory of one page.
+//! The next page is determined by the `Link` header, because the daemon may continue by key instead of page
+//! number; without the header, by the next page number until the announced total is reached. Items are returned
+//! page by page, so a long list needs only the memory of one page.
 
 use std::{
     collections::HashSet,
@@ -14,20 +14,20 @@ use serde::de::DeserializeOwned;
 
 use super::{Call, Client, ClientError, answer};
 
-/// Items asked for at once.
+/// Number of items requested per page.
 pub const PAGE_ITEMS: usize = 50;
-/// A daemon whose list does not end is broken; this is fifty million items.
+/// Most pages of a list: fifty million items. A longer list is an error of the daemon.
 const PAGES_MAX: u32 = 1_000_000;
 
-/// A list that is being read.
+/// A list that is read page by page.
 #[derive(Debug)]
 pub struct Pages<'c> {
     client: &'c Client,
     base: String,
     next: Option<String>,
     number: u32,
-    /// Lists begin with the newest item: what is added meanwhile moves the end of one page to the
-    /// beginning of the next.
+    /// Ids of the last page. Lists start with the newest item, so items that are added meanwhile move the end
+    /// of one page to the start of the next.
     last_ids: HashSet<u64>,
     received: i64,
     total: Option<i64>,
@@ -39,17 +39,17 @@ impl<'c> Pages<'c> {
         Self { client, base, next: Some(first), number: 1, last_ids: HashSet::new(), received: 0, total: None }
     }
 
-    /// How many items there are on all pages, as far as the last page said.
+    /// Returns the total number of items, if the last page contained it.
     pub fn total(&self) -> Option<i64> {
         self.total
     }
 
-    /// Whether there may be another page.
+    /// Returns whether there may be another page.
     pub fn more(&self) -> bool {
         self.next.is_some()
     }
 
-    /// How many items there are on all pages, as far as the daemon says; asks for no more than one.
+    /// Returns the total number of items, if the daemon reports it. Requests only one item.
     pub async fn count(self) -> Result<Option<i64>, ClientError> {
         let joint = if self.base.contains('?') { '&' } else { '?' };
         let target = format!("{}{joint}page=1&limit=1", self.base);
@@ -59,8 +59,8 @@ impl<'c> Pages<'c> {
         Ok(counted)
     }
 
-    /// The next page of items, or `None` after the last. `open` takes the announced total and the
-    /// items out of a body, `id` tells items apart.
+    /// Returns the next page of items, or `None` after the last page. `open` returns the total and the items of
+    /// a body; `id` identifies an item.
     pub async fn next<B, T, K>(
         &mut self,
         open: impl FnOnce(B) -> (i64, Vec<T>),
@@ -84,7 +84,7 @@ impl<'c> Pages<'c> {
         let counted = total(reply.headers());
         let (total, mut items) = open(answer::json(reply).await?);
         self.total = counted.or((total > 0).then_some(total)).or(self.total);
-        // A page that passed over everything it looked at may still lead on.
+        // An empty page may still have a next page, if all items that it examined were filtered out.
         if items.is_empty() && linked.is_none() {
             return Ok(None);
         }
@@ -103,8 +103,8 @@ fn numbered(base: &str, page: u32) -> String {
     format!("{base}{joint}page={page}&limit={PAGE_ITEMS}")
 }
 
-/// Path and query of `rel="next"`. The address itself is not trusted: it names the daemon as others
-/// see it.
+/// Returns the path and query of the `rel="next"` link. The host of the link is ignored: it may be the public
+/// name of the daemon.
 fn linked(headers: &HeaderMap) -> Option<String> {
     let text = headers.get(header::LINK)?.to_str().ok()?;
     let next = text.split(',').find(|link| link.contains(r#"rel="next""#))?;
@@ -113,7 +113,7 @@ fn linked(headers: &HeaderMap) -> Option<String> {
     Some(url[below_api..].to_owned())
 }
 
-/// Lists without an envelope say in a header how many there are.
+/// Returns the total of lists without an envelope, which is in a header.
 fn total(headers: &HeaderMap) -> Option<i64> {
     headers.get("x-total-count")?.to_str().ok()?.parse().ok()
 }

@@ -1,13 +1,10 @@
-//! Paths of the API.
-//!
-//! Owns how names become path segments and query values. Names come from people: whatever they
-//! hold, they stay one segment.
+//! Encodes names as path segments and query values. A name stays one segment, whatever characters it contains.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Escapes one segment of a path, or one value of a query.
+/// Escapes a path segment or a query value.
 pub(super) fn segment(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, ESCAPED)
 }
@@ -22,12 +19,12 @@ pub struct RepositoryPath {
 }
 
 impl RepositoryPath {
-    /// Where the API has the repository.
+    /// Returns the path of the repository in the Gitea API.
     pub(super) fn api(&self) -> String {
         format!("/api/v1/repos/{}/{}", segment(&self.owner), segment(&self.name))
     }
 
-    /// Where farrier's own API has it.
+    /// Returns the path of the repository in farrier's own API.
     pub(super) fn own(&self) -> String {
         format!("/api/farrier/v1/repos/{}/{}", segment(&self.owner), segment(&self.name))
     }
@@ -36,7 +33,7 @@ impl RepositoryPath {
 impl std::str::FromStr for RepositoryPath {
     type Err = String;
 
-    /// Only the shape is checked: which names may be made, the daemon decides.
+    /// Checks only the format. The daemon validates the names.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let part = |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
         match text.split_once('/') {

@@ -1,4 +1,4 @@
-//! Repositories.
+//! Requests for repositories.
 
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 
@@ -6,12 +6,12 @@ use super::{Call, Chunks, Client, ClientError, Pages, RepositoryPath, answer, fu
 use crate::api::{CreateRepository, EditRepository, MigrateRepository, Repository};
 
 impl Client {
-    /// Shows a repository.
+    /// Returns a repository.
     pub async fn repository(&self, path: &RepositoryPath) -> Result<Repository, ClientError> {
         self.get(&path.api()).await
     }
 
-    /// Lists repositories: of one owner, or all that the caller sees.
+    /// Lists the repositories of one owner, or all that are visible to the caller.
     pub fn repositories(&self, owner: Option<&str>) -> Pages<'_> {
         Pages::new(
             self,
@@ -22,12 +22,12 @@ impl Client {
         )
     }
 
-    /// Lists the repositories that the caller sees, what changed last before the others.
+    /// Lists the repositories that are visible to the caller, most recently changed first.
     pub fn changed_repositories(&self) -> Pages<'_> {
         Pages::new(self, "/api/v1/repos/search?sort=updated&order=desc".to_owned())
     }
 
-    /// Lists the repositories that the caller sees and whose names hold `text`.
+    /// Lists the visible repositories whose names contain `text`.
     pub fn find_repositories(&self, text: &str) -> Pages<'_> {
         Pages::new(self, format!("/api/v1/repos/search?sort=alpha&q={}", segment(text)))
     }
@@ -37,7 +37,7 @@ impl Client {
         Pages::new(self, format!("/api/v1/orgs/{}/repos", segment(name)))
     }
 
-    /// Changes what `wanted` names.
+    /// Changes the given fields of a repository.
     pub async fn edit_repository(
         &self,
         path: &RepositoryPath,
@@ -46,25 +46,24 @@ impl Client {
         self.patch(&path.api(), wanted).await
     }
 
-    /// The bytes of an archive: `zip`, `tar.gz` or `bundle` of a branch, a tag or a commit.
+    /// Downloads an archive (`zip`, `tar.gz` or `bundle`) of a branch, tag or commit.
     pub async fn archive(&self, path: &RepositoryPath, reference: &str, format: &str) -> Result<Chunks, ClientError> {
         let target = format!("{}/archive/{}.{format}", path.api(), segment(reference));
         Ok(Chunks::new(self.send(Call::new(Method::GET, target)).await?.into_body()))
     }
 
-    /// The bytes of a bundle that holds every branch and every tag.
+    /// Downloads a bundle of all branches and tags.
     pub async fn bundle(&self, path: &RepositoryPath) -> Result<Chunks, ClientError> {
         let target = format!("{}/bundle", path.own());
         Ok(Chunks::new(self.send(Call::new(Method::GET, target)).await?.into_body()))
     }
 
-    /// Deletes a repository, or ends its migration.
+    /// Deletes a repository, or cancels its migration.
     pub async fn delete_repository(&self, path: &RepositoryPath) -> Result<(), ClientError> {
         self.delete(&path.api()).await
     }
 
-    /// Begins to fetch a repository from elsewhere and answers at once; how far it is stands in
-    /// [`Repository::farrier_migration`].
+    /// Starts a migration and returns immediately. [`Repository::farrier_migration`] has the progress.
     pub async fn migrate_repository(&self, wanted: &MigrateRepository) -> Result<Repository, ClientError> {
         let text = serde_json::to_vec(wanted).map_err(|source| ClientError::Encode { source })?;
         let call = Call::new(Method::POST, "/api/v1/repos/migrate")
@@ -74,11 +73,11 @@ impl Client {
         answer::json(self.send(call).await?).await
     }
 
-    /// Makes a repository below a user, an organisation or the caller, whichever `owner` is.
+    /// Creates a repository for a user, an organisation or the caller, depending on `owner`.
     ///
-    /// Administrators may use the first route for every user. Where that one has no such user the
-    /// owner may be an organisation; where the caller is no administrator it may be the caller.
-    /// When nothing fits, the first refusal is the one that tells.
+    /// Administrators can use the first route for every user. If it does not find a user, the owner may be an
+    /// organisation; if the caller is not an administrator, the owner may be the caller. If no route succeeds,
+    /// the error of the first is returned.
     pub async fn create_repository(&self, owner: &str, wanted: &CreateRepository) -> Result<Repository, ClientError> {
         let refusal = match self.post(&format!("/api/v1/admin/users/{}/repos", segment(owner)), wanted).await {
             Err(refusal) => refusal,

@@ -1,17 +1,17 @@
-//! The artifact service of a job: Twirp in its JSON form.
+//! Requests to the artifact service of a job: Twirp with JSON.
 //!
-//! Owns the route and the two backend ids that every message carries. All of it is authorised by a
-//! job's runtime token.
+//! All messages contain the backend ids of the run and the job. Requests are authorized by the job's runtime
+//! token.
 
 use farrier_proto::{results as proto, wkt};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::{Client, ClientError, SignedUrl};
 
-/// The vendor word that every real client sends.
+/// The route of the service. The vendor name is the one that real clients send.
 const SERVICE: &str = "/twirp/github.actions.results.api.v1.ArtifactService";
 
-/// The run and the job that a runtime token speaks for, as opaque as the token has them.
+/// The run and job of a runtime token. The ids are opaque.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunScope {
     /// Backend id of the run.
@@ -21,7 +21,7 @@ pub struct RunScope {
 }
 
 impl Client {
-    /// Announces an artifact; its bytes go to the answered address.
+    /// Creates an artifact and returns the URL for its content.
     pub async fn create_run_artifact(
         &self,
         scope: &RunScope,
@@ -34,7 +34,7 @@ impl Client {
             workflow_job_run_backend_id: scope.job.clone(),
             name: name.to_owned(),
             expires_at,
-            // The first version that may be a raw file.
+            // The first version that supports raw files.
             version: 7,
             mime_type: Some(mime_type.to_owned()),
         };
@@ -43,7 +43,7 @@ impl Client {
         SignedUrl::new(&reply.signed_upload_url).ok_or(ClientError::Answer { what: "its upload address is none" })
     }
 
-    /// Makes an uploaded artifact visible. Answers its id.
+    /// Makes an uploaded artifact visible and returns its id.
     pub async fn finalize_run_artifact(
         &self,
         scope: &RunScope,
@@ -63,7 +63,7 @@ impl Client {
         Ok(reply.artifact_id)
     }
 
-    /// The artifacts of the run, all or those of one name or id.
+    /// Lists the artifacts of the run, optionally only those with one name or id.
     pub async fn run_artifacts(
         &self,
         scope: &RunScope,
@@ -80,7 +80,7 @@ impl Client {
         Ok(reply.artifacts)
     }
 
-    /// Where the bytes of an artifact are. `scope` is that of the artifact's list entry.
+    /// Returns the URL of an artifact's content. `scope` is that of the artifact's list entry.
     pub async fn run_artifact_location(&self, scope: &RunScope, name: &str) -> Result<SignedUrl, ClientError> {
         let request = proto::GetSignedArtifactUrlRequest {
             workflow_run_backend_id: scope.run.clone(),

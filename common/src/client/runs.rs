@@ -1,4 +1,4 @@
-//! Workflow runs and their jobs.
+//! Requests for workflow runs and jobs.
 
 use super::{Client, ClientError, Pages, RepositoryPath, path::segment};
 use crate::api::FoundRun;
@@ -6,14 +6,14 @@ use crate::api::FoundRun;
 /// Which runs to list; an empty or absent field does not restrict the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// Of this repository.
+    /// Only this repository.
     pub repository: Option<RepositoryPath>,
     /// `in_progress` or `completed`.
     pub status: String,
 }
 
 impl Client {
-    /// The runs that the caller may read, newest first, with their jobs.
+    /// Lists the runs that the caller may read with their jobs, newest first.
     pub fn found_runs(&self, filter: &RunFilter) -> Pages<'_> {
         let repository = filter.repository.as_ref().map(RepositoryPath::to_string).unwrap_or_default();
         let pairs = [("repository", &repository), ("status", &filter.status)];
@@ -23,28 +23,28 @@ impl Client {
         Pages::new(self, format!("/api/farrier/v1/runs{mark}{}", query.join("&")))
     }
 
-    /// The runs of all repositories that the caller may read, or of one, newest first, with their jobs.
+    /// Lists the runs of all repositories that the caller may read, or of one, with their jobs, newest first.
     pub fn all_runs(&self, repository: Option<&RepositoryPath>) -> Pages<'_> {
         let filter = repository.map_or_else(String::new, |path| format!("?repository={}", segment(&path.to_string())));
         Pages::new(self, format!("/api/farrier/v1/runs{filter}"))
     }
 
-    /// One run of any repository, with its jobs.
+    /// Returns a run of any repository with its jobs.
     pub async fn run(&self, id: i64) -> Result<FoundRun, ClientError> {
         self.get(&format!("/api/farrier/v1/runs/{id}")).await
     }
 
-    /// Cancels the live jobs of a run and returns the run.
+    /// Cancels the running jobs of a run and returns the run.
     pub async fn cancel_run(&self, id: i64) -> Result<FoundRun, ClientError> {
         self.post(&format!("/api/farrier/v1/runs/{id}/cancel"), &serde_json::json!({})).await
     }
 
-    /// The runs of a repository, newest first.
+    /// Lists the runs of a repository, newest first.
     pub fn runs(&self, repo: &RepositoryPath) -> Pages<'_> {
         Pages::new(self, format!("{}/actions/runs", repo.api()))
     }
 
-    /// The jobs of a run, oldest first.
+    /// Lists the jobs of a run, oldest first.
     pub fn run_jobs(&self, repo: &RepositoryPath, run: i64) -> Pages<'_> {
         Pages::new(self, format!("{}/actions/runs/{run}/jobs", repo.api()))
     }

@@ -1,20 +1,19 @@
-//! Bytes behind signed addresses: blocks up, ranges down.
+//! Transfers with signed URLs: uploads of blocks and downloads of ranges.
 //!
-//! Owns what is read out of a signed address and the block-blob requests. Sends no credentials: the
-//! signature is one. Signed addresses work on every listener, so only path and query are used: they
-//! reach the same daemon over the socket, and never lead anywhere else.
+//! No credentials are sent, because the URL contains a signature. Signed URLs are valid on every listener, so
+//! only their path and query are used: requests always go to the client's own daemon.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 use super::{Call, Chunks, Client, ClientError, answer, full, path::segment};
 
-/// A signed address, reduced to what the daemon reads of it.
+/// The path and query of a signed URL.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignedUrl(String);
 
 impl SignedUrl {
-    /// Reads an absolute address or a path with query; `None` if it is neither.
+    /// Parses an absolute URL or a path with query; `None` if it is neither.
     pub fn new(text: &str) -> Option<Self> {
         let target = if text.starts_with('/') {
             text.to_owned()
@@ -23,18 +22,18 @@ impl SignedUrl {
             url.has_host().then_some(())?;
             url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
         };
-        // A public address may have a prefix that a proxy takes away.
+        // A public URL may have a path prefix that a proxy removes.
         let start = target.find("/_blob/").unwrap_or(0);
         Some(Self(target[start..].to_owned()))
     }
 
-    /// Whether the path says that the bytes are a zip file.
+    /// Returns whether the path ends with `.zip`.
     pub fn names_zip(&self) -> bool {
         let path = self.0.split('?').next().unwrap_or_default();
         path.len() >= 4 && path.as_bytes()[path.len() - 4..].eq_ignore_ascii_case(b".zip")
     }
 
-    /// Path and query, signature and all: for who is to be given it.
+    /// Returns the path and query, including the signature.
     pub fn target(&self) -> &str {
         &self.0
     }
@@ -46,35 +45,35 @@ impl SignedUrl {
 }
 
 impl std::fmt::Debug for SignedUrl {
-    /// Leaves the query out: it holds the signature.
+    /// Omits the query, which contains the signature.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "SignedUrl({}?…)", self.0.split('?').next().unwrap_or_default())
     }
 }
 
-/// The bytes of an artifact on their way.
+/// A download of an artifact's content.
 #[derive(Debug)]
 pub struct Download {
-    /// 200 for all of it, 206 for a range, 416 for a range behind the end.
+    /// 200 for the complete content, 206 for a range, 416 for a range after the end.
     pub status: StatusCode,
-    /// Bytes of this answer.
+    /// Length of this response, bytes.
     pub length: Option<u64>,
-    /// What the bytes are.
+    /// Media type of the content.
     pub content_type: Option<String>,
-    /// Changes when the bytes do.
+    /// Entity tag of the content.
     pub etag: Option<String>,
-    /// What part of the whole this answer is.
+    /// The range of this response.
     pub range: Option<ContentRange>,
-    /// The bytes.
+    /// The content.
     pub chunks: Chunks,
 }
 
 /// A `Content-Range` header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentRange {
-    /// First byte; absent when the range could not be satisfied.
+    /// Offset of the first byte; absent if the range could not be satisfied.
     pub start: Option<u64>,
-    /// Bytes of the whole, if told.
+    /// Size of the complete content, bytes, if known.
     pub total: Option<u64>,
 }
 
@@ -90,7 +89,7 @@ impl ContentRange {
 }
 
 impl Client {
-    /// Sends one block. Sending it again is harmless.
+    /// Uploads a block. Can be repeated.
     pub async fn put_block(&self, url: &SignedUrl, block_id: &str, bytes: Bytes) -> Result<(), ClientError> {
         let target = url.with(&format!("comp=block&blockid={}", segment(block_id)));
         let call = Call::new(Method::PUT, target)
@@ -99,7 +98,7 @@ impl Client {
         self.put(call).await
     }
 
-    /// Says which blocks make the artifact, in order. Saying the same again is harmless.
+    /// Commits the list of blocks, in order. Can be repeated.
     pub async fn put_block_list(&self, url: &SignedUrl, block_ids: &[String], mime: &str) -> Result<(), ClientError> {
         let mut call = Call::new(Method::PUT, url.with("comp=blocklist"))
             .header(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"))
@@ -119,8 +118,8 @@ impl Client {
         answer::drain(self.send(call).await?).await
     }
 
-    /// Reads the bytes from `start` on. With `if_range` the daemon sends all of them when they are
-    /// no longer those that the tag was given for. A range behind the end is not an error.
+    /// Downloads the content from `start` on. With `if_range`, the daemon sends the complete content if it no
+    /// longer matches the entity tag. A range after the end is not an error.
     pub async fn get_signed(
         &self,
         url: &SignedUrl,
@@ -162,7 +161,7 @@ fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Block ids are base64, which needs no escaping in XML.
+/// Builds a block list. Block ids are base64, which needs no escaping in XML.
 fn block_list(ids: &[String]) -> String {
     let mut xml = String::from(r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"#);
     if ids.is_empty() {

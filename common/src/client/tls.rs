@@ -1,4 +1,4 @@
-//! TLS to a daemon: which certificates are trusted, and why a handshake failed.
+//! TLS connections: trusted certificates and the causes of failed handshakes.
 
 use std::{
     error::Error as StdError,
@@ -18,28 +18,28 @@ use rustls::{
 };
 use tower_service::Service;
 
-/// For the TCP connection and the TLS handshake together.
+/// Time limit of the TCP connection and the TLS handshake together.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 
-/// The certificate authorities that a client accepts: those of the system, and more.
+/// The trusted certificate authorities: those of the system and additional ones.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     more: Vec<CertificateDer<'static>>,
 }
 
-/// Why a file of certificate authorities cannot be used.
+/// Why a file of certificate authorities is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TrustError {
-    /// No certificate is in it.
+    /// The file contains no certificate.
     #[error("contains no certificate; expected PEM")]
     Empty,
-    /// A certificate in it is damaged.
+    /// A certificate cannot be parsed.
     #[error("contains a certificate that cannot be read: {0}")]
     Damaged(String),
 }
 
 impl Trust {
-    /// The authorities of the system and those in `pem`.
+    /// Trusts the authorities of the system and those in `pem`.
     pub fn with_ca(pem: &[u8]) -> Result<Self, TrustError> {
         let mut roots = RootCertStore::empty();
         let mut more = Vec::new();
@@ -53,7 +53,7 @@ impl Trust {
 
     fn config(&self) -> ClientConfig {
         let mut roots = RootCertStore::empty();
-        // A certificate of the system that cannot be read must not make the others useless.
+        // A system certificate that cannot be parsed must not prevent the use of the others.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         roots.add_parsable_certificates(self.more.iter().cloned());
         let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
@@ -62,7 +62,7 @@ impl Trust {
     }
 }
 
-/// Connects with TLS, within a time limit.
+/// Connects with TLS within a time limit.
 #[derive(Clone, Debug)]
 pub(super) struct TlsConnector(HttpsConnector<HttpConnector>);
 
@@ -96,10 +96,10 @@ impl Service<http::Uri> for TlsConnector {
     }
 }
 
-/// Why a TLS connection was not made.
+/// Why a TLS connection failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TlsProblem {
-    /// No trusted authority has signed the certificate.
+    /// The certificate is signed by an unknown authority.
     #[error("the certificate is signed by an authority that is not trusted")]
     UnknownAuthority,
     /// The certificate is for other names.
@@ -111,16 +111,16 @@ pub enum TlsProblem {
     /// The certificate is not valid yet.
     #[error("the certificate is not valid yet; is the clock of this machine right?")]
     NotYetValid,
-    /// What answers does not use TLS.
+    /// The server does not use TLS.
     #[error("the server does not use TLS")]
     NotTls,
-    /// Anything else, in the words of the TLS library.
+    /// Any other error of the TLS library.
     #[error("{0}")]
     Other(String),
 }
 
 impl TlsProblem {
-    /// The problem that `error` or one of its causes is; `None` when TLS is not the reason.
+    /// Returns the TLS problem in `error` or one of its causes; `None` if there is none.
     pub(super) fn find(error: &(dyn StdError + 'static)) -> Option<Self> {
         let mut next = Some(error);
         while let Some(cause) = next {
@@ -134,7 +134,7 @@ impl TlsProblem {
             if inside.is_some_and(|io| io.kind() == io::ErrorKind::UnexpectedEof) {
                 return Some(Self::NotTls);
             }
-            // An I/O error does not name the error inside of it as its cause.
+            // The inner error of an I/O error is not its `source`.
             let wrapped = inside.and_then(io::Error::get_ref).map(|inner| inner as &(dyn StdError + 'static));
             next = wrapped.or_else(|| cause.source());
         }

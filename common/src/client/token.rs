@@ -1,27 +1,24 @@
-//! Credentials.
-//!
-//! Owns the one value that must never be shown. It has no `Display`, its `Debug` says nothing, and
-//! the header made of it is marked sensitive.
+//! Credentials. A token has no `Display`, its `Debug` output hides it, and its header is marked as sensitive.
 
 use http::HeaderValue;
 
-/// An access token or the runtime token of a job.
+/// An access token, or the runtime token of a job.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(HeaderValue);
 
-/// Why a text cannot be a token. The text itself is not repeated.
+/// Why a token is invalid. The messages do not contain the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// Nothing but blanks.
+    /// The token is empty or only whitespace.
     #[error("the token is empty")]
     Empty,
-    /// Blanks, line breaks or bytes that no header may hold.
+    /// The token contains whitespace or other characters that are not allowed in a header.
     #[error("the token holds characters that no token has")]
     Characters,
 }
 
 impl Token {
-    /// Takes a token as it stands in a file or a variable; blanks around it are dropped.
+    /// Creates a token from the content of a file or variable. Surrounding whitespace is removed.
     pub fn new(text: &str) -> Result<Self, TokenError> {
         let text = text.trim();
         if text.is_empty() {
@@ -35,7 +32,7 @@ impl Token {
         Ok(Self(header))
     }
 
-    /// Its last four characters, to tell it from others; none of one that is short.
+    /// Returns the last four characters, to identify the token; `None` for a short token.
     pub fn ending(&self) -> Option<&str> {
         let text = self.0.to_str().ok()?;
         text.get(text.len().checked_sub(4)?..).filter(|_| text.len() >= 32)

@@ -1,7 +1,4 @@
-//! How bytes get to the daemon.
-//!
-//! Owns the three connectors, the headers that every request has and the time limits. Knows nothing
-//! of what is asked or answered.
+//! Connections to the daemon: connectors, common headers and time limits.
 
 use std::{path::Path, time::Duration};
 
@@ -16,8 +13,8 @@ use super::{Answer, Call, ClientError, Endpoint, RequestBody, TlsProblem, Token,
 use crate::VERSION;
 
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// From the first byte of the request to the head of the answer. Generous: the request may be a
-/// block on a slow line, or the finalizing of many gigabytes that came in no order.
+/// Time limit from the start of the request to the head of the response. It is long because the request may be
+/// a block on a slow connection, or the finalization of many gigabytes that were uploaded out of order.
 const ANSWER_MAX: Duration = Duration::from_mins(5);
 const IDLE_MAX: Duration = Duration::from_secs(20);
 
@@ -38,7 +35,7 @@ impl Transport {
     pub(super) fn new(endpoint: Endpoint, trust: &Trust) -> Result<Self, ClientError> {
         endpoint.check()?;
         let mut builder = Pool::builder(TokioExecutor::new());
-        // `Host` is set by `address`: hyper's own would be the socket's path in hexadecimal.
+        // `Host` is set by `Endpoint::address`: for a socket, hyper would send the path in hexadecimal.
         builder.pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_MAX).set_host(false);
         let pool = match &endpoint {
             Endpoint::Unix(_) => AnyPool::Unix(builder.build(UnixConnector)),
@@ -100,7 +97,7 @@ impl Transport {
     }
 }
 
-/// Whether somebody accepts connections on the socket at `path`; otherwise why not.
+/// Returns an error if no process accepts connections on the socket at `path`.
 pub(super) async fn probe(path: &Path) -> std::io::Result<()> {
     match tokio::time::timeout(CONNECT_MAX, tokio::net::UnixStream::connect(path)).await {
         Ok(connected) => connected.map(drop),
