@@ -77,7 +77,7 @@ fn programs() -> [clap::Command; 2] {
     [farrier::command(), farrierd::args::Args::command()]
 }
 
-/// An empty directory: what is not made any more must not stay.
+/// Creates an empty directory, so that files of earlier runs are removed.
 fn fresh(dir: &Path) -> io::Result<()> {
     if dir.exists() {
         fs::remove_dir_all(dir)?;

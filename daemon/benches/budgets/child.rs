@@ -179,7 +179,7 @@ fn ticks(id: u32) -> Result<u64> {
 /// Where `program` is, if it is installed.
 pub(crate) fn installed(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    // Servers often stand where only root's path leads.
+    // Servers are often installed in directories that only root has in `PATH`.
     let places = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
     places.map(|place| place.join(program)).find(|file| file.is_file())
 }

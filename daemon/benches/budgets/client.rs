@@ -1,7 +1,7 @@
-//! An HTTP/1.1 client that costs next to nothing: what it spends, the servers beside it lack.
+//! A minimal HTTP/1.1 client. It uses little CPU time, because the measured server runs on the same machine.
 //!
-//! It sends bytes that were made before, and understands of answers what these servers send:
-//! a status, `Content-Length`, and chunks in answers whose body nobody needs.
+//! Requests are prepared in advance. Of responses it parses only what the measured servers send: the status,
+//! `Content-Length`, and chunked bodies, whose content is dropped.
 
 use std::path::PathBuf;
 

@@ -194,7 +194,8 @@ impl Farrier {
         target(&self.call(job, "GetSignedArtifactURL", json!({ "name": name })).await?["signed_url"])
     }
 
-    /// Deletes the artifact and waits until its bytes are gone, so that removing them slows nobody.
+    /// Deletes the artifact and waits until its bytes are removed, so that the removal does
+    /// not slow the next measurement.
     pub(crate) async fn delete(&self, job: &Job, name: &str) -> Result<()> {
         self.call(job, "DeleteArtifact", json!({ "name": name })).await?;
         let artifacts = self.dir.join("data/artifacts");

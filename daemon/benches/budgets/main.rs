@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p farrierd --bench budgets -- --quick` tries everything with small sizes. The load
 //! generator is this process; every server is a process of its own, so that memory and processor
-//! time are told apart. Rounds of farrier and of what it is compared with alternate.
+//! time are distinguished. Rounds of farrier and of the server that it is compared with alternate.
 //!
 //! A missed budget is reported and fails nothing: these are measurements, not tests.
 
@@ -25,7 +25,7 @@ use self::{
     table::Table,
 };
 
-/// Errors of a benchmark end it; nobody handles them.
+/// An error ends the benchmark.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> ExitCode {

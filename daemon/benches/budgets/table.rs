@@ -36,7 +36,7 @@ impl Table {
         self.rows.push([what.into(), ours, "–".into(), "–".into(), "–".into(), "–".into()]);
     }
 
-    /// A comparison that could not be made.
+    /// A comparison that was not possible.
     pub(crate) fn missing(&mut self, what: &str, ours: String, why: &str) {
         self.rows.push([what.into(), ours, format!("not measured ({why})"), "–".into(), "–".into(), "–".into()]);
     }

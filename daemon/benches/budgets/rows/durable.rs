@@ -75,7 +75,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// The disk's own rate: appends of 4 KiB, each made durable.
+/// Measures the disk's own rate: appends of 4 KiB, each followed by a sync.
 fn append(file: &Path, length: Duration) -> Result<f64> {
     let mut file = OpenOptions::new().create(true).append(true).open(file)?;
     let page = [7; 4_096];

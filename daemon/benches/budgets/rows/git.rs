@@ -74,7 +74,7 @@ impl Places {
         Ok(places)
     }
 
-    /// The repository's address, credentials included: nobody else is on this machine's loopback.
+    /// The repository's URL with credentials. It is used only on the loopback interface.
     fn ours(&self) -> Result<String> {
         Ok(format!("http://admin:{}@{}/admin/big.git", self.token, address(&self.farrier.tcp)?))
     }

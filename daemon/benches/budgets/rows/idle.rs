@@ -42,7 +42,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     }
     for start in 0..plan.starts.div_ceil(2) {
         let farrier = Farrier::start(&dir).await?;
-        // A store that nobody has written to counts as closed.
+        // A store without writes counts as closed.
         farrier.repository(&format!("written-{start}")).await?;
         farrier.kill();
         let farrier = Farrier::start(&dir).await?;
@@ -56,7 +56,7 @@ pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// Memory and wake-ups of a daemon that nobody asks anything.
+/// Memory and wake-ups of an idle daemon.
 async fn rest(plan: &Plan, table: &mut Table) -> Result<()> {
     let farrier = Farrier::start(&plan.dir("idle-rest")?).await?;
     farrier.repository("demo").await?;

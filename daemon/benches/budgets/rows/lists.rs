@@ -1,4 +1,4 @@
-//! Lists and search over many repositories: a page costs the same wherever it lies.
+//! Lists and search over many repositories: the cost of a page does not depend on its position.
 
 use std::{path::Path, sync::Arc, time::Instant};
 
@@ -25,7 +25,7 @@ const AT_ONCE: u64 = 500;
 const OWNER: u64 = 1;
 /// A page must come within this, milliseconds.
 const PAGE_MAX: f64 = 5.0;
-/// How often a page is asked for.
+/// Number of requests per page.
 const TIMES: usize = 41;
 
 pub(super) async fn measure(plan: &Plan, table: &mut Table) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Small servers made of the same parts as farrier: this program, started again as a server.
+//! Small servers built from the same libraries as farrier: this program, started again as a server.
 
 use std::{
     fs::{File, OpenOptions},
@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     Hello,
     /// One row out of a redb file, as JSON.
     Row,
-    /// One body to one file, hashed and made durable.
+    /// Writes a request body to a file, hashes it and syncs the file.
     Sink,
 }
 

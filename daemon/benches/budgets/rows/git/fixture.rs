@@ -75,7 +75,7 @@ pub(super) async fn commit(work: &Path, number: usize) -> Result<()> {
     git_at(work, &["commit", "--quiet", "-m", "one file"]).await.map(drop)
 }
 
-/// A git that reads nobody's configuration.
+/// Returns a git command that reads no user or system configuration.
 pub(super) fn command(args: &[&str]) -> Command {
     #[expect(clippy::disallowed_methods, reason = "the client and the reference are git itself")]
     let mut command = Command::new("git");

@@ -66,7 +66,7 @@ async fn tail(scene: &Scene, events: usize) -> Result<f64> {
     Ok(micros(times[times.len() * 99 / 100]))
 }
 
-/// An address at which nobody listens.
+/// An address without a listener.
 async fn dead() -> Result<String> {
     Ok(format!("http://{}/", TcpListener::bind("127.0.0.1:0").await?.local_addr()?))
 }

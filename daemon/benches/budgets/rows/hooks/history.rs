@@ -1,4 +1,4 @@
-//! A long history: a page of it costs the same wherever it lies, and forgetting takes no memory.
+//! A long delivery history: the cost of a page does not depend on its position, and expiry needs no additional memory.
 
 use std::{
     path::Path,
@@ -33,7 +33,7 @@ const PER_EVENT: u64 = 10;
 const AT_ONCE: u64 = 200;
 /// A page must come within this, milliseconds.
 const PAGE_MAX: f64 = 5.0;
-/// How often a page is asked for.
+/// Number of requests per page.
 const TIMES: usize = 41;
 /// Resident memory that forgetting may take, MiB.
 const MORE_MAX: f64 = 64.0;

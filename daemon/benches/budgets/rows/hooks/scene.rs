@@ -42,12 +42,12 @@ pub(super) struct Arrived {
 }
 
 impl Arrived {
-    /// When things have arrived since this was asked last.
+    /// Returns the arrival times since the last call.
     pub(super) fn take(&self) -> Vec<Instant> {
         std::mem::take(&mut self.times.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits until so many have arrived; when the last of them did.
+    /// Waits until this many requests have arrived. Returns when the last of them arrived.
     pub(super) async fn wait(&self, count: u64) -> Result<Instant> {
         let all = async {
             loop {
@@ -80,7 +80,7 @@ impl Scene {
         Ok(Self { farrier, arrived, receivers, _running: running })
     }
 
-    /// Waits until so many deliveries have arrived; when the last of them did.
+    /// Waits until this many deliveries have arrived. Returns when the last of them arrived.
     pub(super) async fn wait(&self, count: u64) -> Result<Instant> {
         self.arrived.wait(count).await
     }
