@@ -1,4 +1,4 @@
-//! Encodes names as path segments and query values. A name stays one segment, whatever characters it contains.
+//! Encodes names as path segments and query values. A name always stays one segment.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 

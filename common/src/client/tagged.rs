@@ -1,8 +1,8 @@
-//! Reading and changing objects under the condition that nobody else has changed them meanwhile.
+//! Conditional changes of objects.
 //!
-//! A read gives the object's entity tag. A change that sends the tag is refused with 412
-//! ([`ClientError::is_changed`]) when somebody has edited the object since, so that two editors
-//! never overwrite each other's changes.
+//! A read returns the object's entity tag. A change that sends the tag is rejected with 412
+//! ([`ClientError::is_changed`]) if the object was edited since, so that two users never overwrite each other's
+//! changes.
 
 use http::{HeaderValue, Method, StatusCode, header};
 use serde::{Serialize, de::DeserializeOwned};
@@ -10,28 +10,28 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{Answer, Call, Client, ClientError, HookPlace, RepositoryPath, answer, full};
 use crate::api::{EditHook, EditRepository, Hook, Repository};
 
-/// Identifies the state in which an object was read.
+/// Identifies a version of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityTag(HeaderValue);
 
 impl EntityTag {
-    /// The tag of a header's value.
+    /// Creates a tag from the value of an `ETag` header.
     pub fn new(value: HeaderValue) -> Self {
         Self(value)
     }
 }
 
-/// An object, and the tag of the state in which it was read.
+/// An object with its entity tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tagged<T> {
     /// The object.
     pub value: T,
-    /// Its tag; `None` when the daemon sent none.
+    /// The tag; `None` if the daemon sent none.
     pub tag: Option<EntityTag>,
 }
 
 impl ClientError {
-    /// Whether the daemon refused a change because the object was edited since it was read.
+    /// Returns whether the daemon rejected a change because the object was edited since it was read.
     pub fn is_changed(&self) -> bool {
         self.status() == Some(StatusCode::PRECONDITION_FAILED)
     }

@@ -1,4 +1,4 @@
-//! Removes objects that have not been reachable for a while.
+//! Removes objects that have been unreachable for a configured time.
 //!
 //! Git keeps unreachable objects in a cruft pack, with a time for each object. Git takes that time from the
 //! file in which it finds the object, which may be much older than the moment at which the object became

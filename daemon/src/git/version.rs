@@ -1,4 +1,4 @@
-//! The version of the installed git: older versions lack what the daemon relies on.
+//! Checks the version of the installed git. Older versions lack features that the daemon needs.
 
 use std::{
     fmt, io,
@@ -6,37 +6,37 @@ use std::{
     time::Duration,
 };
 
-/// Cruft packs, which `git/prune.rs` needs, came with this version.
+/// The oldest supported version. It introduced cruft packs, which `git/prune.rs` needs.
 const OLDEST: Version = Version(2, 37);
-/// How long `git version` may take.
+/// Time limit of `git version`.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A version of git: its first two numbers.
+/// The first two numbers of a git version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(u32, u32);
 
 /// Why the installed git cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum VersionError {
-    /// No directory in `PATH` has a git.
+    /// No directory in `PATH` contains git.
     #[error("there is no git in PATH; install git {OLDEST} or newer")]
     Missing,
-    /// It does not start.
+    /// Git does not start.
     #[error("{path} cannot be started; install git {OLDEST} or newer")]
     Start {
-        /// The program.
+        /// Path of the program.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// It does not say its version.
+    /// The output of `git version` cannot be parsed.
     #[error("{path} version gave no answer that can be read; install git {OLDEST} or newer")]
     Unreadable {
         /// The program.
         path: PathBuf,
     },
-    /// It is too old.
+    /// Git is too old.
     #[error("{path} is git {found}, which is too old; install git {OLDEST} or newer")]
     Old {
         /// The program.
@@ -52,7 +52,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Checks that the git in `PATH` is new enough. Returns its version.
+/// Checks that the git in `PATH` is supported, and returns its version.
 pub async fn check_installed() -> Result<Version, VersionError> {
     let program = super::find_program(std::env::var_os("PATH").as_deref());
     check(&program.ok_or(VersionError::Missing)?).await
@@ -75,7 +75,7 @@ async fn check(program: &Path) -> Result<Version, VersionError> {
     }
 }
 
-/// The version in the answer of `git version`.
+/// Parses the output of `git version`.
 fn parse(text: &str) -> Option<Version> {
     let mut numbers = text.strip_prefix("git version ")?.split(['.', ' ', '\n', '-']);
     let mut next = || numbers.next()?.parse().ok();
