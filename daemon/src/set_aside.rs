@@ -1,7 +1,7 @@
 //! Moves data out of use without deleting it.
 //!
-//! The daemon sets data aside when no row of the store names it. The data is renamed, on the same
-//! file system, to `set-aside/<date>/` in the data directory:
+//! The daemon sets data aside when no row of the store refers to it. The data is renamed, on the same file system, to
+//! `set-aside/<date>/` in the data directory:
 //!
 //! | data | target below `set-aside/<YYYY-MM-DD>/` |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | blocks of an artifact | `artifacts/<artifact>/<generation>` |
 //! | a replaced store file | `store/<file name>` |
 //!
-//! Nothing is overwritten: if the target exists, the name gets the suffix `-2`, `-3` and so on. This
-//! module knows no ids and no rows; `git` and `blob` know which directory an id stands for.
+//! Nothing is overwritten: if the target exists, the name gets the suffix `-2`, `-3` and so on. This module has no
+//! knowledge of ids and rows; `git` and `blob` map ids to directories.
 
 mod inventory;
 
@@ -28,12 +28,12 @@ use rustix::{
     io::Errno,
 };
 
-pub use self::inventory::{Item, ItemKind};
+pub use self::inventory::{ItemKind, SetAsideEntry};
 use crate::{clock::Clock, tasks};
 
-/// Directory of the data directory that holds what was set aside.
+/// Name of the directory for data that was set aside, in the data directory.
 pub const DIRECTORY: &str = "set-aside";
-/// Targets of one name on one day. More means that something sets the same data aside in a loop.
+/// Maximum number of targets with the same name per day. More would mean that a bug sets the same data aside in a loop.
 const SAME_NAME_MAX: u32 = 10_000;
 
 /// Moves directories and files of one data directory to `set-aside/<date>/`. Clones are cheap.
@@ -41,30 +41,30 @@ const SAME_NAME_MAX: u32 = 10_000;
 pub struct SetAside {
     root: PathBuf,
     clock: Clock,
-    seen: Arc<inventory::Seen>,
+    last_listing: Arc<inventory::LastListing>,
 }
 
 impl SetAside {
-    /// For the data directory `data_dir`. `clock` gives the date (UTC). Creates nothing.
+    /// Creates a value for the data directory `data_dir`. `clock` provides the date (UTC). Creates no directory.
     pub fn new(data_dir: &Path, clock: Clock) -> Self {
-        Self { root: data_dir.join(DIRECTORY), clock, seen: Arc::default() }
+        Self { root: data_dir.join(DIRECTORY), clock, last_listing: Arc::default() }
     }
 
-    /// The directory that holds one directory for each date.
+    /// Returns the directory that contains one directory per date.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Moves `from` to `<today>/<target>` and returns the new path; `None` if `from` does not exist.
+    /// Moves `from` to `<today>/<target>` and returns the new path, or `None` if `from` does not exist.
     ///
-    /// The move survives a power cut once this returns. If `from` is on another file system than the
-    /// data directory, this fails and `from` stays where it is.
+    /// The move survives a power failure once this returns. If `from` is on another file system than the data
+    /// directory, this fails and `from` is not moved.
     pub async fn take(&self, from: PathBuf, target: PathBuf) -> io::Result<Option<PathBuf>> {
         let target = self.root.join(self.today()).join(target);
         tasks::blocking(move || take(&from, &target)).await
     }
 
-    /// Today's date (UTC) as `YYYY-MM-DD`: the name of the directory that [`SetAside::take`] uses.
+    /// Returns today's date (UTC) as `YYYY-MM-DD`, the name of the directory that [`SetAside::take`] uses.
     pub fn today(&self) -> String {
         let now = jiff::Timestamp::from_millisecond(self.clock.now_ms()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         now.strftime("%Y-%m-%d").to_string()
@@ -78,7 +78,7 @@ fn take(from: &Path, target: &Path) -> io::Result<Option<PathBuf>> {
         Err(error) => return Err(error),
     }
     let directory = parent(target);
-    make_dirs(directory)?;
+    create_dirs(directory)?;
     for number in 1..=SAME_NAME_MAX {
         let path = numbered(target, number);
         if path.symlink_metadata().is_ok() {
@@ -97,7 +97,7 @@ fn take(from: &Path, target: &Path) -> io::Result<Option<PathBuf>> {
     Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{} exists {SAME_NAME_MAX} times", target.display())))
 }
 
-/// `path`, with `-<number>` at its end unless it is the first.
+/// Returns `path` with the suffix `-<number>`, or unchanged for number 1.
 fn numbered(path: &Path, number: u32) -> PathBuf {
     if number == 1 {
         return path.to_owned();
@@ -111,19 +111,19 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
-        // The file system cannot refuse to replace. The caller has looked, and one process at a time
-        // sets data aside.
+        // The file system does not support renaming without replacing. The caller has checked that `to` does not exist,
+        // and only one process at a time sets data aside.
         Err(Errno::INVAL | Errno::NOSYS) => fs::rename(from, to),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Makes `path` and its parents for the daemon's user alone, and makes each new entry durable.
-fn make_dirs(path: &Path) -> io::Result<()> {
+/// Creates `path` and its parents for the daemon's user only, and syncs each new entry.
+fn create_dirs(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
-    make_dirs(parent(path))?;
+    create_dirs(parent(path))?;
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => sync(parent(path)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -159,25 +159,25 @@ mod tests {
         let (dir, aside, clock) = data();
         let from = dir.path().join("repositories/7.git");
         for day in ["2024-10-04", "2024-10-05"] {
-            fs::create_dir_all(from.join("refs")).expect("made");
+            fs::create_dir_all(from.join("refs")).expect("created");
             fs::write(from.join("HEAD"), day).expect("written");
-            let to = aside.take(from.clone(), "repositories/7.git".into()).await.expect("moved").expect("it is there");
+            let to = aside.take(from.clone(), "repositories/7.git".into()).await.expect("moved").expect("a new path");
             assert_eq!(to, dir.path().join("set-aside").join(day).join("repositories/7.git"));
             assert_eq!(fs::read_to_string(to.join("HEAD")).expect("a file"), day);
             assert!(!from.exists());
-            let mode = dir.path().join("set-aside").metadata().expect("made").permissions().mode();
+            let mode = dir.path().join("set-aside").metadata().expect("created").permissions().mode();
             assert_eq!(mode & 0o777, 0o700);
             clock.advance_ms(DAY_MS);
         }
     }
 
     #[tokio::test]
-    async fn what_was_set_aside_before_is_not_overwritten() {
+    async fn data_that_was_set_aside_earlier_is_not_overwritten() {
         let (dir, aside, _) = data();
         let from = dir.path().join("farrier.redb");
         for (text, name) in [("a", "farrier.redb"), ("b", "farrier.redb-2"), ("c", "farrier.redb-3")] {
             fs::write(&from, text).expect("written");
-            let to = aside.take(from.clone(), "store/farrier.redb".into()).await.expect("moved").expect("it is there");
+            let to = aside.take(from.clone(), "store/farrier.redb".into()).await.expect("moved").expect("a new path");
             assert_eq!(
                 (to.file_name(), fs::read_to_string(&to).expect("kept")),
                 (Some(name.as_ref()), text.to_owned())

@@ -1,6 +1,6 @@
-//! Rows as the REST API shows them: in answers and in what hooks are told.
+//! Converts rows to the objects of the REST API, for responses and for the payloads of deliveries.
 //!
-//! Knows nothing of requests and status codes, and reads only what a row does not say itself.
+//! Has no knowledge of requests and status codes. Reads from the store only what a row does not contain.
 
 mod deleted;
 mod deliveries;
@@ -29,18 +29,18 @@ use crate::{
     service::{
         access::{AccessLevel, Action},
         accounts, artifacts, ci,
-        repositories::Found,
+        repositories::FoundRepository,
     },
     store::owners::Owner,
 };
 
-/// What the API family writes for a time that never was.
+/// The API family's value for a time that is not set.
 const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
 const EPOCH: &str = "1970-01-01T00:00:00Z";
-/// Agents begin runs; nothing else does.
+/// Runs are always begun by agents.
 const EVENT: &str = "workflow_dispatch";
 
-/// RFC 3339 in UTC, whole seconds; the zero time for a time that is not set.
+/// Formats a time as RFC 3339 in UTC with whole seconds, or as the zero time if it is not set.
 pub(crate) fn time(ms: Millis) -> String {
     if ms == 0 {
         return ZERO_TIME.to_owned();
@@ -49,21 +49,21 @@ pub(crate) fn time(ms: Millis) -> String {
     instant.map_or_else(|_| ZERO_TIME.to_owned(), |instant| format!("{instant:.0}"))
 }
 
-/// A time as headers write it, seconds since the epoch.
+/// Formats seconds since the epoch for an HTTP header.
 pub(crate) fn http_date(seconds: i64) -> String {
     let instant = jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     instant.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
-/// A number as the API writes it.
+/// Converts an id to the API's number type.
 pub(crate) fn number(id: u64) -> i64 {
     i64::try_from(id).unwrap_or(i64::MAX)
 }
 
-/// An account as `viewer` may see it.
+/// Converts an account as `viewer` may see it.
 pub(crate) fn user(app: &App, viewer: &Identity, row: &User) -> api::User {
     let root = &app.root_url;
-    let inside = viewer.is_admin() || viewer.user_id() == row.id;
+    let sees_private_fields = viewer.is_admin() || viewer.user_id() == row.id;
     let hidden = || format!("{}@noreply.{}", row.name.to_lowercase(), host(root));
     let address = if viewer.account().is_some() && !row.email.is_empty() { row.email.clone() } else { hidden() };
     api::User {
@@ -73,23 +73,23 @@ pub(crate) fn user(app: &App, viewer: &Identity, row: &User) -> api::User {
         email: address,
         avatar_url: format!("{root}/avatars/{}", row.id),
         html_url: format!("{root}/{}", row.name),
-        is_admin: inside && row.admin,
-        last_login: time(if inside { row.last_login_ms } else { 0 }),
+        is_admin: sees_private_fields && row.admin,
+        last_login: time(if sees_private_fields { row.last_login_ms } else { 0 }),
         created: time(row.created_ms),
         restricted: row.restricted,
-        active: inside && !row.inactive,
-        prohibit_login: inside && row.prohibit_login,
+        active: sees_private_fields && !row.inactive,
+        prohibit_login: sees_private_fields && row.prohibit_login,
         location: row.location.clone(),
         website: row.website.clone(),
         description: row.description.clone(),
         visibility: accounts::visibility_word(row.visibility()).into(),
         username: row.name.clone(),
-        must_change_password: inside && row.must_change_password,
+        must_change_password: sees_private_fields && row.must_change_password,
         ..api::User::default()
     }
 }
 
-/// The host in a configured address, which was parsed at the start.
+/// Returns the host of the configured root URL.
 fn host(root_url: &str) -> &str {
     let rest = root_url.split_once("://").map_or(root_url, |(_, rest)| rest);
     let authority = rest.split('/').next().unwrap_or(rest);
@@ -98,7 +98,7 @@ fn host(root_url: &str) -> &str {
     port.map_or(authority, |(host, _)| host)
 }
 
-/// An owner as `viewer` may see it. Organisations have an account's shape here.
+/// Converts an owner as `viewer` may see it. Organisations are converted to the object of a user.
 pub(crate) fn owner(app: &App, viewer: &Identity, owner: &Owner) -> api::User {
     match owner {
         Owner::User(row) => user(app, viewer, row),
@@ -121,12 +121,12 @@ pub(crate) fn owner(app: &App, viewer: &Identity, owner: &Owner) -> api::User {
     }
 }
 
-/// A repository as `viewer` may see it.
-pub(crate) fn repository(app: &App, viewer: &Identity, found: &Found) -> api::Repository {
+/// Converts a repository as `viewer` may see it.
+pub(crate) fn repository(app: &App, viewer: &Identity, found: &FoundRepository) -> api::Repository {
     repository_of(app, viewer, &found.owner, &found.repository, found.access_level)
 }
 
-/// A repository of `owner` as `viewer` may see it.
+/// Converts a repository of `owner` as `viewer` may see it.
 pub(crate) fn repository_of(
     app: &App,
     viewer: &Identity,
@@ -174,7 +174,7 @@ pub(crate) fn repository_of(
     }
 }
 
-/// How a migration goes: what is in memory while it runs, what the row says afterwards.
+/// Converts the progress of a migration: from memory while it runs, from the row afterwards.
 fn migration(app: &App, id: u64, row: &Migration) -> api::MigrationProgress {
     let live = app.migrations.progress(id).unwrap_or_default();
     api::MigrationProgress {
@@ -192,12 +192,12 @@ fn migration(app: &App, id: u64, row: &Migration) -> api::MigrationProgress {
     }
 }
 
-/// Absolute address of a repository's actions.
+/// Returns the absolute URL of a repository's actions.
 pub(crate) fn actions_url(app: &App, path: &str) -> String {
     format!("{}/api/v1/repos/{path}/actions", app.root_url)
 }
 
-/// A run of the repository `path` (`owner/name`).
+/// Converts a run of the repository `path` (`owner/name`).
 pub(crate) fn run(app: &App, path: &str, row: &Run) -> api::Run {
     api::Run {
         id: number(row.id),
@@ -218,7 +218,7 @@ pub(crate) fn run(app: &App, path: &str, row: &Run) -> api::Run {
     }
 }
 
-/// A job of `run`.
+/// Converts a job of `run`.
 pub(crate) fn job(app: &App, path: &str, run: &Run, row: &Job) -> api::Job {
     let actions = actions_url(app, path);
     api::Job {
@@ -240,7 +240,7 @@ pub(crate) fn job(app: &App, path: &str, run: &Run, row: &Job) -> api::Job {
     }
 }
 
-/// A run in the older shape of tasks.
+/// Converts a run to the older object of the tasks API.
 pub(crate) fn task(app: &App, path: &str, row: &Run) -> api::Task {
     let shown = run(app, path, row);
     let status = if shown.conclusion.is_empty() { "running".to_owned() } else { shown.conclusion };
@@ -261,7 +261,7 @@ pub(crate) fn task(app: &App, path: &str, row: &Run) -> api::Task {
     }
 }
 
-/// A finalized or expired artifact of `run`.
+/// Converts a finalized or expired artifact of `run`.
 pub(crate) fn artifact(app: &App, path: &str, row: &Artifact, run: &Run) -> api::Artifact {
     let url = format!("{}/artifacts/{}", actions_url(app, path), row.id);
     let content = row.content.clone().unwrap_or_default();
@@ -281,7 +281,7 @@ pub(crate) fn artifact(app: &App, path: &str, row: &Artifact, run: &Run) -> api:
     }
 }
 
-/// The run of an artifact, in short.
+/// Converts the run of an artifact to its short object.
 fn artifact_run(row: &Artifact, run: &Run) -> api::ArtifactRun {
     api::ArtifactRun {
         id: number(row.run_id),
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_stand_without_port() {
+    fn hosts_are_returned_without_port() {
         for (address, expected) in [
             ("http://127.0.0.1:3000", "127.0.0.1"),
             ("https://forge.example/farrier", "forge.example"),

@@ -1,4 +1,4 @@
-//! Artifacts: rows against lists of blocks, and lists against files.
+//! Checks artifacts: rows against block lists, and block lists against files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,45 +11,45 @@ use crate::{
     store::{Store, StoreError, Tx, artifacts as rows},
 };
 
-/// Rows that are read at a time.
+/// Rows to read per transaction.
 const PAGE: usize = 200;
 
-/// Looks at every artifact and every place on disk; gives the highest number of a block file.
+/// Checks every artifact and every upload directory. Returns the highest id of a block file.
 pub(super) async fn check(check: &mut Check) -> Result<u64, CheckError> {
     let mut after = None;
     loop {
         let (page, next) = rows::batch(&check.store.read().await?, after.as_deref(), PAGE).await?;
         for row in page {
             check.report.artifacts += 1;
-            one(check, &row).await?;
+            check_artifact(check, &row).await?;
         }
         after = next;
         if after.is_none() {
             break;
         }
     }
-    // Bytes first: what drops the rows of a place drops its bytes, too.
-    let highest = uploads(check).await?;
-    lists(check).await?;
+    // Bytes before rows: repairing the rows of an upload also removes its files.
+    let highest = check_uploads(check).await?;
+    check_lists(check).await?;
     Ok(highest)
 }
 
-async fn one(check: &mut Check, row: &Artifact) -> Result<(), CheckError> {
+async fn check_artifact(check: &mut Check, row: &Artifact) -> Result<(), CheckError> {
     if let Some(content) = row.content.as_ref().filter(|_| row.state() == ArtifactState::Final) {
         let key = UploadKey { artifact: row.id, generation: content.generation };
         let list = rows::list(&check.store.read().await?, key.artifact, key.generation).await?;
         let size: u64 = list.iter().map(|block| block.size).sum();
-        let whole = list.len() as u64 == u64::from(content.blocks) && size == content.size;
-        if !whole {
+        let complete = list.len() as u64 == u64::from(content.blocks) && size == content.size;
+        if !complete {
             let message = format!(
                 "its list has {} blocks with {size} bytes, its row {} with {}",
                 list.len(),
                 content.blocks,
                 content.size
             );
-            check.tell(Class::Damage, subject(row), message);
+            check.add_finding(Class::Damage, subject(row), message);
         }
-        files(check, row, key, &list, whole).await?;
+        check_files(check, row, key, &list, complete).await?;
     }
     if let Some(upload) = &row.upload {
         let key = UploadKey { artifact: row.id, generation: upload.generation };
@@ -58,7 +58,7 @@ async fn one(check: &mut Check, row: &Artifact) -> Result<(), CheckError> {
         let uploaded = rows::all_blocks(&snapshot, key.artifact, key.generation, usize::MAX).await?;
         drop(snapshot);
         list.extend(uploaded.into_iter().map(|(_, block)| block));
-        files(check, row, key, &list, true).await?;
+        check_files(check, row, key, &list, true).await?;
     }
     Ok(())
 }
@@ -67,14 +67,15 @@ fn subject(row: &Artifact) -> String {
     format!("artifact {} ({})", row.id, row.name)
 }
 
-/// Every block that is named has its file, of the right size, and no other file is there. Files that no
-/// list names are dropped only if the list is `whole`: else a client's bytes may be among them.
-async fn files(
+/// Checks that every listed block has a file of the right size and that there are no other files.
+///
+/// Removes unlisted files only if the list is `complete`. Otherwise the bytes of a client may be among them.
+async fn check_files(
     check: &mut Check,
     row: &Artifact,
     key: UploadKey,
     list: &[Block],
-    whole: bool,
+    complete: bool,
 ) -> Result<(), CheckError> {
     let mut found: BTreeMap<u64, u64> =
         check.blobs.files(key).map_ok(|block| (block.file, block.size)).try_collect().await?;
@@ -83,28 +84,32 @@ async fn files(
         match found.remove(&file) {
             Some(is) if is == size => {}
             Some(is) => {
-                check.tell(Class::Damage, subject(row), format!("block {file} has {is} bytes and should have {size}"));
+                check.add_finding(
+                    Class::Damage,
+                    subject(row),
+                    format!("block {file} has {is} bytes and should have {size}"),
+                );
             }
-            None => check.tell(Class::Damage, subject(row), format!("block {file} is missing")),
+            None => check.add_finding(Class::Damage, subject(row), format!("block {file} is missing")),
         }
     }
     if found.is_empty() {
         return Ok(());
     }
-    let message = format!("{} files are in no list of its blocks", found.len());
+    let message = format!("{} files are not in its block list", found.len());
     let uploading = row.upload.as_ref().is_some_and(|upload| upload.generation == key.generation);
     if uploading || rows::is_marked_for_trim(&check.store.read().await?, key.artifact, key.generation).await? {
-        check.tell(Class::Unfinished, subject(row), message);
-    } else if !whole {
-        check.tell(Class::Waste, subject(row), message);
+        check.add_finding(Class::Unfinished, subject(row), message);
+    } else if !complete {
+        check.add_finding(Class::Waste, subject(row), message);
     } else {
         let store = check.store.clone();
-        check.mend((Class::Waste, subject(row), message), trim(&store, key)).await;
+        check.repair((Class::Waste, subject(row), message), trim(&store, key)).await;
     }
     Ok(())
 }
 
-/// Has the daemon drop the files that no list names.
+/// Marks an upload so that the daemon removes its unlisted files.
 async fn trim(store: &Store, key: UploadKey) -> Result<(), StoreError> {
     store
         .write(async |tx: Tx| {
@@ -114,7 +119,7 @@ async fn trim(store: &Store, key: UploadKey) -> Result<(), StoreError> {
         .await
 }
 
-/// Has the daemon drop the rows of a place that holds no bytes.
+/// Marks the rows of an upload without files so that the daemon removes them.
 async fn reclaim(store: &Store, key: UploadKey) -> Result<(), StoreError> {
     store
         .write(async |tx: Tx| {
@@ -124,8 +129,8 @@ async fn reclaim(store: &Store, key: UploadKey) -> Result<(), StoreError> {
         .await
 }
 
-/// Every list of blocks belongs to an artifact.
-async fn lists(check: &mut Check) -> Result<(), CheckError> {
+/// Checks that every block list belongs to an artifact.
+async fn check_lists(check: &mut Check) -> Result<(), CheckError> {
     for kind in [rows::BlockRows::Uploaded, rows::BlockRows::Committed] {
         let mut after = None;
         loop {
@@ -138,11 +143,11 @@ async fn lists(check: &mut Check) -> Result<(), CheckError> {
     Ok(())
 }
 
-/// Every place on disk belongs to an artifact.
-async fn uploads(check: &mut Check) -> Result<u64, CheckError> {
-    let places: BTreeSet<UploadKey> = check.blobs.uploads().try_collect().await?;
+/// Checks that every upload directory belongs to an artifact. Returns the highest id of a block file.
+async fn check_uploads(check: &mut Check) -> Result<u64, CheckError> {
+    let keys: BTreeSet<UploadKey> = check.blobs.uploads().try_collect().await?;
     let mut highest = 0;
-    for key in places {
+    for key in keys {
         let files: Vec<u64> = check.blobs.files(key).map_ok(|block| block.file).try_collect().await?;
         highest = files.into_iter().fold(highest, u64::max);
         orphan_bytes(check, key).await?;
@@ -150,36 +155,36 @@ async fn uploads(check: &mut Check) -> Result<u64, CheckError> {
     Ok(highest)
 }
 
-/// Reports rows of blocks without an artifact. `--repair` has the daemon drop them with everything in
-/// their place, so this requires that no bytes are left there.
+/// Reports block rows without an artifact. `--repair` marks them so that the daemon removes them together with all
+/// files of the upload, so this requires that no files are left.
 async fn orphan_rows(check: &mut Check, key: UploadKey) -> Result<(), CheckError> {
     if is_known(&check.store, key).await? {
         return Ok(());
     }
     let bytes: Vec<BlockRef> = check.blobs.files(key).try_collect().await?;
-    let (subject, message) = (key.to_string(), "rows of blocks that no artifact knows".to_owned());
+    let (subject, message) = (key.to_string(), "block rows that belong to no artifact".to_owned());
     if check.options.repair && !bytes.is_empty() {
-        check.tell(Class::Waste, subject, message);
+        check.add_finding(Class::Waste, subject, message);
         return Ok(());
     }
     let store = check.store.clone();
-    check.mend((Class::Waste, subject, message), reclaim(&store, key)).await;
+    check.repair((Class::Waste, subject, message), reclaim(&store, key)).await;
     Ok(())
 }
 
-/// Reports bytes of a place that no artifact has. `--repair` sets them aside: a missing row is no
-/// proof that a client did not upload them.
+/// Reports files of an upload that belong to no artifact. `--repair` sets them aside instead of deleting them: a
+/// missing row does not prove that no client uploaded them.
 async fn orphan_bytes(check: &mut Check, key: UploadKey) -> Result<(), CheckError> {
     if is_known(&check.store, key).await? {
         return Ok(());
     }
-    let message = "bytes that no artifact knows; --repair moves them to set-aside".to_owned();
+    let message = "bytes that belong to no artifact; --repair moves them to set-aside".to_owned();
     let (blobs, aside) = (check.blobs.clone(), check.aside.clone());
-    check.mend((Class::Waste, key.to_string(), message), blobs.set_aside(key, &aside)).await;
+    check.repair((Class::Waste, key.to_string(), message), blobs.set_aside(key, &aside)).await;
     Ok(())
 }
 
-/// Whether an artifact has the place, or the place waits to be reclaimed.
+/// Returns whether an artifact refers to the upload, or the daemon is going to remove it.
 pub(super) async fn is_known(store: &Store, key: UploadKey) -> Result<bool, CheckError> {
     let snapshot = store.read().await?;
     let row = rows::get(&snapshot, key.artifact).await?;

@@ -1,8 +1,8 @@
 //! `check-data --adopt` and `--set-aside`: pairs a store with data that does not belong to it.
 //!
-//! Both keep the store and everything that it knows. They differ in repositories that it does not know.
-//! Nothing is deleted, also not later: rows of an older store that would have the daemon delete data are
-//! changed here. If this is cut off, store and data stay unpaired, and it can be run again.
+//! Both keep the store and all data that it refers to. They differ in repositories without a row. Nothing is deleted,
+//! also not later: rows of an older store that would make the daemon delete data are changed here. If the process
+//! is interrupted, store and data stay unpaired, and the command can run again.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -10,7 +10,7 @@ use farrier_proto::store::{MigrationState, Repository};
 use futures_util::TryStreamExt as _;
 use serde::Serialize;
 
-use super::{CheckError, artifacts, numbers::Free};
+use super::{CheckError, artifacts, free_ids::FreeIds};
 use crate::{
     RunError,
     blob::{BlobStore as _, LocalBlobs, UploadKey},
@@ -25,41 +25,41 @@ use crate::{
     tasks,
 };
 
-/// Rows that are read at a time.
+/// Rows to read per transaction.
 const PAGE: usize = 200;
-/// Tips that one transaction records.
+/// Tips to record per transaction.
 const TIPS_AT_ONCE: usize = 1_000;
 
-/// What becomes of repositories that the store does not know.
+/// What to do with repositories without a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// They become private repositories of the built-in administrator.
+    /// Makes them private repositories of the built-in administrator.
     Adopt,
-    /// They are set aside.
+    /// Sets them aside.
     SetAside,
 }
 
-/// What was done, one sentence each.
+/// The actions of the command, one sentence each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Decided {
-    /// In the order in which it was done.
+pub struct DecisionReport {
+    /// In the order in which they were done.
     pub done: Vec<String>,
 }
 
-impl fmt::Display for Decided {
+impl fmt::Display for DecisionReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.done.iter().try_for_each(|line| writeln!(f, "{line}"))
     }
 }
 
-/// Pairs the store and the data of `config` anew. A missing store is made; a damaged one is refused.
-pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result<Decided, CheckError> {
+/// Pairs the store and the data of `config`. Creates a missing store and refuses a damaged one.
+pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result<DecisionReport, CheckError> {
     let dir = &config.data_dir;
     let io_failed = |source| start::data_failed(config, source);
-    let look_dir = dir.clone();
-    let look = tasks::blocking(move || data_dir::look(&look_dir)).await.map_err(io_failed)?;
+    let dir_to_inspect = dir.clone();
+    let disk = tasks::blocking(move || data_dir::inspect_disk(&dir_to_inspect)).await.map_err(io_failed)?;
     let file = dir.join(data_dir::STORE_FILE);
-    if !file.exists() && look.is_empty() {
+    if !file.exists() && disk.is_empty() {
         return Err(CheckError::NoStore { path: dir.clone() });
     }
     let in_use = || RunError::InUse { path: dir.clone() };
@@ -70,18 +70,18 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
     let store = start::open_or_create_store(config).await?;
     store.write_format().await?;
 
-    // Before sequences are raised: the account has the first number.
+    // Before sequences are raised, because the account must get the first id.
     accounts::ensure_administrator(&store, clock.now_ms()).await?;
     let free = {
-        let (dir, look) = (dir.clone(), look.clone());
-        tasks::blocking(move || Free::look(&dir, &look)).await.map_err(io_failed)?
+        let (dir, disk) = (dir.clone(), disk.clone());
+        tasks::blocking(move || FreeIds::read(&dir, &disk)).await.map_err(io_failed)?
     };
     free.raise(&store).await?;
     for behind in store_check::stale_sequences(&store.read().await?, |_| 0).await? {
         store_check::raise(&store, behind).await?;
     }
 
-    let mut work = Work {
+    let mut pairing = Pairing {
         git: Git::open_read_only(dir, &config.git).map_err(CheckError::Repositories)?,
         blobs: LocalBlobs::at(dir.join("artifacts")),
         aside: SetAside::new(dir, clock.clone()),
@@ -89,15 +89,17 @@ pub async fn decide(config: &Config, decision: Decision, clock: Clock) -> Result
         clock,
         done: Vec::new(),
     };
-    work.known_repositories().await?;
-    work.unknown_repositories(decision).await?;
-    work.artifacts().await?;
-    data_dir::pair_anew(&work.store, dir, &work.clock).await.map_err(|error| start::pair_failed(config, error))?;
-    work.done.push(format!("the store and the data in {} belong together now", dir.display()));
-    Ok(Decided { done: work.done })
+    pairing.sync_known_repositories().await?;
+    pairing.handle_unknown_repositories(decision).await?;
+    pairing.handle_artifacts().await?;
+    data_dir::pair_anew(&pairing.store, dir, &pairing.clock)
+        .await
+        .map_err(|error| start::pair_failed(config, error))?;
+    pairing.done.push(format!("the store and the data in {} belong together now", dir.display()));
+    Ok(DecisionReport { done: pairing.done })
 }
 
-struct Work {
+struct Pairing {
     store: Store,
     git: Git,
     blobs: LocalBlobs,
@@ -106,15 +108,15 @@ struct Work {
     done: Vec<String>,
 }
 
-impl Work {
-    /// Takes the branches and tags of repositories that have rows from the disk.
-    async fn known_repositories(&mut self) -> Result<(), CheckError> {
+impl Pairing {
+    /// Records the branches and tags on disk of all repositories that have rows.
+    async fn sync_known_repositories(&mut self) -> Result<(), CheckError> {
         let mut after = None;
         loop {
             let (page, next) = repositories::batch(&self.store.read().await?, after.as_deref(), PAGE).await?;
             for row in page {
                 if self.git.repositories_at_start().contains(&row.id) && !row.deleted {
-                    self.known(&row).await?;
+                    self.sync_tips(&row).await?;
                 }
             }
             after = next;
@@ -124,7 +126,7 @@ impl Work {
         }
     }
 
-    async fn known(&mut self, row: &Repository) -> Result<(), CheckError> {
+    async fn sync_tips(&mut self, row: &Repository) -> Result<(), CheckError> {
         let found: BTreeMap<String, String> = match self.git.all_tips(row.id).await {
             Ok(found) => found.into_iter().collect(),
             Err(error) => {
@@ -132,14 +134,14 @@ impl Work {
                 return Ok(());
             }
         };
-        let known = refs::all(&self.store.read().await?, row.id).await?;
-        let gone = known.keys().filter(|name| !found.contains_key(*name)).map(|name| (name.clone(), None));
-        let moved = found.iter().filter(|(name, id)| known.get(*name) != Some(id));
+        let recorded = refs::all(&self.store.read().await?, row.id).await?;
+        let gone = recorded.keys().filter(|name| !found.contains_key(*name)).map(|name| (name.clone(), None));
+        let moved = found.iter().filter(|(name, id)| recorded.get(*name) != Some(id));
         let moved = moved.map(|(name, id)| (name.clone(), Some(id.clone())));
         let changes: Vec<(String, Option<String>)> = gone.chain(moved).collect();
         let has_branch = found.keys().any(|name| name.starts_with("refs/heads/"));
-        // A migration that runs in an older store has a directory, so it was done since. The daemon would
-        // remove what it takes for half fetched.
+        // The import is done: its directory exists, although it was running when this older store was copied. The
+        // daemon would remove the directory of an interrupted import.
         let running = |row: &Repository| row.migration.as_ref().is_some_and(|m| m.state() == MigrationState::Running);
         if changes.is_empty() && !running(row) && (!row.empty || !has_branch) {
             return Ok(());
@@ -168,7 +170,7 @@ impl Work {
         Ok(())
     }
 
-    async fn unknown_repositories(&mut self, decision: Decision) -> Result<(), CheckError> {
+    async fn handle_unknown_repositories(&mut self, decision: Decision) -> Result<(), CheckError> {
         for id in self.git.repositories_at_start().to_vec() {
             if repositories::get(&self.store.read().await?, id).await?.is_some() {
                 continue;
@@ -201,14 +203,14 @@ impl Work {
             Ok(read) => read,
             Err(error) => return Ok(Err(error.to_string())),
         };
-        let Some(owner) = owners::owner(&self.store.read().await?, OWNER, ADMIN_ID).await? else {
-            return Ok(Err("there is no account admin".into()));
+        let Some(owner) = owners::owner(&self.store.read().await?, OWNER_KIND, ADMIN_ID).await? else {
+            return Ok(Err("the account admin does not exist".into()));
         };
         let now = self.clock.now_ms();
         let first = tips.iter().find_map(|(name, _)| name.strip_prefix("refs/heads/"));
         let row = Repository {
             id,
-            owner_kind: OWNER.into(),
+            owner_kind: OWNER_KIND.into(),
             owner_id: ADMIN_ID,
             description: format!("Recovered on {}: the store did not know this repository", self.aside.today()),
             private: true,
@@ -235,12 +237,12 @@ impl Work {
                 return Ok(Ok(row.name));
             }
         }
-        Ok(Err(format!("the names recovered-{id} to recovered-{id}-99 are taken")))
+        Ok(Err(format!("the names recovered-{id} to recovered-{id}-99 are in use")))
     }
 
-    /// Sets aside bytes that no artifact has, and those of uploads that were not finalized: an older store
-    /// would drop them as abandoned, although they may have been finalized since.
-    async fn artifacts(&mut self) -> Result<(), CheckError> {
+    /// Sets aside files that belong to no artifact, and those of uploads that are not finalized: with an older store
+    /// the daemon would remove these as abandoned, although they may have been finalized later.
+    async fn handle_artifacts(&mut self) -> Result<(), CheckError> {
         let mut after = None;
         loop {
             let (page, next) = artifact_rows::batch(&self.store.read().await?, after.as_deref(), PAGE).await?;
@@ -261,8 +263,8 @@ impl Work {
                 break;
             }
         }
-        let places: Vec<UploadKey> = self.blobs.uploads().try_collect().await?;
-        for key in places {
+        let keys: Vec<UploadKey> = self.blobs.uploads().try_collect().await?;
+        for key in keys {
             if !artifacts::is_known(&self.store, key).await? {
                 self.set_aside(key).await?;
             }
@@ -278,5 +280,5 @@ impl Work {
     }
 }
 
-/// The administrator is a user.
-const OWNER: farrier_proto::store::OwnerKind = farrier_proto::store::OwnerKind::User;
+/// The owner of adopted repositories, the administrator, is a user.
+const OWNER_KIND: farrier_proto::store::OwnerKind = farrier_proto::store::OwnerKind::User;

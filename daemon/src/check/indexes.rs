@@ -1,9 +1,9 @@
-//! The store against itself: index entries against rows, ids against sequences.
+//! Checks the store itself: index entries against rows, ids against sequences.
 
 use super::{Check, CheckError, Class, Finding, Mending};
 use crate::store::{check as store, ids::IdKind};
 
-/// Walks every table of the store.
+/// Checks every table of the store.
 pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
     for table in store::TABLES {
         let mut after = None;
@@ -37,16 +37,16 @@ pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
     Ok(())
 }
 
-/// Looks whether what is remembered of deliveries is counted as it is: retention goes by that.
+/// Checks the recorded size of the delivery history, which retention depends on.
 pub(super) async fn check_history(check: &mut Check) -> Result<(), CheckError> {
     let Some((known, bytes)) = store::history(&check.store.read().await?).await? else { return Ok(()) };
-    let message = format!("{known} bytes are counted where {bytes} are remembered");
+    let message = format!("the recorded size is {known} bytes, the actual size is {bytes} bytes");
     let rows = check.store.clone();
-    check.mend((Class::Damage, "history of deliveries".into(), message), store::recount(&rows, bytes)).await;
+    check.repair((Class::Damage, "history of deliveries".into(), message), store::recount(&rows, bytes)).await;
     Ok(())
 }
 
-/// Looks for ids that would be given twice.
+/// Checks that no sequence would return an id that is in use.
 pub(super) async fn check_sequences(check: &mut Check, highest_file: u64) -> Result<(), CheckError> {
     let outside =
         |kind| if kind == IdKind::BlockFile { check.reserved(kind).max(highest_file) } else { check.reserved(kind) };
@@ -55,7 +55,7 @@ pub(super) async fn check_sequences(check: &mut Check, highest_file: u64) -> Res
         let subject = format!("ids of kind {}", behind.kind.name());
         let message = format!("the next one would be below {}, which is in use", behind.used);
         let rows = check.store.clone();
-        check.mend((Class::Damage, subject, message), store::raise(&rows, behind)).await;
+        check.repair((Class::Damage, subject, message), store::raise(&rows, behind)).await;
     }
     Ok(())
 }

@@ -1,48 +1,48 @@
 //! `check-data`: compares the store with itself and with the disk while no daemon runs.
 //!
-//! Reports everything that disagrees. On request it mends what can be mended without losing anything that
-//! was acknowledged; `decide` pairs a store with data that does not belong to it. It takes the store's
-//! lock, so it never looks at data that a daemon changes. It serves nobody.
+//! Reports every inconsistency. With `--repair` it repairs those that can be repaired without losing acknowledged data;
+//! `decide` pairs a store with data that does not belong to it. It holds the lock of the store, so that no daemon can
+//! change the data meanwhile.
 
 mod artifacts;
 mod decide;
+mod free_ids;
 mod indexes;
-mod numbers;
 mod report;
 mod repositories;
 
 use std::path::PathBuf;
 
 pub use self::{
-    decide::{Decided, Decision, decide},
-    report::{Class, Finding, Mending, Report, SetAsideItem},
+    decide::{Decision, DecisionReport, decide},
+    report::{CheckReport, Class, Finding, Mending, SetAsideItem},
 };
 use crate::{
     RunError,
     blob::{BlobError, LocalBlobs},
     clock::{Clock, Millis},
     config::Config,
-    data_dir::{self, Look, PairError},
+    data_dir::{self, DiskState, PairError},
     git::{Git, GitError},
-    set_aside::{Item, SetAside},
+    set_aside::{SetAside, SetAsideEntry},
     start,
     store::{Store, StoreError, ids::IdKind},
     tasks,
 };
 
-/// What is asked for.
+/// Options of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Mends what can be mended.
+    /// Repairs what can be repaired without losing data.
     pub repair: bool,
-    /// Has git check every object.
+    /// Runs `git fsck` on every repository.
     pub git: bool,
 }
 
-/// Why the data could not be checked to the end.
+/// Why the check could not be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// There is nothing to check.
+    /// The data directory has no store.
     #[error("there is no store in {path}")]
     NoStore {
         /// The data directory.
@@ -54,25 +54,25 @@ pub enum CheckError {
     /// The store failed.
     #[error("reading or writing the store failed")]
     Store(#[from] StoreError),
-    /// Artifact bytes cannot be listed.
-    #[error("looking at the bytes of artifacts failed")]
+    /// The files of artifacts cannot be listed.
+    #[error("listing the files of artifacts failed")]
     Blobs(#[from] BlobError),
     /// A repository cannot be set aside.
-    #[error("setting aside what the store does not know failed")]
+    #[error("setting aside repositories without a row failed")]
     Decide(#[source] GitError),
-    /// What was set aside cannot be listed.
+    /// `set-aside` cannot be listed.
     #[error("set-aside cannot be listed")]
     SetAside(#[source] std::io::Error),
     /// The directories of repositories cannot be listed.
-    #[error("the directories of repositories cannot be looked at")]
+    #[error("the directories of repositories cannot be listed")]
     Repositories(#[source] std::io::Error),
 }
 
-/// Checks the data of `config`, which no daemon may be using. Without `repair` nothing is changed.
+/// Checks the data of `config`, which no daemon may be using. Changes nothing without `repair`.
 ///
-/// Every page of the store is checked first. If it is damaged, that is all that is reported. If store and
-/// data do not belong together, the report says so, and `repair` is refused: an operator has to decide.
-pub async fn run(config: &Config, options: Options) -> Result<Report, CheckError> {
+/// Checks the pages of the store first. If one is damaged, the report contains nothing else. If store and data do not
+/// belong together, the report says so and `repair` is refused, since an operator has to decide.
+pub async fn run(config: &Config, options: Options) -> Result<CheckReport, CheckError> {
     let pair_failed = |error| start::pair_failed(config, error);
     if !config.data_dir.join(data_dir::STORE_FILE).is_file() {
         data_dir::check_missing_store(&config.data_dir).map_err(pair_failed)?;
@@ -80,12 +80,12 @@ pub async fn run(config: &Config, options: Options) -> Result<Report, CheckError
     }
     let mut store = match start::open_unchanged(config).await {
         Ok(store) => store,
-        Err(RunError::Damaged { path, source }) => return Ok(Report::of_damaged_store(&path, &source)),
+        Err(RunError::Damaged { path, source }) => return Ok(CheckReport::of_damaged_store(&path, &source)),
         Err(error) => return Err(error.into()),
     };
     let mismatch = match data_dir::check(&store, &config.data_dir).await {
         Ok(_) => None,
-        // The sequences are among the findings.
+        // The check of sequences reports these.
         Err(PairError::Mismatch(mismatch)) if mismatch.is_repairable => None,
         Err(PairError::Mismatch(mismatch)) if options.repair => return Err(RunError::Mismatch(mismatch).into()),
         Err(PairError::Mismatch(mismatch)) => Some(*mismatch),
@@ -99,9 +99,9 @@ pub async fn run(config: &Config, options: Options) -> Result<Report, CheckError
     let git = Git::open_read_only(&config.data_dir, &config.git).map_err(CheckError::Repositories)?;
     let aside = SetAside::new(&config.data_dir, Clock::system());
     let dir = config.data_dir.clone();
-    let beside = tasks::blocking(move || data_dir::look(&dir)).await.map_err(CheckError::Repositories)?;
+    let disk = tasks::blocking(move || data_dir::inspect_disk(&dir)).await.map_err(CheckError::Repositories)?;
     let mut check =
-        Check { store, blobs, git, aside, beside, options, report: Report { mismatch, ..Report::default() } };
+        Check { store, blobs, git, aside, disk, options, report: CheckReport { mismatch, ..CheckReport::default() } };
     indexes::check(&mut check).await?;
     indexes::check_history(&mut check).await?;
     repositories::check(&mut check).await?;
@@ -112,7 +112,7 @@ pub async fn run(config: &Config, options: Options) -> Result<Report, CheckError
     Ok(check.report)
 }
 
-fn set_aside_item(item: &Item) -> SetAsideItem {
+fn set_aside_item(item: &SetAsideEntry) -> SetAsideItem {
     let day = |ms| jiff::Timestamp::from_millisecond(ms).map(|at| at.strftime("%Y-%m-%d").to_string());
     SetAsideItem {
         path: item.path.display().to_string(),
@@ -126,39 +126,39 @@ fn set_aside_item(item: &Item) -> SetAsideItem {
     }
 }
 
-/// What the parts of the check work with.
+/// The state of a running check.
 struct Check {
     store: Store,
     blobs: LocalBlobs,
     git: Git,
     aside: SetAside,
-    beside: Look,
+    disk: DiskState,
     options: Options,
-    report: Report,
+    report: CheckReport,
 }
 
 impl Check {
-    /// The highest id of `kind` that an identity file says was reserved.
+    /// Returns the highest id of `kind` that an identity file records as reserved.
     fn reserved(&self, kind: IdKind) -> u64 {
-        self.beside.sides.iter().map(|side| side.next_id(kind)).max().unwrap_or(1) - 1
+        self.disk.directories.iter().map(|directory| directory.next_id(kind)).max().unwrap_or(1) - 1
     }
 
-    /// Reports something that nothing here can mend, or that mends itself.
-    fn tell(&mut self, class: Class, subject: impl Into<String>, message: impl Into<String>) {
+    /// Adds a finding that this program cannot repair, or that the daemon resolves by itself.
+    fn add_finding(&mut self, class: Class, subject: impl Into<String>, message: impl Into<String>) {
         self.report.add(Finding { class, subject: subject.into(), message: message.into(), mending: Mending::None });
     }
 
-    /// Reports something that `mend` mends, and does so if that is wanted. An error of `mend` only
-    /// means that it is not mended.
-    async fn mend<T, E: std::error::Error>(
+    /// Adds a finding that `repair` repairs, and awaits `repair` if the options ask for it. An error of `repair` is
+    /// added to the message.
+    async fn repair<T, E: std::error::Error>(
         &mut self,
         (class, subject, message): (Class, String, String),
-        mend: impl Future<Output = Result<T, E>>,
+        repair: impl Future<Output = Result<T, E>>,
     ) {
         let (mending, message) = if self.options.repair {
-            match mend.await {
+            match repair.await {
                 Ok(_) => (Mending::Done, message),
-                Err(error) => (Mending::None, format!("{message}; it could not be mended: {error}")),
+                Err(error) => (Mending::None, format!("{message}; the repair failed: {error}")),
             }
         } else {
             (Mending::Possible, message)

@@ -1,4 +1,4 @@
-//! What a check found, for people and for programs.
+//! The report of a check, for people and for programs.
 
 use std::{error::Error, fmt, path::Path};
 
@@ -6,87 +6,87 @@ use serde::Serialize;
 
 use crate::data_dir::Mismatch;
 
-/// Findings that are kept one by one; the rest is only counted.
+/// Maximum number of findings in the report. Further ones are only counted.
 const FINDINGS_MAX: usize = 10_000;
 
-/// How bad a finding is.
+/// The class of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// Something that was acknowledged is not as it should be.
+    /// Acknowledged data is missing or wrong.
     Damage,
-    /// Something is there that nothing needs: it takes room and does no harm.
+    /// Unneeded data. It uses disk space and does no harm.
     Waste,
-    /// Something that was cut off, which the daemon brings to an end when it starts.
+    /// An interrupted operation, which the daemon completes when it starts.
     Unfinished,
 }
 
-/// Whether a finding is mended.
+/// Whether a finding is repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mending {
-    /// It is.
+    /// It was repaired.
     Done,
-    /// `--repair` would.
+    /// `--repair` would repair it.
     Possible,
-    /// Not by this program.
+    /// This program cannot repair it.
     None,
 }
 
-/// One thing that disagrees.
+/// One inconsistency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// Its class.
     pub class: Class,
-    /// What it is about: a repository, an artifact, a key of the store.
+    /// The object: a repository, an artifact, a key of the store.
     pub subject: String,
     /// What is wrong with it.
     pub message: String,
-    /// Whether it is mended.
+    /// Whether it is repaired.
     pub mending: Mending,
 }
 
-/// Something in `set-aside`.
+/// A directory or file in `set-aside`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SetAsideItem {
     /// Its path below `set-aside`.
     pub path: String,
     /// Bytes of its files.
     pub size_bytes: u64,
-    /// The day on which it was set aside, `YYYY-MM-DD`; empty: the daemon does not know its name.
+    /// The day on which it was set aside, `YYYY-MM-DD`. Empty: the daemon does not recognise its name.
     pub since: String,
-    /// The day on which the daemon removes it, `YYYY-MM-DD`; empty: never.
+    /// The day on which the daemon removes it, `YYYY-MM-DD`. Empty: never.
     pub removed_on: String,
 }
 
-/// What a check looked at and found.
+/// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
-    /// Keys of the store that were looked at.
+pub struct CheckReport {
+    /// Keys of the store that were checked.
     pub keys: u64,
-    /// Repositories that were looked at.
+    /// Repositories that were checked.
     pub repositories: u64,
-    /// Artifacts that were looked at.
+    /// Artifacts that were checked.
     pub artifacts: u64,
-    /// Damage, mended or not.
+    /// Findings of class damage, repaired or not.
     pub damage: u64,
-    /// Damage that is still there.
+    /// Findings of class damage that are not repaired.
     pub damage_left: u64,
-    /// Waste.
+    /// Findings of class waste.
     pub waste: u64,
-    /// What was cut off.
+    /// Findings of class unfinished.
     pub unfinished: u64,
-    /// The first of all findings.
+    /// All findings up to a limit.
     pub findings: Vec<Finding>,
-    /// Why the store and the data beside it do not belong together; `None`: they do.
+    /// Why the store and the data do not belong together. `None`: they do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mismatch: Option<Mismatch>,
-    /// What is in `set-aside`.
+    /// The content of `set-aside`.
     pub set_aside: Vec<SetAsideItem>,
 }
 
-impl Report {
-    /// The report on a store that cannot be read.
+impl CheckReport {
+    /// Returns the report on a store that cannot be read.
     pub(super) fn of_damaged_store(path: &Path, error: &dyn Error) -> Self {
         let mut message = error.to_string();
         let mut cause = error.source();
@@ -116,7 +116,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(mismatch) = &self.mismatch {
             writeln!(f, "{mismatch}\n")?;
@@ -128,8 +128,8 @@ impl fmt::Display for Report {
                 Class::Unfinished => "unfinished",
             };
             let mending = match mending {
-                Mending::Done => " (mended)",
-                Mending::Possible => " (--repair mends it)",
+                Mending::Done => " (repaired)",
+                Mending::Possible => " (--repair repairs it)",
                 Mending::None => "",
             };
             writeln!(f, "{class}: {subject}: {message}{mending}")?;
@@ -148,7 +148,7 @@ impl fmt::Display for Report {
         }
         writeln!(
             f,
-            "looked at {keys} keys, {repositories} repositories and {artifacts} artifacts: \
+            "checked {keys} keys, {repositories} repositories and {artifacts} artifacts: \
              damage {damage} (left {damage_left}), waste {waste}, unfinished {unfinished}"
         )
     }

@@ -1,4 +1,4 @@
-//! Repositories: rows against directories, recorded refs against refs on disk.
+//! Checks repositories: rows against directories, recorded refs against refs on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,10 +7,10 @@ use farrier_proto::store::{MigrationState, PushMark, Repository};
 use super::{Check, CheckError, Class};
 use crate::store::{StoreError, Tx, owners, refs, repositories};
 
-/// Rows that are read at a time.
+/// Rows to read per transaction.
 const PAGE: usize = 200;
 
-/// Looks at every repository and every directory.
+/// Checks every repository and every directory.
 pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
     let marked: BTreeSet<u64> = refs::marks(&check.store.read().await?).await?.into_iter().map(|mark| mark.0).collect();
     let on_disk: BTreeSet<u64> = check.git.repositories_at_start().iter().copied().collect();
@@ -20,7 +20,7 @@ pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
         for row in page {
             unknown.remove(&row.id);
             check.report.repositories += 1;
-            one(check, &row, on_disk.contains(&row.id), marked.contains(&row.id)).await?;
+            check_repository(check, &row, on_disk.contains(&row.id), marked.contains(&row.id)).await?;
         }
         after = next;
         if after.is_none() {
@@ -28,21 +28,21 @@ pub(super) async fn check(check: &mut Check) -> Result<(), CheckError> {
         }
     }
     for id in unknown {
-        let about = (Class::Waste, directory(id), "no row knows it; --repair moves it to set-aside".to_owned());
+        let about = (Class::Waste, directory(id), "no row refers to it; --repair moves it to set-aside".to_owned());
         let (git, aside) = (check.git.clone(), check.aside.clone());
-        check.mend(about, git.set_aside(id, &aside)).await;
+        check.repair(about, git.set_aside(id, &aside)).await;
     }
     match check.git.partial().await {
         Ok(names) => {
             for name in names {
-                check.tell(
+                check.add_finding(
                     Class::Unfinished,
                     format!("directory repositories/{name}"),
-                    "it was half made or half deleted",
+                    "its creation or deletion was interrupted",
                 );
             }
         }
-        Err(error) => check.tell(Class::Damage, "directory repositories", error.to_string()),
+        Err(error) => check.add_finding(Class::Damage, "directory repositories", error.to_string()),
     }
     Ok(())
 }
@@ -51,115 +51,121 @@ fn directory(id: u64) -> String {
     format!("directory repositories/{id}.git")
 }
 
-async fn one(check: &mut Check, row: &Repository, on_disk: bool, marked: bool) -> Result<(), CheckError> {
+async fn check_repository(check: &mut Check, row: &Repository, on_disk: bool, marked: bool) -> Result<(), CheckError> {
     let subject = match row.deleted_ms {
         0 => format!("repository {} ({})", row.id, row.name),
         _ => format!("deleted repository {} ({})", row.id, row.deleted_path),
     };
     if row.deleted && row.deleted_ms == 0 {
-        check.tell(Class::Unfinished, subject, "it is deleted, and its files go when the daemon starts");
+        check.add_finding(Class::Unfinished, subject, "it is deleted; the daemon removes its files when it starts");
         return Ok(());
     }
     match row.migration.as_ref().map(farrier_proto::store::Migration::state) {
         Some(MigrationState::Running) => {
-            check.tell(Class::Unfinished, subject, "its migration was cut off and fails when the daemon starts");
+            check.add_finding(
+                Class::Unfinished,
+                subject,
+                "its migration was interrupted; the daemon marks it as failed when it starts",
+            );
             return Ok(());
         }
         Some(MigrationState::Failed) if on_disk => {
-            let about = (Class::Waste, directory(row.id), "it is of a migration that has failed".to_owned());
+            let about = (Class::Waste, directory(row.id), "it belongs to a failed migration".to_owned());
             let (git, aside) = (check.git.clone(), check.aside.clone());
-            check.mend(about, git.set_aside(row.id, &aside)).await;
+            check.repair(about, git.set_aside(row.id, &aside)).await;
             return Ok(());
         }
         Some(MigrationState::Failed) => return Ok(()),
         _ => {}
     }
     if !row.deleted {
-        visibility(check, row, &subject).await?;
+        check_visibility(check, row, &subject).await?;
     }
     if !on_disk {
-        check.tell(Class::Damage, subject, "its directory is missing");
+        check.add_finding(Class::Damage, subject, "its directory is missing");
         return Ok(());
     }
-    head(check, row, &subject).await;
+    check_head(check, row, &subject).await;
     if marked {
-        check.tell(
+        check.add_finding(
             Class::Unfinished,
             &subject,
-            "a push was cut off; what it changed is recorded when the daemon starts",
+            "a push was interrupted; the daemon records its changes when it starts",
         );
     } else {
-        tips(check, row, &subject).await?;
+        check_tips(check, row, &subject).await?;
     }
     if check.options.git {
         match check.git.fsck(row.id).await {
             Ok(None) => {}
-            Ok(Some(said)) => check.tell(Class::Damage, subject, format!("git says of its objects: {said}")),
-            Err(error) => check.tell(Class::Damage, subject, format!("its objects cannot be checked: {error}")),
+            Ok(Some(output)) => check.add_finding(Class::Damage, subject, format!("git fsck reports: {output}")),
+            Err(error) => check.add_finding(Class::Damage, subject, format!("its objects cannot be checked: {error}")),
         }
     }
     Ok(())
 }
 
-/// Lists have it where its owner's visibility and its own put it.
-async fn visibility(check: &mut Check, row: &Repository, subject: &str) -> Result<(), CheckError> {
+/// Checks that the listing class of a row fits its own visibility and its owner's.
+async fn check_visibility(check: &mut Check, row: &Repository, subject: &str) -> Result<(), CheckError> {
     let owner = owners::owner(&check.store.read().await?, row.owner_kind(), row.owner_id).await?;
-    // That the owner is missing is told where rows are walked.
+    // The check of tables reports a missing owner.
     let Some(owner) = owner else { return Ok(()) };
     let class = repositories::class(owner.visibility(), row.private);
     if row.listed() != class {
-        let about =
-            (Class::Damage, subject.to_owned(), "lists have it in another class of visibility than its own".to_owned());
+        let about = (Class::Damage, subject.to_owned(), "its listing class does not fit its visibility".to_owned());
         let (store, id, before) = (check.store.clone(), row.id, row);
         let relisted = store.write(async |tx: Tx| {
             let before = repositories::get(&tx, id).await?.unwrap_or_else(|| before.clone());
             repositories::put(&tx, Some(&before), &Repository { listed: class.into(), ..before.clone() });
             Ok::<_, StoreError>(())
         });
-        check.mend(about, relisted).await;
+        check.repair(about, relisted).await;
     }
     Ok(())
 }
 
-/// `HEAD` names the default branch.
-async fn head(check: &mut Check, row: &Repository, subject: &str) {
+/// Checks that `HEAD` names the default branch.
+async fn check_head(check: &mut Check, row: &Repository, subject: &str) {
     let git = check.git.clone();
     match git.head(row.id).await {
         Ok(Some(head)) if head == row.default_branch => {}
         Ok(_) => {
             let message = format!("HEAD does not name the default branch {}", row.default_branch);
-            check.mend((Class::Damage, subject.to_owned(), message), git.set_head(row.id, &row.default_branch)).await;
+            check.repair((Class::Damage, subject.to_owned(), message), git.set_head(row.id, &row.default_branch)).await;
         }
-        Err(error) => check.tell(Class::Damage, subject, error.to_string()),
+        Err(error) => check.add_finding(Class::Damage, subject, error.to_string()),
     }
 }
 
-/// Branches and tags on disk are those that were recorded.
-async fn tips(check: &mut Check, row: &Repository, subject: &str) -> Result<(), CheckError> {
-    let known = refs::all(&check.store.read().await?, row.id).await?;
+/// Checks that the branches and tags on disk are the recorded ones.
+async fn check_tips(check: &mut Check, row: &Repository, subject: &str) -> Result<(), CheckError> {
+    let recorded = refs::all(&check.store.read().await?, row.id).await?;
     let found: BTreeMap<String, String> = match check.git.all_tips(row.id).await {
         Ok(found) => found.into_iter().collect(),
         Err(error) => {
-            check.tell(Class::Damage, subject, format!("its refs cannot be read: {error}"));
+            check.add_finding(Class::Damage, subject, format!("its refs cannot be read: {error}"));
             return Ok(());
         }
     };
-    for (name, id) in known.iter().filter(|(name, _)| !found.contains_key(*name)) {
-        let message = format!("{name} was recorded at {id} and is not on disk");
+    for (name, id) in recorded.iter().filter(|(name, _)| !found.contains_key(*name)) {
+        let message = format!("{name} was recorded at {id} but does not exist on disk");
         let git = check.git.clone();
-        check.mend((Class::Damage, subject.to_owned(), message), git.restore_ref(row.id, name, id)).await;
+        check.repair((Class::Damage, subject.to_owned(), message), git.restore_ref(row.id, name, id)).await;
     }
-    let unrecorded = found.iter().filter(|(name, id)| known.get(*name) != Some(id)).map(|(name, _)| name.as_str());
+    let unrecorded = found.iter().filter(|(name, id)| recorded.get(*name) != Some(id)).map(|(name, _)| name.as_str());
     let unrecorded: Vec<&str> = unrecorded.collect();
     if !unrecorded.is_empty() {
-        // The daemon then records and tells what it finds, as after a push that was cut off.
-        let message = format!("moved past the daemon, to be recorded when it starts: {}", unrecorded.join(", "));
+        // The daemon then records the refs that it finds and creates their events, as after an interrupted push.
+        let message = format!(
+            "refs differ from the recorded ones; the daemon records them when it starts: {}",
+            unrecorded.join(", ")
+        );
         let (store, id) = (check.store.clone(), row.id);
         let marked = store.write(async |tx: Tx| {
             refs::mark(&tx, id, id, &PushMark::default());
             Ok::<_, StoreError>(())
         });
-        check.mend((Class::Damage, subject.to_owned(), message), marked).await;
+        check.repair((Class::Damage, subject.to_owned(), message), marked).await;
     }
     Ok(())
 }

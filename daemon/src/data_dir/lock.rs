@@ -1,6 +1,6 @@
-//! The lock of a data directory: one daemon, or one command that changes the data, at a time.
+//! The lock of a data directory. Only one daemon, or one command that changes the data, can hold it.
 //!
-//! The store has a lock of its own, but commands also run where the store is missing.
+//! The store has its own lock, but commands also run when the store does not exist.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -9,18 +9,18 @@ use std::{
     path::Path,
 };
 
-/// Name of the lock's file. It stays when the lock is gone.
+/// Name of the lock file. The file remains after the lock is released.
 const LOCK_FILE: &str = "farrier.lock";
 
-/// The lock. It ends with the value, and with the process.
+/// The lock. It is released when the value is dropped and when the process ends.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
-/// Takes the lock of `data_dir`; `None` if another process has it.
+/// Locks `data_dir`. Returns `None` if another process holds the lock.
 pub fn lock(data_dir: &Path) -> io::Result<Option<Lock>> {
     let mut open = OpenOptions::new();
     let file = open.read(true).write(true).create(true).truncate(false).mode(0o600).open(data_dir.join(LOCK_FILE))?;
-    // A child process between fork and exec holds a copy of a lock that was just released.
+    // Retried because a child process between fork and exec still holds a lock that was just released.
     let mut tries = 25;
     loop {
         match file.try_lock() {

@@ -1,4 +1,4 @@
-//! The report of a store and data that do not belong together, for the operator who has to decide.
+//! The report for an operator about a store and data that do not belong together.
 
 use std::{
     fmt,
@@ -8,22 +8,22 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    file::Found,
-    judge::{Problem, StoreSide},
-    look::{Look, Side, SideKind},
+    compare::{PairingProblem, StoreState},
+    disk::{DirectoryKind, DirectoryState, DiskState},
+    file::FileState,
 };
 use crate::store::ids::IdKind;
 
-/// What was found, and which commands decide.
+/// Why store and data do not belong together, and the commands that resolve it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
-    /// What does not fit, one sentence each.
+    /// The problems, one sentence each.
     pub problems: Vec<String>,
-    /// What the store and the directories say of themselves, one line each.
+    /// The state of the store and of each directory, one line each.
     pub facts: Vec<String>,
     #[serde(skip)]
     data_dir: PathBuf,
-    /// All that is wrong are sequences, which `check-data --repair` raises.
+    /// Whether all problems are sequences, which `check-data --repair` raises.
     #[serde(skip)]
     pub(crate) is_repairable: bool,
 }
@@ -34,52 +34,55 @@ impl Mismatch {
     pub(super) fn new(
         data_dir: &Path,
         file: &Path,
-        store: Option<&StoreSide>,
-        look: &Look,
-        problems: &[Problem],
+        store: Option<&StoreState>,
+        disk: &DiskState,
+        problems: &[PairingProblem],
     ) -> Self {
         let mut facts = vec![store_fact(file, store)];
-        facts.extend(look.sides.iter().map(side_fact));
-        let is_repairable = problems.iter().all(|problem| matches!(problem, Problem::IdsAhead(_)));
-        let problems = problems.iter().map(|problem| sentence(problem, file, look)).collect();
+        facts.extend(disk.directories.iter().map(directory_fact));
+        let is_repairable = problems.iter().all(|problem| matches!(problem, PairingProblem::IdsAhead(_)));
+        let problems = problems.iter().map(|problem| sentence(problem, file, disk)).collect();
         Self { problems, facts, data_dir: data_dir.to_owned(), is_repairable }
     }
 }
 
-fn sentence(problem: &Problem, store: &Path, look: &Look) -> String {
-    let of = |kind: &SideKind| {
-        let side = look.sides.iter().find(|side| side.kind == *kind);
-        side.map_or_else(String::new, |side| side.path.display().to_string())
+fn sentence(problem: &PairingProblem, store: &Path, disk: &DiskState) -> String {
+    let of = |kind: &DirectoryKind| {
+        let directory = disk.directories.iter().find(|directory| directory.kind == *kind);
+        directory.map_or_else(String::new, |directory| directory.path.display().to_string())
     };
     let store = store.display();
     match problem {
-        Problem::NoStore => format!("the store {store} does not exist, but there is data beside it"),
-        Problem::NeverPaired(kind) => {
-            format!("the store {store} has no identity, but {} has one: the store is new or from elsewhere", of(kind))
+        PairingProblem::NoStore => format!("the store {store} does not exist, but its data directory contains data"),
+        PairingProblem::NeverPaired(kind) => {
+            format!(
+                "the store {store} has no identity, but {} has one: the store is new or belongs to other data",
+                of(kind)
+            )
         }
-        Problem::OtherIdentity(kind) => format!("{} belongs to another store than {store}", of(kind)),
-        Problem::StoreOlder(kind) => format!("the store {store} is older than {}", of(kind)),
-        Problem::DataOlder(kind) => format!("{} is older than the store {store}", of(kind)),
-        Problem::IdsAhead(kind) => format!(
-            "ids that {} has would be given again by the store {store}; farrierd check-data --repair mends that",
+        PairingProblem::OtherIdentity(kind) => format!("{} belongs to another store than {store}", of(kind)),
+        PairingProblem::StoreOlder(kind) => format!("the store {store} is older than {}", of(kind)),
+        PairingProblem::DataOlder(kind) => format!("{} is older than the store {store}", of(kind)),
+        PairingProblem::IdsAhead(kind) => format!(
+            "the store {store} would assign ids again that {} uses; farrierd check-data --repair repairs this",
             of(kind)
         ),
-        Problem::NoIdentityFile(kind) => {
+        PairingProblem::NoIdentityFile(kind) => {
             format!("{} has no identity file, so it may not be the data of the store {store}", of(kind))
         }
-        Problem::Gone(SideKind::Repositories) => {
-            format!("{} is missing or empty, but the store has repositories", of(&SideKind::Repositories))
+        PairingProblem::Gone(DirectoryKind::Repositories) => {
+            format!("{} is missing or empty, but the store has repositories", of(&DirectoryKind::Repositories))
         }
-        Problem::Gone(SideKind::Artifacts) => {
-            format!("{} is missing or empty, but the store has artifacts", of(&SideKind::Artifacts))
+        PairingProblem::Gone(DirectoryKind::Artifacts) => {
+            format!("{} is missing or empty, but the store has artifacts", of(&DirectoryKind::Artifacts))
         }
-        Problem::UnreadableFile(kind, reason) => {
+        PairingProblem::UnreadableFile(kind, reason) => {
             format!("the identity file {}/{} cannot be read: {reason}", of(kind), super::FILE)
         }
     }
 }
 
-fn store_fact(path: &Path, store: Option<&StoreSide>) -> String {
+fn store_fact(path: &Path, store: Option<&StoreState>) -> String {
     let Some(store) = store else { return format!("store {}: does not exist", path.display()) };
     let (bytes, changed) = match path.metadata() {
         Ok(about) => (about.len(), about.modified().ok().and_then(|at| jiff::Timestamp::try_from(at).ok())),
@@ -97,22 +100,22 @@ fn store_fact(path: &Path, store: Option<&StoreSide>) -> String {
     )
 }
 
-fn side_fact(side: &Side) -> String {
-    let (name, path) = (side.kind.directory(), side.path.display());
-    let identity = match &side.file {
-        Found::Missing if !side.path.exists() => return format!("{name} {path}: does not exist"),
-        Found::Missing => "no identity file".to_owned(),
-        Found::Unreadable(_) => "identity file unreadable".to_owned(),
-        Found::File(file) => format!(
+fn directory_fact(directory: &DirectoryState) -> String {
+    let (name, path) = (directory.kind.directory(), directory.path.display());
+    let identity = match &directory.file {
+        FileState::Missing if !directory.path.exists() => return format!("{name} {path}: does not exist"),
+        FileState::Missing => "no identity file".to_owned(),
+        FileState::Unreadable(_) => "identity file unreadable".to_owned(),
+        FileState::File(file) => format!(
             "identity {}, mark {}, written {}, {} ids below {}",
             file.id,
             file.mark,
             file.written,
-            side.kind.ids().name(),
-            file.next_id(side.kind.ids())
+            directory.kind.ids().name(),
+            file.next_id(directory.kind.ids())
         ),
     };
-    format!("{name} {path}: {} in it, {identity}", side.count())
+    format!("{name} {path}: {} entries, {identity}", directory.count())
 }
 
 fn second(at: jiff::Timestamp) -> String {
@@ -133,10 +136,10 @@ impl fmt::Display for Mismatch {
         writeln!(f, "If a file or directory was moved or replaced by mistake, put it back and start again. Else run,")?;
         writeln!(f, "as the user of the daemon, one of these. None of them deletes anything:")?;
         let command = format!("  farrierd --data-dir {dir}");
-        writeln!(f, "{command} check-data               report what fits and what does not; change nothing")?;
+        writeln!(f, "{command} check-data               report all problems; change nothing")?;
         writeln!(f, "{command} restore STORE_FILE       put a copy of the right store back")?;
-        writeln!(f, "{command} check-data --adopt       keep store and data as they are; repositories that the")?;
-        writeln!(f, "    store does not know become private repositories of admin")?;
-        write!(f, "{command} check-data --set-aside   keep the store; move what it does not know to set-aside")
+        writeln!(f, "{command} check-data --adopt       keep store and data; repositories without a row in the")?;
+        writeln!(f, "    store become private repositories of admin")?;
+        write!(f, "{command} check-data --set-aside   keep the store; move data without a row to set-aside")
     }
 }

@@ -1,14 +1,14 @@
-//! The identity of a data directory: whether the store and the data beside it belong together.
+//! Pairs the store with the data directories, so that the daemon never runs with a store that belongs to other data.
 //!
-//! A store that is missing, older than the repositories and artifacts, or of another directory knows
-//! only a part of them. A daemon that served it would take the rest for waste, so it does not start.
-//! [`look`] reads what lies beside the store, [`judge`] decides, and [`pair`] writes the identity. All
-//! of that happens before anything is created or changed. The store's half is in `store::identity`.
+//! A store that is missing, older than the repositories and artifacts, or from another directory has rows for only a
+//! part of them. A daemon with this store would treat the rest as waste, so it does not start. [`inspect_disk`] reads
+//! the state of the directories, [`compare`] decides, and [`pair`] writes the identity. All of this happens before
+//! anything is created or changed. The store's half is in `store::identity`.
 
+mod compare;
+mod disk;
 mod file;
-mod judge;
 mod lock;
-mod look;
 mod mismatch;
 mod restore;
 
@@ -21,10 +21,10 @@ use std::{
 use async_trait::async_trait;
 
 pub use self::{
+    compare::{PairingProblem, StoreState, compare},
+    disk::{DirectoryKind, DirectoryState, DiskState, inspect_disk},
     file::{FILE, MarkFile},
-    judge::{Problem, StoreSide, judge},
     lock::{Lock, lock},
-    look::{Look, Side, SideKind, look},
     mismatch::Mismatch,
     restore::{Restored, restore},
 };
@@ -48,63 +48,64 @@ pub enum PairError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A directory or an identity file failed.
+    /// A directory or an identity file cannot be read or written.
     #[error("{path} cannot be used")]
     Io {
         /// The data directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
 }
 
-/// Refuses if data lies beside a store that does not exist. Creates nothing.
+/// Returns an error if there is data but no store. Creates nothing.
 pub fn check_missing_store(data_dir: &Path) -> Result<(), PairError> {
-    let look = look(data_dir).map_err(failed(data_dir))?;
-    match judge(&StoreSide::default(), &look) {
+    let disk = inspect_disk(data_dir).map_err(failed(data_dir))?;
+    match compare(&StoreState::default(), &disk) {
         problems if problems.is_empty() => Ok(()),
         _ => {
-            Err(Box::new(Mismatch::new(data_dir, &data_dir.join(STORE_FILE), None, &look, &[Problem::NoStore])).into())
+            Err(Box::new(Mismatch::new(data_dir, &data_dir.join(STORE_FILE), None, &disk, &[PairingProblem::NoStore]))
+                .into())
         }
     }
 }
 
-/// Compares `store` with the data beside it and writes nothing.
-pub async fn check(store: &Store, data_dir: &Path) -> Result<StoreSide, PairError> {
+/// Compares `store` with the data directories. Writes nothing.
+pub async fn check(store: &Store, data_dir: &Path) -> Result<StoreState, PairError> {
     check_as(store, &data_dir.join(STORE_FILE), data_dir).await
 }
 
-/// The same for a store in another file.
-async fn check_as(store: &Store, file: &Path, data_dir: &Path) -> Result<StoreSide, PairError> {
+/// Like [`check`], for a store in another file.
+async fn check_as(store: &Store, file: &Path, data_dir: &Path) -> Result<StoreState, PairError> {
     let dir = data_dir.to_owned();
-    let look = tasks::blocking(move || look(&dir)).await.map_err(failed(data_dir))?;
-    let side = StoreSide::read(&store.read().await?, look.lacks_files()).await?;
-    let problems = judge(&side, &look);
+    let disk = tasks::blocking(move || inspect_disk(&dir)).await.map_err(failed(data_dir))?;
+    let state = StoreState::read(&store.read().await?, disk.lacks_files()).await?;
+    let problems = compare(&state, &disk);
     if problems.is_empty() {
-        return Ok(side);
+        return Ok(state);
     }
-    Err(Box::new(Mismatch::new(data_dir, file, Some(&side), &look, &problems)).into())
+    Err(Box::new(Mismatch::new(data_dir, file, Some(&state), &disk, &problems)).into())
 }
 
-/// Compares `store` with the data beside it, then advances the mark on both sides: once per start, so
-/// that a copy of either side that was made before is recognised.
+/// Compares `store` with the data directories, then advances the mark on both sides. This happens once per start, so
+/// that an older copy of either state is recognised.
 ///
-/// Data of a release without identities gets one. Directories are made here, after the decision.
+/// Assigns an identity to the data of releases without identities. Creates missing directories after the comparison.
 pub async fn pair(store: &Store, data_dir: &Path, clock: &Clock) -> Result<(), PairError> {
-    let side = check(store, data_dir).await?;
+    let state = check(store, data_dir).await?;
     store.write_format().await?;
-    if side.identity.is_none() {
+    if state.identity.is_none() {
         return pair_anew(store, data_dir, clock).await;
     }
     let files = files(data_dir, clock)?;
-    // The mark that is pending goes into the files before the next one is made pending.
+    // The pending mark must be in the files before the next mark becomes pending.
     write(store, &files).await?;
     store.write(async |tx: Tx| identity::advance(&tx).await).await?;
     finish(store, files).await
 }
 
-/// Gives `store` and the data beside it a new identity, whatever they had.
+/// Assigns a new identity to `store` and the data directories, replacing any previous one.
 pub async fn pair_anew(store: &Store, data_dir: &Path, clock: &Clock) -> Result<(), PairError> {
     let files = files(data_dir, clock)?;
     let id = secret::random_bytes::<16>();
@@ -116,15 +117,15 @@ pub async fn pair_anew(store: &Store, data_dir: &Path, clock: &Clock) -> Result<
     finish(store, files).await
 }
 
-/// The identity files of `data_dir`, whose directories are made if they are missing.
+/// Returns the identity files of `data_dir`. Creates missing directories.
 fn files(data_dir: &Path, clock: &Clock) -> Result<Files, PairError> {
-    for kind in SideKind::ALL {
-        file::make_dir(&data_dir.join(kind.directory())).map_err(failed(data_dir))?;
+    for kind in DirectoryKind::ALL {
+        file::create_dir(&data_dir.join(kind.directory())).map_err(failed(data_dir))?;
     }
     Ok(Files { data_dir: data_dir.to_owned(), clock: clock.clone() })
 }
 
-/// Writes the pending mark and confirms it.
+/// Writes the pending mark to the files and confirms it in the store.
 async fn finish(store: &Store, files: Files) -> Result<(), PairError> {
     let written = write(store, &files).await?;
     store.write(async |tx: Tx| identity::confirm(&tx, written).await).await?;
@@ -132,12 +133,13 @@ async fn finish(store: &Store, files: Files) -> Result<(), PairError> {
     Ok(())
 }
 
-/// Writes the pending mark into the files, unless they have it; gives the mark.
+/// Writes the pending mark into the files unless they already have it. Returns the mark.
 async fn write(store: &Store, files: &Files) -> Result<u64, PairError> {
     let Some(mark) = identity::pending(&store.read().await?).await? else { return Ok(0) };
     let dir = files.data_dir.clone();
     let (id, number) = (hex::encode(&mark.id), mark.mark);
-    let are_written = move || SideKind::ALL.iter().all(|kind| file::holds(&dir.join(kind.directory()), &id, number));
+    let are_written =
+        move || DirectoryKind::ALL.iter().all(|kind| file::holds(&dir.join(kind.directory()), &id, number));
     if !tasks::blocking(are_written).await {
         files.write(&mark).await.map_err(failed(&files.data_dir))?;
     }
@@ -159,11 +161,11 @@ struct Files {
 impl MarkFiles for Files {
     async fn write(&self, mark: &Mark) -> io::Result<()> {
         let content = MarkFile::new(mark, self.clock.now_ms());
-        let write = |kind: SideKind| {
+        let write = |kind: DirectoryKind| {
             let (directory, content) = (self.data_dir.join(kind.directory()), content.clone());
             tasks::begin(move || file::write(&directory, &content))
         };
-        let [first, second] = SideKind::ALL.map(write);
+        let [first, second] = DirectoryKind::ALL.map(write);
         let (first, second) = tokio::join!(first, second);
         first.and(second)
     }

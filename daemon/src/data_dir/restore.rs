@@ -1,4 +1,4 @@
-//! `farrierd restore`: puts a copy of the store in the place of the present one.
+//! `farrierd restore`: replaces the store with a copy of another store file.
 
 use std::{
     fs::{self, File},
@@ -20,19 +20,19 @@ use crate::{
     tasks,
 };
 
-/// What `restore` did, or would do.
+/// The result of a restore, or of its dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// The store's place.
+    /// Path of the store.
     pub store: PathBuf,
-    /// Where the store that was there is now; `None`: there was none, or nothing was done.
+    /// Path of the previous store. `None`: there was none, or it was a dry run.
     pub set_aside: Option<PathBuf>,
 }
 
-/// Puts a copy of `from` in the store's place. `from` stays as it is.
+/// Replaces the store with a copy of `from`. `from` is not changed.
 ///
-/// `from` must be whole and belong to the data in `config.data_dir`, and must not be older than it. The
-/// present store is set aside. With `dry_run` all that is checked and nothing is done.
+/// `from` must be complete, belong to the data in `config.data_dir` and not be older than it. The present store is set
+/// aside. `dry_run` makes all checks and changes nothing.
 pub async fn restore(config: &Config, from: &Path, dry_run: bool, clock: Clock) -> Result<Restored, RunError> {
     let data_dir = &config.data_dir;
     let store = data_dir.join(STORE_FILE);
@@ -44,17 +44,17 @@ pub async fn restore(config: &Config, from: &Path, dry_run: bool, clock: Clock) 
     if from.canonicalize().is_ok_and(|from| store.canonicalize().is_ok_and(|store| from == store)) {
         return Err(RunError::SameFile { path: store });
     }
-    // Also where there is nothing to lock but the store: an older daemon knows no other lock.
+    // Also locked if the data directory has only a store: older daemons lock only the store.
     let _lock = if dry_run { None } else { Some(lock(data_dir).map_err(io_failed)?.ok_or_else(in_use)?) };
-    if store.exists() && matches!(look_at(&store).await, Err(EngineError::InUse)) {
+    if store.exists() && matches!(open_unchanged(&store).await, Err(EngineError::InUse)) {
         return Err(in_use());
     }
     let failed = |source| match source {
-        // Not "another farrierd uses the data directory": it is the copy that is in use.
+        // Not "another farrierd uses the data directory": the copy is in use.
         source @ EngineError::InUse => RunError::Store { path: from.to_owned(), source: source.into() },
         source => start::store_failed_at(from, data_dir, source.into()),
     };
-    let copy = look_at(from).await.map_err(failed)?;
+    let copy = open_unchanged(from).await.map_err(failed)?;
     let copy = Store::open_as_is(Arc::new(copy)).await;
     let copy = copy.map_err(|source| start::store_failed_at(from, data_dir, source))?;
     check_as(&copy, from, data_dir).await.map_err(|error| start::pair_failed(config, error))?;
@@ -67,19 +67,19 @@ pub async fn restore(config: &Config, from: &Path, dry_run: bool, clock: Clock) 
     tasks::blocking(move || copy_synced(&source, &target)).await.map_err(io_failed)?;
     let aside = SetAside::new(data_dir, clock);
     let set_aside = aside.take(store.clone(), format!("store/{STORE_FILE}").into()).await.map_err(io_failed)?;
-    let (placed, dir) = (store.clone(), data_dir.clone());
-    let place = move || fs::rename(new, placed).and_then(|()| File::open(dir)?.sync_all());
-    tasks::blocking(place).await.map_err(io_failed)?;
+    let (target, dir) = (store.clone(), data_dir.clone());
+    let install = move || fs::rename(new, target).and_then(|()| File::open(dir)?.sync_all());
+    tasks::blocking(install).await.map_err(io_failed)?;
     Ok(Restored { store, set_aside })
 }
 
-/// Opens a store to look at it.
-async fn look_at(path: &Path) -> Result<RedbEngine, EngineError> {
+/// Opens a store without changing it.
+async fn open_unchanged(path: &Path) -> Result<RedbEngine, EngineError> {
     let path = path.to_owned();
     tasks::blocking(move || RedbEngine::open_unchanged(&path, RedbOptions::default())).await
 }
 
-/// A copy that would survive a power cut, or none.
+/// Copies a file and syncs it. Removes the copy if that fails.
 fn copy_synced(from: &Path, to: &Path) -> std::io::Result<()> {
     let copied = fs::copy(from, to).and_then(|_| {
         let file = File::open(to)?;
@@ -87,7 +87,7 @@ fn copy_synced(from: &Path, to: &Path) -> std::io::Result<()> {
         file.sync_all()
     });
     if copied.is_err() {
-        // It never had the store's name.
+        // Safe to remove: the copy was never renamed to the store's name.
         _ = fs::remove_file(to);
     }
     copied

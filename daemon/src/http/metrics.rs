@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     app::App,
-    service::figures::{self, Figure, Kind},
+    service::metrics::{self, Metric, MetricKind},
 };
 
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -40,29 +40,29 @@ pub fn metrics_router(app: App) -> Router {
 }
 
 async fn metrics(app: &App) -> Response {
-    let mut all = figures::figures(app).await;
+    let mut all = metrics::collect(app).await;
     all.push(requests(&app.serving.requests));
     ([(header::CONTENT_TYPE, TEXT)], render(&all)).into_response()
 }
 
-fn requests(requests: &Requests) -> Figure {
+fn requests(requests: &Requests) -> Metric {
     let values = requests
         .counted()
         .map(|(class, status, count)| (vec![("class", class.to_owned()), ("status", status.to_owned())], count));
-    Figure {
+    Metric {
         name: "farrier_http_requests_total",
         help: "Handled requests, by protocol and first digit of the status.",
-        kind: Kind::Counter,
+        kind: MetricKind::Counter,
         values: values.collect(),
     }
 }
 
-fn render(figures: &[Figure]) -> String {
+fn render(metrics: &[Metric]) -> String {
     let mut text = String::new();
-    for Figure { name, help, kind, values } in figures {
+    for Metric { name, help, kind, values } in metrics {
         let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
         };
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         for (labels, value) in values {
@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn metrics_are_written_in_the_prometheus_text_format() {
-        let plain = Figure { name: "a_bytes", help: "A.", kind: Kind::Gauge, values: vec![(Vec::new(), 7)] };
+        let plain = Metric { name: "a_bytes", help: "A.", kind: MetricKind::Gauge, values: vec![(Vec::new(), 7)] };
         let label = vec![("x", "a\"b\\c\nd".to_owned()), ("y", "z".to_owned())];
-        let labelled = Figure { name: "b_total", help: "B.", kind: Kind::Counter, values: vec![(label, 1)] };
+        let labelled = Metric { name: "b_total", help: "B.", kind: MetricKind::Counter, values: vec![(label, 1)] };
         let expected = "# HELP a_bytes A.\n# TYPE a_bytes gauge\na_bytes 7\n\
                         # HELP b_total B.\n# TYPE b_total counter\nb_total{x=\"a\\\"b\\\\c\\nd\",y=\"z\"} 1\n";
         assert_eq!(render(&[plain, labelled]), expected);

@@ -3,17 +3,17 @@
 /// What a caller wants to do with a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// See it and what it holds.
+    /// Read the repository and its content.
     Read,
-    /// Push, make and remove branches and tags.
+    /// Push; create and delete branches and tags.
     Write,
-    /// Change its settings, its collaborators.
+    /// Change its settings and collaborators.
     Administer,
-    /// Delete it, give it away.
+    /// Delete or transfer it.
     Own,
-    /// See its runs and artifacts.
+    /// Read its runs and artifacts.
     ReadActions,
-    /// Begin runs, delete artifacts, say how long they are kept.
+    /// Begin runs, delete artifacts, change how long they are kept.
     WriteActions,
 }
 

@@ -1,18 +1,17 @@
-//! Which hosts the daemon may connect to on behalf of others: a pure decision about a name and the
-//! address that it was resolved to.
+//! Decides which hosts the daemon may connect to for users: webhook targets and import sources.
 //!
-//! The address that counts is the one that is connected to. Whoever asks resolves a name once,
-//! asks here about the result and connects to nothing else.
+//! The decision covers a host name and the address that it resolved to. The caller must resolve the name once,
+//! check the result here and connect to exactly that address. Otherwise a second lookup could return another one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::IpNet;
 
-/// What may be connected to; nothing that no rule names.
+/// A list of rules for outgoing connections. Denies what no rule allows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
     rules: Vec<Rule>,
-    /// The list as it was written.
+    /// The list as the administrator wrote it.
     text: String,
 }
 
@@ -24,11 +23,11 @@ enum Rule {
     External,
     /// `private`: addresses of private networks.
     Private,
-    /// `loopback`: this machine.
+    /// `loopback`: addresses of this machine.
     Loopback,
-    /// A network or an address.
+    /// A network or a single address.
     Net(IpNet),
-    /// A host name or an address as it is written, with wildcards.
+    /// A pattern for host names and addresses, with wildcards.
     Host(Vec<Glyph>),
 }
 
@@ -39,34 +38,34 @@ enum Glyph {
     Run,
     /// `?`: any one character.
     One,
-    /// `[…]`, `[!…]`: one of these, or none of them.
+    /// `[…]`, `[!…]`: one of these characters, or any other one.
     Set { not: bool, ranges: Vec<(char, char)> },
     /// The character itself.
-    This(char),
+    Literal(char),
 }
 
 impl AddressPolicy {
-    /// Reads a list with commas: `external`, `private`, `loopback`, `*`, networks such as
-    /// `10.0.0.0/8`, hosts such as `*.example.org`. Patterns know `*`, `?` and `[…]` and are held against
-    /// the name and the address; in brackets, `[p]rivate` is a name and not the word.
+    /// Parses a comma-separated list: `external`, `private`, `loopback`, `*`, networks such as `10.0.0.0/8`, hosts
+    /// such as `*.example.org`. Patterns support `*`, `?` and `[…]` and are matched against the name and the address.
+    /// `[p]rivate` is a pattern for the name "private", since only the plain word is the keyword.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-        let (mut rules, mut bad) = (Vec::new(), Vec::new());
+        let (mut rules, mut invalid) = (Vec::new(), Vec::new());
         for word in words {
             match Rule::parse(word) {
                 Some(rule) => rules.push(rule),
-                None => bad.push(format!("{word:?}")),
+                None => invalid.push(format!("{word:?}")),
             }
         }
-        if bad.is_empty() {
+        if invalid.is_empty() {
             return Ok(Self { rules, text: text.trim().to_owned() });
         }
-        let are = if bad.len() == 1 { "is" } else { "are" };
+        let are = if invalid.len() == 1 { "is" } else { "are" };
         let expected = "expected host names, addresses, networks or external, private, loopback, *";
-        Err(format!("{} {are} not valid; {expected}", bad.join(" and ")))
+        Err(format!("{} {are} not valid; {expected}", invalid.join(" and ")))
     }
 
-    /// The list that also allows `address`: everything that it allows now, and one entry more.
+    /// Returns this list with one more entry, which allows `address`.
     pub fn extended_by(&self, address: IpAddr) -> String {
         let address = address.to_canonical();
         let entry = if address.is_loopback() { "loopback".to_owned() } else { address.to_string() };
@@ -74,8 +73,8 @@ impl AddressPolicy {
         if now.is_empty() { entry } else { format!("{now}, {entry}") }
     }
 
-    /// Names in a list that [`Self::parse`] accepts that consist of one word without wildcards: host names of
-    /// the local network, or misspelled keywords.
+    /// Returns the entries of a list that are a single word without wildcards and no keyword. These are host names of
+    /// the local network or misspelled keywords. Expects a list that [`Self::parse`] accepts.
     pub fn single_words(text: &str) -> impl Iterator<Item = &str> {
         text.split(',').map(str::trim).filter(|word| {
             let name = !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
@@ -83,7 +82,7 @@ impl AddressPolicy {
         })
     }
 
-    /// Whether `host`, which was resolved to `address`, may be connected to.
+    /// Returns whether the daemon may connect to `host`, which was resolved to `address`.
     pub fn allows(&self, host: &str, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.rules.iter().any(|rule| rule.matches(host, address))
@@ -104,7 +103,7 @@ impl Rule {
                 if let Ok(address) = word.trim_matches(['[', ']']).parse::<IpAddr>() {
                     return Some(Self::Net(address.into()));
                 }
-                pattern(word).map(Self::Host)
+                parse_pattern(word).map(Self::Host)
             }
         }
     }
@@ -116,14 +115,15 @@ impl Rule {
             Self::Private => is_private(address),
             Self::Loopback => address.is_loopback(),
             Self::Net(net) => net.contains(&address),
-            Self::Host(pattern) => {
-                fits(pattern, &host.trim_end_matches('.').to_lowercase()) || fits(pattern, &address.to_string())
+            Self::Host(parse_pattern) => {
+                fits(parse_pattern, &host.trim_end_matches('.').to_lowercase())
+                    || fits(parse_pattern, &address.to_string())
             }
         }
     }
 }
 
-/// Networks of the fourth version that are not the public Internet.
+/// IPv4 networks that are not part of the public Internet.
 const SPECIAL_V4: &[(Ipv4Addr, u8)] = &[
     (Ipv4Addr::UNSPECIFIED, 8),
     (Ipv4Addr::new(10, 0, 0, 0), 8),
@@ -142,8 +142,8 @@ const SPECIAL_V4: &[(Ipv4Addr, u8)] = &[
     (Ipv4Addr::new(224, 0, 0, 0), 3),
 ];
 
-/// Networks inside the public range of the sixth version that lead elsewhere: protocols, tunnels
-/// into the fourth version, documentation.
+/// Networks inside the global IPv6 range that are not ordinary destinations: protocols, tunnels to IPv4,
+/// documentation.
 const SPECIAL_V6: &[(Ipv6Addr, u8)] = &[
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -152,14 +152,14 @@ const SPECIAL_V6: &[(Ipv6Addr, u8)] = &[
 ];
 const GLOBAL_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-fn lies_in<A: Into<IpAddr> + Copy>(address: IpAddr, nets: &[(A, u8)]) -> bool {
+fn is_in_any<A: Into<IpAddr> + Copy>(address: IpAddr, nets: &[(A, u8)]) -> bool {
     nets.iter().any(|(base, bits)| IpNet::new_assert((*base).into(), *bits).contains(&address))
 }
 
 fn is_external(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(_) => !lies_in(address, SPECIAL_V4),
-        IpAddr::V6(_) => lies_in(address, &[GLOBAL_V6]) && !lies_in(address, SPECIAL_V6),
+        IpAddr::V4(_) => !is_in_any(address, SPECIAL_V4),
+        IpAddr::V6(_) => is_in_any(address, &[GLOBAL_V6]) && !is_in_any(address, SPECIAL_V6),
     }
 }
 
@@ -170,8 +170,8 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// Reads a pattern; `None` when it has characters that no host has.
-fn pattern(word: &str) -> Option<Vec<Glyph>> {
+/// Parses a pattern. Returns `None` if it contains characters that no host name has.
+fn parse_pattern(word: &str) -> Option<Vec<Glyph>> {
     let mut glyphs = Vec::new();
     let mut rest = word.chars();
     while let Some(c) = rest.next() {
@@ -179,14 +179,14 @@ fn pattern(word: &str) -> Option<Vec<Glyph>> {
             '*' => Glyph::Run,
             '?' => Glyph::One,
             '[' => set(&mut rest)?,
-            c if c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':') => Glyph::This(c),
+            c if c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':') => Glyph::Literal(c),
             _ => return None,
         });
     }
     Some(glyphs)
 }
 
-/// What stands between brackets, behind the first of them.
+/// Parses the rest of a set after its opening bracket.
 fn set(rest: &mut std::str::Chars<'_>) -> Option<Glyph> {
     let (inside, behind) = rest.as_str().split_once(']')?;
     *rest = behind.chars();
@@ -206,15 +206,15 @@ fn set(rest: &mut std::str::Chars<'_>) -> Option<Glyph> {
 }
 
 /// Whether `text` fits `pattern` from its first to its last character.
-fn fits(pattern: &[Glyph], text: &str) -> bool {
+fn fits(parse_pattern: &[Glyph], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
-        if pattern.get(p) == Some(&Glyph::Run) {
+        if parse_pattern.get(p) == Some(&Glyph::Run) {
             star = Some((p, t));
             p += 1;
-        } else if pattern.get(p).is_some_and(|glyph| glyph.is(text[t])) {
+        } else if parse_pattern.get(p).is_some_and(|glyph| glyph.is(text[t])) {
             (p, t) = (p + 1, t + 1);
         } else if let Some((at, taken)) = star {
             star = Some((at, taken + 1));
@@ -223,14 +223,14 @@ fn fits(pattern: &[Glyph], text: &str) -> bool {
             return false;
         }
     }
-    pattern[p..].iter().all(|glyph| *glyph == Glyph::Run)
+    parse_pattern[p..].iter().all(|glyph| *glyph == Glyph::Run)
 }
 
 impl Glyph {
     fn is(&self, c: char) -> bool {
         match self {
             Self::Run | Self::One => true,
-            Self::This(own) => *own == c,
+            Self::Literal(own) => *own == c,
             Self::Set { not, ranges } => ranges.iter().any(|(low, high)| (*low..=*high).contains(&c)) != *not,
         }
     }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn external_means_the_public_internet_and_nothing_that_leads_elsewhere() {
+    fn external_allows_only_addresses_of_the_public_internet() {
         for good in ["1.1.1.1", "8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1", "2a00:1450::1"] {
             assert!(allowed("external", "h", good), "{good}");
         }
@@ -282,13 +282,13 @@ mod tests {
             "3fff::1",
             "100::1",
         ];
-        for bad in refused_v4.into_iter().chain(refused_v6) {
-            assert!(!allowed("external", "h", bad), "{bad}");
+        for invalid in refused_v4.into_iter().chain(refused_v6) {
+            assert!(!allowed("external", "h", invalid), "{invalid}");
         }
     }
 
     #[test]
-    fn each_word_allows_what_it_says() {
+    fn each_rule_allows_the_described_addresses() {
         for (policy, host, address, expected) in [
             ("", "h", "1.1.1.1", false),
             ("*", "h", "127.0.0.1", true),
@@ -322,12 +322,12 @@ mod tests {
         ] {
             assert_eq!(allowed(policy, host, address), expected, "{policy} {host} {address}");
         }
-        for bad in ["a b", "http://x", "10.0.0.0/40", "a/b", "[", "[]", "a[b"] {
-            assert!(AddressPolicy::parse(bad).is_err(), "{bad}");
+        for invalid in ["a b", "http://x", "10.0.0.0/40", "a/b", "[", "[]", "a[b"] {
+            assert!(AddressPolicy::parse(invalid).is_err(), "{invalid}");
         }
     }
     #[test]
-    fn the_vectors_of_the_api_family_hold() {
+    fn decisions_match_those_of_the_api_family() {
         let policy = "private, External, *.myDomain.com, 169.254.1.0/24";
         for (host, address, expected) in [
             ("127.0.0.1", "127.0.0.1", false),

@@ -1,25 +1,25 @@
-//! The one table of events that hooks can ask for: their names on the way in, on the way out and in
-//! the headers of deliveries, and which of them this service ever sends.
+//! The table of events that hooks can subscribe to: their names in requests, in responses and in the headers of
+//! deliveries, and which of them farrier sends.
 
-/// An event as a hook stores it.
+/// An event type, as hooks store it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HookEvent {
-    /// Its name in answers, and in headers the fine one.
+    /// The name in responses. Also the exact name in headers unless `headers` has several.
     pub name: &'static str,
-    /// The name that means it alone on the way in: some names mean a whole group there.
+    /// The request name that selects only this event. Some names select a whole group in requests.
     pub exact: &'static str,
-    /// Its fine and its coarse name in the headers of deliveries; reviews come in three kinds.
+    /// The exact name and the group name in the headers of deliveries. Reviews have three pairs.
     pub headers: &'static [(&'static str, &'static str)],
-    /// Whether this service can ever send it. The others are kept for who asks for them, since
-    /// clients ask for all at once.
+    /// Whether farrier ever sends this event. The others are stored only because clients subscribe to all events at
+    /// once and expect to read back what they sent.
     pub sent: bool,
-    /// What it tells of.
+    /// What happened when the event is sent.
     pub about: &'static str,
 }
 
 macro_rules! events {
     ($($name:literal $(exact $exact:literal)? as [$(($fine:literal, $coarse:literal)),*], $sent:expr, $about:literal;)*) => {
-        /// Every event, in the order of answers.
+        /// All events, in the order of responses.
         pub const EVENTS: &[HookEvent] = &[$(HookEvent {
             name: $name,
             exact: events!(@exact $name $($exact)?),
@@ -33,7 +33,7 @@ macro_rules! events {
 }
 
 events! {
-    "create" as [("create", "create")], true, "a branch or a tag was made";
+    "create" as [("create", "create")], true, "a branch or a tag was created";
     "delete" as [("delete", "delete")], true, "a branch or a tag was removed";
     "fork" as [("fork", "fork")], false, "a repository was forked";
     "push" as [("push", "push")], true, "a branch or a tag moved";
@@ -54,62 +54,61 @@ events! {
     ], false, "a review of a pull request";
     "pull_request_sync" as [("pull_request_sync", "pull_request")], false, "commits of a pull request changed";
     "wiki" as [("wiki", "wiki")], false, "a page of a wiki changed";
-    "repository" as [("repository", "repository")], true, "a repository was made, changed, renamed or removed";
+    "repository" as [("repository", "repository")], true, "a repository was created, changed, renamed or removed";
     "release" as [("release", "release")], false, "a release changed";
     "package" as [("package", "package")], false, "a package was published or removed";
-    "pull_request_review_request" as [("pull_request_review_request", "pull_request")], false, "a review was asked for";
+    "pull_request_review_request" as [("pull_request_review_request", "pull_request")], false, "a review was requested";
     "status" as [("status", "status")], false, "the status of a commit changed";
     "workflow_run" as [("workflow_run", "workflow_run")], true, "a run began or ended";
     "workflow_job" as [("workflow_job", "workflow_job")], true, "a job began or ended";
 }
 
-/// The default when a hook names no events.
+/// The default if a hook names no events.
 pub const DEFAULT: &str = "push";
 
-/// The event with this name in answers.
+/// Returns the event with this response name.
 pub fn by_name(name: &str) -> Option<&'static HookEvent> {
     EVENTS.iter().find(|event| event.name == name)
 }
 
-/// Those of `events`, names of answers, that this service never sends.
+/// Returns those of `events` (response names) that farrier never sends.
 pub fn never_sent<S: AsRef<str>>(events: &[S]) -> Vec<&str> {
     let sent = |name: &str| by_name(name).is_some_and(|event| event.sent);
     events.iter().map(AsRef::as_ref).filter(|name| !sent(name)).collect()
 }
 
-/// The events that a list of names selects.
+/// The result of reading a list of event names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventSelection {
-    /// Names as they are stored, in the order of the table.
+    /// Stored names, in the order of the table.
     pub events: Vec<String>,
-    /// Names that mean nothing here.
+    /// Names that select no event.
     pub ignored: Vec<String>,
 }
 
-/// Reads names as the API family means them, in any case: `issues` and `pull_request` stand for
-/// their groups.
+/// Reads event names as the API family defines them, in any case: `issues` and `pull_request` select their groups.
 pub fn read<S: AsRef<str>>(names: &[S]) -> EventSelection {
-    read_as(names, means)
+    select(names, selects)
 }
 
-/// Reads names that each mean one event: as `events_exact` of an answer has them.
+/// Reads event names that each select one event, as in `events_exact` of a response.
 pub fn read_exact<S: AsRef<str>>(names: &[S]) -> EventSelection {
-    read_as(names, |name, event| name == event.exact)
+    select(names, |name, event| name == event.exact)
 }
 
-fn read_as<S: AsRef<str>>(names: &[S], means: impl Fn(&str, &HookEvent) -> bool) -> EventSelection {
+fn select<S: AsRef<str>>(names: &[S], selects: impl Fn(&str, &HookEvent) -> bool) -> EventSelection {
     let lower: Vec<String> = names.iter().map(|name| name.as_ref().trim().to_lowercase()).collect();
-    let asked = |event: &&HookEvent| lower.iter().any(|name| means(name, event));
-    let known = |name: &str| EVENTS.iter().any(|event| means(name, event));
+    let is_selected = |event: &&HookEvent| lower.iter().any(|name| selects(name, event));
+    let known = |name: &str| EVENTS.iter().any(|event| selects(name, event));
     let given = names.iter().map(AsRef::as_ref).zip(&lower);
     EventSelection {
-        events: EVENTS.iter().filter(asked).map(|event| event.name.to_owned()).collect(),
+        events: EVENTS.iter().filter(is_selected).map(|event| event.name.to_owned()).collect(),
         ignored: given.filter(|(_, name)| !known(name)).map(|(given, _)| given.to_owned()).collect(),
     }
 }
 
-/// Whether the name on the way in asks for the event.
-fn means(name: &str, event: &HookEvent) -> bool {
+/// Returns whether `name` in a request selects the event.
+fn selects(name: &str, event: &HookEvent) -> bool {
     match name {
         "issues" => event.name == "issues" || event.name.starts_with("issue_"),
         "pull_request" => event.name.starts_with("pull_request"),
@@ -117,7 +116,7 @@ fn means(name: &str, event: &HookEvent) -> bool {
     }
 }
 
-/// The names of an answer's `events_exact`.
+/// Returns the names for `events_exact` of a response.
 pub fn exact<S: AsRef<str>>(events: &[S]) -> Vec<String> {
     let exact = |name: &str| by_name(name).map_or_else(|| name.to_owned(), |event| event.exact.to_owned());
     events.iter().map(|name| exact(name.as_ref())).collect()
@@ -135,8 +134,11 @@ mod tests {
         assert_eq!(read(&["PULL_REQUEST_REVIEW"]).events, ["pull_request_review"]);
         assert_eq!(read(&["pull_request"]).events.len(), 8);
         assert_eq!(read(&["push", "create", "push"]).events, ["create", "push"]);
-        let asked = read(&["*", "workflow_job", "Nothing"]);
-        assert_eq!((asked.events, asked.ignored), (vec!["workflow_job".into()], vec!["*".into(), "Nothing".into()]));
+        let selection = read(&["*", "workflow_job", "Nothing"]);
+        assert_eq!(
+            (selection.events, selection.ignored),
+            (vec!["workflow_job".into()], vec!["*".into(), "Nothing".into()])
+        );
     }
 
     #[test]

@@ -1,60 +1,60 @@
-//! Who makes a request, as far as the daemon knows.
+//! The authenticated identity of a request.
 
 use farrier_proto::store::User;
 
 use super::scope::{Category, Level, Scopes};
 
-/// Who makes a request.
+/// The identity of a caller.
 #[derive(Clone, Debug)]
 pub enum Identity {
-    /// Nobody said who they are.
+    /// No credentials were sent.
     Anonymous,
-    /// An account.
+    /// A user account.
     Account(Box<Account>),
-    /// A local CI agent that the kernel vouches for: begins and ends jobs of any repository and
-    /// uses its artifacts, nothing else.
+    /// A local CI agent, identified by the kernel as peer of the Unix socket. It may begin and end jobs of any
+    /// repository and use its artifacts, and has no other rights.
     CiAgent,
 }
 
-/// An account and how it proved itself.
+/// An account and how it was authenticated.
 #[derive(Clone, Debug)]
 pub struct Account {
     /// The account.
     pub user: User,
-    /// How it proved itself.
+    /// How it was authenticated.
     pub proof: Proof,
 }
 
-/// How an account proved itself.
+/// How an account was authenticated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// The kernel named the peer of the Unix socket.
+    /// The kernel identified the peer of the Unix socket.
     Peer,
-    /// With the account's password.
+    /// With the password of the account.
     Password,
     /// With an access token.
     Token(TokenProof),
 }
 
-/// An access token that was presented.
+/// The access token of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenProof {
-    /// Number of the token.
+    /// Id of the token.
     pub id: u64,
-    /// Whose token it is, whoever the request acts as.
+    /// Id of the token's owner, even when the request acts as another user.
     pub user_id: u64,
-    /// What it may be used for.
+    /// What the token may be used for.
     pub scopes: Scopes,
-    /// The repositories it is limited to; empty: no limit.
+    /// Ids of the repositories that it is limited to. Empty: no limit.
     pub repositories: Vec<u64>,
-    /// Whether it came in place of a password.
+    /// Whether the client sent it as a password.
     pub as_password: bool,
-    /// When it ends; 0: never. Milliseconds since the epoch.
+    /// When it expires, in milliseconds since the epoch. 0: never.
     pub expires_ms: i64,
 }
 
 impl Identity {
-    /// The account, if it is one.
+    /// Returns the account, if there is one.
     pub fn account(&self) -> Option<&Account> {
         match self {
             Self::Account(account) => Some(account),
@@ -62,17 +62,17 @@ impl Identity {
         }
     }
 
-    /// The account's number; 0 for none.
+    /// Returns the id of the account, or 0.
     pub fn user_id(&self) -> u64 {
         self.account().map_or(0, |account| account.user.id)
     }
 
-    /// Whether this is a site administrator.
+    /// Returns whether the caller is a site administrator.
     pub fn is_admin(&self) -> bool {
         self.account().is_some_and(|account| account.user.admin)
     }
 
-    /// A name for logs and for `farrier status`.
+    /// Returns a name for logs and for `farrier status`.
     pub fn label(&self) -> &str {
         match self {
             Self::Anonymous => "",
@@ -81,13 +81,13 @@ impl Identity {
         }
     }
 
-    /// Whether the credential allows a request of `level` in `category`. Only tokens are narrower
-    /// than their account; those who are not signed in are stopped by other rules.
+    /// Returns whether the credential allows a request of `level` in `category`. Only tokens restrict this. Other
+    /// rules refuse anonymous callers.
     pub fn in_scope(&self, category: Category, level: Level) -> bool {
         self.token().is_none_or(|token| token.scopes.allows(category, level))
     }
 
-    /// The token that was presented, if one was.
+    /// Returns the access token, if the request has one.
     pub fn token(&self) -> Option<&TokenProof> {
         match &self.account()?.proof {
             Proof::Token(token) => Some(token),

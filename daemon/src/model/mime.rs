@@ -1,15 +1,15 @@
-//! Media types of artifacts: which are valid, and which mean a zip file.
+//! Media types of artifacts.
 
-/// What an artifact without a type of its own is: a zip file, as all clients before version 7 of
-/// the protocol send.
+/// The media type of artifacts that were uploaded without one. Clients before version 7 of the protocol send no type
+/// and always upload zip files.
 pub const ZIP: &str = "application/zip";
 
-/// Longest media type, bytes.
+/// Longest media type, in bytes.
 const LENGTH_MAX: usize = 255;
 
-/// Whether `text` is `type/subtype`, perhaps with parameters, in characters that a header may hold.
+/// Returns whether `text` is `type/subtype`, with optional parameters, in characters that are valid in a header.
 ///
-/// GitHub refuses some types that its own client sends; here every valid one is accepted.
+/// GitHub refuses some types that its own client sends. This check accepts every valid one.
 pub fn is_valid(text: &str) -> bool {
     let (essence, parameters) = text.split_once(';').unwrap_or((text, ""));
     let token = |part: &str| {
@@ -19,7 +19,7 @@ pub fn is_valid(text: &str) -> bool {
     named && text.len() <= LENGTH_MAX && parameters.bytes().all(|b| b == b' ' || b.is_ascii_graphic())
 }
 
-/// Whether clients take this type for a zip file and extract it.
+/// Returns whether clients treat this type as a zip file and extract it.
 pub fn is_zip(text: &str) -> bool {
     let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     matches!(essence.as_str(), ZIP | "application/x-zip-compressed" | "application/zip-compressed")
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types() {
+    fn media_types_are_validated_and_zip_types_are_recognised() {
         for good in ["text/plain", "application/zip; charset=binary", "font/woff2", "image/svg+xml", "x/y"] {
             assert!(is_valid(good), "{good}");
         }

@@ -1,4 +1,4 @@
-//! Types with invariants and pure decisions: no store, no clock, no HTTP.
+//! Types with invariants and pure decisions. Uses no store, no clock and no HTTP.
 
 pub mod access_level;
 pub mod address_policy;

@@ -1,8 +1,8 @@
-//! Revisions: which state of an object's editable fields a client has read, so that it does not
-//! overwrite what somebody else has changed since.
+//! Revisions identify the state of an object's editable fields. A client sends the revision that it has read, so that
+//! it does not overwrite a change that another client made since.
 //!
-//! A revision is computed from the row, not stored. It changes when a field changes that an editor
-//! can set or sees in its form, and stays when only activity does (deliveries, pushes, sizes).
+//! A revision is computed from the row and not stored. It changes with every field that an editor can set or sees in
+//! its form. It does not change with activity such as deliveries, pushes and sizes.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -15,10 +15,10 @@ use super::hook_config;
 pub struct Revision(pub u64);
 
 impl Revision {
-    /// The revision of a hook.
+    /// Returns the revision of a hook.
     ///
-    /// Secret values do not enter it: a revision is public and must not help to guess them.
-    /// `updated_ms` stands for them, which every change moves.
+    /// Secret values are not hashed: a revision is public and must not help to guess them. `updated_ms` covers
+    /// them, since every change updates it.
     pub fn of_hook(row: &Hook) -> Self {
         let kind = hook_config::by_name(&row.r#type);
         let is_secret = |name: &str| kind.is_none_or(|kind| kind.is_secret(name));
@@ -31,7 +31,7 @@ impl Revision {
         Self(hasher.finish())
     }
 
-    /// The revision of a repository: of its name, its owner and its settings.
+    /// Returns the revision of a repository: of its name, owner and settings.
     pub fn of_repository(row: &Repository) -> Self {
         let mut hasher = DefaultHasher::new();
         (row.id, row.owner_id, &row.name, &row.description, &row.website).hash(&mut hasher);
@@ -40,7 +40,7 @@ impl Revision {
     }
 }
 
-/// The states of an object in which a client wants its change to be made.
+/// The condition under which a client wants its change applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Expected {
     /// Any state: the client has set no condition.
@@ -51,7 +51,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// Whether the change may be made to an object with revision `current`.
+    /// Returns whether the change may be applied to an object with revision `current`.
     pub fn allows(&self, current: Revision) -> bool {
         match self {
             Self::Any => true,
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_made_only_in_an_expected_state() {
+    fn a_change_is_applied_only_in_an_expected_state() {
         let expected = Expected::OneOf(vec![Revision(1), Revision(2)]);
         assert!(expected.allows(Revision(2)) && !expected.allows(Revision(3)) && Expected::Any.allows(Revision(3)));
         assert!(!Expected::OneOf(Vec::new()).allows(Revision(1)));

@@ -1,7 +1,6 @@
-//! The token of a workflow job: a JWT that the Actions clients read their ids from.
+//! The token of a workflow job: a JWT from which the Actions clients read the ids of run and job.
 //!
-//! HS256 only. Clients read the claim `scp` and nothing else; that the job still runs is checked
-//! by the caller on every use.
+//! HS256 only. Clients read only the claim `scp`. The caller must check on every use that the job is still running.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
 use serde::{Deserialize, Serialize};
@@ -9,24 +8,24 @@ use serde::{Deserialize, Serialize};
 use super::secret::{SigningKey, equal};
 use crate::clock::Millis;
 
-/// The scope that carries run and job.
+/// The scope that contains run and job.
 const SCOPE: &str = "Actions.Results";
 const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
-/// Longer tokens were not made here; bounds the work on hostile ones. Bytes.
+/// Longest accepted token, in bytes. Bounds the work on hostile input; farrier's own tokens are shorter.
 const LENGTH_MAX: usize = 4_096;
 
-/// What a token says.
+/// The claims of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// `Actions.Results:<run>:<job>`, perhaps among other scopes.
+    /// `Actions.Results:<run>:<job>`, perhaps together with other scopes.
     pub scp: String,
-    /// Seconds since the epoch: made, valid from, valid until.
+    /// Issued at, in seconds since the epoch.
     pub iat: i64,
-    /// See `iat`.
+    /// Not valid before, in seconds since the epoch.
     pub nbf: i64,
-    /// See `iat`.
+    /// Expires at, in seconds since the epoch.
     pub exp: i64,
-    /// Unique to the token.
+    /// Unique id of the token.
     pub jti: String,
     /// The run.
     #[serde(rename = "RunID")]
@@ -36,20 +35,20 @@ pub struct Claims {
     pub job_id: u64,
 }
 
-/// What is read of a token's head.
+/// The part of a token's header that is read.
 #[derive(Deserialize)]
 struct Header {
     alg: String,
 }
 
 impl Claims {
-    /// Claims for one job, valid until `exp` (seconds since the epoch).
+    /// Creates claims for one job, valid until `exp` (seconds since the epoch).
     pub fn new(run_id: u64, job_id: u64, now_ms: Millis, exp: i64, jti: String) -> Self {
         let now = now_ms.div_euclid(1_000);
         Self { scp: format!("{SCOPE}:{run_id}:{job_id}"), iat: now, nbf: now, exp, jti, run_id, job_id }
     }
 
-    /// The token that makes these claims.
+    /// Returns the signed token.
     pub fn sign(&self, key: &SigningKey) -> String {
         let payload = serde_json::to_vec(self).expect("claims are plain data");
         let signed = format!("{}.{}", BASE64.encode(HEADER), BASE64.encode(payload));
@@ -57,8 +56,8 @@ impl Claims {
         format!("{signed}.{signature}")
     }
 
-    /// The claims of `token`, if it is genuine and valid at `now_ms`. There is one answer for all
-    /// that may be wrong: what exactly helps only those who forge.
+    /// Returns the claims of `token` if it is authentic and valid at `now_ms`. All errors look the same, since details
+    /// would only help an attacker.
     pub fn verify(token: &str, key: &SigningKey, now_ms: Millis) -> Option<Self> {
         if token.len() > LENGTH_MAX {
             return None;
@@ -68,7 +67,7 @@ impl Claims {
         if !equal(&BASE64.decode(signature).ok()?, &key.sign_plain(signed.as_bytes())) {
             return None;
         }
-        // The signature covers the header, yet another algorithm must never be believed.
+        // Checked although the signature covers the header: a token for another algorithm is never valid.
         let header: Header = serde_json::from_slice(&BASE64.decode(header).ok()?).ok()?;
         let claims: Self = serde_json::from_slice(&BASE64.decode(payload).ok()?).ok()?;
         let now = now_ms.div_euclid(1_000);

@@ -1,14 +1,13 @@
 //! Scopes of access tokens: what a token may be used for.
 //!
-//! Nine categories, each for reading or writing; writing includes reading; writing everything is
-//! called `all`. `public-only` narrows whatever stands beside it. Words and rules are those of the
-//! API family.
+//! There are nine categories, each for reading or writing. Writing includes reading. `all` means writing everything.
+//! `public-only` restricts the other scopes to public objects. Names and rules are those of the API family.
 
 use std::fmt;
 
-/// What a route belongs to.
+/// The category of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the words of the API family
+#[allow(missing_docs)] // the names of the API family
 pub enum Category {
     Activitypub,
     Admin,
@@ -42,7 +41,7 @@ const CATEGORIES: [(Category, &str); 9] = [
     (Category::User, "user"),
 ];
 
-/// A word that is not a scope.
+/// An unknown scope name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a scope; use all, public-only, or read: or write: followed by one of {list}", list = categories())]
 pub struct UnknownScope(pub String);
@@ -64,12 +63,12 @@ pub struct Scopes {
 const ALL: u16 = (1 << CATEGORIES.len()) - 1;
 
 impl Scopes {
-    /// Every scope.
+    /// Returns every scope.
     pub const fn all() -> Self {
         Self { read: ALL, write: ALL, public_only: false }
     }
 
-    /// Reads scope words. `sudo` is accepted and means nothing, as in the API family.
+    /// Parses scope names. `sudo` is accepted and ignored, as in the API family.
     pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, UnknownScope> {
         let mut scopes = Self::default();
         for word in words.into_iter().map(str::trim) {
@@ -97,30 +96,30 @@ impl Scopes {
         Some(())
     }
 
-    /// Whether nothing at all is allowed.
+    /// Returns whether the set allows nothing.
     pub fn is_empty(self) -> bool {
         self.read == 0
     }
 
-    /// Whether only public things are meant.
+    /// Returns whether the set is limited to public objects.
     pub fn public_only(self) -> bool {
         self.public_only
     }
 
-    /// Whether a request of `level` in `category` is allowed.
+    /// Returns whether a request of `level` in `category` is allowed.
     pub fn allows(self, category: Category, level: Level) -> bool {
         let bit = 1 << CATEGORIES.iter().position(|(c, _)| *c == category).unwrap_or_default();
         let set = if level == Level::Read { self.read } else { self.write };
         set & bit != 0
     }
 
-    /// Whether everything that `other` allows is allowed here: a token may mint only such tokens.
+    /// Returns whether everything that `other` allows is allowed here. A token can only create such tokens.
     pub fn covers(self, other: Self) -> bool {
         let wider = other.read & !self.read != 0 || other.write & !self.write != 0;
         !wider && (!self.public_only || other.public_only)
     }
 
-    /// Canonical words, in the order of the API family.
+    /// Returns the canonical names, in the order of the API family.
     pub fn words(self) -> Vec<String> {
         let mut words = Vec::new();
         if self.public_only {

@@ -1,6 +1,6 @@
-//! Secrets: random bytes, keys derived from the daemon's one secret, and constant-time comparison.
+//! Secrets: random bytes, keys derived from the daemon's root secret, and constant-time comparison.
 //!
-//! A secret never appears in `Debug` output; the clear form leaves only through named methods.
+//! A secret never appears in `Debug` output. Only explicit methods return its value.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
-/// 32 bytes from the operating system.
+/// Returns random bytes from the operating system.
 ///
-/// Panics when the system has no randomness to give: nothing could be kept secret then.
+/// Panics if the system cannot provide them: without randomness no secret is safe.
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the system gives randomness");
     bytes
 }
 
-/// SHA-256 of `bytes`.
+/// Returns the SHA-256 of `bytes`.
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
@@ -33,25 +33,25 @@ impl fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// The key that `root` gives for `purpose`. Keys of different purposes are independent.
+    /// Derives the key for `purpose` from `root`. Keys of different purposes are independent.
     pub fn derive(root: &[u8], purpose: &str) -> Self {
         Self(mac(root, &[purpose.as_bytes()]))
     }
 
-    /// HMAC-SHA256 over `parts`, each with its length, so that no two lists of parts look alike.
+    /// Returns HMAC-SHA256 over `parts`, each preceded by its length, so that different lists never look the same.
     pub fn sign(&self, parts: &[&[u8]]) -> [u8; 32] {
         let lengths: Vec<[u8; 8]> = parts.iter().map(|part| (part.len() as u64).to_be_bytes()).collect();
         let framed: Vec<&[u8]> = lengths.iter().zip(parts).flat_map(|(length, part)| [&length[..], part]).collect();
         mac(&self.0, &framed)
     }
 
-    /// HMAC-SHA256 over `bytes` alone, as protocols define it.
+    /// Returns HMAC-SHA256 over `bytes` alone, as protocols define it.
     pub fn sign_plain(&self, bytes: &[u8]) -> [u8; 32] {
         mac(&self.0, &[bytes])
     }
 }
 
-/// Whether two byte strings are equal, in a time that does not tell where they differ.
+/// Compares two byte strings in a time that does not depend on where they differ.
 pub fn equal(left: &[u8], right: &[u8]) -> bool {
     left.ct_eq(right).into()
 }

@@ -1,17 +1,16 @@
-//! Signed addresses of artifact bytes: what they grant and how it is written.
+//! Signed URLs of artifact bytes: what they grant and how they are encoded.
 //!
-//! Signed are operation, artifact, generation and expiry; not the host, so one address works on
-//! every listener and behind every proxy. The signature is hexadecimal because clients of the
-//! Azure family drop what follows a second `=` in a query value.
+//! The signature covers operation, artifact, generation and expiry. It does not cover the host, so a URL works on
+//! every listener and behind every proxy. It is hexadecimal because clients of the Azure family drop the rest of a
+//! query value after a second `=`.
 
 use super::secret::{SigningKey, equal};
 use crate::clock::Millis;
 
-/// First path segment of all signed addresses. No account can have it: names begin with a letter
-/// or digit.
+/// First path segment of all signed URLs. It cannot be an account name, since these begin with a letter or digit.
 pub const PREFIX: &str = "_blob";
 
-/// What an address may be used for.
+/// What a URL may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `GET` and `HEAD`.
@@ -21,8 +20,8 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The word in the address.
-    pub fn word(self) -> &'static str {
+    /// Returns the value of the parameter `op`.
+    pub fn code(self) -> &'static str {
         match self {
             Self::Read => "r",
             Self::Write => "w",
@@ -30,46 +29,46 @@ impl Operation {
     }
 }
 
-/// One right, for one generation of one artifact, until a time.
+/// A permission for one generation of one artifact, until a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// What may be done.
+    /// The permitted operation.
     pub operation: Operation,
-    /// The artifact.
+    /// Id of the artifact.
     pub artifact: u64,
-    /// Its generation: bytes of one upload.
+    /// Its generation: the bytes of one upload.
     pub generation: u64,
-    /// Seconds since the epoch at which the right ends.
+    /// When the permission expires, in seconds since the epoch.
     pub expires_secs: i64,
 }
 
-/// Why an address does not grant what it is used for.
+/// Why a URL does not permit a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
-    /// The signature does not fit the rest, or the address is not complete.
+pub enum UrlRefused {
+    /// The signature does not match, or the URL is incomplete.
     #[error("the signature of this address is not valid")]
     Signature,
-    /// The address is genuine and its time is over.
+    /// The URL is authentic but has expired.
     #[error("this address has expired")]
     Expired,
-    /// The address is genuine and for another operation.
+    /// The URL is authentic but for another operation.
     #[error("this address is not for this operation")]
     Operation,
 }
 
 impl Grant {
-    /// Path and query of the address. `file` is the last path segment, for people and clients
-    /// that go by its ending; it is not signed.
+    /// Returns path and query of the URL. `file` is the last path segment, for people and for clients that look at the
+    /// file extension. It is not signed.
     pub fn path_and_query(&self, key: &SigningKey, file: &str) -> String {
         let Self { operation, artifact, generation, expires_secs } = self;
         let sig = hex::encode(self.signature(key));
-        let op = operation.word();
+        let op = operation.code();
         format!("/{PREFIX}/{artifact}/{generation}/{file}?op={op}&exp={expires_secs}&sig={sig}")
     }
 
-    /// Reads the grant out of an address that was used for `operation` at `now_ms`.
+    /// Verifies a URL that was used for `operation` at `now_ms` and returns its grant.
     ///
-    /// `query` is the raw query: other parameters may stand in it.
+    /// `query` is the raw query. It may contain other parameters.
     pub fn verify(
         key: &SigningKey,
         operation: Operation,
@@ -77,33 +76,33 @@ impl Grant {
         generation: &str,
         query: &str,
         now_ms: Millis,
-    ) -> Result<Self, Refused> {
-        let field = |name| single(query, name).ok_or(Refused::Signature);
+    ) -> Result<Self, UrlRefused> {
+        let field = |name| single(query, name).ok_or(UrlRefused::Signature);
         let claimed = match field("op")?.as_str() {
             "r" => Operation::Read,
             "w" => Operation::Write,
-            _ => return Err(Refused::Signature),
+            _ => return Err(UrlRefused::Signature),
         };
         let grant = Self {
             operation: claimed,
             artifact: decimal(artifact)?,
             generation: decimal(generation)?,
-            expires_secs: field("exp")?.parse().map_err(|_| Refused::Signature)?,
+            expires_secs: field("exp")?.parse().map_err(|_| UrlRefused::Signature)?,
         };
-        // Clients may add base64 padding to what they take for base64.
-        let signature = hex::decode(field("sig")?.trim_end_matches('=')).map_err(|_| Refused::Signature)?;
+        // Clients may add base64 padding, since they take the signature for base64.
+        let signature = hex::decode(field("sig")?.trim_end_matches('=')).map_err(|_| UrlRefused::Signature)?;
         if !equal(&signature, &grant.signature(key)) {
-            return Err(Refused::Signature);
+            return Err(UrlRefused::Signature);
         }
         if grant.expires_secs.saturating_mul(1_000) <= now_ms {
-            return Err(Refused::Expired);
+            return Err(UrlRefused::Expired);
         }
-        if claimed == operation { Ok(grant) } else { Err(Refused::Operation) }
+        if claimed == operation { Ok(grant) } else { Err(UrlRefused::Operation) }
     }
 
     fn signature(&self, key: &SigningKey) -> [u8; 32] {
         key.sign(&[
-            self.operation.word().as_bytes(),
+            self.operation.code().as_bytes(),
             &self.artifact.to_be_bytes(),
             &self.generation.to_be_bytes(),
             &self.expires_secs.to_be_bytes(),
@@ -111,13 +110,13 @@ impl Grant {
     }
 }
 
-/// A number in the one spelling that we write; another one was not signed by us.
-fn decimal(text: &str) -> Result<u64, Refused> {
-    let number: u64 = text.parse().map_err(|_| Refused::Signature)?;
-    if number.to_string() == text { Ok(number) } else { Err(Refused::Signature) }
+/// Parses a number in its canonical spelling. farrier signs no other spelling.
+fn decimal(text: &str) -> Result<u64, UrlRefused> {
+    let number: u64 = text.parse().map_err(|_| UrlRefused::Signature)?;
+    if number.to_string() == text { Ok(number) } else { Err(UrlRefused::Signature) }
 }
 
-/// The value of `name`, decoded; `None` when it is absent or there are several.
+/// Returns the decoded value of `name`, or `None` if it is absent or repeated.
 fn single(query: &str, name: &str) -> Option<String> {
     let mut values = url::form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name);
     let (_, value) = values.next()?;
@@ -138,7 +137,7 @@ mod tests {
         Grant { operation: Operation::Write, artifact: 12, generation: 3, expires_secs: 1_001 }
     }
 
-    fn verify(path_and_query: &str, operation: Operation, now: Millis) -> Result<Grant, Refused> {
+    fn verify(path_and_query: &str, operation: Operation, now: Millis) -> Result<Grant, UrlRefused> {
         let (path, query) = path_and_query.split_once('?').expect("a query");
         let mut segments = path.split('/').skip(2);
         let (artifact, generation) = (segments.next().expect("artifact"), segments.next().expect("generation"));
@@ -150,8 +149,8 @@ mod tests {
         let url = grant().path_and_query(&key(), "archive.zip");
         assert!(url.starts_with("/_blob/12/3/archive.zip?op=w&exp=1001&sig="), "{url}");
         assert_eq!(verify(&url, Operation::Write, NOW), Ok(grant()));
-        assert_eq!(verify(&url, Operation::Read, NOW), Err(Refused::Operation));
-        assert_eq!(verify(&url, Operation::Write, 1_001_000), Err(Refused::Expired));
+        assert_eq!(verify(&url, Operation::Read, NOW), Err(UrlRefused::Operation));
+        assert_eq!(verify(&url, Operation::Write, 1_001_000), Err(UrlRefused::Expired));
     }
 
     #[test]

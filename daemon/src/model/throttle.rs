@@ -1,61 +1,61 @@
-//! How many wrong credentials somebody may show: a debt that each failure raises and time lowers.
+//! Limits wrong credentials per name and address: each failure adds points, and points expire over time.
 //!
-//! No clock and no lock: both are with the caller. Bounded, because names and addresses come from
-//! strangers.
+//! Has no clock and no lock; the caller provides both. Memory is bounded, because names and addresses come from
+//! unauthenticated clients.
 
 use std::collections::HashMap;
 
 use crate::clock::Millis;
 
-/// Debts that are remembered; beyond, the smallest are forgotten.
-const DEBTS_MAX: usize = 16_384;
+/// Maximum number of entries. Above it the smallest ones are dropped.
+const ENTRIES_MAX: usize = 16_384;
 
-/// How much may be owed, and how fast it is forgiven.
+/// How many points are allowed and how fast they expire.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
-    /// Points above which no more guesses are heard.
+    /// Points above which further attempts are refused.
     pub limit: u32,
-    /// Time in which one point is forgiven.
-    pub forgive_ms: Millis,
+    /// Time in which one point expires.
+    pub expire_point_ms: Millis,
 }
 
-/// What is owed by whom.
+/// The points of each name and address.
 #[derive(Debug, Default)]
 pub struct Throttle {
-    debts: HashMap<String, Debt>,
+    entries: HashMap<String, Penalty>,
 }
 
-/// Everything is forgiven at this time; how far away it is says what is owed.
+/// The time at which all points have expired. Its distance from now gives the number of points.
 #[derive(Clone, Copy, Debug)]
-struct Debt {
+struct Penalty {
     free_at_ms: Millis,
 }
 
 impl Throttle {
-    /// Milliseconds until `who` may guess again; `None`: now.
-    pub fn wait_ms(&self, who: &str, allowance: Allowance, now: Millis) -> Option<Millis> {
-        let owed = self.debts.get(who)?.free_at_ms - now;
-        let over = owed - Millis::from(allowance.limit) * allowance.forgive_ms;
-        // A guess needs room for itself.
-        (over + allowance.forgive_ms > 0).then_some(over + allowance.forgive_ms)
+    /// Returns the milliseconds until `key` may try again. `None`: it may try now.
+    pub fn wait_ms(&self, key: &str, allowance: Allowance, now: Millis) -> Option<Millis> {
+        let pending = self.entries.get(key)?.free_at_ms - now;
+        let over = pending - Millis::from(allowance.limit) * allowance.expire_point_ms;
+        // The next attempt itself needs room for one point.
+        (over + allowance.expire_point_ms > 0).then_some(over + allowance.expire_point_ms)
     }
 
-    /// Notes that `who` has shown wrong credentials worth `points`.
-    pub fn note(&mut self, who: String, points: u32, allowance: Allowance, now: Millis) {
-        if self.debts.len() >= DEBTS_MAX && !self.debts.contains_key(&who) {
+    /// Records wrong credentials of `key`, worth `points`.
+    pub fn note(&mut self, key: String, points: u32, allowance: Allowance, now: Millis) {
+        if self.entries.len() >= ENTRIES_MAX && !self.entries.contains_key(&key) {
             self.forget(now);
         }
-        let debt = self.debts.entry(who).or_insert(Debt { free_at_ms: now });
-        debt.free_at_ms = debt.free_at_ms.max(now) + Millis::from(points) * allowance.forgive_ms;
+        let entry = self.entries.entry(key).or_insert(Penalty { free_at_ms: now });
+        entry.free_at_ms = entry.free_at_ms.max(now) + Millis::from(points) * allowance.expire_point_ms;
     }
 
     fn forget(&mut self, now: Millis) {
-        self.debts.retain(|_, debt| debt.free_at_ms > now);
-        if self.debts.len() >= DEBTS_MAX {
-            let mut times: Vec<Millis> = self.debts.values().map(|debt| debt.free_at_ms).collect();
+        self.entries.retain(|_, entry| entry.free_at_ms > now);
+        if self.entries.len() >= ENTRIES_MAX {
+            let mut times: Vec<Millis> = self.entries.values().map(|entry| entry.free_at_ms).collect();
             times.sort_unstable();
             let middle = times[times.len() / 2];
-            self.debts.retain(|_, debt| debt.free_at_ms > middle);
+            self.entries.retain(|_, entry| entry.free_at_ms > middle);
         }
     }
 }
@@ -64,10 +64,10 @@ impl Throttle {
 mod tests {
     use super::*;
 
-    const THREE: Allowance = Allowance { limit: 3, forgive_ms: 1_000 };
+    const THREE: Allowance = Allowance { limit: 3, expire_point_ms: 1_000 };
 
     #[test]
-    fn guesses_are_heard_up_to_the_limit_and_again_after_a_while() {
+    fn attempts_are_allowed_up_to_the_limit_and_again_after_a_while() {
         let mut throttle = Throttle::default();
         for _ in 0..3 {
             assert_eq!(throttle.wait_ms("a", THREE, 0), None);
@@ -83,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn strangers_cannot_fill_the_memory_and_the_worst_are_remembered() {
+    fn memory_is_bounded_and_the_largest_entries_are_kept() {
         let mut throttle = Throttle::default();
         throttle.note("worst".into(), 9, THREE, 0);
-        for n in 0..3 * DEBTS_MAX {
+        for n in 0..3 * ENTRIES_MAX {
             throttle.note(n.to_string(), 1, THREE, 0);
         }
-        assert!(throttle.debts.len() <= DEBTS_MAX);
+        assert!(throttle.entries.len() <= ENTRIES_MAX);
         assert!(throttle.wait_ms("worst", THREE, 0).is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! The one place that decides who may do what.
+//! Decides what each caller may do. All permission checks of the daemon use this module.
 
 use farrier_proto::store::{OrgRole, Permission, Repository, Visibility};
 
@@ -53,10 +53,10 @@ async fn own_right(
     })
 }
 
-/// Whether public repositories of this owner are there for the caller.
+/// Returns whether the caller can see public repositories of this owner.
 fn sees_owner(identity: &Identity, owner: &Owner) -> bool {
     match owner.visibility() {
-        // A restricted account sees only what it is given.
+        // A restricted account sees only repositories that it has explicit access to.
         _ if identity.account().is_some_and(|account| account.user.restricted) => false,
         Visibility::Public => true,
         Visibility::Limited => identity.account().is_some(),
@@ -64,7 +64,7 @@ fn sees_owner(identity: &Identity, owner: &Owner) -> bool {
     }
 }
 
-/// A token may narrow what its account may do, never widen it.
+/// Reduces the account's access level to what its token allows. A token never adds rights.
 fn limited(identity: &Identity, repository: &Repository, full: AccessLevel, floor: AccessLevel) -> AccessLevel {
     let Some(token) = identity.token() else { return full };
     if token.scopes.public_only() && repository.private {
@@ -88,7 +88,7 @@ pub fn require(identity: &Identity, access_level: AccessLevel, action: Action) -
     }
 }
 
-/// Whether all that belongs to `owner` is the caller's to decide about.
+/// Returns whether the caller has full control over everything that belongs to `owner`.
 pub async fn owns(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<bool, StoreError> {
     let Some(account) = identity.account() else { return Ok(false) };
     if account.user.admin || owner.id() == account.user.id {
@@ -98,23 +98,23 @@ pub async fn owns(read: &impl Read, identity: &Identity, owner: &Owner) -> Resul
     Ok(role == Some(OrgRole::Owner))
 }
 
-/// The account of a caller who must have one.
+/// Returns the caller's account, or an error if the caller has none.
 pub fn require_account(identity: &Identity) -> Result<&Account, Error> {
     match identity {
         Identity::Account(account) => Ok(account),
         Identity::Anonymous => Err(Error::Unauthenticated { reason: "token is required".into() }),
-        Identity::CiAgent => Err(Error::Forbidden {
-            reason: "a local CI agent begins and ends jobs and uses artifacts, nothing else".into(),
-        }),
+        Identity::CiAgent => {
+            Err(Error::Forbidden { reason: "a local CI agent may only begin and end jobs and use artifacts".into() })
+        }
     }
 }
 
-/// Whether the caller's token is only meant for public things.
+/// Returns whether the caller's token is limited to public objects.
 pub fn is_public_only(identity: &Identity) -> bool {
     identity.token().is_some_and(|token| token.scopes.public_only())
 }
 
-/// Refuses tokens that are only meant for public things.
+/// Returns an error if the caller's token is limited to public objects.
 pub fn require_more_than_public(identity: &Identity) -> Result<(), Error> {
     if is_public_only(identity) {
         return Err(Error::Forbidden { reason: "token scope is limited to public things".into() });
@@ -122,7 +122,7 @@ pub fn require_more_than_public(identity: &Identity) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses tokens that lack the scope for a request of `level` in `category`.
+/// Returns an error if the caller's token lacks the scope for a request of `level` in `category`.
 pub fn require_scope(identity: &Identity, category: Category, level: Level) -> Result<(), Error> {
     if identity.in_scope(category, level) {
         return Ok(());
@@ -135,7 +135,7 @@ pub fn require_scope(identity: &Identity, category: Category, level: Level) -> R
     })
 }
 
-/// Refuses all but site administrators.
+/// Returns an error unless the caller is a site administrator.
 pub fn require_site_admin(identity: &Identity) -> Result<(), Error> {
     match identity {
         Identity::Anonymous => Err(Error::Unauthenticated { reason: "token is required".into() }),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_may_do_what() {
+    async fn each_access_level_allows_the_expected_actions() {
         let read = store().await.read().await.expect("a snapshot");
         let user =
             |visibility: Visibility| Owner::User(User { id: 2, visibility: visibility.into(), ..User::default() });
@@ -231,12 +231,12 @@ mod tests {
     }
 
     #[test]
-    fn hidden_repositories_do_not_exist_and_visible_ones_ask_for_more() {
+    fn hidden_repositories_are_not_found_and_visible_ones_require_more_rights() {
         let stranger = account(4, false, Proof::Peer);
-        let ask = |identity, access_level| require(identity, access_level, Action::Administer);
-        assert!(matches!(ask(&stranger, AccessLevel::Hidden), Err(Error::NotFound { .. })));
-        assert!(matches!(ask(&stranger, AccessLevel::Reader), Err(Error::Forbidden { .. })));
-        assert!(matches!(ask(&Identity::Anonymous, AccessLevel::Reader), Err(Error::Unauthenticated { .. })));
-        assert!(ask(&stranger, AccessLevel::Administrator).is_ok());
+        let check = |identity, access_level| require(identity, access_level, Action::Administer);
+        assert!(matches!(check(&stranger, AccessLevel::Hidden), Err(Error::NotFound { .. })));
+        assert!(matches!(check(&stranger, AccessLevel::Reader), Err(Error::Forbidden { .. })));
+        assert!(matches!(check(&Identity::Anonymous, AccessLevel::Reader), Err(Error::Unauthenticated { .. })));
+        assert!(check(&stranger, AccessLevel::Administrator).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Accounts: the built-in administrator, and users that administrators make, change and remove.
+//! Accounts: the built-in administrator, and users that administrators create, change and delete.
 
 mod change;
 mod list;
@@ -10,7 +10,7 @@ use farrier_proto::store::{User, Visibility};
 
 pub use self::{
     change::{edit, rename},
-    list::{Filter, Order, list},
+    list::{AccountFilter, AccountOrder, list},
     password::change_password,
     remove::delete,
 };
@@ -22,9 +22,9 @@ use crate::{
     store::{Store, StoreError, Tx, ids::IdKind, owners},
 };
 
-/// The built-in administrator's number.
+/// Id of the built-in administrator.
 pub const ADMIN_ID: u64 = 1;
-/// The built-in administrator's name.
+/// Name of the built-in administrator.
 pub const ADMIN_NAME: &str = "admin";
 
 const EMAIL_MAX_BYTES: usize = 254;
@@ -34,8 +34,8 @@ pub(super) const DESCRIPTION_MAX_CHARS: usize = 255;
 pub(super) const WEBSITE_MAX_CHARS: usize = 255;
 const PASSWORD_MIN_CHARS: usize = 8;
 
-/// Makes the built-in administrator of a fresh store: a real account, without a password until
-/// one is set.
+/// Creates the built-in administrator in a new store. It is an ordinary account, which has no password until one is
+/// set.
 pub async fn ensure_administrator(store: &Store, now: Millis) -> Result<(), StoreError> {
     if owners::user(&store.read().await?, ADMIN_ID).await?.is_some() {
         return Ok(());
@@ -51,7 +51,7 @@ pub async fn ensure_administrator(store: &Store, now: Millis) -> Result<(), Stor
         .await
 }
 
-/// Makes a user. Only site administrators may.
+/// Creates a user. Requires a site administrator.
 pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result<User, Error> {
     access::require_site_admin(identity)?;
     names::check_owner(&input.username).map_err(|e| Error::invalid("username", format!("name {e}")))?;
@@ -93,7 +93,7 @@ pub async fn create(app: &App, identity: &Identity, input: CreateUser) -> Result
     }
 }
 
-/// The word of a visibility.
+/// Returns the API's name of a visibility.
 pub fn visibility_word(visibility: Visibility) -> &'static str {
     match visibility {
         Visibility::Public => "public",
@@ -111,7 +111,7 @@ pub(super) fn visibility(word: &str) -> Result<Visibility, Error> {
     }
 }
 
-/// Refuses a text that is too long, or that holds what no text holds.
+/// Returns an error if a text is too long or contains a zero byte.
 pub(super) fn check_text(field: &'static str, text: &str, max_chars: usize) -> Result<(), Error> {
     if text.chars().count() > max_chars {
         return Err(Error::invalid(field, format!("is longer than {max_chars} characters")));
@@ -122,7 +122,7 @@ pub(super) fn check_text(field: &'static str, text: &str, max_chars: usize) -> R
     Ok(())
 }
 
-/// Refuses what is neither empty nor an absolute web address.
+/// Returns an error unless the text is empty or an absolute http or https URL.
 pub(super) fn check_website(text: &str) -> Result<(), Error> {
     check_text("website", text, WEBSITE_MAX_CHARS)?;
     let web = |url: url::Url| matches!(url.scheme(), "http" | "https") && url.has_host();
@@ -132,7 +132,7 @@ pub(super) fn check_website(text: &str) -> Result<(), Error> {
     Err(Error::invalid("website", "is no address that begins with http:// or https://"))
 }
 
-/// The user `name` in a transaction, for administrators; what was renamed has moved.
+/// Returns the user `name` for an administrator. A renamed user gives [`Error::Renamed`].
 async fn user_to_change(tx: &Tx, identity: &Identity, name: &str) -> Result<User, Error> {
     match viewer::find(tx, identity, name).await? {
         owners::Owner::User(user) => Ok(user),
@@ -140,10 +140,10 @@ async fn user_to_change(tx: &Tx, identity: &Identity, name: &str) -> Result<User
     }
 }
 
-/// A rough shape: one `@` with something on both sides and no blanks. More is known only to the
-/// server that receives the mail.
+/// Checks the rough form of an e-mail address: one `@` with text on both sides and no whitespace. Only the mail
+/// server can check more.
 pub(super) fn check_email(email: &str) -> Result<(), Error> {
-    let shaped = email.split_once('@').is_some_and(|(local, domain)| {
+    let has_parts = email.split_once('@').is_some_and(|(local, domain)| {
         !local.is_empty() && !domain.is_empty() && !domain.contains('@') && !local.starts_with('-')
     });
     let plain = email.chars().all(|c| !c.is_whitespace() && !c.is_control() && !matches!(c, '<' | '>' | '"' | ','));
@@ -152,7 +152,7 @@ pub(super) fn check_email(email: &str) -> Result<(), Error> {
         _ if email.len() > EMAIL_MAX_BYTES => {
             Err(Error::invalid("email", format!("is longer than {EMAIL_MAX_BYTES} bytes")))
         }
-        _ if shaped && plain => Ok(()),
+        _ if has_parts && plain => Ok(()),
         _ => Err(Error::invalid("email", "is no e-mail address")),
     }
 }
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_and_passwords() {
+    fn email_addresses_and_passwords_are_validated() {
         for good in ["a@b", "first.last+tag@example.org"] {
             assert!(check_email(good).is_ok(), "{good}");
         }

@@ -1,4 +1,4 @@
-//! Who a caller is: peers of the socket, access tokens, passwords, tokens of jobs.
+//! Authenticates callers: peers of the Unix socket, access tokens, passwords and runtime tokens of jobs.
 
 use farrier_proto::store::{RunStatus, Token, User};
 
@@ -15,23 +15,23 @@ use crate::{
     store::{Snapshot, Tx, owners, repositories, runs, tokens},
 };
 
-/// Last use of a token is written at most this often.
+/// Minimum time between two updates of a token's last use.
 const LAST_USED_EVERY_MS: Millis = 60_000;
 
-/// What a caller shows of themselves.
+/// The credentials of a request.
 pub enum Credentials {
     /// A token in a header or in the query.
     Token(String),
     /// A name and a password, which may be a token.
     Basic {
-        /// The name; not compared when the password is a token.
+        /// The name. Ignored if the password is a token.
         name: String,
         /// The password, or a token.
         password: String,
     },
 }
 
-/// A live workflow job that proved itself with its runtime token.
+/// A live workflow job that was authenticated by its runtime token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobIdentity {
     /// The job's run.
@@ -42,7 +42,7 @@ pub struct JobIdentity {
     pub repository_id: u64,
 }
 
-/// The account that the operator on this machine acts as.
+/// Returns the identity of the operator on this machine.
 pub async fn built_in_administrator(app: &App) -> Result<Identity, Error> {
     let snapshot = app.store.read().await?;
     let user = owners::user(&snapshot, accounts::ADMIN_ID).await?;
@@ -50,11 +50,11 @@ pub async fn built_in_administrator(app: &App) -> Result<Identity, Error> {
     Ok(Identity::Account(Box::new(Account { user, proof: Proof::Peer })))
 }
 
-/// The identity behind `credentials`; wrong ones are refused, never taken for none.
+/// Returns the identity for `credentials`. Wrong credentials give an error and are never treated as anonymous.
 ///
-/// `source` names where the request comes from. Who has shown many wrong credentials is not heard
-/// for a while; a token that is right always is. `password_may_be_due`: also an account that must
-/// change its password is admitted.
+/// `source` is the address of the request. After many wrong credentials, further ones from it are refused
+/// for a while; a valid token is always accepted. `password_may_be_due`: also accept an account that must change its
+/// password.
 pub async fn authenticate(
     app: &App,
     credentials: Credentials,
@@ -72,20 +72,20 @@ pub async fn authenticate(
         }
     };
     let Some(account) = account else {
-        app.sign_in.heard(source, None, app.now_ms())?;
+        app.sign_in.check(source, None, app.now_ms())?;
         app.sign_in.note(source, None, false, app.now_ms());
-        return Err(wrong());
+        return Err(wrong_credentials());
     };
     check_state(&account.user, password_may_be_due)?;
     Ok(Identity::Account(Box::new(account)))
 }
 
-pub(super) fn wrong() -> Error {
+pub(super) fn wrong_credentials() -> Error {
     Error::Unauthenticated { reason: "invalid username, password or token".into() }
 }
 
-/// The account `name` in place of the administrator who asks for it. What the presented token may
-/// do stays as it is.
+/// Returns the identity of user `name` for an administrator who acts as that user. The rights of the presented token
+/// still apply.
 pub async fn act_as(app: &App, identity: Identity, name: &str) -> Result<Identity, Error> {
     match identity {
         Identity::Account(account) if account.user.admin => {
@@ -106,7 +106,7 @@ fn check_state(user: &User, password_may_be_due: bool) -> Result<(), Error> {
             "the password of this account must be changed first: use `farrier passwd` or PUT /api/farrier/v1/user/password",
         ),
     ];
-    match closed.into_iter().find(|(is, _)| *is) {
+    match closed.into_iter().find(|(applies, _)| *applies) {
         Some((_, reason)) => Err(Error::Forbidden { reason: reason.into() }),
         None => Ok(()),
     }
@@ -135,7 +135,7 @@ async fn by_token(app: &App, clear: &str, as_password: bool) -> Result<Option<Ac
     Ok(Some(Account { user, proof }))
 }
 
-/// Remembers beside the request that the token was used.
+/// Records the use of the token, without delaying the request.
 fn note_use(app: &App, hash: [u8; 32], token: &Token, now: Millis) {
     if now - token.last_used_ms < LAST_USED_EVERY_MS {
         return;
@@ -152,19 +152,19 @@ fn note_use(app: &App, hash: [u8; 32], token: &Token, now: Millis) {
             })
             .await;
         if let Err(error) = noted {
-            tracing::debug!(error = &error as &dyn std::error::Error, "the last use of a token was not noted");
+            tracing::debug!(error = &error as &dyn std::error::Error, "recording the last use of a token failed");
         }
     });
 }
 
-/// The live job behind a runtime token.
+/// Returns the live job of a runtime token.
 pub async fn job(app: &App, token: &str) -> Result<JobIdentity, Error> {
     let refused = || Error::Unauthenticated { reason: "the runtime token is not valid or its job has ended".into() };
     let claims = Claims::verify(token, &app.keys.runtime_token, app.now_ms()).ok_or_else(refused)?;
     let snapshot: Snapshot = app.store.read().await?;
     let job = runs::job(&snapshot, claims.run_id, claims.job_id).await?;
     let Some(job) = job.filter(|job| job.status() == RunStatus::InProgress) else { return Err(refused()) };
-    // A deleted repository cancels its jobs a moment later.
+    // The jobs of a deleted repository are cancelled shortly after the deletion.
     let repository = repositories::get(&snapshot, job.repository_id).await?;
     match repository.filter(|row| !row.deleted) {
         Some(_) => Ok(JobIdentity { run_id: job.run_id, job_id: job.id, repository_id: job.repository_id }),

@@ -1,17 +1,17 @@
-//! Why the product says no, in no protocol's words. Each protocol converts it in one place.
+//! The errors of service functions, independent of any protocol. Each protocol converts them in one function.
 
 use crate::{blob::BlobError, git::GitError, store::StoreError};
 
-/// What a service function may fail with.
+/// An error of a service function.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It does not exist, or the caller may not know that it does.
+    /// The object does not exist, or the caller may not know that it exists.
     #[error("{what} does not exist")]
     NotFound {
-        /// What was looked for, without what the caller sent.
+        /// The kind of object. Must not contain input of the caller.
         what: &'static str,
     },
-    /// It has another name now, which the caller may know.
+    /// The repository was renamed, and the caller may see its new name.
     #[error("the repository is called {owner}/{name} now")]
     Moved {
         /// The owner's name.
@@ -19,104 +19,103 @@ pub enum Error {
         /// The repository's name.
         name: String,
     },
-    /// It has another name now.
+    /// The object was renamed.
     #[error("{from} is now {to}")]
     Renamed {
-        /// What was asked for: a name, or several with slashes between them.
+        /// The requested name, or several joined by slashes.
         from: String,
-        /// What stands in its place.
+        /// The new name.
         to: String,
     },
-    /// The input cannot be used.
+    /// An input field is invalid.
     #[error("{field}: {reason}")]
     Invalid {
-        /// The input field, as the protocol calls it.
+        /// The field's name in the protocol.
         field: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// The input cannot be used, in the API family's own words.
+    /// The input is invalid, with the API family's own text.
     #[error("{reason}")]
     Unusable {
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// The input names what somebody else has. The API family answers it like any input that cannot
-    /// be used.
+    /// The value of an input field is used by another object. The API family answers this like any invalid input.
     #[error("{field}: {reason}")]
     Taken {
-        /// The input field, as the protocol calls it.
+        /// The field's name in the protocol.
         field: &'static str,
-        /// What is there already.
+        /// The conflict.
         reason: String,
     },
-    /// Something of that name is there already.
+    /// An object with this name exists.
     #[error("{message}")]
     Exists {
-        /// A sentence that names the remedy where there is one.
+        /// A sentence, with the remedy if there is one.
         message: String,
     },
-    /// It does not go together with what is there.
+    /// The request conflicts with the current state.
     #[error("{reason}")]
     Conflict {
-        /// What is in the way.
+        /// The conflict.
         reason: String,
     },
-    /// The repository is archived: it can be read, not changed.
+    /// The repository is archived and therefore read-only.
     #[error("the repository is archived")]
     Archived,
-    /// The caller is known and may not.
+    /// The caller has no permission.
     #[error("{reason}")]
     Forbidden {
-        /// What would be needed.
+        /// What is required.
         reason: String,
     },
-    /// The caller must say who they are.
+    /// The caller is not authenticated.
     #[error("{reason}")]
     Unauthenticated {
-        /// What is wrong with the credentials, or that there are none.
+        /// The problem with the credentials, or that they are missing.
         reason: String,
     },
-    /// Too many wrong credentials came from there.
+    /// The address or account sent too many wrong credentials.
     #[error("too many wrong credentials, try again in {retry_after_secs} seconds")]
     Throttled {
-        /// When it makes sense to try again.
+        /// Seconds until the next attempt is accepted.
         retry_after_secs: u64,
     },
-    /// The thing is not in a state in which this can be done.
+    /// The object is not in the required state.
     #[error("{reason}")]
     Precondition {
-        /// Which step is missing.
+        /// The missing step.
         reason: String,
     },
-    /// It was changed after the caller read it.
+    /// The object was changed after the caller read it.
     #[error("{what} was changed after you read it; read it again and repeat your change")]
     Changed {
-        /// What was to be changed.
+        /// The object.
         what: &'static str,
     },
-    /// A limit on kept bytes would be passed.
+    /// The request would exceed a limit on stored bytes.
     #[error("insufficient usage: {reason}")]
     Quota {
-        /// Which limit.
+        /// The limit.
         reason: String,
     },
     /// The body is larger than allowed.
     #[error("the content is larger than the limit of {limit} bytes")]
     TooLarge {
-        /// Bytes that are allowed.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// The body ended early or was not what its header said.
+    /// The body ended early or did not match its headers.
     #[error("{reason}")]
     Body {
-        /// What was wrong.
+        /// The problem.
         reason: String,
     },
-    /// Too much is going on; the same request may succeed later.
+    /// Too many operations are running. The same request may succeed later.
     #[error("the server is busy, try again")]
     Busy,
-    /// The disk below the data directory is full.
+    /// The disk of the data directory is full.
     #[error("not enough free space on the server's disk")]
     NoSpace,
     /// The store failed.
@@ -124,7 +123,7 @@ pub enum Error {
     Store {
         /// The step that failed.
         doing: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: StoreError,
     },
@@ -133,7 +132,7 @@ pub enum Error {
     Blob {
         /// The step that failed.
         doing: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: BlobError,
     },
@@ -142,20 +141,20 @@ pub enum Error {
     Git {
         /// The step that failed.
         doing: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: GitError,
     },
 }
 
-/// Where a repository is only read: git's own text says which command it was.
+/// For functions that only read a repository. git's own message names the command.
 impl From<GitError> for Error {
     fn from(source: GitError) -> Self {
         Self::git("reading a repository")(source)
     }
 }
 
-/// Inside a transaction, where the step is the transaction itself.
+/// For use inside a transaction, where the transaction is the failed step.
 impl From<StoreError> for Error {
     fn from(source: StoreError) -> Self {
         Self::Store { doing: "reading or writing the store", source }
@@ -163,7 +162,7 @@ impl From<StoreError> for Error {
 }
 
 impl Error {
-    /// For `map_err`: git failed in the step `doing`.
+    /// Returns a function for `map_err`: git failed during `doing`.
     pub fn git(doing: &'static str) -> impl FnOnce(GitError) -> Self {
         move |source| match source {
             GitError::Busy => Self::Busy,
@@ -171,12 +170,12 @@ impl Error {
         }
     }
 
-    /// An error about an input field whose value somebody else has.
+    /// Creates an error for an input field whose value is used by another object.
     pub fn taken(field: &'static str, reason: impl Into<String>) -> Self {
         Self::Taken { field, reason: reason.into() }
     }
 
-    /// An error about one input field.
+    /// Creates an error for an invalid input field.
     pub fn invalid(field: &'static str, reason: impl Into<String>) -> Self {
         Self::Invalid { field, reason: reason.into() }
     }

@@ -1,4 +1,4 @@
-//! The first commit of a repository that does not begin empty.
+//! Creates the first commit of a repository.
 
 use farrier_common::api::CreateRepository;
 use farrier_proto::store::Repository;
@@ -8,15 +8,15 @@ use crate::{app::App, clock::Millis, model::identity::Identity, store::owners::O
 
 const LICENSE_MAX_CHARS: usize = 100;
 
-/// The files of a first commit.
+/// The files of the first commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Content {
     files: Vec<(&'static str, String)>,
 }
 
 impl Content {
-    /// What `input` asks to begin with; `None`: nothing.
-    pub(super) fn checked(input: &CreateRepository, owner: &Owner, now: Millis) -> Result<Option<Self>, Error> {
+    /// Returns the files that `input` requests. `None`: no first commit.
+    pub(super) fn from_input(input: &CreateRepository, owner: &Owner, now: Millis) -> Result<Option<Self>, Error> {
         if !input.auto_init {
             return Ok(None);
         }
@@ -26,7 +26,7 @@ impl Content {
         Ok(Some(Self { files }))
     }
 
-    /// The commit in the language of `git fast-import`.
+    /// Returns the commit as input for `git fast-import`.
     fn stream(&self, branch: &str, author: &str, now: Millis) -> Vec<u8> {
         use std::fmt::Write as _;
         let mut text = String::new();
@@ -46,17 +46,17 @@ fn readme(input: &CreateRepository) -> Result<String, Error> {
     match input.readme.as_str() {
         "" | "Default" if input.description.is_empty() => Ok(format!("# {}\n", input.name)),
         "" | "Default" => Ok(format!("# {}\n\n{}\n", input.name, input.description)),
-        _ => Err(Error::invalid("readme", "is unknown; there is only Default")),
+        _ => Err(Error::invalid("readme", "is unknown; the only template is Default")),
     }
 }
 
-/// The chosen lists one after the other, each below its name.
+/// Concatenates the selected templates, each under its name.
 fn gitignore(names: &str) -> Result<Option<String>, Error> {
     let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
     let sections = names.map(|name| {
         let Some(text) = templates::gitignore(name) else {
             let known = templates::gitignores().collect::<Vec<_>>().join(", ");
-            return Err(Error::invalid("gitignores", format!("{name:?} is unknown; there are {known}")));
+            return Err(Error::invalid("gitignores", format!("{name:?} is unknown; known are {known}")));
         };
         Ok(format!("# ---> {name}\n{text}"))
     });
@@ -73,7 +73,7 @@ fn license(key: &str, owner: &Owner, now: Millis) -> Result<Option<String>, Erro
     }
     let Some(license) = templates::license(key) else {
         let known = templates::licenses().iter().map(|license| license.key).collect::<Vec<_>>().join(", ");
-        return Err(Error::invalid("license", format!("{key:?} is unknown; there are {known}")));
+        return Err(Error::invalid("license", format!("{key:?} is unknown; known are {known}")));
     };
     let full_name = match owner {
         Owner::User(user) => &user.full_name,
@@ -84,7 +84,7 @@ fn license(key: &str, owner: &Owner, now: Millis) -> Result<Option<String>, Erro
     Ok(Some(license.body.replace("[year]", &year.to_string()).replace("[fullname]", holder)))
 }
 
-/// Makes the first commit of `row` as the caller; gives its id.
+/// Creates the first commit of `row` with the caller as author and returns its id.
 pub(super) async fn commit(
     app: &App,
     identity: &Identity,
@@ -93,14 +93,14 @@ pub(super) async fn commit(
 ) -> Result<String, Error> {
     let author = author(app, identity)?;
     let stream = content.stream(&row.default_branch, &author, app.now_ms());
-    let failed = || Error::git("making the first commit");
+    let failed = || Error::git("creating the first commit");
     app.git.run(row.id, ["fast-import", "--quiet", "--done"], stream).await.map_err(failed())?;
     let name = format!("refs/heads/{}", row.default_branch);
     let shown = app.git.call(row.id, ["rev-parse", "--verify"]).operands([name]).run().await.map_err(failed())?;
     Ok(String::from_utf8_lossy(&shown.stdout).trim().to_owned())
 }
 
-/// `name <address>` of the caller, without what would end either in a commit.
+/// Returns the caller as `name <address>`, without characters that would end either in a commit object.
 fn author(app: &App, identity: &Identity) -> Result<String, Error> {
     let user = &access::require_account(identity)?.user;
     let plain = |text: &str| text.chars().filter(|c| !c.is_control() && !"<>".contains(*c)).collect::<String>();
@@ -122,11 +122,11 @@ mod tests {
 
     fn content(input: &CreateRepository) -> Result<Option<Content>, Error> {
         let owner = Owner::User(User { name: "octo".into(), full_name: "Octo Cat".into(), ..User::default() });
-        Content::checked(input, &owner, 1_767_323_045_999)
+        Content::from_input(input, &owner, 1_767_323_045_999)
     }
 
     #[test]
-    fn every_template_has_its_file() {
+    fn every_template_creates_its_file() {
         let input = CreateRepository {
             name: "tool".into(),
             description: "does it".into(),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_templates_are_named_only_where_they_would_be_used() {
+    fn unknown_templates_are_errors_only_if_a_commit_is_requested() {
         let unknown =
             |auto_init| CreateRepository { auto_init, gitignores: "Rust,Cobol".into(), ..CreateRepository::default() };
         assert_eq!(content(&unknown(false)).expect("ignored"), None);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_commit_is_one_stream() {
+    fn the_first_commit_is_one_import_stream() {
         let content = Content { files: vec![("a", "x\n".into())] };
         let stream = content.stream("main", "O <o@x>", 1_999);
         let expected = "commit refs/heads/main\nauthor O <o@x> 1 +0000\ncommitter O <o@x> 1 +0000\n\

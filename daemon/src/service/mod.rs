@@ -1,4 +1,4 @@
-//! What the product does, one module a noun: rules and transactions, no HTTP and no engine.
+//! Business rules and transactions, one module per resource. Has no knowledge of HTTP and of the storage engine.
 
 pub mod access;
 pub mod accounts;
@@ -10,10 +10,10 @@ pub mod deleted;
 pub mod deliveries;
 pub mod error;
 pub mod events;
-pub mod figures;
 pub mod hooks;
 mod initial;
 pub mod logs;
+pub mod metrics;
 pub mod migrations;
 pub mod orgs;
 pub mod pushes;

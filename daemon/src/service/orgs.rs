@@ -1,4 +1,4 @@
-//! Organisations: made by users, run by their owners.
+//! Organisations: users create them, and their owners manage them.
 
 mod members;
 
@@ -24,14 +24,14 @@ use crate::{
     store::{Read, Tx, ids::IdKind, orgs, owners, owners::Owner, repositories},
 };
 
-/// Organisations that are read at a time.
-const PIECE: usize = 1_000;
-/// Repositories are counted up to here when they stand in the way.
+/// Organisations to read per scan.
+const BATCH: usize = 1_000;
+/// Maximum number of repositories to count for the error message of a deletion.
 const COUNT_MAX: u64 = 1_000_000;
 
-/// Makes an organisation that the caller, or for an administrator the user `owner`, owns.
+/// Creates an organisation. Its owner is the caller or, for a site administrator, the user `owner`.
 pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: CreateOrg) -> Result<Org, Error> {
-    let owner_id = owner_to_be(app, identity, owner).await?;
+    let owner_id = new_owner(app, identity, owner).await?;
     names::check_owner(&input.username).map_err(|e| Error::invalid("username", format!("name {e}")))?;
     let now = app.now_ms();
     let mut row = Org {
@@ -54,26 +54,26 @@ pub async fn create(app: &App, identity: &Identity, owner: Option<&str>, input: 
     if row.visibility != 0 {
         access::require_more_than_public(identity)?;
     }
-    let made = &row;
+    let created = &row;
     let free = app.store.write(async |tx: Tx| {
-        // An organisation without an owner could be run by nobody.
+        // It would be impossible to manage an organisation without an owner.
         owners::user(&tx, owner_id).await?.ok_or(Error::NotFound { what: "the user" })?;
-        let free = orgs::insert(&tx, made).await?;
+        let free = orgs::insert(&tx, created).await?;
         if free {
             let member = Membership { role: OrgRole::Owner.into(), since_ms: now };
-            orgs::put_member(&tx, made.id, owner_id, &member);
+            orgs::put_member(&tx, created.id, owner_id, &member);
         }
         Ok::<_, Error>(free)
     });
     if free.await? { Ok(row) } else { Err(Error::taken("username", format!("user already exists: {}", row.name))) }
 }
 
-/// Who will own an organisation, if it may be made.
-async fn owner_to_be(app: &App, identity: &Identity, owner: Option<&str>) -> Result<u64, Error> {
+/// Returns the id of the new organisation's owner, if the caller may create it.
+async fn new_owner(app: &App, identity: &Identity, owner: Option<&str>) -> Result<u64, Error> {
     let account = access::require_account(identity)?;
     let Some(name) = owner else {
         if account.user.may_not_create_orgs && !account.user.admin {
-            return Err(Error::Forbidden { reason: "the account may not make organisations".into() });
+            return Err(Error::Forbidden { reason: "the account may not create organisations".into() });
         }
         return Ok(account.user.id);
     };
@@ -85,7 +85,7 @@ async fn owner_to_be(app: &App, identity: &Identity, owner: Option<&str>) -> Res
     }
 }
 
-/// The organisation `name` if the caller sees it.
+/// Returns the organisation `name`, if the caller sees it.
 pub async fn find(read: &impl Read, identity: &Identity, name: &str) -> Result<Org, Error> {
     match viewer::find_of_kind(read, identity, name, OwnerKind::Org).await? {
         Owner::Org(org) => Ok(org),
@@ -93,7 +93,7 @@ pub async fn find(read: &impl Read, identity: &Identity, name: &str) -> Result<O
     }
 }
 
-/// The organisation `name` if the caller owns it or administers the site.
+/// Returns the organisation `name`, if the caller owns it or is a site administrator.
 pub async fn find_own(read: &impl Read, identity: &Identity, name: &str) -> Result<Org, Error> {
     let org = find(read, identity, name).await?;
     let account = access::require_account(identity)?;
@@ -104,7 +104,7 @@ pub async fn find_own(read: &impl Read, identity: &Identity, name: &str) -> Resu
     Err(Error::Forbidden { reason: "must be an owner of the organisation".into() })
 }
 
-/// Changes an organisation: what is absent stays as it is.
+/// Changes an organisation. Omitted fields keep their values.
 pub async fn edit(app: &App, identity: &Identity, name: &str, input: &EditOrg) -> Result<Org, Error> {
     let now = app.now_ms();
     app.store
@@ -151,7 +151,7 @@ fn apply(row: &mut Org, input: &EditOrg) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives an organisation another name; the old one leads there until somebody takes it.
+/// Renames an organisation. The old name redirects to the new one until another owner takes it.
 pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Result<(), Error> {
     let now = app.now_ms();
     app.store
@@ -167,7 +167,7 @@ pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Re
         .await
 }
 
-/// Removes an organisation that owns no repositories.
+/// Deletes an organisation without repositories.
 pub async fn delete(app: &App, identity: &Identity, name: &str) -> Result<(), Error> {
     app.store
         .write(async |tx: Tx| {
@@ -188,11 +188,11 @@ pub async fn delete(app: &App, identity: &Identity, name: &str) -> Result<(), Er
         .await
 }
 
-/// A page of the organisations that `viewer` sees, by name, and how many there are.
+/// Returns a page of the organisations that `viewer` sees, by name, and their total number.
 pub async fn list(read: &impl Read, viewer: &Viewer, (skip, limit): (u64, usize)) -> Result<(Vec<Org>, u64), Error> {
     let (mut page, mut total, mut next) = (Vec::new(), 0, None);
     loop {
-        let (rows, after) = orgs::batch(read, next.as_deref(), PIECE).await?;
+        let (rows, after) = orgs::batch(read, next.as_deref(), BATCH).await?;
         for org in visible(viewer, rows) {
             if total >= skip && page.len() < limit {
                 page.push(org);
@@ -206,7 +206,7 @@ pub async fn list(read: &impl Read, viewer: &Viewer, (skip, limit): (u64, usize)
     }
 }
 
-/// The organisations of the user with number `user` that `viewer` sees.
+/// Returns the organisations of the user `user` that `viewer` sees.
 pub async fn of_user(read: &impl Read, viewer: &Viewer, user: u64) -> Result<Vec<Org>, Error> {
     Ok(visible(viewer, orgs::of_user(read, user).await?).collect())
 }

@@ -1,9 +1,8 @@
-//! Pushes: what may be pushed, and what a push has changed.
+//! Checks pushes and records their results.
 //!
-//! A mark is written before git gets the pack, and removed in the transaction that records the
-//! outcome: tips of refs, events, the repository's own fields. What the disk says beyond the
-//! recorded tips has happened and is not recorded yet, so a crash in between loses nothing and
-//! nothing is told twice.
+//! A mark is written before git gets the pack. The transaction that records the result removes the mark and writes ref
+//! tips, events and the repository's own fields. Refs on disk that differ from the recorded tips were pushed but not
+//! recorded, so a crash in between loses no event and creates none twice.
 
 mod changes;
 mod forced;
@@ -34,13 +33,13 @@ use crate::{
     store::{Read, Tx, owners, refs, repositories},
 };
 
-/// Changes that one transaction records; a larger push takes several, in order.
+/// Changes to record per transaction. A larger push takes several transactions, in order.
 const CHANGES_AT_ONCE: usize = 1_000;
 
-/// Branches against which the commits of a new one are held.
+/// Maximum number of branches that the commits of a new branch are compared with.
 const KNOWN_MAX: usize = 256;
 
-/// A push that git may be working on.
+/// A push that git may be processing.
 #[derive(Clone, Debug)]
 pub struct Push {
     repository: u64,
@@ -57,15 +56,15 @@ pub struct Interrupted {
     quarantines: Vec<PathBuf>,
 }
 
-/// Which updates of a push are refused before git sees them. The whole push is refused with them.
+/// Returns the updates that must be refused before git sees them. The whole push is then refused.
 ///
-/// Updates of hidden refs are left to git, which refuses each of them and makes the others, unless the
-/// push is atomic: git would make the others of an atomic push, too.
+/// Updates of hidden refs are left to git, which refuses each of them and applies the others. In an atomic push they
+/// are refused here, because git would apply the others of an atomic push as well.
 pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<RefRefusal> {
     let default = format!("{}{}", HEADS, repository.default_branch);
     let reason = |name: &str, deletes: bool| {
         if !ref_name::is_valid(name) {
-            return Some("this is no valid name of a ref".to_owned());
+            return Some("this is not a valid ref name".to_owned());
         }
         if ref_name::is_internal(name) {
             return commands.has("atomic").then(|| "deny updating a hidden ref".to_owned());
@@ -80,7 +79,7 @@ pub fn refusals(repository: &Repository, commands: &Commands) -> Vec<RefRefusal>
     refused.collect()
 }
 
-/// Marks a push as begun. To be done before git gets its pack.
+/// Writes the mark of a push. Must be called before git gets the pack.
 pub async fn begin(app: &App, repository: u64, actor: u64, commands: &Commands) -> Result<Push, Error> {
     let mark = u64::from_be_bytes(secret::random_bytes());
     let row = PushMark { actor_id: actor, since_ms: app.now_ms() };
@@ -91,15 +90,15 @@ pub async fn begin(app: &App, repository: u64, actor: u64, commands: &Commands) 
         })
         .await?;
     let requested = commands.updates.iter().map(|update| {
-        let there = |id: &str| Some(id.to_owned()).filter(|id| !ref_name::is_zero(id));
-        (update.name.clone(), RequestedUpdate { old: there(&update.old), new: there(&update.new) })
+        let non_zero = |id: &str| Some(id.to_owned()).filter(|id| !ref_name::is_zero(id));
+        (update.name.clone(), RequestedUpdate { old: non_zero(&update.old), new: non_zero(&update.new) })
     });
     Ok(Push { repository, mark, actor, requested: requested.collect() })
 }
 
-/// Records what a push has changed. `received_bytes`: about how much the repository has grown.
+/// Records the changes of a push. `received_bytes`: estimated growth of the repository.
 pub async fn record(app: &App, push: &Push, received_bytes: u64, lock: &RepositoryLock) -> Result<(), Error> {
-    let names: Vec<String> = push.requested.keys().filter(|name| is_told(name)).cloned().collect();
+    let names: Vec<String> = push.requested.keys().filter(|name| is_recorded(name)).cloned().collect();
     let (found, size) =
         tokio::join!(app.git.tips(push.repository, names.clone()), measured(app, push.repository, received_bytes));
     let found = found.map_err(Error::git("reading refs"))?;
@@ -126,7 +125,7 @@ pub async fn interrupted(app: &App) -> Result<Vec<Interrupted>, Error> {
     Ok(interrupted)
 }
 
-/// Records what pushes have changed that an earlier daemon did not live to record.
+/// Records the changes of pushes that an earlier daemon has not recorded.
 pub async fn recover(app: App, interrupted: Vec<Interrupted>) {
     for Interrupted { push, quarantines } in interrupted {
         match recover_one(&app, &push, quarantines).await {
@@ -164,20 +163,20 @@ async fn recover_one(app: &App, push: &Push, quarantines: Vec<PathBuf>) -> Resul
     Ok(())
 }
 
-/// The size of a repository after a push of about `received` bytes. One with more files than can be
-/// measured while a client waits is tidied after the push and measured then.
+/// Returns the size of a repository after a push of `received` bytes. A repository with too many files to be measured
+/// while the client waits is measured after it was tidied.
 async fn measured(app: &App, repository: u64, received: u64) -> Size {
     match app.git.size_of_few_files(repository).await {
-        Ok(Some(bytes)) => Size::Is(bytes),
-        Ok(None) => Size::Grew(received),
+        Ok(Some(bytes)) => Size::Measured(bytes),
+        Ok(None) => Size::GrewBy(received),
         Err(error) => {
             tracing::warn!(repository, error = &error as &dyn std::error::Error, "a repository was not measured");
-            Size::Grew(received)
+            Size::GrewBy(received)
         }
     }
 }
 
-/// Tidies the repository after a push, if that is worth it, and measures it then.
+/// Tidies the repository after a push, if necessary, and measures it.
 pub async fn tidy(app: &App, repository: u64) {
     match app.git.tidy(repository).await {
         Ok(false) => return,
@@ -195,16 +194,20 @@ pub async fn tidy(app: &App, repository: u64) {
         Ok::<_, Error>(())
     });
     if let Err(error) = written.await {
-        tracing::warn!(repository, error = &error as &dyn std::error::Error, "a size was not noted");
+        tracing::warn!(
+            repository,
+            error = &error as &dyn std::error::Error,
+            "recording the size of a repository failed"
+        );
     }
 }
 
 /// Only branches and tags have tips in the store and events.
-fn is_told(name: &str) -> bool {
+fn is_recorded(name: &str) -> bool {
     ref_name::is_valid(name) && ref_name::kind(name) != RefKind::Other
 }
 
-/// Writes changes, their events and what they make of the repository, and removes `marks`.
+/// Writes changes and their events, updates the repository's row, and removes `marks`.
 async fn write(
     app: &App,
     repository: u64,
@@ -231,10 +234,10 @@ async fn write(
     let last = batches.pop().unwrap_or_default();
     let now = app.now_ms();
     for (batch, marks) in batches.into_iter().map(|batch| (batch, &[][..])).chain([(last, marks)]) {
-        let moved = &batch.iter().map(Change::told).collect::<Vec<_>>();
+        let moved = &batch.iter().map(Change::ref_change).collect::<Vec<_>>();
         let events = &event_kinds(batch, moved, known);
         let recorder = &EventRecorder::reserve(app, events.len()).await?;
-        let size = if marks.is_empty() { Size::Grew(0) } else { size };
+        let size = if marks.is_empty() { Size::GrewBy(0) } else { size };
         let written = app
             .store
             .write(async |tx: Tx| {
@@ -248,7 +251,7 @@ async fn write(
                 let mut row = Repository { size_bytes: size.after(before.size_bytes), ..before.clone() };
                 row.prune_due_ms = prune::due_after_push(app, &before, batch.iter().any(Change::loses_objects));
                 if batch.is_empty() {
-                    // Notes, or a push that git refused: only the size and the time of pruning may change.
+                    // A push of notes, or one that git refused: only the size and the time of pruning may change.
                     if row != before {
                         repositories::put(&tx, Some(&before), &row);
                     }
@@ -256,7 +259,7 @@ async fn write(
                     changes::apply(&mut row, first_branch, now);
                     repositories::put(&tx, Some(&before), &row);
                     head::note(&tx, &before, &row);
-                    // A deleted repository keeps what was pushed to it, and its events are not recorded.
+                    // A deleted repository keeps the pushed refs, but no events are recorded.
                     if let Some(owner) = owner.as_ref().filter(|_| !row.deleted) {
                         recorder.record(&tx, Subject { repository: &row, owner, actor }, events).await?;
                     }
@@ -265,7 +268,7 @@ async fn write(
             })
             .await;
         if first_branch.is_some_and(|branch| row.as_ref().is_some_and(|row| row.default_branch != branch)) {
-            // Also after a failure: the outcome of the commit may be unknown, and the row decides.
+            // Also after an error: if the outcome of the commit is unknown, the row decides.
             head::follow_locked(app, repository, lock).await;
         }
         written?;
@@ -273,17 +276,17 @@ async fn write(
     Ok(())
 }
 
-/// What is told of changes, in order.
+/// Returns the events of changes, in order.
 fn event_kinds<'a>(changes: &[Change], moved: &'a [RefChange], known: &'a [String]) -> Vec<EventKind<'a>> {
-    let told = changes.iter().zip(moved);
+    let ref_change = changes.iter().zip(moved);
     let each = |(change, moved): (&Change, &'a RefChange)| {
         change.events().iter().map(move |kind| EventKind::Ref { kind, change: moved, known })
     };
-    told.flat_map(each).collect()
+    ref_change.flat_map(each).collect()
 }
 
-/// Where branches were before `changes`, each place once, if one of these makes a branch: whose
-/// commits are new is seen against them, and they move on before anybody asks.
+/// Returns the distinct tips of branches before `changes`, if one of these creates a branch. The new commits of that
+/// branch are determined against these tips later, when the branches may have moved.
 async fn known(read: &impl Read, repository: &Repository, changes: &[Change]) -> Result<Vec<String>, Error> {
     if !changes.iter().any(|change| change.before.is_none() && change.name.starts_with(HEADS)) {
         return Ok(Vec::new());

@@ -1,7 +1,7 @@
-//! Branches and tags that are made, renamed and removed through the API.
+//! Creates, renames and deletes branches and tags through the API.
 //!
-//! They are pushes that the daemon makes itself: marked before git moves a ref, recorded with
-//! their events afterwards, whoever still listens.
+//! These changes are handled like pushes: marked before git moves a ref, then recorded with their events, even if the
+//! client disconnects.
 
 use farrier_proto::store::Repository;
 use tokio::sync::oneshot;
@@ -24,7 +24,7 @@ use crate::{
     store::{Tx, repositories},
 };
 
-/// Makes the branch `name` where `from` is; empty: at the tip of the default branch.
+/// Creates the branch `name` at `from`. Empty: at the tip of the default branch.
 pub async fn create_branch(app: &App, browse: &Browse, actor: u64, name: &str, from: &str) -> Result<(), Error> {
     rules::branch("new_branch_name", name)?;
     let at = browse.resolve(from).await?;
@@ -33,42 +33,42 @@ pub async fn create_branch(app: &App, browse: &Browse, actor: u64, name: &str, f
         let kind = if branch.is_some() { "branch" } else { "tag" };
         return Err(Error::Exists { message: format!("{kind} already exists: {name}") });
     }
-    apply(app, &browse.found.repository, actor, vec![Move::new(HEADS, name, None, Some(at))]).await
+    apply(app, &browse.found.repository, actor, vec![RefMove::new(HEADS, name, None, Some(at))]).await
 }
 
-/// Removes the branch `name`, unless it is the default.
+/// Deletes the branch `name`. The default branch cannot be deleted.
 pub async fn delete_branch(app: &App, browse: &Browse, actor: u64, name: &str) -> Result<(), Error> {
     let [tip] = tips(app, browse, [HEADS], name).await?;
     let tip = tip.ok_or(Error::NotFound { what: "the branch" })?;
-    apply(app, &browse.found.repository, actor, vec![Move::new(HEADS, name, Some(tip), None)]).await
+    apply(app, &browse.found.repository, actor, vec![RefMove::new(HEADS, name, Some(tip), None)]).await
 }
 
-/// Calls the branch `old` `new`. The default branch stays the default.
+/// Renames the branch `old` to `new`. A renamed default branch stays the default.
 pub async fn rename_branch(app: &App, browse: &Browse, actor: u64, old: &str, new: &str) -> Result<(), Error> {
     let repository = &browse.found.repository;
     let [tip] = tips(app, browse, [HEADS], old).await?;
     let tip = tip.ok_or(Error::NotFound { what: "the branch" })?;
     rules::branch("name", new)?;
-    let [taken] = tips(app, browse, [HEADS], new).await?;
-    if taken.is_some() {
+    let [existing] = tips(app, browse, [HEADS], new).await?;
+    if existing.is_some() {
         return Err(Error::invalid("name", format!("branch already exists: {new}")));
     }
-    let made = Move::new(HEADS, new, None, Some(tip.clone()));
-    let gone = Move::new(HEADS, old, Some(tip), None);
-    let in_the_way = |error| match error {
+    let create = RefMove::new(HEADS, new, None, Some(tip.clone()));
+    let delete = RefMove::new(HEADS, old, Some(tip), None);
+    let name_conflict = |error| match error {
         Error::Conflict { reason } => Error::invalid("name", reason),
         other => other,
     };
     if repository.default_branch != old {
-        return apply(app, repository, actor, vec![made, gone]).await.map_err(in_the_way);
+        return apply(app, repository, actor, vec![create, delete]).await.map_err(name_conflict);
     }
-    // In steps, each of which leaves a default branch that there is.
-    apply(app, repository, actor, vec![made]).await.map_err(in_the_way)?;
+    // In steps, so that the default branch exists after each of them.
+    apply(app, repository, actor, vec![create]).await.map_err(name_conflict)?;
     let row = set_default(app, browse, actor, new).await?;
-    apply(app, &row, actor, vec![gone]).await
+    apply(app, &row, actor, vec![delete]).await
 }
 
-/// Makes the tag `name` where `target` is, with an object of its own when there is a message.
+/// Creates the tag `name` at `target`. A non-empty message creates a tag object.
 pub async fn create_tag(
     app: &App,
     browse: &Browse,
@@ -85,17 +85,17 @@ pub async fn create_tag(
     }
     let message = message.trim_end();
     let at = if message.is_empty() { commit } else { annotate(app, browse, account, name, message, &commit).await? };
-    apply(app, &browse.found.repository, account.user.id, vec![Move::new(TAGS, name, None, Some(at))]).await
+    apply(app, &browse.found.repository, account.user.id, vec![RefMove::new(TAGS, name, None, Some(at))]).await
 }
 
-/// Removes the tag `name`.
+/// Deletes the tag `name`.
 pub async fn delete_tag(app: &App, browse: &Browse, actor: u64, name: &str) -> Result<(), Error> {
     let [tip] = tips(app, browse, [TAGS], name).await?;
     let tip = tip.ok_or(Error::NotFound { what: "the tag" })?;
-    apply(app, &browse.found.repository, actor, vec![Move::new(TAGS, name, Some(tip), None)]).await
+    apply(app, &browse.found.repository, actor, vec![RefMove::new(TAGS, name, Some(tip), None)]).await
 }
 
-/// Writes a tag object and gives its id.
+/// Writes a tag object and returns its id.
 async fn annotate(
     app: &App,
     browse: &Browse,
@@ -114,11 +114,11 @@ async fn annotate(
         clean(&user.email),
         message.replace('\0', "")
     );
-    let made = app.git.run(browse.found.repository.id, ["mktag"], text).await.map_err(Error::git("writing a tag"))?;
-    Ok(String::from_utf8_lossy(&made.stdout).trim().to_owned())
+    let output = app.git.run(browse.found.repository.id, ["mktag"], text).await.map_err(Error::git("writing a tag"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Where the refs called `name` are, below each of `prefixes`.
+/// Returns the ids of the refs `name` under each of `prefixes`.
 async fn tips<const N: usize>(
     app: &App,
     browse: &Browse,
@@ -134,29 +134,29 @@ async fn tips<const N: usize>(
     Ok([(); N].map(|()| found.next().flatten()))
 }
 
-/// A ref that is to move.
+/// A requested change of a ref.
 #[derive(Clone, Debug)]
-struct Move {
+struct RefMove {
     name: String,
-    /// Where it must be; `None`: it must not be there.
+    /// The expected id. `None`: the ref must not exist.
     old: Option<String>,
-    /// Where it is to be; `None`: it is to go.
+    /// The new id. `None`: delete the ref.
     new: Option<String>,
 }
 
-impl Move {
+impl RefMove {
     fn new(prefix: &str, name: &str, old: Option<String>, new: Option<String>) -> Self {
         Self { name: format!("{prefix}{name}"), old, new }
     }
 
-    /// As a push would ask for it.
+    /// Returns the change as the update of a push.
     fn update(&self) -> Update {
         let digits = self.old.as_ref().or(self.new.as_ref()).map_or(40, String::len);
         let or_zeros = |id: &Option<String>| id.clone().unwrap_or_else(|| "0".repeat(digits));
         Update { name: self.name.clone(), old: or_zeros(&self.old), new: or_zeros(&self.new) }
     }
 
-    /// As `git update-ref --stdin -z` reads it.
+    /// Returns the change as input for `git update-ref --stdin -z`.
     fn line(&self) -> String {
         match (&self.old, &self.new) {
             (None, Some(new)) => format!("create {}\0{new}\0", self.name),
@@ -169,28 +169,28 @@ impl Move {
     }
 }
 
-/// Moves refs, all or none, and records it. Goes on when the caller is gone.
-async fn apply(app: &App, repository: &Repository, actor: u64, moves: Vec<Move>) -> Result<(), Error> {
+/// Applies all changes or none, and records them. Continues if the caller disconnects.
+async fn apply(app: &App, repository: &Repository, actor: u64, moves: Vec<RefMove>) -> Result<(), Error> {
     if repository.archived {
         return Err(Error::Archived);
     }
-    let commands = Commands { updates: moves.iter().map(Move::update).collect(), ..Commands::default() };
+    let commands = Commands { updates: moves.iter().map(RefMove::update).collect(), ..Commands::default() };
     if let Some(refusal) = pushes::refusals(repository, &commands).into_iter().next() {
         return Err(Error::Forbidden { reason: refusal.reason });
     }
-    let (tell, told) = oneshot::channel();
+    let (sender, result) = oneshot::channel();
     let (own, id) = (app.clone(), repository.id);
     app.tasks.short(async move {
-        let _ = tell.send(run(&own, id, actor, &commands, &moves).await);
+        let _ = sender.send(run(&own, id, actor, &commands, &moves).await);
     });
-    told.await.unwrap_or(Err(Error::Busy))
+    result.await.unwrap_or(Err(Error::Busy))
 }
 
-/// From the mark to the record; nothing may interrupt it.
-async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves: &[Move]) -> Result<(), Error> {
+/// Applies and records the changes. Must not be interrupted between the mark and the record.
+async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves: &[RefMove]) -> Result<(), Error> {
     let push = pushes::begin(app, repository, actor, commands).await?;
     let lock = app.git.lock(repository).await;
-    let input = moves.iter().map(Move::line).collect::<String>();
+    let input = moves.iter().map(RefMove::line).collect::<String>();
     let moved = match check_targets(app, repository, moves).await {
         Ok(()) => app.git.run(repository, ["update-ref", "--stdin", "-z"], input).await,
         Err(error) => Err(error),
@@ -198,23 +198,23 @@ async fn run(app: &App, repository: u64, actor: u64, commands: &Commands, moves:
     pushes::record(app, &push, 0, &lock).await?;
     match moved {
         Ok(_) => Ok(()),
-        Err(GitError::Failed { .. }) => {
-            Err(Error::Conflict { reason: "another branch or tag is in the way, or was moved meanwhile".into() })
-        }
+        Err(GitError::Failed { .. }) => Err(Error::Conflict {
+            reason: "it conflicts with another branch or tag, or a ref was moved meanwhile".into(),
+        }),
         Err(error) => Err(Error::git("moving refs")(error)),
     }
 }
 
 /// Checks under the repository's lock that the commits of new tags exist. `update-ref` checks only the
 /// tag object, and an unreachable commit may have been pruned since that object was written.
-async fn check_targets(app: &App, repository: u64, moves: &[Move]) -> Result<(), GitError> {
-    for new in moves.iter().filter(|made| made.name.starts_with(TAGS)).filter_map(|made| made.new.as_ref()) {
+async fn check_targets(app: &App, repository: u64, moves: &[RefMove]) -> Result<(), GitError> {
+    for new in moves.iter().filter(|change| change.name.starts_with(TAGS)).filter_map(|change| change.new.as_ref()) {
         app.git.run(repository, ["cat-file".to_owned(), "-e".to_owned(), format!("{new}^{{}}")], "").await?;
     }
     Ok(())
 }
 
-/// Makes `branch` the default of the repository.
+/// Sets the default branch of the repository.
 async fn set_default(app: &App, browse: &Browse, actor: u64, branch: &str) -> Result<Repository, Error> {
     let (id, owner) = (browse.found.repository.id, &browse.found.owner);
     let actor = &Actor::find(&app.store.read().await?, actor).await?;
@@ -235,7 +235,7 @@ async fn set_default(app: &App, browse: &Browse, actor: u64, branch: &str) -> Re
             Ok::<_, Error>(row)
         })
         .await;
-    // Also after a failure: the outcome of the commit may be unknown, and the row decides.
+    // Also after an error: if the outcome of the commit is unknown, the row decides.
     head::follow(app, id).await;
     written
 }

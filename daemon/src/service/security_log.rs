@@ -1,33 +1,33 @@
-//! Log lines about what matters to the security of accounts and repositories, with the target [`TARGET`].
+//! Writes log lines about the security of accounts and repositories, with the target [`TARGET`].
 //!
-//! The lines name accounts, repositories and addresses, and never a secret. The name of an account that does not
-//! exist is not logged either: programs send tokens in its place, and people type passwords there.
+//! The lines name accounts, repositories and addresses, but never a secret. The name of an account that does not exist
+//! is not logged either, because programs send tokens as user names and people type passwords there by mistake.
 
 use farrier_proto::store::{Token, User};
 
 use crate::model::identity::Identity;
 
-/// The target of the lines.
+/// The target of the log lines.
 const TARGET: &str = "farrierd::security";
 
-/// Somebody showed a wrong password or token. `account`: an existing account whose password was wrong.
+/// Logs a wrong password or token. `account`: an existing account whose password was wrong.
 pub(super) fn failed_sign_in(account: Option<&str>, source: &str) {
     let account = account.unwrap_or("-");
     tracing::warn!(target: TARGET, account, source, "sign-in failed");
 }
 
-/// Further attempts are refused for some time. `account`: an existing account, if passwords were guessed.
+/// Logs that further attempts are refused for some time. `account`: an existing account, if passwords were tried.
 pub(super) fn locked_out(account: Option<&str>, source: &str, retry_after_secs: u64) {
     let account = account.unwrap_or("-");
     tracing::warn!(target: TARGET, account, source, retry_after_secs, "too many failed sign-ins: further ones are refused");
 }
 
-/// An account was created.
+/// Logs a new account.
 pub(super) fn user_created(by: &Identity, user: &User) {
     tracing::info!(target: TARGET, by = by.label(), user = user.name, admin = user.admin, "user created");
 }
 
-/// Rights or the password of an account were changed.
+/// Logs changes of the rights or the password of an account.
 pub(super) fn user_changed(by: &Identity, before: &User, after: &User) {
     let (by, user) = (by.label(), after.name.as_str());
     if before.admin != after.admin {
@@ -42,28 +42,28 @@ pub(super) fn user_changed(by: &Identity, before: &User, after: &User) {
     }
 }
 
-/// An account was deleted.
+/// Logs the deletion of an account.
 pub(super) fn user_deleted(by: &Identity, user: &User) {
     tracing::warn!(target: TARGET, by = by.label(), user = user.name, "user deleted");
 }
 
-/// A token was created.
+/// Logs a new token.
 pub(super) fn token_created(by: &Identity, owner: &User, token: &Token) {
     let (scopes, repositories) = (token.scopes.join(","), token.repository_ids.len());
     tracing::info!(target: TARGET, by = by.label(), user = owner.name, token_id = token.id, scopes, repositories, "token created");
 }
 
-/// A token was deleted.
+/// Logs the deletion of a token.
 pub(super) fn token_deleted(by: &Identity, owner: u64, token: u64) {
     tracing::info!(target: TARGET, by = by.label(), user_id = owner, token_id = token, "token deleted");
 }
 
-/// A repository was deleted.
+/// Logs the deletion of a repository.
 pub(super) fn repository_deleted(by: &Identity, owner: &str, name: &str, id: u64) {
     tracing::warn!(target: TARGET, by = by.label(), repository = format!("{owner}/{name}"), id, "repository deleted");
 }
 
-/// A push moved a branch to a commit that does not contain its former tip.
+/// Logs a push that moved a branch to a commit that does not contain its former tip.
 pub(super) fn forced_push(by_user_id: u64, repository: u64, branch: &str, before: &str, after: &str) {
     tracing::warn!(target: TARGET, by_user_id, repository, branch, before, after, "branch overwritten by a forced push");
 }

@@ -1,11 +1,11 @@
-//! Passwords: how they are kept and checked, and how often somebody may guess.
+//! Limits failed sign-ins per account and address, and hashes and verifies passwords.
 
 use std::sync::{Mutex, PoisonError};
 
 use argon2::{Argon2, PasswordHasher as _, PasswordVerifier as _, password_hash::phc::PasswordHash};
 use tokio::sync::Semaphore;
 
-use super::{Error, authentication::wrong, security_log};
+use super::{Error, authentication::wrong_credentials, security_log};
 use crate::{
     app::App,
     clock::Millis,
@@ -18,20 +18,21 @@ use crate::{
     tasks,
 };
 
-/// Longest password, bytes.
+/// Longest password, in bytes.
 pub const PASSWORD_MAX_BYTES: usize = 255;
-/// Passwords that are hashed at once: each takes a core and 19 MiB for a moment.
+/// Passwords to hash at the same time. Each one uses a core and 19 MiB for a moment.
 const HASHING_MAX: usize = 2;
-/// Of one address: 300 wrong tokens or 30 wrong passwords at once, then one or a tenth a second.
-const OF_SOURCE: Allowance = Allowance { limit: 300, forgive_ms: 1_000 };
-/// What a wrong password counts for an address.
+/// Limit per address: 300 wrong tokens or 30 wrong passwords at once, then one token per second
+/// or password per 10 s.
+const SOURCE_LIMIT: Allowance = Allowance { limit: 300, expire_point_ms: 1_000 };
+/// Points of a wrong password, for the limit per address.
 const PASSWORD_POINTS: u32 = 10;
-/// Of one account, from wherever: 10 wrong passwords at once, then one in 30 seconds.
-const OF_ACCOUNT: Allowance = Allowance { limit: 10, forgive_ms: 30_000 };
-/// Longer names are no names; what is remembered of them stays small.
+/// Limit per account, for all addresses together: 10 wrong passwords at once, then one in 30 seconds.
+const ACCOUNT_LIMIT: Allowance = Allowance { limit: 10, expire_point_ms: 30_000 };
+/// Names are cut to this length, in characters, so that long ones do not use memory.
 const NAME_MAX_CHARS: usize = 64;
 
-/// What is remembered about signing in.
+/// The state of sign-in limits.
 pub struct SignIn {
     failures: Mutex<Throttle>,
     hashing: Semaphore,
@@ -44,23 +45,24 @@ impl Default for SignIn {
 }
 
 impl SignIn {
-    /// Refuses who has shown too many wrong credentials: from `source`, and for the account `name`.
-    pub(super) fn heard(&self, source: &str, name: Option<&str>, now: Millis) -> Result<(), Error> {
+    /// Returns an error if `source` or the account `name` has sent too many wrong credentials.
+    pub(super) fn check(&self, source: &str, name: Option<&str>, now: Millis) -> Result<(), Error> {
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_source = failures.wait_ms(source, OF_SOURCE, now);
-        let of_account = name.and_then(|name| failures.wait_ms(&account_key(name), OF_ACCOUNT, now));
+        let of_source = failures.wait_ms(source, SOURCE_LIMIT, now);
+        let of_account = name.and_then(|name| failures.wait_ms(&account_key(name), ACCOUNT_LIMIT, now));
         match of_source.max(of_account) {
             None => Ok(()),
             Some(ms) => Err(Error::Throttled { retry_after_secs: ms.unsigned_abs().div_ceil(1_000) }),
         }
     }
 
-    /// Notes and logs wrong credentials: a token, or a password for the account `name`, which `exists` or does not.
+    /// Records and logs wrong credentials: a token, or a password for the account `name`. `exists`: whether
+    /// it exists.
     pub(super) fn note(&self, source: &str, name: Option<&str>, exists: bool, now: Millis) {
         let account = name.filter(|_| exists);
         security_log::failed_sign_in(account, source);
         self.count(source, name, now);
-        if let Err(Error::Throttled { retry_after_secs }) = self.heard(source, name, now) {
+        if let Err(Error::Throttled { retry_after_secs }) = self.check(source, name, now) {
             security_log::locked_out(account, source, retry_after_secs);
         }
     }
@@ -68,9 +70,9 @@ impl SignIn {
     fn count(&self, source: &str, name: Option<&str>, now: Millis) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let points = if name.is_some() { PASSWORD_POINTS } else { 1 };
-        failures.note(source.to_owned(), points, OF_SOURCE, now);
+        failures.note(source.to_owned(), points, SOURCE_LIMIT, now);
         if let Some(name) = name {
-            failures.note(account_key(name), 1, OF_ACCOUNT, now);
+            failures.note(account_key(name), 1, ACCOUNT_LIMIT, now);
         }
     }
 }
@@ -79,46 +81,47 @@ fn account_key(name: &str) -> String {
     format!("account {}", name.chars().take(NAME_MAX_CHARS).collect::<String>().to_lowercase())
 }
 
-/// The account `name`, if `password` is its password. Whether the account exists and has a password
-/// makes no difference in time.
+/// Returns the account `name` if `password` is correct. The time does not depend on whether the account exists and has
+/// a password.
 pub(super) async fn by_password(app: &App, name: &str, password: String, source: &str) -> Result<Account, Error> {
-    let turn = app.sign_in.hashing.acquire().await.map_err(|_| Error::Busy)?;
-    app.sign_in.heard(source, Some(name), app.now_ms())?;
+    let permit = app.sign_in.hashing.acquire().await.map_err(|_| Error::Busy)?;
+    app.sign_in.check(source, Some(name), app.now_ms())?;
     let snapshot = app.store.read().await?;
     let user = owners::user_by_name(&snapshot, name).await?.filter(|user| !user.password_hash.is_empty());
     drop(snapshot);
     let hash = user.as_ref().map(|user| user.password_hash.clone());
-    let fits = tasks::blocking(move || fits(&password, hash.as_deref())).await;
-    drop(turn);
+    let is_correct = tasks::blocking(move || is_correct(&password, hash.as_deref())).await;
+    drop(permit);
     match user {
-        Some(user) if fits => Ok(Account { user, proof: Proof::Password }),
+        Some(user) if is_correct => Ok(Account { user, proof: Proof::Password }),
         user => {
             app.sign_in.note(source, Some(name), user.is_some(), app.now_ms());
-            Err(wrong())
+            Err(wrong_credentials())
         }
     }
 }
 
-/// Without a hash, the same work is done for nothing; so it is for a password that cannot be one.
-fn fits(password: &str, hash: Option<&str>) -> bool {
-    let possible = (1..=PASSWORD_MAX_BYTES).contains(&password.len());
-    let password = if possible { password } else { "none" };
+/// Verifies a password. Without a hash, or with an invalid password, it does the same amount of work and returns
+/// `false`.
+fn is_correct(password: &str, hash: Option<&str>) -> bool {
+    let valid_length = (1..=PASSWORD_MAX_BYTES).contains(&password.len());
+    let password = if valid_length { password } else { "none" };
     if let Some(Ok(hash)) = hash.map(PasswordHash::new) {
-        return Argon2::default().verify_password(password.as_bytes(), &hash).is_ok() && possible;
+        return Argon2::default().verify_password(password.as_bytes(), &hash).is_ok() && valid_length;
     }
     let _ = Argon2::default().hash_password_with_salt(password.as_bytes(), &[0; 16]);
     false
 }
 
-/// The hash under which a password is kept. Slow on purpose: runs beside the async workers.
+/// Returns the hash to store for a password. It is slow on purpose, so it runs on a blocking thread.
 pub async fn hash_password(app: &App, password: String) -> Result<String, Error> {
-    let turn = app.sign_in.hashing.acquire().await.map_err(|_| Error::Busy)?;
+    let permit = app.sign_in.hashing.acquire().await.map_err(|_| Error::Busy)?;
     let hashed = tasks::blocking(move || {
         let salt = secret::random_bytes::<16>();
         Argon2::default().hash_password_with_salt(password.as_bytes(), &salt).map(|hash| hash.to_string())
     })
     .await;
-    drop(turn);
+    drop(permit);
     hashed.map_err(|error| Error::invalid("password", error.to_string()))
 }
 
@@ -127,19 +130,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_is_guarded_from_all_addresses_and_an_address_for_all_accounts() {
+    fn failures_are_limited_per_account_and_per_address() {
         let sign_in = SignIn::default();
         for n in 0..10 {
-            sign_in.heard(&format!("tcp {n}"), Some("Octo"), 0).expect("below the limit");
+            sign_in.check(&format!("tcp {n}"), Some("Octo"), 0).expect("below the limit");
             sign_in.note(&format!("tcp {n}"), Some("octo"), true, 0);
         }
-        let refused = sign_in.heard("tcp 99", Some("OCTO"), 0);
+        let refused = sign_in.check("tcp 99", Some("OCTO"), 0);
         assert!(matches!(refused, Err(Error::Throttled { retry_after_secs: 30 })), "{refused:?}");
-        sign_in.heard("tcp 0", Some("other"), 0).expect("another account");
-        sign_in.heard("tcp 99", Some("octo"), 30_000).expect("after a while");
+        sign_in.check("tcp 0", Some("other"), 0).expect("another account");
+        sign_in.check("tcp 99", Some("octo"), 30_000).expect("after a while");
         for _ in 0..300 {
             sign_in.note("tcp 7", None, false, 60_000);
         }
-        assert!(sign_in.heard("tcp 7", None, 60_000).is_err());
+        assert!(sign_in.check("tcp 7", None, 60_000).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What the daemon says about itself.
+//! The daemon's status and health.
 
 use std::sync::atomic::Ordering;
 
@@ -14,24 +14,24 @@ use crate::{
     store::totals::{self, Total},
 };
 
-/// How one part is: well, or not, and what is wrong in words that tell an outsider nothing.
-enum Part {
+/// The health of one part. The texts are public and must not contain details.
+enum PartHealth {
     Pass,
-    /// Requests are served none the less.
+    /// Something is wrong, but requests are served.
     Warn(&'static str),
     Fail(&'static str),
 }
 
-/// Whether requests can be served, and what else is wrong.
+/// Returns whether requests can be served, and all problems.
 pub async fn health(app: &App) -> Health {
     let mut health = Health::default();
     let parts = [("store", store(app).await), ("disk", disk(app).await), ("deliveries", deliveries(app).await)];
     let mut worst = "pass";
     for (name, part) in parts {
         let (status, output) = match part {
-            Part::Pass => ("pass", None),
-            Part::Warn(output) => ("warn", Some(output.to_owned())),
-            Part::Fail(output) => ("fail", Some(output.to_owned())),
+            PartHealth::Pass => ("pass", None),
+            PartHealth::Warn(output) => ("warn", Some(output.to_owned())),
+            PartHealth::Fail(output) => ("fail", Some(output.to_owned())),
         };
         if worst == "pass" || status == "fail" {
             worst = status;
@@ -43,37 +43,37 @@ pub async fn health(app: &App) -> Health {
     health
 }
 
-async fn store(app: &App) -> Part {
-    if app.store.health().await.is_ok() { Part::Pass } else { Part::Fail("the store does not answer") }
+async fn store(app: &App) -> PartHealth {
+    if app.store.health().await.is_ok() { PartHealth::Pass } else { PartHealth::Fail("the store does not answer") }
 }
 
-async fn disk(app: &App) -> Part {
+async fn disk(app: &App) -> PartHealth {
     match app.blobs.space().await {
         Ok(space) if space.free_bytes < app.config.artifacts.reserve_bytes => {
-            Part::Fail("the disk is almost full: uploads are refused")
+            PartHealth::Fail("the disk is almost full: uploads are refused")
         }
-        Ok(_) => Part::Pass,
-        Err(_) => Part::Fail("the disk does not answer"),
+        Ok(_) => PartHealth::Pass,
+        Err(_) => PartHealth::Fail("the disk does not answer"),
     }
 }
 
-/// Receivers that fail are no fault of the daemon; that nobody is sent anything is one.
-async fn deliveries(app: &App) -> Part {
+/// Checks deliveries. Failing receivers are not a problem of the daemon, but overdue deliveries are.
+async fn deliveries(app: &App) -> PartHealth {
     match watch::stuck(app).await {
-        Ok(false) => Part::Pass,
-        Ok(true) => Part::Warn("deliveries of webhooks are overdue: nothing has been sent for minutes"),
-        Err(_) => Part::Warn("what waits to be delivered cannot be read"),
+        Ok(false) => PartHealth::Pass,
+        Ok(true) => PartHealth::Warn("deliveries of webhooks are overdue: nothing has been sent for minutes"),
+        Err(_) => PartHealth::Warn("pending deliveries cannot be read"),
     }
 }
 
-/// Figures for operators; anybody who is signed in may see them.
+/// Returns the status for operators. Requires any authenticated caller.
 pub async fn status(app: &App, identity: &Identity) -> Result<Status, Error> {
     if matches!(identity, Identity::Anonymous) {
         return Err(Error::Unauthenticated { reason: "token is required".into() });
     }
     let store = app.store.health().await?;
     let health = health(app).await;
-    // `problems` says that the disk does not answer.
+    // If the disk does not answer, `problems` says so.
     let (free_bytes, total_bytes) =
         app.blobs.space().await.map_or((0, 0), |space| (space.free_bytes, space.total_bytes));
     let listeners = app.serving.listeners.iter();
@@ -124,7 +124,7 @@ fn signed(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Resident memory of this process, as the kernel counts it.
+/// Returns the resident memory of this process in bytes, as counted by the kernel.
 pub(super) fn resident_bytes() -> Option<i64> {
     let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: i64 = statm.split_whitespace().nth(1)?.parse().ok()?;

@@ -1,7 +1,6 @@
-//! What the daemon does in the background because somebody asked for it, as they see it.
+//! Background tasks that users started, so far only migrations.
 //!
-//! Owns who sees and ends which of these tasks; the work is that of whoever does it. So far it is
-//! migrations.
+//! Decides who may see and cancel a task. The work itself belongs to the module of the task.
 
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use farrier_proto::store::Repository;
 use super::{
     Error,
     access::{self, AccessLevel, Action},
-    migrations::Running,
+    migrations::MigrationTask,
 };
 use crate::{
     app::App,
@@ -20,26 +19,26 @@ use crate::{
 
 const MISSING: Error = Error::NotFound { what: "the task" };
 
-/// Tasks that the caller may see, the youngest first.
-pub async fn list(app: &App, identity: &Identity) -> Result<Vec<Arc<Running>>, Error> {
+/// Returns the tasks that the caller may see, newest first.
+pub async fn list(app: &App, identity: &Identity) -> Result<Vec<Arc<MigrationTask>>, Error> {
     access::require_account(identity)?;
     let snapshot = app.store.read().await?;
-    let mut seen = Vec::new();
+    let mut visible = Vec::new();
     for task in app.migrations.all(app.now_ms()) {
         if access_level(&snapshot, identity, &task).await?.allows(Action::Read) {
-            seen.push(task);
+            visible.push(task);
         }
     }
-    Ok(seen)
+    Ok(visible)
 }
 
-/// The task with this number.
-pub async fn find(app: &App, identity: &Identity, id: u64) -> Result<Arc<Running>, Error> {
+/// Returns task `id`.
+pub async fn find(app: &App, identity: &Identity, id: u64) -> Result<Arc<MigrationTask>, Error> {
     Ok(found(app, identity, id).await?.0)
 }
 
-/// Ends a task that runs. That takes a moment: what it has made so far is removed.
-pub async fn cancel(app: &App, identity: &Identity, id: u64) -> Result<Arc<Running>, Error> {
+/// Cancels a running task. It ends a moment later, after it removed what it created.
+pub async fn cancel(app: &App, identity: &Identity, id: u64) -> Result<Arc<MigrationTask>, Error> {
     let (task, access_level) = found(app, identity, id).await?;
     access::require(identity, access_level, Action::Own)?;
     if task.end().is_some() {
@@ -49,15 +48,16 @@ pub async fn cancel(app: &App, identity: &Identity, id: u64) -> Result<Arc<Runni
     Ok(task)
 }
 
-async fn found(app: &App, identity: &Identity, id: u64) -> Result<(Arc<Running>, AccessLevel), Error> {
+async fn found(app: &App, identity: &Identity, id: u64) -> Result<(Arc<MigrationTask>, AccessLevel), Error> {
     access::require_account(identity)?;
     let task = app.migrations.of(id, app.now_ms()).ok_or(MISSING)?;
     let access_level = access_level(&app.store.read().await?, identity, &task).await?;
     if access_level.allows(Action::Read) { Ok((task, access_level)) } else { Err(MISSING) }
 }
 
-/// How the caller stands to a task: as to its repository. One that is gone is nobody's but its owner's.
-async fn access_level(read: &impl Read, identity: &Identity, task: &Running) -> Result<AccessLevel, StoreError> {
+/// Returns the caller's access to a task: that to its repository. After the repository was deleted, only its owner has
+/// access.
+async fn access_level(read: &impl Read, identity: &Identity, task: &MigrationTask) -> Result<AccessLevel, StoreError> {
     let owner = owners::owner(read, task.row.owner_kind(), task.row.owner_id).await?;
     let Some(owner) = owner else { return Ok(AccessLevel::Hidden) };
     let row = repositories::get(read, task.row.id).await?;

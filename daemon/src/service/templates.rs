@@ -1,4 +1,4 @@
-//! Templates that repositories may begin with: a small set, shipped with the daemon.
+//! Templates for new repositories, shipped with the daemon.
 
 /// A licence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct License {
     pub key: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// Its text; `[year]` and `[fullname]` are to be filled in.
+    /// Its text, with the placeholders `[year]` and `[fullname]`.
     pub body: &'static str,
 }
 
@@ -18,7 +18,7 @@ pub struct Label {
     pub name: &'static str,
     /// Six hexadecimal digits.
     pub color: &'static str,
-    /// What it is for.
+    /// Its description.
     pub description: &'static str,
 }
 
@@ -28,7 +28,7 @@ macro_rules! gitignores {
     };
 }
 
-/// By name, sorted.
+/// Templates for `.gitignore`, sorted by name.
 const GITIGNORES: &[(&str, &str)] = gitignores!["C", "C++", "Go", "Java", "Node", "Python", "Rust"];
 
 macro_rules! licenses {
@@ -49,38 +49,38 @@ const LABELS: &[(&str, &[Label])] = &[(
     "Default",
     &[
         Label { name: "bug", color: "ee0701", description: "Something is not working" },
-        Label { name: "enhancement", color: "84b6eb", description: "A new feature, or an old one made better" },
-        Label { name: "help wanted", color: "128a0c", description: "Needs somebody to do it" },
-        Label { name: "question", color: "cc317c", description: "Needs to be made clear" },
+        Label { name: "enhancement", color: "84b6eb", description: "A new feature or an improvement" },
+        Label { name: "help wanted", color: "128a0c", description: "Extra attention is needed" },
+        Label { name: "question", color: "cc317c", description: "More information is needed" },
     ],
 )];
 
-/// Names of the templates for `.gitignore`, sorted.
+/// Returns the names of the `.gitignore` templates, sorted.
 pub fn gitignores() -> impl Iterator<Item = &'static str> {
     GITIGNORES.iter().map(|(name, _)| *name)
 }
 
-/// The template for `.gitignore` called `name`, in any case.
+/// Returns the `.gitignore` template `name`, ignoring case.
 pub fn gitignore(name: &str) -> Option<&'static str> {
     GITIGNORES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, text)| *text)
 }
 
-/// All licences, sorted by key.
+/// Returns all licences, sorted by key.
 pub fn licenses() -> &'static [License] {
     LICENSES
 }
 
-/// The licence with the SPDX identifier `key`, in any case.
+/// Returns the licence with the SPDX identifier `key`, ignoring case.
 pub fn license(key: &str) -> Option<&'static License> {
     LICENSES.iter().find(|license| license.key.eq_ignore_ascii_case(key))
 }
 
-/// Names of the sets of labels.
+/// Returns the names of the label sets.
 pub fn label_sets() -> impl Iterator<Item = &'static str> {
     LABELS.iter().map(|(name, _)| *name)
 }
 
-/// The labels of a set, in any case.
+/// Returns the labels of a set, ignoring case.
 pub fn labels(set: &str) -> Option<&'static [Label]> {
     LABELS.iter().find(|(name, _)| name.eq_ignore_ascii_case(set)).map(|(_, labels)| *labels)
 }

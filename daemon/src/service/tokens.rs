@@ -1,4 +1,4 @@
-//! Access tokens: made once, shown once, kept as a hash.
+//! Access tokens. A token's value is shown only when it is created and stored only as a hash.
 
 use farrier_common::api::{CreateToken, TokenRepository};
 use farrier_proto::store::{Token, User};
@@ -24,19 +24,19 @@ use crate::{
 };
 
 const NAME_MAX_CHARS: usize = 255;
-/// Most repositories that a token may be limited to.
+/// Maximum number of repositories that a token can be limited to.
 const REPOSITORIES_MAX: usize = 100;
 
-/// A token that was just made, with its clear form, which is not kept.
-pub struct Minted {
-    /// What is kept.
+/// A new token with its value, which is not stored.
+pub struct CreatedToken {
+    /// The stored row.
     pub row: Token,
-    /// 40 hexadecimal digits.
+    /// The token's value: 40 hexadecimal digits.
     pub clear: String,
 }
 
-/// The account whose tokens are spoken of: one's own, or any for a site administrator. A token that
-/// was made for less may not reach other accounts.
+/// Returns the account whose tokens the caller may manage: the caller's own, or any account for a site administrator. A
+/// token without the admin scope cannot manage those of other accounts.
 async fn account(read: &impl Read, identity: &Identity, name: &str, level: Level) -> Result<User, Error> {
     let caller = access::require_account(identity)?;
     let Owner::User(user) = viewer::find(read, identity, name).await? else {
@@ -45,13 +45,18 @@ async fn account(read: &impl Read, identity: &Identity, name: &str, level: Level
     if user.id == caller.user.id || (caller.user.admin && identity.in_scope(Category::Admin, level)) {
         return Ok(user);
     }
-    Err(Error::Forbidden { reason: "tokens of another account are for site administrators".into() })
+    Err(Error::Forbidden { reason: "only site administrators may manage tokens of other accounts".into() })
 }
 
-/// Makes a token for the account `user_name`: for oneself, or as a site administrator.
+/// Creates a token for the account `user_name`: the caller's own, or any for a site administrator.
 ///
-/// A token may mint only what it has itself: scopes, repositories and lifetime.
-pub async fn create(app: &App, identity: &Identity, user_name: &str, input: &CreateToken) -> Result<Minted, Error> {
+/// A token can only create tokens with scopes, repositories and a lifetime within its own.
+pub async fn create(
+    app: &App,
+    identity: &Identity,
+    user_name: &str,
+    input: &CreateToken,
+) -> Result<CreatedToken, Error> {
     let snapshot = app.store.read().await?;
     let user = account(&snapshot, identity, user_name, Level::Write).await?;
     if input.name.is_empty() || input.name.chars().count() > NAME_MAX_CHARS {
@@ -62,11 +67,11 @@ pub async fn create(app: &App, identity: &Identity, user_name: &str, input: &Cre
     if scopes.is_empty() {
         return Err(Error::invalid("scopes", "access token must have a scope"));
     }
-    let wanted = wanted_repositories(&snapshot, identity, input.repositories.as_deref()).await?;
+    let requested = requested_repositories(&snapshot, identity, input.repositories.as_deref()).await?;
     drop(snapshot);
     let now = app.now_ms();
     let expires_ms = expiry(input.expires_at.as_deref(), now)?;
-    let repository_ids = inherited(identity, scopes, expires_ms, wanted)?;
+    let repository_ids = inherited(identity, scopes, expires_ms, requested)?;
 
     let clear = hex::encode(secret::random_bytes::<20>());
     let row = Token {
@@ -84,7 +89,7 @@ pub async fn create(app: &App, identity: &Identity, user_name: &str, input: &Cre
     let (row_ref, hash_ref) = (&row, &hash);
     app.store
         .write(async |tx: Tx| {
-            // The account may have gone meanwhile.
+            // The account may have been deleted since.
             owners::user(&tx, row_ref.user_id).await?.ok_or(Error::NotFound { what: "the user" })?;
             let others = tokens::of_user(&tx, row_ref.user_id).await?;
             if others.iter().any(|other| other.name == row_ref.name) {
@@ -98,45 +103,46 @@ pub async fn create(app: &App, identity: &Identity, user_name: &str, input: &Cre
         })
         .await?;
     security_log::token_created(identity, &user, &row);
-    Ok(Minted { row, clear })
+    Ok(CreatedToken { row, clear })
 }
 
-/// What a token that mints another hands down; refuses what it does not have itself.
-fn inherited(identity: &Identity, scopes: Scopes, expires_ms: i64, wanted: Vec<u64>) -> Result<Vec<u64>, Error> {
-    let Some(parent) = identity.token() else { return Ok(wanted) };
+/// Returns the repositories of a new token. Returns an error if the caller's own token has fewer rights than the new
+/// one.
+fn inherited(identity: &Identity, scopes: Scopes, expires_ms: i64, requested: Vec<u64>) -> Result<Vec<u64>, Error> {
+    let Some(parent) = identity.token() else { return Ok(requested) };
     if !parent.scopes.covers(scopes) {
-        return Err(Error::Forbidden { reason: "a token cannot make one with scopes that it lacks".into() });
+        return Err(Error::Forbidden { reason: "a token cannot create one with scopes that it lacks".into() });
     }
     if parent.expires_ms != 0 && (expires_ms == 0 || expires_ms > parent.expires_ms) {
-        return Err(Error::Forbidden { reason: "a token cannot make one that outlives it".into() });
+        return Err(Error::Forbidden { reason: "a token cannot create one that expires later".into() });
     }
     if parent.repositories.is_empty() {
-        return Ok(wanted);
+        return Ok(requested);
     }
-    if wanted.iter().any(|id| !parent.repositories.contains(id)) {
-        return Err(Error::Forbidden { reason: "a token cannot make one for repositories that it lacks".into() });
+    if requested.iter().any(|id| !parent.repositories.contains(id)) {
+        return Err(Error::Forbidden { reason: "a token cannot create one for repositories that it lacks".into() });
     }
-    Ok(if wanted.is_empty() { parent.repositories.clone() } else { wanted })
+    Ok(if requested.is_empty() { parent.repositories.clone() } else { requested })
 }
 
-/// The numbers of the repositories that a token is to be limited to; empty: no limit.
-async fn wanted_repositories(
+/// Returns the ids of the repositories that a token is limited to. Empty: no limit.
+async fn requested_repositories(
     read: &impl Read,
     identity: &Identity,
-    wanted: Option<&[TokenRepository]>,
+    requested: Option<&[TokenRepository]>,
 ) -> Result<Vec<u64>, Error> {
-    let Some(wanted) = wanted else { return Ok(Vec::new()) };
+    let Some(requested) = requested else { return Ok(Vec::new()) };
     let refused = |reason: String| Error::invalid("repositories", reason);
-    if wanted.is_empty() || wanted.len() > REPOSITORIES_MAX {
+    if requested.is_empty() || requested.len() > REPOSITORIES_MAX {
         return Err(refused(format!("must name 1 to {REPOSITORIES_MAX} repositories; leave it out for all")));
     }
     let mut ids = Vec::new();
-    for TokenRepository { owner, name, .. } in wanted {
+    for TokenRepository { owner, name, .. } in requested {
         let found = repositories::find(read, identity, owner, name, Action::Read).await;
         ids.push(match found {
             Ok(found) => found.repository.id,
             Err(Error::NotFound { .. } | Error::Moved { .. }) => {
-                return Err(refused(format!("there is no repository {owner}/{name}")));
+                return Err(refused(format!("the repository {owner}/{name} does not exist")));
             }
             Err(other) => return Err(other),
         });
@@ -146,7 +152,7 @@ async fn wanted_repositories(
     Ok(ids)
 }
 
-/// The tokens of an account, newest first.
+/// Returns the tokens of an account, newest first.
 pub async fn list(read: &impl Read, identity: &Identity, user_name: &str) -> Result<Vec<Token>, Error> {
     let user = account(read, identity, user_name, Level::Read).await?;
     access::require_more_than_public(identity)?;
@@ -155,7 +161,7 @@ pub async fn list(read: &impl Read, identity: &Identity, user_name: &str) -> Res
     Ok(rows)
 }
 
-/// Removes the token with the number or, failing that, the name `which`.
+/// Deletes a token by its id or, if no token has this id, by its name.
 pub async fn delete(app: &App, identity: &Identity, user_name: &str, which: &str) -> Result<(), Error> {
     access::require_more_than_public(identity)?;
     let (user, token) = app
@@ -175,17 +181,17 @@ pub async fn delete(app: &App, identity: &Identity, user_name: &str, which: &str
     Ok(())
 }
 
-/// The token that the request was made with, and whose it is.
+/// Returns the token of the current request and its account.
 pub async fn current(read: &impl Read, identity: &Identity) -> Result<(Token, User), Error> {
     let account = access::require_account(identity)?;
     let missing = || Error::NotFound { what: "a token of this request" };
     let proof = identity.token().ok_or_else(missing)?;
-    // Acting as another changes whose requests these are, not whose token it is.
+    // The owner of the token can differ from the account that the request acts as.
     let row = tokens::get(read, proof.user_id, proof.id).await?.ok_or_else(missing)?;
     Ok((row, account.user.clone()))
 }
 
-/// Removes the token that the request was made with.
+/// Deletes the token of the current request.
 pub async fn delete_current(app: &App, identity: &Identity) -> Result<(), Error> {
     let token = app
         .store
@@ -201,7 +207,8 @@ pub async fn delete_current(app: &App, identity: &Identity) -> Result<(), Error>
 
 fn expiry(text: Option<&str>, now: i64) -> Result<i64, Error> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(0) };
-    let instant: jiff::Timestamp = text.parse().map_err(|_| Error::invalid("expires_at", "is no time of RFC 3339"))?;
+    let instant: jiff::Timestamp =
+        text.parse().map_err(|_| Error::invalid("expires_at", "is not a time in RFC 3339 format"))?;
     let ms = instant.as_millisecond();
-    if ms > now { Ok(ms) } else { Err(Error::invalid("expires_at", "lies in the past")) }
+    if ms > now { Ok(ms) } else { Err(Error::invalid("expires_at", "is in the past")) }
 }

@@ -1,8 +1,8 @@
-//! Commits whose outcome is unknown.
+//! Handles commits whose outcome is unknown.
 //!
-//! When the store cannot say whether a transaction became durable, nothing that the transaction may
-//! have recorded is deleted. The transaction is run again instead: it finds its own result, or it
-//! writes it now. `docs/reliability.md` lists who does this where.
+//! When the store cannot report whether a transaction is durable, nothing that the transaction may have recorded is
+//! deleted. Instead the transaction runs again: it finds its own result or writes it now. `docs/reliability.md` lists
+//! the operations that do this.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use crate::{
     store::{StoreError, Tx, engine::EngineError},
 };
 
-/// Pause before the second try; it doubles with every try.
+/// Pause before the second attempt. Doubles with each attempt.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
-/// How a transaction ended.
+/// The outcome of a transaction.
 #[derive(Debug)]
 pub(super) enum Settled<T> {
-    /// It was committed, or certainly not.
+    /// It was certainly committed or certainly not.
     Known(Result<T, Error>),
     /// It may have been committed.
     Unknown(Error),
 }
 
 impl<T> Settled<T> {
-    /// The result for a caller to whom an unknown outcome is an error like any other.
+    /// Returns the result for a caller that treats an unknown outcome like any other error.
     pub(super) fn result(self) -> Result<T, Error> {
         match self {
             Self::Known(result) => result,
@@ -35,7 +35,7 @@ impl<T> Settled<T> {
     }
 }
 
-/// How often and when something is tried again.
+/// The remaining attempts of an operation.
 #[derive(Debug)]
 pub(super) struct Retries {
     left: u32,
@@ -43,19 +43,19 @@ pub(super) struct Retries {
 }
 
 impl Retries {
-    /// At most `tries` tries, the first one included.
+    /// Allows at most `tries` attempts, including the first.
     pub(super) fn of(tries: u32) -> Self {
         Self { left: tries.saturating_sub(1), pause: PAUSE_MIN }
     }
 
-    /// Waits for the next try; `false`: there is none, because `error` will not pass, the tries are used
-    /// up, or the daemon stops.
+    /// Waits before the next attempt. Returns `false` if there is none: `error` is permanent, the attempts are used up,
+    /// or the daemon is stopping.
     pub(super) async fn wait(&mut self, app: &App, error: &Error) -> bool {
-        if !may_pass(error) || self.left == 0 {
+        if !is_temporary(error) || self.left == 0 {
             return false;
         }
         self.left -= 1;
-        tracing::warn!(error = error as &dyn std::error::Error, "a step that writes to the store is tried again");
+        tracing::warn!(error = error as &dyn std::error::Error, "retrying a store transaction");
         let pause = self.pause;
         self.pause = (pause * 2).min(PAUSE_MAX);
         tokio::select! {
@@ -65,9 +65,9 @@ impl Retries {
     }
 }
 
-/// Runs `work` as a transaction, up to `tries` times while its outcome is unknown or the store is away.
+/// Runs `work` as a transaction, with up to `tries` attempts while the outcome is unknown or the store is unavailable.
 ///
-/// `work` must find the result of an earlier run of itself and succeed without writing it again.
+/// `work` must find the result of an earlier attempt and succeed without writing it again.
 pub(super) async fn settle<T, F, Fut>(app: &App, tries: u32, work: F) -> Settled<T>
 where
     F: Fn(Tx) -> Fut + Send + Sync,
@@ -77,7 +77,7 @@ where
     let mut unknown = false;
     loop {
         match app.store.write(&work).await {
-            Err(error) if may_pass(&error) => {
+            Err(error) if is_temporary(&error) => {
                 unknown |= matches!(error, Error::Store { source: StoreError::Unknown(_), .. });
                 if !retries.wait(app, &error).await {
                     return if unknown { Settled::Unknown(error) } else { Settled::Known(Err(error)) };
@@ -88,7 +88,7 @@ where
     }
 }
 
-fn may_pass(error: &Error) -> bool {
+fn is_temporary(error: &Error) -> bool {
     let Error::Store { source, .. } = error else { return false };
     matches!(
         source,

@@ -1,4 +1,4 @@
-//! Who sees which users and organisations.
+//! Decides which users and organisations a caller sees.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +10,20 @@ use crate::{
     store::{Read, StoreError, orgs, owners, owners::Owner},
 };
 
-/// What decides which users and organisations a caller sees: found once per request, then asked.
+/// The properties of a caller that decide which users and organisations it sees. Read once per request.
 #[derive(Clone, Debug, Default)]
 pub struct Viewer {
-    /// The account's number; 0 for none.
+    /// Id of the account, or 0.
     id: u64,
     admin: bool,
     restricted: bool,
     public_only: bool,
-    /// Organisations that the account belongs to.
+    /// Ids of the account's organisations.
     orgs: BTreeSet<u64>,
 }
 
 impl Viewer {
-    /// What `identity` is in this respect.
+    /// Reads the properties of `identity`.
     pub async fn of(read: &impl Read, identity: &Identity) -> Result<Self, StoreError> {
         let Some(account) = identity.account() else { return Ok(Self::default()) };
         let id = account.user.id;
@@ -36,7 +36,7 @@ impl Viewer {
         })
     }
 
-    /// Whether `owner` is there for the caller.
+    /// Returns whether the caller sees `owner`.
     pub fn sees(&self, owner: &Owner) -> bool {
         let public = owner.visibility() == Visibility::Public;
         if self.public_only && !public {
@@ -53,7 +53,7 @@ impl Viewer {
     }
 }
 
-/// The user or organisation `name` if the caller sees it; what was renamed has moved.
+/// Returns the user or organisation `name`, if the caller sees it. A renamed one gives [`Error::Renamed`].
 pub async fn find(read: &impl Read, identity: &Identity, name: &str) -> Result<Owner, Error> {
     let missing = Error::NotFound { what: "the user" };
     let viewer = Viewer::of(read, identity).await?;
@@ -66,7 +66,7 @@ pub async fn find(read: &impl Read, identity: &Identity, name: &str) -> Result<O
     }
 }
 
-/// The same, if it is of this kind.
+/// Like [`find`], but only for this kind of owner.
 pub async fn find_of_kind(read: &impl Read, identity: &Identity, name: &str, kind: OwnerKind) -> Result<Owner, Error> {
     let what = if kind == OwnerKind::Org { "the organisation" } else { "the user" };
     match find(read, identity, name).await {
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_sees_whom() {
+    fn visibility_decides_who_sees_an_account() {
         let anonymous = Viewer::default();
         let member = Viewer { id: 4, orgs: [30].into(), ..Viewer::default() };
         let narrow = Viewer { public_only: true, ..member.clone() };

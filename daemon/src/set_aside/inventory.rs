@@ -1,7 +1,7 @@
-//! What is in `set-aside`, and the removal of what has been there long enough.
+//! Lists `set-aside` and removes data whose retention is over.
 //!
-//! Only names that this daemon writes are ever removed: everything else in `set-aside` was put there by
-//! somebody else, or by another version, and stays.
+//! Removes only entries with names that this daemon writes. Other entries were created by a person or by another
+//! version and are kept.
 
 use std::{
     fs::{self, DirEntry},
@@ -20,10 +20,10 @@ use crate::{
 };
 
 const DAY_MS: Millis = 86_400_000;
-/// After a removal that failed, the next attempt is made this much later.
+/// Pause after a failed removal.
 const RETRY_MS: Millis = 3_600_000;
 
-/// What an item holds.
+/// The kind of data in an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ItemKind {
     /// The directory of a repository.
@@ -32,12 +32,12 @@ pub enum ItemKind {
     Artifact,
     /// A store file.
     Store,
-    /// A name that the daemon does not know. It is never removed.
+    /// A name that the daemon does not recognise. It is never removed.
     Unknown,
 }
 
 impl ItemKind {
-    /// The word on the wire.
+    /// Returns the name in the API.
     pub fn word(self) -> &'static str {
         match self {
             Self::Repository => "repository",
@@ -50,30 +50,30 @@ impl ItemKind {
 
 /// A directory or file in `set-aside`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Item {
+pub struct SetAsideEntry {
     /// Its path below `set-aside`.
     pub path: PathBuf,
-    /// What it holds.
+    /// Kind of its data.
     pub kind: ItemKind,
     /// Bytes of its files.
     pub bytes: u64,
-    /// The day on which it was set aside; `None` for [`ItemKind::Unknown`].
+    /// The day on which it was set aside. `None` for [`ItemKind::Unknown`].
     pub since: Option<Date>,
-    /// When it is removed; `None`: never.
+    /// When it is removed. `None`: never.
     pub removed_ms: Option<Millis>,
 }
 
-/// What the last look at `set-aside` found.
+/// Totals of the last listing of `set-aside`.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct LastListing {
     items: AtomicU64,
     bytes: AtomicU64,
-    /// End of the first day on which something was set aside; `Millis::MAX`: nothing was.
+    /// End of the first day on which data was set aside. `Millis::MAX`: none was.
     first_day_end_ms: AtomicI64,
     retry_ms: AtomicI64,
 }
 
-impl Default for Seen {
+impl Default for LastListing {
     fn default() -> Self {
         Self {
             items: AtomicU64::new(0),
@@ -85,16 +85,16 @@ impl Default for Seen {
 }
 
 impl SetAside {
-    /// Everything in `set-aside`, by path. `days`: how long it is kept.
-    pub async fn items(&self, days: u32) -> io::Result<Vec<Item>> {
+    /// Returns all entries, sorted by path. `days`: how long they are kept.
+    pub async fn items(&self, days: u32) -> io::Result<Vec<SetAsideEntry>> {
         let root = self.root.clone();
         let items = tasks::blocking(move || list(&root, days)).await?;
         self.remember(&items);
         Ok(items)
     }
 
-    /// Removes the items whose `days` are over and returns their paths. A failure keeps the rest; it is
-    /// tried again an hour later.
+    /// Removes the entries that are older than `days` and returns their paths. An error stops the removal, which is
+    /// retried an hour later.
     pub async fn remove_over(&self, days: u32) -> io::Result<Vec<PathBuf>> {
         let (root, now) = (self.root.clone(), self.clock.now_ms());
         let removed = tasks::blocking(move || {
@@ -103,49 +103,52 @@ impl SetAside {
         });
         let removed = removed.await;
         let retry_ms = if removed.is_ok() { Millis::MIN } else { now.saturating_add(RETRY_MS) };
-        self.seen.retry_ms.store(retry_ms, Ordering::Relaxed);
+        self.last_listing.retry_ms.store(retry_ms, Ordering::Relaxed);
         self.items(days).await?;
         removed
     }
 
-    /// When the next item is to be removed, as of the last look.
+    /// Returns when the next entry is due for removal, as of the last listing.
     pub fn next_removal_ms(&self, days: u32) -> Option<Millis> {
-        let first = self.seen.first_day_end_ms.load(Ordering::Relaxed);
-        let retry_ms = self.seen.retry_ms.load(Ordering::Relaxed);
+        let first = self.last_listing.first_day_end_ms.load(Ordering::Relaxed);
+        let retry_ms = self.last_listing.retry_ms.load(Ordering::Relaxed);
         (first != Millis::MAX).then(|| removal_ms(first, days).max(retry_ms))
     }
 
-    /// Items and bytes, as of the last look.
+    /// Returns number and size of the entries, as of the last listing.
     pub fn total(&self) -> Total {
-        let seen = &self.seen;
-        Total { count: seen.items.load(Ordering::Relaxed), size_bytes: seen.bytes.load(Ordering::Relaxed) }
+        let last_listing = &self.last_listing;
+        Total {
+            count: last_listing.items.load(Ordering::Relaxed),
+            size_bytes: last_listing.bytes.load(Ordering::Relaxed),
+        }
     }
 
-    fn remember(&self, items: &[Item]) {
+    fn remember(&self, items: &[SetAsideEntry]) {
         let first = items.iter().filter_map(|item| item.since).min();
-        self.seen.items.store(items.len() as u64, Ordering::Relaxed);
-        self.seen.bytes.store(items.iter().map(|item| item.bytes).sum(), Ordering::Relaxed);
-        self.seen.first_day_end_ms.store(first.map_or(Millis::MAX, day_end_ms), Ordering::Relaxed);
+        self.last_listing.items.store(items.len() as u64, Ordering::Relaxed);
+        self.last_listing.bytes.store(items.iter().map(|item| item.bytes).sum(), Ordering::Relaxed);
+        self.last_listing.first_day_end_ms.store(first.map_or(Millis::MAX, day_end_ms), Ordering::Relaxed);
     }
 }
 
-/// The end of a day in UTC.
+/// Returns the end of a day in UTC.
 fn day_end_ms(date: Date) -> Millis {
     let begin = date.to_zoned(TimeZone::UTC).map_or(Millis::MAX, |begin| begin.timestamp().as_millisecond());
     begin.saturating_add(DAY_MS)
 }
 
-/// Items are kept for whole days after the day on which they were set aside; with `days` 0 not at all.
+/// Returns when an entry is removed: after `days` whole days, or at once if `days` is 0.
 fn removal_ms(day_end_ms: Millis, days: u32) -> Millis {
     if days == 0 { Millis::MIN } else { day_end_ms.saturating_add(Millis::from(days).saturating_mul(DAY_MS)) }
 }
 
-fn list(root: &Path, days: u32) -> io::Result<Vec<Item>> {
+fn list(root: &Path, days: u32) -> io::Result<Vec<SetAsideEntry>> {
     let mut items = Vec::new();
     for day in entries(root)? {
         let date = name(&day).and_then(|name| parse_date(&name)).filter(|_| is_directory(&day));
         let Some(date) = date else {
-            items.push(item(root, &day, ItemKind::Unknown, None, days)?);
+            items.push(new_entry(root, &day, ItemKind::Unknown, None, days)?);
             continue;
         };
         for kind in entries(&day.path())? {
@@ -159,11 +162,11 @@ fn list(root: &Path, days: u32) -> io::Result<Vec<Item>> {
                         if name(&artifact).is_some_and(|name| is_number(&name)) && is_directory(&artifact) {
                             below(root, &artifact, (ItemKind::Artifact, date, days), is_generation, &mut items)?;
                         } else {
-                            items.push(item(root, &artifact, ItemKind::Unknown, None, days)?);
+                            items.push(new_entry(root, &artifact, ItemKind::Unknown, None, days)?);
                         }
                     }
                 }
-                _ => items.push(item(root, &kind, ItemKind::Unknown, None, days)?),
+                _ => items.push(new_entry(root, &kind, ItemKind::Unknown, None, days)?),
             }
         }
     }
@@ -171,30 +174,36 @@ fn list(root: &Path, days: u32) -> io::Result<Vec<Item>> {
     Ok(items)
 }
 
-/// Adds every entry of `directory`, as an unknown one if `is_ours` does not know its name.
+/// Adds every entry of `directory`. Names that `is_ours` does not recognise become [`ItemKind::Unknown`].
 fn below(
     root: &Path,
     directory: &DirEntry,
     (kind, date, days): (ItemKind, Date, u32),
     is_ours: fn(&str) -> bool,
-    items: &mut Vec<Item>,
+    items: &mut Vec<SetAsideEntry>,
 ) -> io::Result<()> {
     for entry in entries(&directory.path())? {
         let ours = name(&entry).is_some_and(|name| is_ours(&name));
         let (kind, since) = if ours { (kind, Some(date)) } else { (ItemKind::Unknown, None) };
-        items.push(item(root, &entry, kind, since, days)?);
+        items.push(new_entry(root, &entry, kind, since, days)?);
     }
     Ok(())
 }
 
-fn item(root: &Path, entry: &DirEntry, kind: ItemKind, since: Option<Date>, days: u32) -> io::Result<Item> {
+fn new_entry(
+    root: &Path,
+    entry: &DirEntry,
+    kind: ItemKind,
+    since: Option<Date>,
+    days: u32,
+) -> io::Result<SetAsideEntry> {
     let path = entry.path();
     let bytes = size(&path)?;
     let path = path.strip_prefix(root).unwrap_or(&path).to_owned();
-    Ok(Item { path, kind, bytes, since, removed_ms: since.map(|date| removal_ms(day_end_ms(date), days)) })
+    Ok(SetAsideEntry { path, kind, bytes, since, removed_ms: since.map(|date| removal_ms(day_end_ms(date), days)) })
 }
 
-/// The entries of a directory; none if it does not exist.
+/// Lists a directory. A missing directory has no entries.
 fn entries(directory: &Path) -> io::Result<Vec<DirEntry>> {
     match fs::read_dir(directory) {
         Ok(entries) => entries.collect(),
@@ -207,7 +216,7 @@ fn name(entry: &DirEntry) -> Option<String> {
     entry.file_name().into_string().ok()
 }
 
-/// Whether it is a directory itself: a symbolic link to one is not.
+/// Returns whether the entry itself is a directory, not a symbolic link to one.
 fn is_directory(entry: &DirEntry) -> bool {
     entry.file_type().is_ok_and(|kind| kind.is_dir())
 }
@@ -216,7 +225,7 @@ fn parse_date(name: &str) -> Option<Date> {
     name.parse::<Date>().ok().filter(|date| date.to_string() == name)
 }
 
-/// A number, or the number of a copy behind a hyphen.
+/// Returns whether `name` is a number, optionally followed by a hyphen and the number of a copy.
 fn is_generation(name: &str) -> bool {
     name.split('-').count() <= 2 && name.split('-').all(is_number)
 }
@@ -235,7 +244,7 @@ fn is_number(text: &str) -> bool {
     text.parse::<u64>().is_ok_and(|number| number.to_string() == text)
 }
 
-/// Bytes of all files below `path`. What goes away meanwhile has none.
+/// Returns the total size of all files below `path`. Files that disappear meanwhile count as 0.
 fn size(path: &Path) -> io::Result<u64> {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) => metadata,
@@ -248,9 +257,10 @@ fn size(path: &Path) -> io::Result<u64> {
     entries(path)?.iter().map(|entry| size(&entry.path())).sum()
 }
 
-/// Removes an item whose retention is over, and the directories above it that are empty then. Data that
-/// was set aside belonged to no row, and its days were there for somebody to notice.
-fn remove(root: &Path, item: &Item) -> io::Result<()> {
+/// Removes an entry whose retention is over, and the parent directories that become empty.
+///
+/// The data was set aside because no row referred to it, and the retention gave operators time to restore it.
+fn remove(root: &Path, item: &SetAsideEntry) -> io::Result<()> {
     let path = root.join(&item.path);
     if path.symlink_metadata()?.is_dir() {
         fs::remove_dir_all(&path)?;
@@ -258,7 +268,7 @@ fn remove(root: &Path, item: &Item) -> io::Result<()> {
         fs::remove_file(&path)?;
     }
     for above in item.path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
-        // Fails while something else is in it.
+        // Fails if the directory is not empty.
         if fs::remove_dir(root.join(above)).is_err() {
             break;
         }
@@ -271,21 +281,21 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
 
-    /// The begin of 2024-10-04.
+    /// The start of 2024-10-04.
     const BEGIN_MS: Millis = 20_000 * DAY_MS;
 
     fn write(root: &Path, path: &str) {
         let path = root.join(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::create_dir_all(path.parent().expect("a parent")).expect("created");
         fs::write(path, "1234").expect("written");
     }
 
-    fn paths(items: &[Item]) -> Vec<String> {
+    fn paths(items: &[SetAsideEntry]) -> Vec<String> {
         items.iter().map(|item| format!("{} {}", item.kind.word(), item.path.display())).collect()
     }
 
     #[tokio::test]
-    async fn only_known_names_are_removed_and_only_when_their_days_are_over() {
+    async fn only_known_names_are_removed_after_their_retention() {
         let dir = tempfile::tempdir().expect("a directory");
         let clock = Clock::manual(BEGIN_MS);
         let aside = SetAside::new(dir.path(), clock.clone());
@@ -337,7 +347,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn zero_days_keep_nothing() {
+    async fn zero_days_remove_all_entries() {
         let dir = tempfile::tempdir().expect("a directory");
         let aside = SetAside::new(dir.path(), Clock::manual(BEGIN_MS));
         write(aside.root(), "2024-10-04/repositories/7.git/HEAD");

@@ -1,15 +1,15 @@
-//! Deleted repositories and artifacts, and data that was set aside.
+//! Converts deleted repositories, deleted artifacts and data that was set aside.
 
 use farrier_common::api;
 
 use super::{artifact_run, number, time};
 use crate::{
     service::deleted::{artifacts, repositories},
-    set_aside::Item,
+    set_aside::SetAsideEntry,
 };
 
-/// A deleted repository.
-pub(crate) fn restorable_repository(entry: &repositories::Entry) -> api::RestorableRepository {
+/// Converts a deleted repository.
+pub(crate) fn restorable_repository(entry: &repositories::DeletedRepository) -> api::RestorableRepository {
     let row = &entry.row;
     api::RestorableRepository {
         id: number(row.id),
@@ -23,8 +23,8 @@ pub(crate) fn restorable_repository(entry: &repositories::Entry) -> api::Restora
     }
 }
 
-/// A deleted artifact.
-pub(crate) fn restorable_artifact(entry: &artifacts::Entry) -> api::RestorableArtifact {
+/// Converts a deleted artifact.
+pub(crate) fn restorable_artifact(entry: &artifacts::DeletedArtifact) -> api::RestorableArtifact {
     let row = &entry.row;
     api::RestorableArtifact {
         id: number(row.id),
@@ -39,8 +39,8 @@ pub(crate) fn restorable_artifact(entry: &artifacts::Entry) -> api::RestorableAr
     }
 }
 
-/// A directory or file that was set aside. `removed_ms`: when it is removed.
-pub(crate) fn set_aside_item(item: &Item) -> api::SetAsideItem {
+/// Converts an entry of `set-aside`.
+pub(crate) fn set_aside_item(item: &SetAsideEntry) -> api::SetAsideItem {
     api::SetAsideItem {
         path: item.path.display().to_string(),
         kind: item.kind.word().into(),

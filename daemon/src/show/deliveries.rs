@@ -1,4 +1,4 @@
-//! Deliveries as the REST API shows them. Secrets were masked before they were recorded.
+//! Converts deliveries. Secrets were masked when the deliveries were recorded.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ use crate::{
     },
 };
 
-/// The identifier that receivers see.
+/// Returns the id that receivers see.
 pub(crate) fn guid(row: &Delivery) -> String {
     uuid_text(&row.uuid)
 }
 
-/// A delivery in a list.
+/// Converts a delivery for a list.
 pub(crate) fn delivery(app: &App, known: &Known) -> api::Delivery {
     let row = &known.row;
     let tries = app.config.webhook.retry_schedule_secs.len() + 1;
@@ -50,7 +50,7 @@ pub(crate) fn delivery(app: &App, known: &Known) -> api::Delivery {
     }
 }
 
-/// A delivery with its attempts.
+/// Converts a delivery with its attempts.
 pub(crate) fn delivery_detail(app: &App, detail: &Detail) -> api::DeliveryDetail {
     let last = detail.attempts.last().cloned().unwrap_or_default();
     api::DeliveryDetail {
@@ -67,7 +67,7 @@ pub(crate) fn delivery_detail(app: &App, detail: &Detail) -> api::DeliveryDetail
     }
 }
 
-/// The request of `attempt`. Its body is made of `json`, what the event says, as it was made when it was sent.
+/// Converts the request of `attempt`. `json` is the event's payload, from which the body is created again.
 fn request(attempt: &Attempt, json: &Bytes) -> api::DeliveryRequest {
     let known = !json.is_empty();
     let (text, body) = match attempt.request_body() {
@@ -90,7 +90,7 @@ fn request(attempt: &Attempt, json: &Bytes) -> api::DeliveryRequest {
     }
 }
 
-/// Base64 of bytes that are no UTF-8.
+/// Returns the base64 form of bytes that are not UTF-8, else `None`.
 fn base64_of(bytes: &[u8]) -> Option<String> {
     std::str::from_utf8(bytes).is_err().then(|| BASE64.encode(bytes))
 }
@@ -112,15 +112,15 @@ fn headers(all: &[Header]) -> BTreeMap<String, String> {
     all.iter().map(|header| (header.name.clone(), header.value.clone())).collect()
 }
 
-/// Headers that were sent, under all of their names.
+/// Returns the request headers under all of their names.
 fn sent(all: &[Header]) -> BTreeMap<String, String> {
-    let mut sent = headers(all);
+    let mut named = headers(all);
     for header in all {
         for name in names_of(&header.name).unwrap_or_default() {
-            sent.insert(name.to_string(), header.value.clone());
+            named.insert(name.to_string(), header.value.clone());
         }
     }
-    sent
+    named
 }
 
 fn set(ms: Millis) -> Option<String> {

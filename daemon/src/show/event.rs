@@ -1,4 +1,4 @@
-//! Events as farrier's own API shows them.
+//! Converts events for farrier's own API.
 
 use farrier_common::api;
 use farrier_proto::store::Event;
@@ -6,7 +6,7 @@ use farrier_proto::store::Event;
 use super::{number, time};
 use crate::service::ci;
 
-/// An event.
+/// Converts an event.
 pub(crate) fn event(row: &Event) -> api::Event {
     let change = row.ref_change.clone().unwrap_or_default();
     api::Event {

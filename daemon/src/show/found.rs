@@ -1,4 +1,4 @@
-//! Runs and artifacts among those of all repositories.
+//! Converts runs and artifacts for lists across repositories.
 
 use farrier_common::api;
 use farrier_proto::store::Job;
@@ -7,28 +7,28 @@ use super::{artifact, number, run, time};
 use crate::{
     app::App,
     service::{
-        artifacts::across::{Entry, State},
+        artifacts::across::{Availability, FoundArtifact},
         ci,
     },
 };
 
-/// An artifact with what it belongs to.
-pub(crate) fn found_artifact(app: &App, entry: &Entry) -> api::FoundArtifact {
+/// Converts an artifact with its repository, run and job.
+pub(crate) fn found_artifact(app: &App, entry: &FoundArtifact) -> api::FoundArtifact {
     let (row, shown) = (&entry.row, artifact(app, &entry.path, &entry.row, &entry.run));
-    let state = State::of(row, app.now_ms());
+    let state = Availability::of(row, app.now_ms());
     let content = row.content.as_ref();
     let upload = row.upload.as_ref();
-    // What is uploaded for the first time is described by its upload.
-    let begun = upload.filter(|_| content.is_none());
-    let mime_type = content.map(|content| &content.mime_type).or(begun.map(|upload| &upload.mime_type));
-    let version = content.map(|content| content.version).or(begun.map(|upload| upload.version));
+    // Until the first upload is finalized, type and version are those of the upload.
+    let first_upload = upload.filter(|_| content.is_none());
+    let mime_type = content.map(|content| &content.mime_type).or(first_upload.map(|upload| &upload.mime_type));
+    let version = content.map(|content| content.version).or(first_upload.map(|upload| upload.version));
     api::FoundArtifact {
         id: shown.id,
         name: shown.name,
         size_in_bytes: shown.size_in_bytes,
         url: shown.url,
         archive_download_url: shown.archive_download_url,
-        expired: state == State::Expired,
+        expired: state == Availability::Expired,
         digest: if content.is_some() { shown.digest } else { String::new() },
         created_at: shown.created_at,
         updated_at: shown.updated_at,
@@ -42,8 +42,8 @@ pub(crate) fn found_artifact(app: &App, entry: &Entry) -> api::FoundArtifact {
     }
 }
 
-/// A run with its repository and its jobs.
-pub(crate) fn found_run(app: &App, entry: &ci::across::Entry) -> api::FoundRun {
+/// Converts a run with its repository and its jobs.
+pub(crate) fn found_run(app: &App, entry: &ci::across::FoundRun) -> api::FoundRun {
     let shown = run(app, &entry.path, &entry.run);
     api::FoundRun {
         id: shown.id,

@@ -1,4 +1,4 @@
-//! Webhooks as the REST API shows them. Secrets stay inside.
+//! Converts hooks. Leaves out secret values.
 
 use farrier_common::api;
 use farrier_proto::store::{Hook, HookScope};
@@ -10,12 +10,12 @@ use crate::{
         hook_config::{self, COMMON_KEYS, ConfigKey},
         hook_event::{self, HookEvent},
     },
-    service::hooks::{Found, Health, Home, Managed},
+    service::hooks::{FoundHook, Health, ListedHook, OwnerNames},
     webhook::{Refusal, TargetProblem},
 };
 
-/// A hook as those see it who manage it.
-pub(crate) fn hook(app: &App, found: &Found) -> api::Hook {
+/// Converts a hook for callers who manage it.
+pub(crate) fn hook(app: &App, found: &FoundHook) -> api::Hook {
     let (row, state) = (&found.hook, &found.state);
     let content_type = if row.form { "form" } else { "json" };
     let health = Health::of(row, state);
@@ -44,15 +44,15 @@ pub(crate) fn hook(app: &App, found: &Found) -> api::Hook {
         failing_since: (state.failures > 0 && state.failing_since_ms != 0).then(|| time(state.failing_since_ms)),
         last_error: if state.failures > 0 { state.last_error.clone() } else { String::new() },
         disabled_reason: row.disabled_reason.clone(),
-        warning: joined([silent(row), refusal.as_ref().map(|refusal| refusal.reason.clone())]),
+        warning: joined([unsent_warning(row), refusal.as_ref().map(|refusal| refusal.reason.clone())]),
         advice: refusal.map(advice),
         ..api::Hook::default()
     }
 }
 
-/// A hook that was just saved: also what is wrong with its target as far as it could be found out, and which of its
-/// events are never sent. `inside`: whether the caller may learn where names of the local network lead.
-pub(crate) fn saved_hook(app: &App, found: &Found, problem: Option<TargetProblem>, inside: bool) -> api::Hook {
+/// Converts a hook that was just saved. Adds warnings about its target and about events that are never sent.
+/// `inside`: whether the caller may see the addresses of internal hosts.
+pub(crate) fn saved_hook(app: &App, found: &FoundHook, problem: Option<TargetProblem>, inside: bool) -> api::Hook {
     let row = &found.hook;
     let literal = app.client.refusal(&row.url).is_some();
     let (text, advice) = match problem {
@@ -68,15 +68,15 @@ pub(crate) fn saved_hook(app: &App, found: &Found, problem: Option<TargetProblem
     let unsent = hook_event::never_sent(&row.events);
     let some = (!unsent.is_empty() && unsent.len() < row.events.len())
         .then(|| format!("farrier never sends {}", unsent.join(", ")));
-    api::Hook { warning: joined([silent(row), some, text]), advice, ..hook(app, found) }
+    api::Hook { warning: joined([unsent_warning(row), some, text]), advice, ..hook(app, found) }
 }
 
-/// The warning about a hook that is never sent anything, because none of its events happens here.
-fn silent(row: &Hook) -> Option<String> {
+/// Returns a warning if farrier never sends any event of the hook.
+fn unsent_warning(row: &Hook) -> Option<String> {
     let unsent = hook_event::never_sent(&row.events);
-    let silent = !unsent.is_empty() && unsent.len() == row.events.len();
+    let sends_nothing = !unsent.is_empty() && unsent.len() == row.events.len();
     let sent: Vec<&str> = hook_event::EVENTS.iter().filter(|event| event.sent).map(|event| event.name).collect();
-    silent.then(|| format!("farrier never sends {}; it sends {}", unsent.join(", "), sent.join(", ")))
+    sends_nothing.then(|| format!("farrier never sends {}; it sends {}", unsent.join(", "), sent.join(", ")))
 }
 
 fn joined<const N: usize>(warnings: [Option<String>; N]) -> Option<String> {
@@ -88,9 +88,9 @@ fn advice(refusal: Refusal) -> api::SettingAdvice {
     api::SettingAdvice { setting: "webhook.allowed_hosts".into(), value: refusal.allowed_hosts }
 }
 
-/// A hook in a list of all places: also whose it is.
-pub(crate) fn managed_hook(app: &App, managed: &Managed) -> api::Hook {
-    let Home { owner, repository, .. } = managed.home.clone();
+/// Converts a hook for a list across owners. Adds owner and repository.
+pub(crate) fn managed_hook(app: &App, managed: &ListedHook) -> api::Hook {
+    let OwnerNames { owner, repository, .. } = managed.names.clone();
     api::Hook { owner, repository, ..hook(app, &managed.found) }
 }
 
@@ -108,7 +108,7 @@ fn config(row: &Hook, content_type: &str) -> std::collections::BTreeMap<String, 
     all
 }
 
-/// An event that hooks can ask for.
+/// Converts an event that hooks can subscribe to.
 pub(crate) fn hook_event(event: &HookEvent) -> api::HookEvent {
     let named = |(fine, coarse): &(&str, &str)| api::HookEventHeaders {
         event_type: (*fine).to_owned(),
@@ -123,11 +123,11 @@ pub(crate) fn hook_event(event: &HookEvent) -> api::HookEvent {
     }
 }
 
-/// A type of hook.
+/// Converts a type of hook.
 pub(crate) fn hook_type(kind: &hook_config::HookType) -> api::HookType {
     let shown = |key: &ConfigKey| api::HookConfigKey {
         name: key.name.into(),
-        required: key.needed,
+        required: key.required,
         secret: key.secret,
         description: key.about.into(),
     };

@@ -1,4 +1,4 @@
-//! Organisations, their team and access tokens as the REST API shows them.
+//! Converts organisations, their team and access tokens.
 
 use farrier_common::api;
 use farrier_proto::store::{Org, Token, User};
@@ -11,7 +11,7 @@ use crate::{
     store::{Read, owners, repositories},
 };
 
-/// An organisation as `viewer` may see it.
+/// Converts an organisation as `viewer` may see it.
 pub(crate) fn organization(app: &App, viewer: &Identity, row: &Org) -> api::Organization {
     api::Organization {
         id: number(row.id),
@@ -29,7 +29,7 @@ pub(crate) fn organization(app: &App, viewer: &Identity, row: &Org) -> api::Orga
     }
 }
 
-/// The one team of an organisation.
+/// Returns the only team of an organisation.
 pub(crate) fn team(app: &App, viewer: &Identity, row: &Org) -> api::Team {
     api::Team {
         id: number(row.id),
@@ -43,7 +43,7 @@ pub(crate) fn team(app: &App, viewer: &Identity, row: &Org) -> api::Team {
     }
 }
 
-/// What a user may do in an organisation.
+/// Converts a user's permissions in an organisation.
 pub(crate) fn permissions(found: Permissions) -> api::OrgPermissions {
     api::OrgPermissions {
         is_owner: found.owner,
@@ -54,7 +54,7 @@ pub(crate) fn permissions(found: Permissions) -> api::OrgPermissions {
     }
 }
 
-/// A token; `clear` only in the answer that makes it.
+/// Converts a token. `clear` is its value, which only the response to its creation contains.
 pub(crate) async fn token(read: &impl Read, row: &Token, clear: &str) -> Result<api::AccessToken, Error> {
     let set = |ms| (ms != 0).then(|| time(ms));
     Ok(api::AccessToken {
@@ -70,7 +70,7 @@ pub(crate) async fn token(read: &impl Read, row: &Token, clear: &str) -> Result<
     })
 }
 
-/// The token of the request itself, used just `now`.
+/// Converts the token of the current request, which uses it at `now`.
 pub(crate) async fn current_token(
     read: &impl Read,
     row: &Token,
@@ -90,7 +90,7 @@ pub(crate) async fn current_token(
     })
 }
 
-/// The repositories that a token is limited to; those that are gone are left out.
+/// Returns the repositories that a token is limited to. Skips deleted ones.
 async fn limits(read: &impl Read, row: &Token) -> Result<Option<Vec<api::TokenRepository>>, Error> {
     if row.repository_ids.is_empty() {
         return Ok(None);

@@ -1,28 +1,28 @@
-//! Background work.
+//! Converts background tasks.
 
 use farrier_common::api;
 
 use super::{number, time};
 use crate::{
     clock::Millis,
-    service::migrations::{Outcome, Running},
+    service::migrations::{MigrationResult, MigrationTask},
 };
 
-/// A migration as a task, at the time `now`.
-pub(crate) fn background_task(task: &Running, now: Millis) -> api::BackgroundTask {
+/// Converts a migration, at the time `now`.
+pub(crate) fn background_task(task: &MigrationTask, now: Millis) -> api::BackgroundTask {
     let (progress, end) = (task.progress(), task.end());
     let (state, error) = match end.as_ref().map(|(outcome, _)| outcome) {
         None => ("running", ""),
-        Some(Outcome::Done) => ("done", ""),
-        Some(Outcome::Failed(reason)) => ("failed", reason.as_str()),
-        Some(Outcome::Cancelled) => ("cancelled", ""),
+        Some(MigrationResult::Done) => ("done", ""),
+        Some(MigrationResult::Failed(reason)) => ("failed", reason.as_str()),
+        Some(MigrationResult::Cancelled) => ("cancelled", ""),
     };
     let ended_ms = end.as_ref().map(|(_, at)| *at);
-    let passed = progress.passed.iter().map(|one| api::TaskPhase {
-        name: one.phase.clone(),
-        total: number(one.total),
-        unit: unit(&one.phase, one.total).into(),
-        took_millis: one.took_ms,
+    let passed = progress.finished.iter().map(|phase| api::TaskPhase {
+        name: phase.phase.clone(),
+        total: number(phase.total),
+        unit: unit(&phase.phase, phase.total).into(),
+        took_millis: phase.took_ms,
     });
     api::BackgroundTask {
         id: number(task.row.id),
@@ -44,7 +44,7 @@ pub(crate) fn background_task(task: &Running, now: Millis) -> api::BackgroundTas
     }
 }
 
-/// What a phase counts, in git's words for its phases. Bytes are told beside it, for all phases together.
+/// Returns the unit of a phase's counters, for git's phase names. The total of bytes is reported separately.
 fn unit(phase: &str, total: u64) -> &'static str {
     match phase {
         _ if total == 0 => "",

@@ -7,7 +7,7 @@ use std::{path::Path, sync::Arc};
 
 use farrier_proto::store::{Collaborator, PushMark, Reference, Sequence};
 use farrierd::{
-    check::{self, Class, Finding, Mending, Options, Report},
+    check::{self, CheckReport, Class, Finding, Mending, Options},
     clock::Clock,
     config::Config,
     set_aside::SetAside,
@@ -69,12 +69,12 @@ async fn corrupt(config: &Config, change: impl Fn(&Tx) + Send + Sync) {
     write.await.expect("a write");
 }
 
-async fn run_check(config: &Config, options: Options) -> Report {
+async fn run_check(config: &Config, options: Options) -> CheckReport {
     check::run(config, options).await.expect("checked")
 }
 
 #[track_caller]
-fn finding<'a>(report: &'a Report, class: Class, subject: &str, message: &str) -> &'a Finding {
+fn finding<'a>(report: &'a CheckReport, class: Class, subject: &str, message: &str) -> &'a Finding {
     let is =
         |found: &&Finding| found.class == class && found.subject.contains(subject) && found.message.contains(message);
     report.findings.iter().find(is).unwrap_or_else(|| panic!("no {class:?} of {subject}: {message} in\n{report}"))
@@ -157,7 +157,7 @@ async fn differences_between_repositories_and_their_directories_are_found_and_re
             })
             .await;
             let report = run_check(config, REPAIR).await;
-            assert_eq!(finding(&report, Class::Damage, "repository 1", "could not be mended").mending, Mending::None);
+            assert_eq!(finding(&report, Class::Damage, "repository 1", "the repair failed").mending, Mending::None);
             corrupt(config, |tx| tx.delete(keys::ref_tip(1, "refs/heads/void"))).await;
             // `HEAD` must name the default branch.
             git(&["symbolic-ref", "HEAD", "refs/heads/other"]);
@@ -166,19 +166,19 @@ async fn differences_between_repositories_and_their_directories_are_found_and_re
             assert_repaired(config, Class::Damage, "repository 1", "HEAD does not name").await;
             // A directory without a row is set aside.
             std::fs::create_dir(root.join("77.git")).expect("made");
-            assert_repaired(config, Class::Waste, "repositories/77.git", "no row knows it").await;
+            assert_repaired(config, Class::Waste, "repositories/77.git", "no row refers to it").await;
             assert!(set_aside_today(config).join("repositories/77.git").is_dir() && !root.join("77.git").exists());
             // Unfinished work that the daemon completes at its next start is not damage.
             std::fs::create_dir(root.join("new-9-aa")).expect("made");
             corrupt(config, |tx| farrierd::store::refs::mark(tx, 1, 5, &PushMark::default())).await;
             let report = run_check(config, REPAIR).await;
-            finding(&report, Class::Unfinished, "new-9-aa", "half made");
-            finding(&report, Class::Unfinished, "repository 1", "a push was cut off");
+            finding(&report, Class::Unfinished, "new-9-aa", "was interrupted");
+            finding(&report, Class::Unfinished, "repository 1", "a push was interrupted");
             assert_eq!(report.damage, 0, "{report}");
             // A ref that changed without the daemon is recorded at the next start.
             corrupt(config, |tx| farrierd::store::refs::unmark(tx, 1, 5)).await;
             git(&["update-ref", "refs/heads/new", &tip]);
-            assert_repaired(config, Class::Damage, "repository 1", "moved past the daemon").await;
+            assert_repaired(config, Class::Damage, "repository 1", "refs differ from the recorded ones").await;
         })
         .await;
     assert!(!root.join("new-9-aa").exists(), "the start removes unfinished repositories");
@@ -208,7 +208,7 @@ async fn git_objects_are_checked_on_request() {
             let away = config.data_dir.join("away");
             std::fs::rename(&object, &away).expect("a loose object");
             assert_eq!(run_check(config, REPAIR).await.damage, 0);
-            finding(&run_check(config, CHECK).await, Class::Damage, "repository 1", "git says of its objects");
+            finding(&run_check(config, CHECK).await, Class::Damage, "repository 1", "git fsck reports");
             std::fs::rename(&away, &object).expect("moved");
         })
         .await;
@@ -256,7 +256,7 @@ async fn differences_between_artifacts_and_their_files_are_found_and_repaired() 
             std::fs::write(&stray, b"stray").expect("a write");
             std::fs::create_dir_all(root.join("50/1")).expect("made");
             std::fs::write(root.join("50/1/61"), b"stray").expect("a write");
-            assert_repaired(config, Class::Waste, "artifact 1 (log)", "1 files are in no list").await;
+            assert_repaired(config, Class::Waste, "artifact 1 (log)", "1 files are not in its block list").await;
             assert_eq!(std::fs::read(set_aside_today(config).join("artifacts/50/1/61")).expect("kept"), b"stray");
             assert_eq!(run_check(config, CHECK).await.waste, 0);
             // A file number at or above the sequence would be assigned again.
@@ -302,6 +302,6 @@ async fn the_exit_code_of_check_data_reports_the_result() {
     );
     let repaired = farrier.check_data(&["--repair"]).await;
     let stdout = String::from_utf8_lossy(&repaired.stdout).into_owned();
-    assert!(repaired.status.code() == Some(0) && stdout.contains("(mended)"), "{repaired:?}");
+    assert!(repaired.status.code() == Some(0) && stdout.contains("(repaired)"), "{repaired:?}");
     assert_eq!(std::fs::read_to_string(&head).expect("a file"), "ref: refs/heads/main\n");
 }

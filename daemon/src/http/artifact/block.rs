@@ -16,7 +16,7 @@ use crate::{
     blob::UploadKey,
     http::extract,
     model::signed_url::{Grant, Operation},
-    service::artifacts::{self, BlockInput, Checks},
+    service::artifacts::{self, BlockInput, ExpectedChecksums},
 };
 
 /// Largest `Content-Length` of a block, in bytes: the limit of Azure.
@@ -81,7 +81,7 @@ fn input(headers: &HeaderMap, body: Body, max: u64) -> Result<BlockInput<axum::b
         let message = format!("a block may have at most {max} bytes");
         return Err(BlobApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestBodyTooLarge", message));
     }
-    let checks = Checks {
+    let checks = ExpectedChecksums {
         md5: text("content-md5").map(|value| digest(value, "InvalidMd5", "Content-MD5")).transpose()?,
         crc64: text("x-ms-content-crc64")
             .map(|value| digest(value, "InvalidHeaderValue", "x-ms-content-crc64").map(u64::from_le_bytes))

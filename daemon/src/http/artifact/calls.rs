@@ -13,7 +13,7 @@ use farrier_proto::{
 use super::twirp::{TwirpError, TwirpRequest};
 use crate::{
     http::show::number,
-    service::artifacts::{self, Create, Filter, Finalize},
+    service::artifacts::{self, Create, Finalize, RunArtifactFilter},
 };
 
 /// `CreateArtifact`
@@ -43,7 +43,7 @@ pub(super) async fn finalize(call: &TwirpRequest) -> Result<Response, TwirpError
 pub(super) async fn list(call: &TwirpRequest) -> Result<Response, TwirpError> {
     let request: ListArtifactsRequest = call.message()?;
     require_own_run(call, &request.workflow_run_backend_id)?;
-    let filter = Filter { name: request.name_filter, id: request.id_filter.map(|id| id.value) };
+    let filter = RunArtifactFilter { name: request.name_filter, id: request.id_filter.map(|id| id.value) };
     let rows = artifacts::list_run(&call.app, &call.job, &filter).await?;
     let artifacts = rows.iter().map(|row| {
         let content = row.content.clone().unwrap_or_default();

@@ -4,7 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderName, StatusCode, header};
 use quick_xml::escape::escape;
 
-use crate::{http::error, model::signed_url::Refused, service::Error};
+use crate::{http::error, model::signed_url::UrlRefused, service::Error};
 
 /// Response header with the error code.
 const ERROR_CODE: HeaderName = HeaderName::from_static("x-ms-error-code");
@@ -24,12 +24,12 @@ impl BlobApiError {
 
     /// Creates the error for an address that the daemon cannot have signed.
     pub(in crate::http) fn invalid_address() -> Self {
-        Self::new(StatusCode::FORBIDDEN, "AuthenticationFailed", Refused::Signature.to_string())
+        Self::new(StatusCode::FORBIDDEN, "AuthenticationFailed", UrlRefused::Signature.to_string())
     }
 }
 
-impl From<Refused> for BlobApiError {
-    fn from(refused: Refused) -> Self {
+impl From<UrlRefused> for BlobApiError {
+    fn from(refused: UrlRefused) -> Self {
         Self::new(StatusCode::FORBIDDEN, "AuthenticationFailed", refused.to_string())
     }
 }

@@ -21,8 +21,8 @@ use crate::{
         Error,
         access::Action,
         artifacts::{
-            self, Until,
-            across::{self, ArtifactQuery, State as ArtifactState},
+            self, NewExpiry,
+            across::{self, ArtifactQuery, Availability},
         },
     },
     store::{Snapshot, artifacts::ArtifactPosition},
@@ -56,7 +56,7 @@ pub(in crate::http) async fn list(
 }
 
 async fn parse_query(snapshot: &Snapshot, identity: &Identity, query: Option<&str>) -> Result<ArtifactQuery, ApiError> {
-    let states = [ArtifactState::Uploading, ArtifactState::Ready, ArtifactState::Expired];
+    let states = [Availability::Uploading, Availability::Ready, Availability::Expired];
     let states = states.map(|state| (state.word(), state));
     let before = query::value(query, "expires_before");
     Ok(ArtifactQuery {
@@ -111,8 +111,8 @@ pub(in crate::http) async fn edit(
     JsonBody(input): JsonBody<api::EditArtifact>,
 ) -> Result<JsonResponse<api::FoundArtifact>, ApiError> {
     let until = match (input.expires_at.as_deref().filter(|text| !text.is_empty()), input.days) {
-        (Some(text), None) => Until::At(query::time("expires_at", text)?),
-        (None, Some(days)) => Until::Days(days),
+        (Some(text), None) => NewExpiry::At(query::time("expires_at", text)?),
+        (None, Some(days)) => NewExpiry::Days(days),
         (None, None) => return Err(ApiError::unprocessable("expires_at", "[expires_at]: this or days must be given")),
         (Some(_), Some(_)) => return Err(ApiError::unprocessable("days", "[days]: only without expires_at")),
     };

@@ -17,7 +17,7 @@ use crate::{
         page::{self, PageQuery},
         query, show,
     },
-    service::deleted::{self, ListQuery, repositories::Target},
+    service::deleted::{self, DeletedQuery, repositories::Target},
 };
 
 /// Lists deleted repositories that can be restored, the last deleted first. `Link` has the address of the next page.
@@ -168,8 +168,8 @@ pub(in crate::http) async fn purge_artifact(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn parse_query(query: Option<&str>) -> Result<ListQuery, ApiError> {
-    Ok(ListQuery {
+fn parse_query(query: Option<&str>) -> Result<DeletedQuery, ApiError> {
+    Ok(DeletedQuery {
         path: query::value(query, "repository"),
         after: query::value(query, "cursor").map(|text| cursor(&text)).transpose()?,
         limit: PageQuery::of_actions(query).limit,

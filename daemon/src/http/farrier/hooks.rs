@@ -31,7 +31,7 @@ use crate::{
     service::{
         Error,
         access::Action,
-        hooks::{self, Cursor, Filter, Health, HookOwner, ListQuery, Managed, Reach, Sort},
+        hooks::{self, Health, HookCursor, HookFilter, HookOwner, HookQuery, HookSort, ListedHook, ManageableHooks},
         viewer,
     },
     store::Snapshot,
@@ -73,8 +73,13 @@ pub(in crate::http) async fn list(
 }
 
 /// Returns the hooks that the caller may manage, limited to the repository or owner in the query.
-async fn reach(app: &App, snapshot: &Snapshot, identity: &Identity, query: Option<&str>) -> Result<Reach, ApiError> {
-    let mut reach = Reach::of(app, snapshot, identity).await?;
+async fn reach(
+    app: &App,
+    snapshot: &Snapshot,
+    identity: &Identity,
+    query: Option<&str>,
+) -> Result<ManageableHooks, ApiError> {
+    let mut reach = ManageableHooks::of(app, snapshot, identity).await?;
     if let Some(repository) = super::repository(snapshot, identity, query, Action::Read).await? {
         reach.only_repository(repository);
     }
@@ -85,20 +90,20 @@ async fn reach(app: &App, snapshot: &Snapshot, identity: &Identity, query: Optio
     Ok(reach)
 }
 
-fn list_query(query: Option<&str>) -> Result<ListQuery, ApiError> {
+fn list_query(query: Option<&str>) -> Result<HookQuery, ApiError> {
     let scopes = [HookScope::System, HookScope::Default, HookScope::Repository, HookScope::Org, HookScope::User];
     let scopes = scopes.map(|scope| (hook_config::scope_text(scope), scope));
     let health = Health::ALL.map(|health| (health.word(), health));
     let sorts = [
-        ("id", Sort::Id),
-        ("name", Sort::Name),
-        ("url", Sort::Url),
-        ("last_delivery", Sort::LastDelivery),
-        ("failures", Sort::Failures),
-        ("failing_since", Sort::FailingSince),
+        ("id", HookSort::Id),
+        ("name", HookSort::Name),
+        ("url", HookSort::Url),
+        ("last_delivery", HookSort::LastDelivery),
+        ("failures", HookSort::Failures),
+        ("failing_since", HookSort::FailingSince),
     ];
-    Ok(ListQuery {
-        filter: Filter {
+    Ok(HookQuery {
+        filter: HookFilter {
             scopes: query::several_of(query, "scope", &scopes)?,
             active: query::one_of(query, "active", &[("true", true), ("false", false)])?,
             health: query::several_of(query, "state", &health)?,
@@ -111,9 +116,10 @@ fn list_query(query: Option<&str>) -> Result<ListQuery, ApiError> {
     })
 }
 
-fn cursor(text: &str) -> Result<Cursor, ApiError> {
-    let parts =
-        text.split_once('-').and_then(|(key, id)| Some(Cursor { key: hex::decode(key).ok()?, id: id.parse().ok()? }));
+fn cursor(text: &str) -> Result<HookCursor, ApiError> {
+    let parts = text
+        .split_once('-')
+        .and_then(|(key, id)| Some(HookCursor { key: hex::decode(key).ok()?, id: id.parse().ok()? }));
     parts
         .ok_or_else(|| ApiError::unprocessable("cursor", "[cursor]: is not a cursor of this list; take it from `Link`"))
 }
@@ -140,9 +146,9 @@ pub(in crate::http) async fn get(
 ) -> Result<Editable<api::Hook>, ApiError> {
     let (snapshot, hook_owner) = find(&app, &caller.identity, Level::Read, &id).await?;
     let found = hooks::get(&snapshot, hook_owner, v1::number(&id)).await?;
-    let home = hooks::home(&snapshot, &found.hook).await?;
+    let names = hooks::owner_names(&snapshot, &found.hook).await?;
     let revision = Revision::of_hook(&found.hook);
-    Ok(Editable(ok(show::managed_hook(&app, &Managed { found, home })), revision))
+    Ok(Editable(ok(show::managed_hook(&app, &ListedHook { found, names })), revision))
 }
 
 /// Changes a hook of any owner.

@@ -15,7 +15,7 @@ use crate::{
         Error,
         access::{self, Action},
         migrations,
-        repositories::{self, Found},
+        repositories::{self, FoundRepository},
     },
     store::{Snapshot, owners, owners::Owner, repositories as rows},
 };
@@ -24,7 +24,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Allowed {
     pub(super) identity: Identity,
-    pub(super) found: Found,
+    pub(super) found: FoundRepository,
 }
 
 /// Checks the caller's permission for `service`. A repository that the caller may not see gives the same error as a
@@ -64,7 +64,12 @@ pub(super) async fn allow(
 }
 
 /// Returns the repository if the caller may see it.
-async fn find(snapshot: &Snapshot, identity: &Identity, owner: &str, name: &str) -> Result<Option<Found>, GitFailure> {
+async fn find(
+    snapshot: &Snapshot,
+    identity: &Identity,
+    owner: &str,
+    name: &str,
+) -> Result<Option<FoundRepository>, GitFailure> {
     if names::check_repository(name).is_err() {
         return Ok(None);
     }
@@ -77,7 +82,7 @@ async fn find(snapshot: &Snapshot, identity: &Identity, owner: &str, name: &str)
     }
 }
 
-fn require_writable(found: &Found) -> Result<(), GitFailure> {
+fn require_writable(found: &FoundRepository) -> Result<(), GitFailure> {
     if found.repository.archived {
         return Err(GitFailure::forbidden("the repository is archived: nothing can be pushed"));
     }

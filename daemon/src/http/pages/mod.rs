@@ -24,7 +24,7 @@ use crate::{
     service::{
         Error,
         access::Action,
-        repositories::{self, Found},
+        repositories::{self, FoundRepository},
         viewer,
     },
     store::Snapshot,
@@ -119,7 +119,7 @@ async fn show(app: &App, parts: &Parts, target: Target<'_>) -> Result<Response, 
     Ok(page(StatusCode::OK, text))
 }
 
-fn repository_page(app: &App, found: &Found, commit: Option<&str>) -> String {
+fn repository_page(app: &App, found: &FoundRepository, commit: Option<&str>) -> String {
     let path = found.path();
     let clone_url = format!("{}/{path}.git", app.root_url);
     html::repository(&path, &found.repository.description, &clone_url, commit)

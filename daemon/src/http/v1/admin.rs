@@ -20,14 +20,18 @@ use crate::{
     },
     service::{
         Error,
-        accounts::{self, Filter, Order},
+        accounts::{self, AccountFilter, AccountOrder},
         orgs,
         viewer::{self, Viewer},
     },
 };
 
-const ORDERS: &[(&str, Order)] =
-    &[("id", Order::Id), ("name", Order::Name), ("created", Order::Created), ("updated", Order::Updated)];
+const ORDERS: &[(&str, AccountOrder)] = &[
+    ("id", AccountOrder::Id),
+    ("name", AccountOrder::Name),
+    ("created", AccountOrder::Created),
+    ("updated", AccountOrder::Updated),
+];
 const VISIBILITIES: &[(&str, Visibility)] =
     &[("public", Visibility::Public), ("limited", Visibility::Limited), ("private", Visibility::Private)];
 
@@ -46,7 +50,7 @@ pub(in crate::http) async fn list_users(
 ) -> Result<Response, ApiError> {
     let query = query.as_deref();
     let page = PageQuery::of(query);
-    let filter = Filter {
+    let filter = AccountFilter {
         text: query::value(query, "q"),
         in_email: true,
         id: None,

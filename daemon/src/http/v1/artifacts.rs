@@ -27,7 +27,7 @@ use crate::{
         Error,
         access::Action,
         artifacts,
-        repositories::{self, Found},
+        repositories::{self, FoundRepository},
     },
     store::{Snapshot, artifacts::ArtifactList},
 };
@@ -37,7 +37,7 @@ async fn repository(
     caller: &Caller<RepositoryScope>,
     (owner, name): (&str, &str),
     action: Action,
-) -> Result<(Found, String), ApiError> {
+) -> Result<(FoundRepository, String), ApiError> {
     let found = repositories::find(snapshot, &caller.identity, owner, name, action).await?;
     let path = found.path();
     Ok((found, path))

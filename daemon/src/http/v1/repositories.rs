@@ -25,7 +25,7 @@ use crate::{
     service::{
         Error,
         access::{self, Action},
-        repositories::{self, For, Found},
+        repositories::{self, FoundRepository, OwnerChoice},
         viewer,
     },
 };
@@ -33,7 +33,7 @@ use crate::{
 type RepositoryResult = Result<JsonResponse<api::Repository>, ApiError>;
 type EditableResult = Result<Editable<api::Repository>, ApiError>;
 
-fn editable(app: &App, identity: &Identity, found: &Found) -> Editable<api::Repository> {
+fn editable(app: &App, identity: &Identity, found: &FoundRepository) -> Editable<api::Repository> {
     Editable(ok(show::repository(app, identity, found)), Revision::of_repository(&found.repository))
 }
 
@@ -86,7 +86,7 @@ pub(in crate::http) async fn create_own(
     caller: Caller<UserRepositoryScopes>,
     JsonBody(input): JsonBody<api::CreateRepository>,
 ) -> RepositoryResult {
-    create(&app, &caller.identity, For::Caller, input).await
+    create(&app, &caller.identity, OwnerChoice::Caller, input).await
 }
 
 /// Creates a repository in an organisation.
@@ -106,7 +106,7 @@ pub(in crate::http) async fn create_in_org(
     Path(name): Path<String>,
     JsonBody(input): JsonBody<api::CreateRepository>,
 ) -> RepositoryResult {
-    create(&app, &caller.identity, For::Org(&name), input).await
+    create(&app, &caller.identity, OwnerChoice::Org(&name), input).await
 }
 
 /// Creates a repository for an account or organisation.
@@ -126,11 +126,16 @@ pub(in crate::http) async fn create_for(
     Path(owner): Path<String>,
     JsonBody(input): JsonBody<api::CreateRepository>,
 ) -> RepositoryResult {
-    create(&app, &caller.identity, For::Anyone(&owner), input).await
+    create(&app, &caller.identity, OwnerChoice::Anyone(&owner), input).await
 }
 
-async fn create(app: &App, identity: &Identity, owner: For<'_>, input: api::CreateRepository) -> RepositoryResult {
-    let result: Result<Found, Error> = repositories::make(app, identity, owner, input).await;
+async fn create(
+    app: &App,
+    identity: &Identity,
+    owner: OwnerChoice<'_>,
+    input: api::CreateRepository,
+) -> RepositoryResult {
+    let result: Result<FoundRepository, Error> = repositories::create(app, identity, owner, input).await;
     let found = result.map_err(|error| match error {
         // Gitea-family clients expect 400 for this field.
         Error::Invalid { field: "readme", reason } => ApiError::new(StatusCode::BAD_REQUEST, reason),

@@ -21,7 +21,7 @@ use crate::{
     model::identity::Identity,
     service::{
         Error,
-        repositories::{self, Found, Mode, Query},
+        repositories::{self, FoundRepository, ListMode, RepositoryQuery},
         viewer,
     },
     store::listings::{ListingFilter, Sort},
@@ -123,7 +123,7 @@ pub(in crate::http) async fn search(
 fn list(
     app: &App,
     identity: &Identity,
-    (found, total): (Vec<Found>, u64),
+    (found, total): (Vec<FoundRepository>, u64),
     page: PageQuery,
     path: &str,
     query: Option<&str>,
@@ -156,24 +156,24 @@ fn number(query: Option<&str>, name: &str) -> u64 {
 }
 
 /// Reads the parameters of a search. Topics, teams and stars are not supported, so filters by them match nothing.
-fn parse_query(query: Option<&str>) -> Result<Query, ApiError> {
+fn parse_query(query: Option<&str>) -> Result<RepositoryQuery, ApiError> {
     let matches_none = number(query, "team_id") != 0
         || number(query, "starredBy") != 0
         || (flag(query, "topic") == Some(true) && !text(query, "q").is_empty());
     let mode = match text(query, "mode").as_str() {
-        _ if matches_none => Mode::Other,
-        "" => Mode::Any,
-        "source" => Mode::Source,
-        "fork" | "mirror" => Mode::Other,
-        "collaborative" => Mode::Collaborative,
-        other => return Err(ApiError::unprocessable("mode", format!("[Mode]: invalid search mode: {other:?}"))),
+        _ if matches_none => ListMode::Other,
+        "" => ListMode::Any,
+        "source" => ListMode::Source,
+        "fork" | "mirror" => ListMode::Other,
+        "collaborative" => ListMode::Collaborative,
+        other => return Err(ApiError::unprocessable("mode", format!("[ListMode]: invalid search mode: {other:?}"))),
     };
     let (sort, reverse) = sort(&text(query, "sort"), &text(query, "order"))?;
     let private = match (flag(query, "private"), flag(query, "is_private")) {
         (Some(false), _) => Some(false),
         (_, is_private) => is_private,
     };
-    Ok(Query {
+    Ok(RepositoryQuery {
         text: text(query, "q").trim().to_owned(),
         in_descriptions: flag(query, "includeDesc") == Some(true),
         owner: number(query, "uid"),

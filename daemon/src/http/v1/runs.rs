@@ -21,7 +21,7 @@ use crate::{
         Error,
         access::Action,
         ci,
-        repositories::{self, Found},
+        repositories::{self, FoundRepository},
     },
     store::{Snapshot, runs},
 };
@@ -29,7 +29,7 @@ use crate::{
 /// A repository whose Actions data the caller may read, and the snapshot in which that was checked.
 struct ActionsContext {
     snapshot: Snapshot,
-    found: Found,
+    found: FoundRepository,
     path: String,
 }
 

@@ -18,7 +18,7 @@ use crate::{
     },
     service::{
         Error, access,
-        accounts::{self, Filter, Order},
+        accounts::{self, AccountFilter, AccountOrder},
         viewer::{self, Viewer},
     },
 };
@@ -54,12 +54,12 @@ pub(in crate::http) async fn search(
     let page = PageQuery::of(query);
     let snapshot = app.store.read().await.map_err(Error::from)?;
     let viewer = Viewer::of(&snapshot, &caller.identity).await.map_err(Error::from)?;
-    let filter = Filter {
+    let filter = AccountFilter {
         text: query::value(query, "q"),
         id: query::value(query, "uid").and_then(|uid| uid.parse().ok()).filter(|uid| *uid != 0),
-        ..Filter::default()
+        ..AccountFilter::default()
     };
-    let (rows, total) = accounts::list(&snapshot, &viewer, &filter, (Order::Id, false), page.window()).await?;
+    let (rows, total) = accounts::list(&snapshot, &viewer, &filter, (AccountOrder::Id, false), page.window()).await?;
     let data = rows.iter().map(|row| show::user(&app, &caller.identity, row)).collect();
     Ok(page.response(&app, "/api/v1/users/search", query, total, api::FoundUsers { ok: true, data }))
 }

@@ -1,4 +1,4 @@
-//! Whether a `config` can be used. The order of checks and the texts of refusals are the API family's.
+//! Validates the `config` of a hook. The order of checks and the error texts are those of the API family.
 
 use std::collections::BTreeMap;
 
@@ -8,46 +8,46 @@ use super::{
     target::{self, VALUE_MAX_BYTES, is_target},
 };
 
-/// Where Telegram is unless `url` says otherwise.
+/// The default target of Telegram hooks.
 const TELEGRAM: &str = "https://api.telegram.org";
-/// Longest list of certificates, bytes.
+/// Longest list of certificates, in bytes.
 const CA_MAX_BYTES: usize = 65_536;
 const TIMEOUT_MAX_SECS: u64 = 60;
-/// Longest name of a channel, bytes.
+/// Longest name of a channel, in bytes.
 const CHANNEL_MAX_BYTES: usize = 80;
 
-/// Why a hook is not taken.
+/// Why a `config` is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The input cannot be used.
-    Unusable(String),
-    /// The same; the API family answers this one with 400.
-    Bad(String),
+pub enum ConfigError {
+    /// The input is invalid.
+    Invalid(String),
+    /// The input is invalid, and the API family answers this error with 400 instead of 422.
+    InvalidWith400(String),
 }
 
-/// A `config` that can be used.
+/// A valid `config`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedConfig {
     /// Target of deliveries, without credentials.
     pub url: String,
-    /// What credentials in the target come to as the header `Authorization`.
+    /// Value of the header `Authorization`, if the target contained credentials.
     pub authorization: Option<String>,
-    /// Deliveries are forms.
+    /// Whether deliveries are sent as forms.
     pub form: bool,
-    /// What signs deliveries; empty: nothing.
+    /// The key that signs deliveries. Empty: they are not signed.
     pub secret: String,
-    /// Whether it says that it is a system hook; `None`: it says nothing.
+    /// Whether it is a system hook. `None`: the `config` does not say.
     pub system: Option<bool>,
-    /// What else its type understands.
+    /// The other settings of the hook's type.
     pub settings: BTreeMap<String, String>,
 }
 
-/// Checks the whole `config` of a hook. Unknown keys are left out.
-pub fn check(kind: &HookType, config: &BTreeMap<String, String>) -> Result<Checked, Refusal> {
-    let moved = if kind.name == "telegram" { target::without_bot(config) } else { None };
-    let config = moved.as_ref().unwrap_or(config);
-    let refused = |text: String| Err(Refusal::Unusable(text));
-    let missing = |name: &str| Err(Refusal::Unusable(format!("Missing config option: {name}")));
+/// Checks the whole `config` of a hook. Ignores unknown keys.
+pub fn check(kind: &HookType, config: &BTreeMap<String, String>) -> Result<CheckedConfig, ConfigError> {
+    let split = if kind.name == "telegram" { target::split_bot_url(config) } else { None };
+    let config = split.as_ref().unwrap_or(config);
+    let refused = |text: String| Err(ConfigError::Invalid(text));
+    let missing = |name: &str| Err(ConfigError::Invalid(format!("Missing config option: {name}")));
     let value = |name: &str| config.get(name).map(String::as_str);
     let Some(url) = value(URL).or_else(|| default_url(kind, config)) else { return missing(URL) };
     let Some(content_type) = value(CONTENT_TYPE) else { return missing(CONTENT_TYPE) };
@@ -71,8 +71,8 @@ pub fn check(kind: &HookType, config: &BTreeMap<String, String>) -> Result<Check
         .filter(|(name, value)| kind.setting(name).is_some() && !value.is_empty())
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    if let Some(needed) = kind.keys.iter().find(|key| key.needed && !settings.contains_key(key.name)) {
-        return missing(needed.name);
+    if let Some(required) = kind.keys.iter().find(|key| key.required && !settings.contains_key(key.name)) {
+        return missing(required.name);
     }
     let secret = value(SECRET).unwrap_or_default();
     for (name, value) in settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).chain([(SECRET, secret)])
@@ -81,10 +81,10 @@ pub fn check(kind: &HookType, config: &BTreeMap<String, String>) -> Result<Check
     }
     let (url, authorization) = target::without_credentials(url);
     let form = content_type == "form";
-    Ok(Checked { url, authorization, form, secret: secret.to_owned(), system, settings })
+    Ok(CheckedConfig { url, authorization, form, secret: secret.to_owned(), system, settings })
 }
 
-/// Where a type that has another key for it goes.
+/// Returns the default target of types that have one.
 fn default_url<'a>(kind: &HookType, config: &'a BTreeMap<String, String>) -> Option<&'a str> {
     let given = |name: &str| config.get(name).filter(|value| !value.is_empty()).map(String::as_str);
     match kind.name {
@@ -94,33 +94,33 @@ fn default_url<'a>(kind: &HookType, config: &'a BTreeMap<String, String>) -> Opt
     }
 }
 
-fn check_setting(kind: &HookType, name: &str, value: &str) -> Result<(), Refusal> {
-    let invalid = |what: &str| Err(Refusal::Unusable(format!("Invalid {name}: {what}")));
+fn check_setting(kind: &HookType, name: &str, value: &str) -> Result<(), ConfigError> {
+    let invalid = |what: &str| Err(ConfigError::Invalid(format!("Invalid {name}: {what}")));
     let max = if name == CA_PEM { CA_MAX_BYTES } else { VALUE_MAX_BYTES };
     if value.len() > max {
         return invalid(&format!("longer than {max} bytes"));
     }
     match name {
         CHANNEL if kind.name == "slack" && !is_channel(value.trim()) => {
-            Err(Refusal::Bad("Invalid slack channel name".into()))
+            Err(ConfigError::InvalidWith400("Invalid slack channel name".into()))
         }
-        HOMESERVER_URL | ICON_URL if !is_target(value) => invalid("an absolute http or https address is needed"),
-        MESSAGE_TYPE if !matches!(value, "1" | "2") => invalid("1 or 2 is needed"),
+        HOMESERVER_URL | ICON_URL if !is_target(value) => invalid("must be an absolute http or https address"),
+        MESSAGE_TYPE if !matches!(value, "1" | "2") => invalid("must be 1 or 2"),
         TIMEOUT_SECS if !value.parse().is_ok_and(|secs| (1..=TIMEOUT_MAX_SECS).contains(&secs)) => {
-            invalid("1 to 60 seconds are possible")
+            invalid("must be 1 to 60 seconds")
         }
-        FOLLOW_REDIRECTS if !matches!(value, "true" | "false") => invalid("true or false is needed"),
-        CERTIFICATE if !is_fingerprint(value) => invalid("64 hexadecimal digits are needed"),
-        CA_PEM if !value.contains("-----BEGIN CERTIFICATE-----") => invalid("there is no certificate in it"),
-        BOT_TOKEN if value.contains(['/', '?', '#']) => invalid("a token has no such characters"),
+        FOLLOW_REDIRECTS if !matches!(value, "true" | "false") => invalid("must be true or false"),
+        CERTIFICATE if !is_fingerprint(value) => invalid("must be 64 hexadecimal digits"),
+        CA_PEM if !value.contains("-----BEGIN CERTIFICATE-----") => invalid("must contain a PEM certificate"),
+        BOT_TOKEN if value.contains(['/', '?', '#']) => invalid("must not contain /, ? or #"),
         _ => Ok(()),
     }
 }
 
 fn is_channel(name: &str) -> bool {
     let name = name.strip_prefix('#').unwrap_or(name);
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
-    (1..=CHANNEL_MAX_BYTES).contains(&name.len()) && name.bytes().all(fits)
+    let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'_' | b'-');
+    (1..=CHANNEL_MAX_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
 fn is_fingerprint(text: &str) -> bool {
@@ -136,14 +136,14 @@ mod tests {
         pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
-    fn asked(kind: &str, pairs: &[(&str, &str)]) -> Result<Checked, Refusal> {
+    fn checked(kind: &str, pairs: &[(&str, &str)]) -> Result<CheckedConfig, ConfigError> {
         check(by_name(kind).expect(kind), &config(pairs))
     }
 
     const GOOD: [(&str, &str); 2] = [(URL, "http://h/x"), (CONTENT_TYPE, "json")];
 
     #[test]
-    fn the_first_problem_is_reported_in_the_api_familys_words() {
+    fn the_first_problem_is_reported_with_the_text_of_the_api_family() {
         for (pairs, expected) in [
             (&[][..], "Missing config option: url"),
             (&[(CONTENT_TYPE, "xml")], "Missing config option: url"),
@@ -156,7 +156,7 @@ mod tests {
             (&[(URL, "http:///"), (CONTENT_TYPE, "json")], "Invalid url"),
             (&[(URL, "http://h/a\nb"), (CONTENT_TYPE, "json")], "Invalid url"),
         ] {
-            assert_eq!(asked("gitea", pairs), Err(Refusal::Unusable(expected.into())), "{pairs:?}");
+            assert_eq!(checked("gitea", pairs), Err(ConfigError::Invalid(expected.into())), "{pairs:?}");
         }
     }
 
@@ -166,31 +166,31 @@ mod tests {
             [("true", Some(true)), ("1", Some(true)), ("T", Some(true)), ("", None), ("False", Some(false))]
         {
             let pairs = [GOOD[0], GOOD[1], (IS_SYSTEM, word)];
-            assert_eq!(asked("gitea", &pairs).expect(word).system, expected);
+            assert_eq!(checked("gitea", &pairs).expect(word).system, expected);
         }
         let pairs = [GOOD[0], GOOD[1], (IS_SYSTEM, "maybe")];
-        assert_eq!(asked("gitea", &pairs), Err(Refusal::Unusable("Invalid is_system_webhook value".into())));
+        assert_eq!(checked("gitea", &pairs), Err(ConfigError::Invalid("Invalid is_system_webhook value".into())));
     }
 
     #[test]
-    fn chats_have_what_they_need_to_deliver() {
+    fn chats_require_the_keys_that_deliveries_need() {
         let with = |pairs: &[(&'static str, &'static str)]| [&GOOD, pairs].concat();
-        let missing = |name: &str| Err(Refusal::Unusable(format!("Missing config option: {name}")));
-        assert_eq!(asked("slack", &GOOD), missing(CHANNEL));
-        let channel = |name| asked("slack", &with(&[(CHANNEL, name)]));
-        assert_eq!(channel("A b"), Err(Refusal::Bad("Invalid slack channel name".into())));
+        let missing = |name: &str| Err(ConfigError::Invalid(format!("Missing config option: {name}")));
+        assert_eq!(checked("slack", &GOOD), missing(CHANNEL));
+        let channel = |name| checked("slack", &with(&[(CHANNEL, name)]));
+        assert_eq!(channel("A b"), Err(ConfigError::InvalidWith400("Invalid slack channel name".into())));
         assert_eq!(channel("#dev_ops-1").expect("good").settings, config(&[(CHANNEL, "#dev_ops-1")]));
-        assert_eq!(asked("matrix", &GOOD), missing(HOMESERVER_URL));
-        let telegram = asked("telegram", &[(CONTENT_TYPE, "json"), (BOT_TOKEN, "1:a"), (CHAT_ID, "2")]);
+        assert_eq!(checked("matrix", &GOOD), missing(HOMESERVER_URL));
+        let telegram = checked("telegram", &[(CONTENT_TYPE, "json"), (BOT_TOKEN, "1:a"), (CHAT_ID, "2")]);
         assert_eq!(telegram.expect("good").url, TELEGRAM);
-        assert_eq!(asked("telegram", &[(CONTENT_TYPE, "json"), (BOT_TOKEN, "1:a")]), missing(URL));
-        assert!(asked("discord", &with(&[("unknown", "x")])).expect("good").settings.is_empty());
+        assert_eq!(checked("telegram", &[(CONTENT_TYPE, "json"), (BOT_TOKEN, "1:a")]), missing(URL));
+        assert!(checked("discord", &with(&[("unknown", "x")])).expect("good").settings.is_empty());
     }
 
     const FINGERPRINT: &str = "aabb:ccdd:0011:2233:4455:6677:8899:aabb:ccdd:eeff:0011:2233:4455:6677:8899:aabb";
 
     #[test]
-    fn further_keys_are_bounded() {
+    fn values_of_optional_keys_are_validated() {
         for (name, bad, good) in [
             (TIMEOUT_SECS, "61", "60"),
             (TIMEOUT_SECS, "-1", "1"),
@@ -204,7 +204,7 @@ mod tests {
                 all.insert(name.into(), value.into());
                 check(by_name("gitea").expect("known"), &all)
             };
-            assert!(matches!(with(bad), Err(Refusal::Unusable(_))), "{name} {bad}");
+            assert!(matches!(with(bad), Err(ConfigError::Invalid(_))), "{name} {bad}");
             assert!(with(good).is_ok(), "{name} {good}");
         }
     }

@@ -1,47 +1,47 @@
-//! What a hook may be told: its types and the keys of its `config`. Pure.
+//! Types of hooks and the keys of their `config`.
 
 mod check;
 mod target;
 
 use farrier_proto::store::HookScope;
 
-pub use self::check::{Checked, Refusal, check};
+pub use self::check::{CheckedConfig, ConfigError, check};
 
 /// A type of hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HookType {
-    /// The word of the API.
+    /// Name of the type in the API.
     pub name: &'static str,
-    /// Deliveries hold the event as it is; others hold a message made of it.
+    /// Whether deliveries contain the event itself. Other types send a chat message created from it.
     pub native: bool,
-    /// Keys of `config` beside those that all types have.
+    /// Keys of `config` in addition to the common ones.
     pub keys: &'static [ConfigKey],
 }
 
 /// A key of a hook's `config`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConfigKey {
-    /// The key.
+    /// Name of the key.
     pub name: &'static str,
-    /// Without it nothing can be delivered.
-    pub needed: bool,
-    /// Goes in and never comes out.
+    /// Whether the key is required.
+    pub required: bool,
+    /// Whether the value is write-only.
     pub secret: bool,
-    /// What it is.
+    /// Description for the API.
     pub about: &'static str,
 }
 
 const fn key(name: &'static str, about: &'static str) -> ConfigKey {
-    ConfigKey { name, needed: false, secret: false, about }
+    ConfigKey { name, required: false, secret: false, about }
 }
 
-const fn needed(name: &'static str, about: &'static str) -> ConfigKey {
-    ConfigKey { name, needed: true, secret: false, about }
+const fn required(name: &'static str, about: &'static str) -> ConfigKey {
+    ConfigKey { name, required: true, secret: false, about }
 }
 
 const NO_KEYS: &[ConfigKey] = &[];
 
-/// Every type. One that could not deliver is not here.
+/// Every supported type.
 pub const TYPES: &[HookType] = &[
     HookType { name: "farrier", native: true, keys: NO_KEYS },
     HookType { name: "gitea", native: true, keys: NO_KEYS },
@@ -51,16 +51,16 @@ pub const TYPES: &[HookType] = &[
         name: "slack",
         native: false,
         keys: &[
-            needed(CHANNEL, "where messages go"),
-            key(USERNAME, "who they seem to come from"),
-            key(ICON_URL, "picture beside them"),
-            key("color", "colour beside them"),
+            required(CHANNEL, "channel that messages are sent to"),
+            key(USERNAME, "name shown as sender"),
+            key(ICON_URL, "picture shown beside messages"),
+            key("color", "colour shown beside messages"),
         ],
     },
     HookType {
         name: "discord",
         native: false,
-        keys: &[key(USERNAME, "who messages seem to come from"), key(ICON_URL, "picture beside them")],
+        keys: &[key(USERNAME, "name shown as sender"), key(ICON_URL, "picture shown beside messages")],
     },
     HookType { name: "msteams", native: false, keys: NO_KEYS },
     HookType {
@@ -68,80 +68,83 @@ pub const TYPES: &[HookType] = &[
         native: false,
         keys: &[
             ConfigKey { secret: true, ..key(BOT_TOKEN, "token of the bot; with it, url is the server's base address") },
-            key(CHAT_ID, "chat that messages go to"),
-            key(THREAD_ID, "thread in it"),
+            key(CHAT_ID, "chat that messages are sent to"),
+            key(THREAD_ID, "thread of the chat"),
         ],
     },
     HookType {
         name: "matrix",
         native: false,
         keys: &[
-            needed(HOMESERVER_URL, "base address of the server"),
-            needed("room_id", "room that messages go to"),
-            ConfigKey { secret: true, ..needed("access_token", "token of the account that writes") },
+            required(HOMESERVER_URL, "base address of the server"),
+            required("room_id", "room that messages are sent to"),
+            ConfigKey { secret: true, ..required("access_token", "access token of the sending account") },
             key(MESSAGE_TYPE, "1: a notice, 2: a text"),
         ],
     },
 ];
 
-/// Keys that every type has.
+/// Keys of all types.
 pub const COMMON_KEYS: &[ConfigKey] = &[
-    needed(URL, "where deliveries go"),
-    needed(CONTENT_TYPE, "json or form"),
-    ConfigKey { secret: true, ..key(SECRET, "signs deliveries; whsec_… as Standard Webhooks do, too") },
-    key(IS_SYSTEM, "of an administrators' hook: true for all repositories, false for a copy in each new one"),
-    key(CA_PEM, "certificates in PEM that the receiver's is checked against, in place of the usual ones"),
-    key(CERTIFICATE, "SHA-256 of the receiver's one good certificate, in hexadecimal"),
-    key(TIMEOUT_SECS, "longest attempt, 1 to 60 seconds"),
+    required(URL, "address that deliveries are sent to"),
+    required(CONTENT_TYPE, "json or form"),
+    ConfigKey {
+        secret: true,
+        ..key(SECRET, "key that signs deliveries; with the prefix whsec_ also for Standard Webhooks")
+    },
+    key(IS_SYSTEM, "admin hooks only: true for all repositories, false to copy the hook into each new one"),
+    key(CA_PEM, "PEM certificates to trust instead of the system's"),
+    key(CERTIFICATE, "SHA-256 of the only receiver certificate to accept, in hexadecimal"),
+    key(TIMEOUT_SECS, "time limit of an attempt, 1 to 60 seconds"),
     key(FOLLOW_REDIRECTS, "true: follow redirects that keep method and body"),
 ];
 
 /// Target of deliveries.
 pub const URL: &str = "url";
-/// Form of deliveries.
+/// Encoding of deliveries: `json` or `form`.
 pub const CONTENT_TYPE: &str = "content_type";
-/// What signs deliveries.
+/// Key that signs deliveries.
 pub const SECRET: &str = "secret";
-/// Which kind of administrators' hook it is.
+/// Whether an admin hook is a system hook or a default hook.
 pub const IS_SYSTEM: &str = "is_system_webhook";
-/// Certificates that the receiver's is checked against.
+/// Certificates to trust instead of the system's.
 pub const CA_PEM: &str = "ca_pem";
-/// Fingerprint of the receiver's one good certificate.
+/// Fingerprint of the only receiver certificate to accept.
 pub const CERTIFICATE: &str = "certificate_sha256";
-/// Longest attempt.
+/// Time limit of an attempt.
 pub const TIMEOUT_SECS: &str = "timeout_secs";
 /// Whether redirects are followed.
 pub const FOLLOW_REDIRECTS: &str = "follow_redirects";
-/// Where messages of a chat go.
+/// Channel that messages are sent to.
 pub const CHANNEL: &str = "channel";
-/// Whom messages of a chat come from.
+/// Name shown as the sender of messages.
 pub const USERNAME: &str = "username";
-/// The picture beside messages of a chat.
+/// Picture shown beside messages.
 pub const ICON_URL: &str = "icon_url";
-/// What a Telegram bot signs in with.
+/// Token of a Telegram bot.
 pub const BOT_TOKEN: &str = "bot_token";
-/// A chat of Telegram.
+/// Id of a Telegram chat.
 pub const CHAT_ID: &str = "chat_id";
-/// A thread of a chat of Telegram.
+/// Id of a thread in a Telegram chat.
 pub const THREAD_ID: &str = "thread_id";
-/// A server of Matrix.
+/// Base address of a Matrix server.
 pub const HOMESERVER_URL: &str = "homeserver_url";
-/// The kind of a message in Matrix.
+/// Type of Matrix messages.
 pub const MESSAGE_TYPE: &str = "message_type";
 
-/// The type with this name.
+/// Returns the type with this name.
 pub fn by_name(name: &str) -> Option<&'static HookType> {
     TYPES.iter().find(|kind| kind.name == name)
 }
 
 impl HookType {
-    /// A key that this type understands beside the first four of all types.
+    /// Returns a key of this type that hooks store in their settings: all except url, content type, secret and kind.
     pub fn setting(&self, name: &str) -> Option<&'static ConfigKey> {
         let common = COMMON_KEYS.iter().filter(|key| ![URL, CONTENT_TYPE, SECRET, IS_SYSTEM].contains(&key.name));
         self.keys.iter().chain(common).find(|key| key.name == name)
     }
 
-    /// Whether the value of `name` never comes out.
+    /// Returns whether the value of `name` is write-only.
     pub fn is_secret(&self, name: &str) -> bool {
         name == SECRET || self.setting(name).is_some_and(|key| key.secret)
     }

@@ -1,4 +1,4 @@
-//! Changing accounts: what is absent stays as it is.
+//! Changes accounts. Omitted fields keep their values.
 
 use farrier_common::{api::EditUser, names};
 use farrier_proto::store::User;
@@ -14,7 +14,7 @@ use crate::{
     store::{Tx, owners, repositories},
 };
 
-/// Changes an account. Only site administrators may.
+/// Changes an account. Requires a site administrator.
 pub async fn edit(app: &App, identity: &Identity, name: &str, input: EditUser) -> Result<User, Error> {
     access::require_site_admin(identity)?;
     check(&input)?;
@@ -98,7 +98,7 @@ fn apply(row: &mut User, input: &EditUser) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives an account another name; the old one leads there until somebody takes it.
+/// Renames an account. The old name redirects to the new one until another account takes it.
 pub async fn rename(app: &App, identity: &Identity, name: &str, new: &str) -> Result<(), Error> {
     access::require_site_admin(identity)?;
     names::check_owner(new).map_err(|e| Error::invalid("new_username", format!("name {e}")))?;

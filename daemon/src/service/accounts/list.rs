@@ -1,4 +1,4 @@
-//! Lists of accounts: filtered, sorted, paged.
+//! Lists accounts, filtered, sorted and paged.
 
 use std::cmp::Ordering;
 
@@ -9,64 +9,64 @@ use crate::{
     store::{Read, owners::Owner, users},
 };
 
-/// Accounts that are read at a time.
-const PIECE: usize = 1_000;
+/// Accounts to read per scan.
+const BATCH: usize = 1_000;
 
-/// Which accounts a list shows. What is `None` does not matter.
+/// Which accounts a list contains. `None` means any value.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
-    /// A part of the name, the name for display or, for administrators, the address.
+pub struct AccountFilter {
+    /// A part of the name, the full name or, with `in_email`, the e-mail address.
     pub text: Option<String>,
-    /// Whether addresses are searched, too.
+    /// Whether to search e-mail addresses. For administrators only.
     pub in_email: bool,
-    /// One number.
+    /// The id.
     pub id: Option<u64>,
-    /// Whether it may be used.
+    /// Whether the account is active.
     pub active: Option<bool>,
-    /// Whether it administers the site.
+    /// Whether it is a site administrator.
     pub admin: Option<bool>,
-    /// Whether it sees only what it is given.
+    /// Whether it is restricted to what it has explicit access to.
     pub restricted: Option<bool>,
-    /// Whether signing in is closed.
+    /// Whether it is prohibited from signing in.
     pub prohibited: Option<bool>,
-    /// Who sees it.
+    /// Its visibility.
     pub visibility: Option<Visibility>,
 }
 
-/// What a list is sorted by.
+/// The sort order of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// Number.
+pub enum AccountOrder {
+    /// By id.
     #[default]
     Id,
-    /// Name, in any case.
+    /// By name, ignoring case.
     Name,
-    /// When it was made.
+    /// By creation time.
     Created,
-    /// When it was changed.
+    /// By time of the last change.
     Updated,
 }
 
-impl Filter {
-    fn keeps(&self, user: &User) -> bool {
-        let is = |wanted: Option<bool>, found: bool| wanted.is_none_or(|wanted| wanted == found);
+impl AccountFilter {
+    fn matches(&self, user: &User) -> bool {
+        let is = |expected: Option<bool>, actual: bool| expected.is_none_or(|expected| expected == actual);
         is(self.active, !user.inactive)
             && is(self.admin, user.admin)
             && is(self.restricted, user.restricted)
             && is(self.prohibited, user.prohibit_login)
             && self.id.is_none_or(|id| id == user.id)
             && self.visibility.is_none_or(|visibility| visibility == user.visibility())
-            && self.text.as_deref().is_none_or(|text| self.finds(text, user))
+            && self.text.as_deref().is_none_or(|text| self.contains_text(text, user))
     }
 
-    fn finds(&self, text: &str, user: &User) -> bool {
+    fn contains_text(&self, text: &str, user: &User) -> bool {
         let text = text.to_lowercase();
         let within = |field: &str| field.to_lowercase().contains(&text);
         within(&user.name) || within(&user.full_name) || (self.in_email && within(&user.email))
     }
 }
 
-impl Order {
+impl AccountOrder {
     fn compare(self, left: &User, right: &User) -> Ordering {
         let by_id = left.id.cmp(&right.id);
         match self {
@@ -78,19 +78,19 @@ impl Order {
     }
 }
 
-/// A page of the accounts that `viewer` sees and `filter` keeps, and how many there are.
+/// Returns a page of the accounts that `viewer` sees and `filter` matches, and the total number of these.
 pub async fn list(
     read: &impl Read,
     viewer: &Viewer,
-    filter: &Filter,
-    (order, reverse): (Order, bool),
+    filter: &AccountFilter,
+    (order, reverse): (AccountOrder, bool),
     (skip, limit): (u64, usize),
 ) -> Result<(Vec<User>, u64), Error> {
     let mut found = Vec::new();
     let mut next = None;
     loop {
-        let (rows, after) = users::batch(read, next.as_deref(), PIECE).await?;
-        let kept = rows.into_iter().filter(|user| filter.keeps(user));
+        let (rows, after) = users::batch(read, next.as_deref(), BATCH).await?;
+        let kept = rows.into_iter().filter(|user| filter.matches(user));
         found.extend(kept.map(Owner::User).filter(|owner| viewer.sees(owner)).filter_map(|owner| match owner {
             Owner::User(user) => Some(user),
             Owner::Org(_) => None,

@@ -1,4 +1,4 @@
-//! Changing one's own password.
+//! Lets users change their own password.
 
 use farrier_common::api::ChangePassword;
 use farrier_proto::store::User;
@@ -11,11 +11,10 @@ use crate::{
     store::{Tx, owners},
 };
 
-/// Changes the password of the calling account. `source` is where the request comes from, for the
-/// limit on guesses.
+/// Changes the password of the calling account. `source` is the address of the request, for the limit on attempts.
 ///
-/// The old password is required even from a caller with a token, so that a stolen token cannot take
-/// the account over. Only the operator on this machine, who could set any password, is not asked.
+/// The old password is required even with a token, so that a stolen token is not enough to take over the account.
+/// It is not required from the operator on this machine, who could set any password.
 pub async fn change_password(app: &App, identity: &Identity, input: ChangePassword, source: &str) -> Result<(), Error> {
     let account = access::require_account(identity)?;
     access::require_more_than_public(identity)?;
@@ -40,7 +39,7 @@ pub async fn change_password(app: &App, identity: &Identity, input: ChangePasswo
             }
             let row =
                 User { password_hash: hash.clone(), must_change_password: false, updated_ms: now, ..before.clone() };
-            // Neither the name nor the address changes, so neither can be taken.
+            // Name and e-mail address stay the same, so there can be no conflict.
             owners::update_user(&tx, &before, &row).await?;
             Ok::<_, Error>((before, row))
         })
@@ -49,7 +48,7 @@ pub async fn change_password(app: &App, identity: &Identity, input: ChangePasswo
     Ok(())
 }
 
-/// Checks the old password; gives the hash that it was compared with.
+/// Checks the old password and returns the stored hash that it was compared with.
 async fn verified(app: &App, user: &User, input: &ChangePassword, source: &str) -> Result<String, Error> {
     if user.password_hash.is_empty() {
         let reason = format!(

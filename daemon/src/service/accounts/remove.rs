@@ -1,4 +1,4 @@
-//! Removing accounts: nothing is left without an owner.
+//! Deletes accounts. Refuses if repositories or organisations would have no owner afterwards.
 
 use farrier_proto::store::{Org, User};
 
@@ -10,31 +10,31 @@ use crate::{
     store::{Tx, orgs, owners, repositories, tokens, users},
 };
 
-/// Collaborations that one transaction ends.
-const PIECE: usize = 1_000;
+/// Collaborations to remove per transaction.
+const BATCH: usize = 1_000;
 
-/// Removes an account with its tokens. With `purge` also its memberships, and the organisations
-/// that it owns alone and that own nothing.
+/// Deletes an account with its tokens. With `purge` it also removes its memberships, and the organisations without
+/// repositories of which it is the only owner.
 pub async fn delete(app: &App, identity: &Identity, name: &str, purge: bool) -> Result<(), Error> {
     access::require_site_admin(identity)?;
     let user =
         app.store.write(async |tx: Tx| removable(&tx, identity, name, purge).await.map(|(user, _)| user)).await?;
     let id = user.id;
-    while !app.store.write(async |tx: Tx| Ok::<_, Error>(users::end_collaborations(&tx, id, PIECE).await?)).await? {}
+    while !app.store.write(async |tx: Tx| Ok::<_, Error>(users::end_collaborations(&tx, id, BATCH).await?)).await? {}
     app.store
         .write(async |tx: Tx| {
-            let (user, alone) = removable(&tx, identity, name, purge).await?;
+            let (user, owned_alone) = removable(&tx, identity, name, purge).await?;
             for org in orgs::ids_of_user(&tx, user.id).await? {
                 orgs::remove_member(&tx, org, user.id);
             }
-            for org in &alone {
+            for org in &owned_alone {
                 hooks::delete_of_owner(&tx, org.id).await?;
                 orgs::delete(&tx, org).await?;
             }
             for token in tokens::of_user(&tx, user.id).await? {
                 tokens::delete(&tx, user.id, token.id).await?;
             }
-            users::end_collaborations(&tx, user.id, PIECE).await?;
+            users::end_collaborations(&tx, user.id, BATCH).await?;
             hooks::delete_of_owner(&tx, user.id).await?;
             owners::delete_user(&tx, &user);
             Ok::<_, Error>(())
@@ -44,7 +44,7 @@ pub async fn delete(app: &App, identity: &Identity, name: &str, purge: bool) -> 
     Ok(())
 }
 
-/// The account, if nothing stands against its end, and the organisations that end with it.
+/// Returns the account, if it may be deleted, and the organisations to delete with it.
 async fn removable(tx: &Tx, identity: &Identity, name: &str, purge: bool) -> Result<(User, Vec<Org>), Error> {
     let refused = |reason: String| Error::invalid("username", reason);
     let user = user_to_change(tx, identity, name).await?;
@@ -61,7 +61,7 @@ async fn removable(tx: &Tx, identity: &Identity, name: &str, purge: bool) -> Res
             user.name
         )));
     }
-    let mut alone = Vec::new();
+    let mut owned_alone = Vec::new();
     for org in orgs::of_user(tx, user.id).await? {
         if !purge {
             return Err(refused(format!("the user still belongs to the organisation {}", org.name)));
@@ -72,7 +72,7 @@ async fn removable(tx: &Tx, identity: &Identity, name: &str, purge: bool) -> Res
         if repositories::count_of(tx, org.id, 1).await? > 0 {
             return Err(refused(format!("the organisation {} of the user still owns repositories", org.name)));
         }
-        alone.push(org);
+        owned_alone.push(org);
     }
-    Ok((user, alone))
+    Ok((user, owned_alone))
 }

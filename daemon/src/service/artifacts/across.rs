@@ -1,8 +1,8 @@
-//! Artifacts across repositories and runs: what the caller may read of all that there are.
+//! Lists artifacts across repositories and runs, limited to those that the caller may read.
 //!
-//! A page is read along the keys of the order that is asked for. What the caller may not read and what
-//! a filter leaves out is passed over, only so much for a page: it may hold less than was asked for and
-//! lead on.
+//! A page is read along the index of the requested order. Rows that the caller may not read or that a filter excludes
+//! are skipped, up to a limit per page. A page can therefore contain fewer items than requested and still have a
+//! next page.
 
 use farrier_proto::store::{Artifact, Job, Run};
 
@@ -14,7 +14,7 @@ use crate::{
     service::{
         Error,
         access::{self, Action},
-        repositories::{self, Found, Judged},
+        repositories::{self, AccessCache, FoundRepository},
     },
     store::{
         Read, StoreError,
@@ -23,24 +23,24 @@ use crate::{
     },
 };
 
-/// Rows that are read at a time.
+/// Rows to read per scan.
 const STEP: usize = 100;
-/// Rows that one page passes over.
-const PASSED_MAX: usize = 4_096;
+/// Maximum number of rows that one page skips.
+const SKIPPED_MAX: usize = 4_096;
 
-/// How far an artifact is, as readers see it.
+/// The state of an artifact as the API shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// It is being uploaded for the first time.
+pub enum Availability {
+    /// The first upload is not finalized.
     Uploading,
-    /// It can be read.
+    /// It can be downloaded.
     Ready,
-    /// Its time is over.
+    /// It has expired.
     Expired,
 }
 
-impl State {
-    /// What `row` is at `now`.
+impl Availability {
+    /// Returns the state of `row` at `now`.
     pub fn of(row: &Artifact, now: Millis) -> Self {
         match row.content {
             None => Self::Uploading,
@@ -49,7 +49,7 @@ impl State {
         }
     }
 
-    /// The word on the wire.
+    /// Returns the API's name of the state.
     pub fn word(self) -> &'static str {
         match self {
             Self::Uploading => "uploading",
@@ -59,30 +59,30 @@ impl State {
     }
 }
 
-/// Which artifacts are wanted.
+/// The filters, order and position of a list.
 #[derive(Clone, Debug, Default)]
 pub struct ArtifactQuery {
-    /// Of this repository, which the caller may read.
+    /// Only artifacts of this repository, which the caller may read.
     pub repository: Option<u64>,
-    /// Of this run.
+    /// Only artifacts of this run.
     pub run: Option<u64>,
-    /// Of this name; empty: of any.
+    /// Only artifacts with this name. Empty: any name.
     pub name: String,
-    /// In this state; `None`: finalized and expired ones.
-    pub state: Option<State>,
-    /// By the time at which they expire instead of the newest first; then only those that can be read.
+    /// Only artifacts in this state. `None`: finalized and expired ones.
+    pub state: Option<Availability>,
+    /// Sort by expiry time instead of newest first. Then only artifacts that can be downloaded are listed.
     pub by_expiry: bool,
-    /// Only those that expire before this time.
+    /// Only artifacts that expire before this time.
     pub expires_before_ms: Option<Millis>,
-    /// Behind this one.
+    /// Start after this position.
     pub after: Option<ArtifactPosition>,
-    /// Most items.
+    /// Maximum number of items.
     pub limit: usize,
 }
 
-/// An artifact with what it belongs to.
+/// An artifact with its repository, run and job.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct FoundArtifact {
     /// The artifact.
     pub row: Artifact,
     /// Its run.
@@ -93,20 +93,20 @@ pub struct Entry {
     pub path: String,
 }
 
-/// A page.
+/// A page of artifacts.
 #[derive(Debug, Default)]
-pub struct Page {
+pub struct ArtifactPage {
     /// The artifacts.
-    pub entries: Vec<Entry>,
-    /// Where the next page begins; `None`: there is none.
+    pub entries: Vec<FoundArtifact>,
+    /// The position of the next page. `None`: this is the last page.
     pub next: Option<ArtifactPosition>,
 }
 
 impl ArtifactQuery {
-    /// The keys that serve the wanted order and leave out the most.
+    /// Returns the index that gives the requested order and skips the most rows.
     fn walk(&self) -> ArtifactOrder {
         match (self.state, self.run, self.repository) {
-            (Some(State::Uploading), ..) => ArtifactOrder::Uploads,
+            (Some(Availability::Uploading), ..) => ArtifactOrder::Uploads,
             _ if self.by_expiry || self.expires_before_ms.is_some() => ArtifactOrder::Expiry {
                 until_ms: self.expires_before_ms.map_or(Millis::MAX, |before| before.saturating_sub(1)),
             },
@@ -116,70 +116,80 @@ impl ArtifactQuery {
         }
     }
 
-    fn takes(&self, row: &Artifact, now: Millis) -> bool {
-        let state = State::of(row, now);
+    fn matches(&self, row: &Artifact, now: Millis) -> bool {
+        let state = Availability::of(row, now);
         row.deleted_ms == 0
             && self.repository.is_none_or(|id| id == row.repository_id)
             && self.run.is_none_or(|id| id == row.run_id)
             && (self.name.is_empty() || self.name == row.name)
-            && self.state.map_or(state != State::Uploading, |query| query == state)
+            && self.state.map_or(state != Availability::Uploading, |query| query == state)
     }
 }
 
-/// A page of what is wanted, as far as the caller may read it.
-pub async fn page(app: &App, read: &impl Read, identity: &Identity, query: &ArtifactQuery) -> Result<Page, Error> {
+/// Returns a page of the matching artifacts that the caller may read.
+pub async fn page(
+    app: &App,
+    read: &impl Read,
+    identity: &Identity,
+    query: &ArtifactQuery,
+) -> Result<ArtifactPage, Error> {
     let (walk, now) = (query.walk(), app.now_ms());
-    let mut surroundings = Surroundings { judged: Judged::new(identity, Action::ReadActions), last: None };
-    let (mut page, mut passed) = (Page::default(), 0);
+    let mut loader = EntryLoader { access_cache: AccessCache::new(identity, Action::ReadActions), last: None };
+    let (mut page, mut skipped) = (ArtifactPage::default(), 0);
     let mut after = query.after;
     loop {
         let rows = next_page(read, walk, after, STEP).await?;
-        let whole = rows.len() == STEP;
+        let is_full_batch = rows.len() == STEP;
         for row in rows {
-            let full = page.entries.len() == query.limit;
-            if full || passed == PASSED_MAX {
+            let is_full_page = page.entries.len() == query.limit;
+            if is_full_page || skipped == SKIPPED_MAX {
                 page.next = after;
                 return Ok(page);
             }
             after = Some(walk.position(&row));
-            if !query.takes(&row, now) {
-                passed += 1;
+            if !query.matches(&row, now) {
+                skipped += 1;
                 continue;
             }
-            match surroundings.entry(read, row).await? {
+            match loader.entry(read, row).await? {
                 Some(entry) => page.entries.push(entry),
-                None => passed += 1,
+                None => skipped += 1,
             }
         }
-        if !whole {
+        if !is_full_batch {
             return Ok(page);
         }
     }
 }
 
-/// The finalized or expired artifact `id`, if the caller may do `action` with it.
-pub async fn get(read: &impl Read, identity: &Identity, id: u64, action: Action) -> Result<(Entry, Found), Error> {
+/// Returns the finalized or expired artifact `id`, if the caller may do `action` with it.
+pub async fn get(
+    read: &impl Read,
+    identity: &Identity,
+    id: u64,
+    action: Action,
+) -> Result<(FoundArtifact, FoundRepository), Error> {
     let row = rows::get(read, id).await?;
     let row = row.filter(|row| row.content.is_some() && row.deleted_ms == 0).ok_or(MISSING)?;
-    // Who may not read it must not learn that there is something.
+    // Callers who may not read it must not learn that it exists.
     let found = repositories::allowing(read, identity, row.repository_id, Action::ReadActions).await?.ok_or(MISSING)?;
     access::require(identity, found.access_level, action)?;
     let path = found.path();
     let run = runs::run(read, row.run_id).await?.unwrap_or_default();
     let job = runs::job(read, row.run_id, row.job_id).await?.unwrap_or_default();
-    Ok((Entry { row, run, job, path }, found))
+    Ok((FoundArtifact { row, run, job, path }, found))
 }
 
-/// What the artifacts of a page belong to: neighbours mostly share their run and job.
-struct Surroundings<'a> {
-    judged: Judged<'a>,
+/// Loads run and job of each artifact. Keeps the last ones, since neighbouring artifacts usually share them.
+struct EntryLoader<'a> {
+    access_cache: AccessCache<'a>,
     last: Option<(Run, Job)>,
 }
 
-impl Surroundings<'_> {
-    /// `row` with what it belongs to; `None`: the caller may not read it.
-    async fn entry(&mut self, read: &impl Read, row: Artifact) -> Result<Option<Entry>, StoreError> {
-        let Some(path) = self.judged.path(read, row.repository_id).await? else { return Ok(None) };
+impl EntryLoader<'_> {
+    /// Adds run and job to `row`. Returns `None` if the caller may not read it.
+    async fn entry(&mut self, read: &impl Read, row: Artifact) -> Result<Option<FoundArtifact>, StoreError> {
+        let Some(path) = self.access_cache.path(read, row.repository_id).await? else { return Ok(None) };
         let (run, job) = match &self.last {
             Some((run, job)) if run.id == row.run_id && job.id == row.job_id => (run.clone(), job.clone()),
             _ => {
@@ -188,6 +198,6 @@ impl Surroundings<'_> {
             }
         };
         self.last = Some((run.clone(), job.clone()));
-        Ok(Some(Entry { row, run, job, path }))
+        Ok(Some(FoundArtifact { row, run, job, path }))
     }
 }

@@ -1,4 +1,4 @@
-//! The begin of an upload.
+//! Begins uploads.
 
 use farrier_common::names;
 use farrier_proto::store::{Artifact, ArtifactState, RunStatus, Upload};
@@ -14,24 +14,24 @@ use crate::{
     store::{Read, StoreError, Tx, ids::IdKind, repositories, runs},
 };
 
-/// What a client says about the artifact that it will upload.
+/// A request to upload an artifact.
 #[derive(Clone, Debug)]
 pub struct Create {
-    /// Its name.
+    /// Name of the artifact.
     pub name: String,
-    /// When it is to expire; absent: after the default time.
+    /// Requested expiry time. `None`: the default lifetime.
     pub expires_ms: Option<Millis>,
-    /// Its media type; absent: a zip file.
+    /// Media type. `None`: a zip file.
     pub mime_type: Option<String>,
-    /// The version of the protocol that it speaks.
+    /// Version of the client's protocol.
     pub version: i32,
 }
 
-/// Begins an upload for `job`; an unfinished one of the same name is dropped.
+/// Begins an upload for `job` and returns its key and media type. Drops an unfinished upload of the same name.
 ///
-/// A finalized name is refused or, in replace mode, stays readable until the new upload is
-/// finalized. With `artifacts.unique_per = "run"` that also holds for names of the run's other jobs, and
-/// a name that another job is uploading under is refused. Gives the place of the upload and its media type.
+/// If a finalized artifact has the name, the request is refused or, in replace mode, that artifact stays readable until
+/// the new upload is finalized. With `artifacts.unique_per = "run"` this also applies to artifacts of the run's other
+/// jobs, and a name that another job is currently uploading is refused.
 pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(UploadKey, String), Error> {
     names::check_artifact(&input.name).map_err(|e| Error::invalid("name", format!("the artifact name {e}")))?;
     let mime_type = input.mime_type.filter(|text| !text.is_empty()).unwrap_or_else(|| mime::ZIP.to_owned());
@@ -49,7 +49,7 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Uplo
     let key = app
         .store
         .write(async |tx: Tx| {
-            // The repository may have been deleted meanwhile.
+            // The repository may have been deleted since.
             let repository = repositories::get(&tx, job.repository_id).await?.filter(|row| !row.deleted);
             if repository.is_none() || runs::run(&tx, job.run_id).await?.is_none() {
                 return Err(Error::NotFound { what: "the run" });
@@ -92,14 +92,14 @@ pub async fn create(app: &App, job: &JobIdentity, input: Create) -> Result<(Uplo
     Ok((key, mime_type))
 }
 
-/// The refusal of a name that the run has. Begins with GitHub's text, which people search for.
+/// Returns the error for a name that is in use. It begins with GitHub's text, which people search for.
 fn exists(run: u64, name: &str) -> Error {
     let message = format!("an artifact with this name already exists on the workflow run: {name} (run {run})");
     Error::Exists { message }
 }
 
-/// Artifacts of this name that other jobs of the run have finalized or are uploading. An upload of a
-/// job that has ended cannot be finished and does not count.
+/// Returns the artifacts of this name that other jobs of the run have finalized or are uploading. Skips uploads of jobs
+/// that have ended, since these cannot be finalized.
 pub(super) async fn of_other_jobs(
     tx: &Tx,
     job: &JobIdentity,
@@ -118,8 +118,8 @@ fn sweep_delay(app: &App) -> Millis {
     i64::try_from(app.config.artifacts.abandoned.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The row that holds the name now. One whose time is over gives the name up here, before the
-/// sweep came.
+/// Returns the row that has the name. An expired artifact that the sweep has not handled yet is expired here, which
+/// frees its name.
 async fn current(tx: &Tx, job: &JobIdentity, name: &str, now: Millis) -> Result<Option<Artifact>, Error> {
     let Some(row) = rows::by_name(tx, job.run_id, job.job_id, name).await? else { return Ok(None) };
     if row.state() == ArtifactState::Final && visible(&row, now).is_none() {
@@ -144,7 +144,7 @@ fn new_row(id: u64, job: &JobIdentity, name: &str, now: Millis) -> Artifact {
     }
 }
 
-/// Refuses when `more` bytes would take the repository over its quota.
+/// Returns an error if `more` bytes would exceed the repository's quota.
 pub(super) async fn check_quota(app: &App, read: &impl Read, repository: u64, more: u64) -> Result<(), Error> {
     const PAGE: usize = 1_000;
     let quota = app.config.artifacts.quota_bytes;
@@ -157,7 +157,9 @@ pub(super) async fn check_quota(app: &App, read: &impl Read, repository: u64, mo
         let page = rows::next(read, rows::ArtifactList::Repository(repository), after, PAGE).await?;
         used += page.iter().filter_map(|row| row.content.as_ref()).map(|content| content.size).sum::<u64>();
         if used.saturating_add(more) > quota {
-            return Err(Error::Quota { reason: format!("the repository may keep {quota} bytes of artifacts") });
+            return Err(Error::Quota {
+                reason: format!("the repository may store at most {quota} bytes of artifacts"),
+            });
         }
         match page.last() {
             Some(last) if page.len() == PAGE => after = Some(last.id),

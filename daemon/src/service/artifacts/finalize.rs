@@ -1,4 +1,4 @@
-//! The end of an upload: what was received is confirmed and becomes visible.
+//! Finalizes uploads: verifies the content and makes it visible.
 
 use farrier_proto::store::{Artifact, ArtifactState, Committed, Content, Upload};
 
@@ -16,23 +16,22 @@ use crate::{
     store::Tx,
 };
 
-/// What the client believes it has uploaded.
+/// The client's claims about the upload.
 #[derive(Clone, Debug)]
 pub struct Finalize {
-    /// The artifact's name.
+    /// Name of the artifact.
     pub name: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: i64,
-    /// `sha256:` and hexadecimal digits, if the client computed it.
+    /// `sha256:` followed by hexadecimal digits, if the client computed it.
     pub hash: Option<String>,
 }
 
-/// Confirms an upload of `job` and gives the artifact's number. The same call again gives the same
-/// answer.
+/// Finalizes an upload of `job` and returns the id of the artifact. Repeated calls return the same result.
 pub async fn finalize(app: &App, job: &JobIdentity, input: Finalize) -> Result<u64, Error> {
     let snapshot = app.store.read().await?;
     let row = rows::by_name(&snapshot, job.run_id, job.job_id, &input.name).await?.ok_or(MISSING)?;
-    let Some((upload, committed)) = ready(&row)? else {
+    let Some((upload, committed)) = upload_to_finalize(&row)? else {
         let content = row.content.as_ref().ok_or(MISSING)?;
         check_claims(&input, content.size, &content.sha256)?;
         return Ok(row.id);
@@ -51,8 +50,8 @@ pub async fn finalize(app: &App, job: &JobIdentity, input: Finalize) -> Result<u
     Ok(row.id)
 }
 
-/// The upload that can be finalized; `None` when there is none because that is done.
-fn ready(row: &Artifact) -> Result<Option<(Upload, Committed)>, Error> {
+/// Returns the upload to finalize, or `None` if it is finalized already.
+fn upload_to_finalize(row: &Artifact) -> Result<Option<(Upload, Committed)>, Error> {
     match (&row.upload, row.state()) {
         (Some(upload), _) => match &upload.committed {
             Some(committed) => Ok(Some((upload.clone(), committed.clone()))),
@@ -86,7 +85,7 @@ fn check_claims(input: &Finalize, size: u64, sha256: &[u8]) -> Result<(), Error>
     }
 }
 
-/// Makes the upload the artifact's content, if it is still what was checked.
+/// Makes the upload the content of the artifact, unless it has changed since it was checked.
 async fn confirm(
     app: &App,
     job: &JobIdentity,
@@ -101,8 +100,8 @@ async fn confirm(
             let before = rows::get(&tx, key.artifact).await?.ok_or(MISSING)?;
             require_repository(&tx, &before).await?;
             let mut row = before.clone();
-            if already(&row, key) {
-                return Ok(None); // a call beside this one was faster
+            if is_finalized(&row, key) {
+                return Ok(None); // a concurrent call finalized it
             }
             let upload = row.upload.take().filter(|upload| upload.generation == key.generation).ok_or(MISSING)?;
             if upload.committed.as_ref() != Some(committed) {
@@ -112,8 +111,8 @@ async fn confirm(
                 rows::discard(&tx, row.id, old.generation, now);
             }
             if app.config.artifacts.unique_per == UniquePer::Run {
-                // Only in replace mode is there one: `create` refuses the name otherwise. It stayed
-                // readable until now, and that mode replaces it by the newer one.
+                // Non-empty only in replace mode, since `create` refuses the name otherwise. The artifact stayed
+                // readable until now and is replaced by the newer one.
                 let replaced = of_other_jobs(&tx, job, &row.name, now).await?;
                 for other in replaced.iter().filter(|other| other.state() == ArtifactState::Final) {
                     rows::delete(&tx, other, now);
@@ -133,7 +132,7 @@ async fn confirm(
     Ok(())
 }
 
-fn already(row: &Artifact, key: UploadKey) -> bool {
+fn is_finalized(row: &Artifact, key: UploadKey) -> bool {
     row.content.as_ref().is_some_and(|content| content.generation == key.generation)
 }
 
@@ -149,7 +148,7 @@ fn content(upload: &Upload, committed: &Committed, sha256: &[u8]) -> Content {
     }
 }
 
-/// The leftovers of the upload can go now; the artifact itself when it expires.
+/// Schedules the removal of the upload's leftovers, and the expiry of the artifact.
 fn wake(app: &App, expires_ms: Millis, now: Millis) {
     app.sweep.due_at(expires_ms);
     app.sweep.due_at(now);

@@ -1,29 +1,29 @@
-//! How long an artifact is kept, changed after it was made.
+//! Changes how long an existing artifact is kept.
 
 use super::{MISSING, across, rows, visible};
 use crate::{
     app::App,
     clock::Millis,
     model::{
-        expiry::{self, NoEnd},
+        expiry::{self, ExpiryError},
         identity::Identity,
     },
     service::{Error, access::Action},
     store::Tx,
 };
 
-/// A new end.
+/// A new expiry time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Until {
-    /// At a time.
+pub enum NewExpiry {
+    /// An absolute time.
     At(Millis),
-    /// So many days from now.
+    /// This many days from now.
     Days(i64),
 }
 
-/// Gives the artifact `id` another end. One whose time is over stays so: its bytes are gone, or go
-/// any moment.
-pub async fn keep(app: &App, identity: &Identity, id: u64, until: Until) -> Result<across::Entry, Error> {
+/// Sets the expiry time of artifact `id`. An expired artifact cannot be extended, since its bytes are gone or about to
+/// be removed.
+pub async fn keep(app: &App, identity: &Identity, id: u64, until: NewExpiry) -> Result<across::FoundArtifact, Error> {
     let snapshot = app.store.read().await?;
     let (mut entry, _) = across::get(&snapshot, identity, id, Action::WriteActions).await?;
     drop(snapshot);
@@ -48,10 +48,10 @@ pub async fn keep(app: &App, identity: &Identity, id: u64, until: Until) -> Resu
     Ok(entry)
 }
 
-fn end(now: Millis, until: Until, max_days: u32) -> Result<Millis, Error> {
+fn end(now: Millis, until: NewExpiry, max_days: u32) -> Result<Millis, Error> {
     let (field, end) = match until {
-        Until::At(end) => ("expires_at", end),
-        Until::Days(days) => ("days", expiry::in_days(now, days)),
+        NewExpiry::At(end) => ("expires_at", end),
+        NewExpiry::Days(days) => ("days", expiry::in_days(now, days)),
     };
-    expiry::choose(now, end, max_days).map_err(|error: NoEnd| Error::invalid(field, error.to_string()))
+    expiry::choose(now, end, max_days).map_err(|error: ExpiryError| Error::invalid(field, error.to_string()))
 }

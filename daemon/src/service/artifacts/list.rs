@@ -1,4 +1,4 @@
-//! Lists of artifacts: of a run for its jobs, of a repository or run for the REST API.
+//! Lists artifacts: of a run for its jobs, of a repository or run for the REST API.
 
 use farrier_proto::store::{Artifact, Run};
 
@@ -9,35 +9,35 @@ use crate::{
     store::{Read, artifacts::ArtifactList, runs},
 };
 
-/// Most artifacts of one run that are looked at.
+/// Maximum number of artifacts of one run to read.
 const RUN_MAX: usize = 100_000;
-/// Rows read at a time while filtering.
+/// Rows to read per scan while filtering.
 const FILTER_PAGE: usize = 1_000;
 
-/// What a job wants to see of its run.
+/// Which artifacts of its run a job requests.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct RunArtifactFilter {
     /// Only this name.
     pub name: Option<String>,
-    /// Only this number.
+    /// Only this id.
     pub id: Option<i64>,
 }
 
-/// The visible artifacts of the job's run, also those of other jobs, oldest first.
-pub async fn list_run(app: &App, job: &JobIdentity, filter: &Filter) -> Result<Vec<Artifact>, Error> {
+/// Returns the visible artifacts of the job's run, including those of other jobs, oldest first.
+pub async fn list_run(app: &App, job: &JobIdentity, filter: &RunArtifactFilter) -> Result<Vec<Artifact>, Error> {
     let now = app.now_ms();
     let mut found = rows::named_of_run(&app.store.read().await?, job.run_id, RUN_MAX).await?;
     found.retain(|row| {
-        let name_fits = filter.name.as_ref().is_none_or(|name| *name == row.name);
-        let id_fits = filter.id.is_none_or(|id| u64::try_from(id).ok() == Some(row.id));
-        name_fits && id_fits && visible(row, now).is_some()
+        let name_matches = filter.name.as_ref().is_none_or(|name| *name == row.name);
+        let id_matches = filter.id.is_none_or(|id| u64::try_from(id).ok() == Some(row.id));
+        name_matches && id_matches && visible(row, now).is_some()
     });
     found.sort_by_key(|row| row.id);
     Ok(found)
 }
 
-/// A page of finalized and expired artifacts, newest first, each with its run; and how many there
-/// are on all pages.
+/// Returns a page of finalized and expired artifacts with their runs, newest first, and the total number of these
+/// artifacts.
 pub async fn list(
     read: &impl Read,
     list: ArtifactList,
@@ -47,11 +47,11 @@ pub async fn list(
 ) -> Result<(Vec<(Artifact, Run)>, u64), Error> {
     let (found, total) = match name {
         None => rows::page(read, list, skip, limit).await?,
-        Some(name) => named(read, list, name, skip, limit).await?,
+        Some(name) => page_by_name(read, list, name, skip, limit).await?,
     };
     let mut with_runs: Vec<(Artifact, Run)> = Vec::with_capacity(found.len());
     for row in found {
-        // Neighbours mostly share their run.
+        // Neighbouring artifacts usually share their run.
         let known = with_runs.last().filter(|(_, run)| run.id == row.run_id).map(|(_, run)| run.clone());
         let run = match known {
             Some(run) => run,
@@ -62,8 +62,8 @@ pub async fn list(
     Ok((with_runs, total))
 }
 
-/// Filters by name: walks the whole list, because the total counts what the filter leaves.
-async fn named(
+/// Filters by name. Reads the whole list, because the total is the number of matches.
+async fn page_by_name(
     read: &impl Read,
     list: ArtifactList,
     name: &str,
@@ -76,14 +76,14 @@ async fn named(
     loop {
         let rows = rows::next(read, list, after, FILTER_PAGE).await?;
         let last = rows.last().map(|row| row.id);
-        let whole = rows.len() == FILTER_PAGE;
+        let is_full_batch = rows.len() == FILTER_PAGE;
         for row in rows.into_iter().filter(|row| row.name == name) {
             if total >= skip && page.len() < limit {
                 page.push(row);
             }
             total += 1;
         }
-        if !whole {
+        if !is_full_batch {
             return Ok((page, total));
         }
         after = last;

@@ -1,11 +1,11 @@
-//! Artifacts of workflow runs: create, upload, finalize, read, keep, delete, and their end.
+//! Artifacts of workflow runs: create, upload, finalize, read, keep, delete and expire.
 //!
-//! A deletion hides the artifact and keeps its bytes until `storage.set_aside_days` are over or it
-//! expires, so that an administrator can restore it.
+//! A deletion hides the artifact and keeps its bytes until `storage.set_aside_days` are over or it expires, so that an
+//! administrator can restore it.
 //!
-//! One visible artifact for each (run, job, name). An upload is a *generation*: its blocks never
-//! mix with another's, and its signed address dies with it. Rows decide what exists; bytes without
-//! a row are waste that the sweep reclaims.
+//! There is one visible artifact for each (run, job, name). Each upload is a *generation*: its blocks never mix with
+//! those of another, and its signed URL is valid only as long as the upload. Rows decide what exists. Bytes without
+//! a row are waste, which the sweep removes.
 
 pub mod across;
 mod create;
@@ -32,31 +32,31 @@ use crate::{
 pub use self::{
     create::{Create, create},
     finalize::{Finalize, finalize},
-    keep::{Until, keep},
-    list::{Filter, list, list_run},
-    read::{Download, Visible, find, find_in_run, open, read_address, upload_address},
+    keep::{NewExpiry, keep},
+    list::{RunArtifactFilter, list, list_run},
+    read::{Download, VisibleArtifact, find, find_in_run, open, read_address, upload_address},
     receiving::Receiving,
     remove::{delete, delete_in_run, delete_many, delete_of_run},
     sweep::{next_due_ms, sweep},
-    upload::{BlockInput, Checks, commit, put_blob, put_block},
+    upload::{BlockInput, ExpectedChecksums, commit, put_blob, put_block},
 };
 
-/// What callers hear of an artifact that is not there, not finalized, deleted or expired.
+/// The error for an artifact that does not exist, is not finalized, is deleted or has expired.
 const MISSING: Error = Error::NotFound { what: "the artifact" };
 
-/// The confirmed content of an artifact whose time is not over.
+/// Returns the finalized content of an artifact that is not expired or deleted.
 fn visible(row: &Artifact, now: Millis) -> Option<&Content> {
     let live = row.state() == ArtifactState::Final && row.expires_ms > now && row.deleted_ms == 0;
     row.content.as_ref().filter(|_| live)
 }
 
-/// Refuses artifacts of deleted repositories: a signed address outlives the deletion.
+/// Returns an error for artifacts of deleted repositories, because a signed URL outlives the deletion.
 async fn require_repository(read: &impl Read, row: &Artifact) -> Result<(), Error> {
     let repository = repositories::get(read, row.repository_id).await?;
     repository.filter(|repository| !repository.deleted).map(drop).ok_or(MISSING)
 }
 
-/// The committed list of a place as the blob store reads it.
+/// Returns the committed block list of an upload in the form of the blob store.
 async fn block_refs(read: &impl Read, key: UploadKey) -> Result<Arc<[BlockRef]>, Error> {
     let list = rows::list(read, key.artifact, key.generation).await?;
     Ok(list.iter().map(block_ref).collect())
@@ -66,7 +66,7 @@ fn block_ref(block: &Block) -> BlockRef {
     BlockRef { file: block.file, size: block.size }
 }
 
-/// `sha256:` and hexadecimal digits, as the protocol writes a digest.
+/// Formats a digest as the protocol does: `sha256:` followed by hexadecimal digits.
 pub fn digest_text(sha256: &[u8]) -> String {
     format!("sha256:{}", hex::encode(sha256))
 }

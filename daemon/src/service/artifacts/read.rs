@@ -1,4 +1,4 @@
-//! Reading one artifact: finding it, signed addresses, its bytes.
+//! Reads artifacts: finds them, signs URLs and opens their bytes.
 
 use std::ops::Range;
 
@@ -16,35 +16,35 @@ use crate::{
     store::{Read, runs},
 };
 
-/// A finalized artifact that may be read.
-pub struct Visible {
+/// A finalized artifact that can be read.
+pub struct VisibleArtifact {
     /// Its row.
     pub row: Artifact,
     /// Its confirmed content.
     pub content: Content,
 }
 
-/// What a signed address leads to.
+/// The target of a signed URL.
 pub struct Download {
-    /// The artifact's name.
+    /// Name of the artifact.
     pub name: String,
-    /// Its confirmed content.
+    /// Its finalized content.
     pub content: Content,
     key: UploadKey,
 }
 
-/// The artifact `name` that a job of the run sees: the one of job `job_id` if that has one, else
-/// the newest of the run.
-pub async fn find_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &str) -> Result<Visible, Error> {
-    let filter = super::Filter { name: Some(name.to_owned()), id: None };
+/// Returns the artifact `name` as a job of the run sees it: the one of job `job_id` if that job has one, else the
+/// newest of the run.
+pub async fn find_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &str) -> Result<VisibleArtifact, Error> {
+    let filter = super::RunArtifactFilter { name: Some(name.to_owned()), id: None };
     let found = super::list_run(app, job, &filter).await?;
     let own = job_id.parse().ok().and_then(|id: u64| found.iter().find(|row| row.job_id == id));
     let row = own.or(found.last()).cloned().ok_or(MISSING)?;
     let content = row.content.clone().ok_or(MISSING)?;
-    Ok(Visible { row, content })
+    Ok(VisibleArtifact { row, content })
 }
 
-/// The finalized or expired artifact `id` of a repository, with its run.
+/// Returns the finalized or expired artifact `id` of a repository, with its run.
 pub async fn find(read: &impl Read, repository: u64, id: u64) -> Result<(Artifact, Run), Error> {
     let row = rows::get(read, id).await?;
     let row = row.filter(|row| row.repository_id == repository && row.content.is_some() && row.deleted_ms == 0);
@@ -53,7 +53,7 @@ pub async fn find(read: &impl Read, repository: u64, id: u64) -> Result<(Artifac
     Ok((row, run))
 }
 
-/// Path and query of an address that reads a visible artifact.
+/// Returns path and query of a URL that reads a visible artifact.
 pub fn read_address(app: &App, row: &Artifact) -> Result<String, Error> {
     let content = visible(row, app.now_ms()).ok_or(Error::NotFound { what: "the artifact (it has expired)" })?;
     Ok(address(
@@ -64,12 +64,12 @@ pub fn read_address(app: &App, row: &Artifact) -> Result<String, Error> {
     ))
 }
 
-/// Path and query of an address that uploads to `key`.
+/// Returns path and query of a URL that uploads to `key`.
 pub fn upload_address(app: &App, key: UploadKey, mime_type: &str) -> String {
     address(app, Operation::Write, key, mime_type)
 }
 
-/// Clients extract what they download if the path ends in `.zip`, whatever the type says.
+/// Signs a URL. Clients extract a download if the path ends in `.zip`, regardless of its type.
 fn address(app: &App, operation: Operation, key: UploadKey, mime_type: &str) -> String {
     let life = i64::try_from(app.config.artifacts.signed_url.as_secs()).unwrap_or(i64::MAX);
     let expires_secs = app.now_ms().div_euclid(1_000).saturating_add(life);
@@ -78,7 +78,7 @@ fn address(app: &App, operation: Operation, key: UploadKey, mime_type: &str) -> 
     grant.path_and_query(&app.keys.signed_url, file)
 }
 
-/// What `grant` lets its holder read, if that is still there.
+/// Opens the artifact that `grant` permits to read, if it still exists.
 pub async fn open(app: &App, grant: Grant) -> Result<Download, Error> {
     let snapshot = app.store.read().await?;
     let row = rows::get(&snapshot, grant.artifact).await?.ok_or(MISSING)?;
@@ -91,7 +91,7 @@ pub async fn open(app: &App, grant: Grant) -> Result<Download, Error> {
 }
 
 impl Download {
-    /// The bytes of `range`, which must lie inside the content.
+    /// Opens `range`, which must be inside the content.
     pub async fn bytes(&self, app: &App, range: Range<u64>) -> Result<BlockReader, Error> {
         let refs = block_refs(&app.store.read().await?, self.key).await?;
         Ok(app.blobs.read(self.key, refs, range))

@@ -1,8 +1,8 @@
-//! Which places receive blocks at the moment.
+//! Tracks which uploads are receiving blocks.
 //!
-//! A block that was begun before its upload ended may write its file after the sweep was there. So
-//! the mark that asks for the sweep stays while somebody writes; it is in the store, so a daemon
-//! that is killed meanwhile finds it again.
+//! A block that began before its upload ended may write its file after the sweep removed the upload's files. The sweep
+//! therefore keeps its mark while blocks are being received. The mark is in the store, so it survives a daemon that
+//! is killed meanwhile.
 
 use std::{
     collections::HashMap,
@@ -11,55 +11,55 @@ use std::{
 
 use crate::{app::App, blob::UploadKey};
 
-/// The places, and how many blocks each receives.
+/// The uploads that are receiving blocks.
 #[derive(Debug, Default)]
 pub struct Receiving {
-    places: Mutex<HashMap<UploadKey, Busy>>,
+    uploads: Mutex<HashMap<UploadKey, ReceivingUpload>>,
 }
 
 #[derive(Debug, Default)]
-struct Busy {
+struct ReceivingUpload {
     blocks: usize,
-    /// The sweep wants to come again when the last one has ended.
-    awaited: bool,
+    /// Whether the sweep must run again when the last block ends.
+    is_sweep_waiting: bool,
 }
 
-/// One block that is received; it ends when this is dropped.
+/// One block that is being received. Ends when it is dropped.
 pub(super) struct Receiver {
     app: App,
     key: UploadKey,
 }
 
 impl Receiving {
-    /// A block begins. To be called before the row is asked whether the upload is open: who begins
-    /// after the sweep has looked is refused then.
+    /// Registers a block. Call it before checking that the upload is open: then a block that begins after the sweep has
+    /// checked this registry is refused.
     pub(super) fn begin(app: &App, key: UploadKey) -> Receiver {
         app.receiving.lock().entry(key).or_default().blocks += 1;
         Receiver { app: app.clone(), key }
     }
 
-    /// Whether somebody may still write to `key`. If so, the sweep is woken when that is over.
-    pub(super) fn await_end(&self, key: UploadKey) -> bool {
-        let mut places = self.lock();
-        let busy = places.get_mut(&key);
-        busy.map(|busy| busy.awaited = true).is_some()
+    /// Returns whether blocks of `key` are being received. If so, the sweep runs again when the last one ends.
+    pub(super) fn sweep_after(&self, key: UploadKey) -> bool {
+        let mut uploads = self.lock();
+        let upload = uploads.get_mut(&key);
+        upload.map(|upload| upload.is_sweep_waiting = true).is_some()
     }
 
-    /// How many places receive blocks.
+    /// Returns the number of uploads that are receiving blocks.
     pub(super) fn count(&self) -> usize {
         self.lock().len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<UploadKey, Busy>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<UploadKey, ReceivingUpload>> {
+        self.uploads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the sweep has to come.
+    /// Unregisters a block. Returns whether the sweep must run.
     fn end(&self, key: UploadKey) -> bool {
-        let mut places = self.lock();
-        let Some(busy) = places.get_mut(&key) else { return false };
-        busy.blocks -= 1;
-        busy.blocks == 0 && places.remove(&key).is_some_and(|busy| busy.awaited)
+        let mut uploads = self.lock();
+        let Some(upload) = uploads.get_mut(&key) else { return false };
+        upload.blocks -= 1;
+        upload.blocks == 0 && uploads.remove(&key).is_some_and(|upload| upload.is_sweep_waiting)
     }
 }
 
@@ -76,17 +76,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sweep_is_called_by_the_last_block_and_only_where_it_waits() {
+    fn the_last_block_wakes_a_waiting_sweep() {
         let receiving = Receiving::default();
         let key = |artifact| UploadKey { artifact, generation: 1 };
         for artifact in [1, 1, 2] {
             receiving.lock().entry(key(artifact)).or_default().blocks += 1;
         }
         assert_eq!(receiving.count(), 2);
-        assert!(receiving.await_end(key(1)) && !receiving.await_end(key(3)));
+        assert!(receiving.sweep_after(key(1)) && !receiving.sweep_after(key(3)));
         assert!(!receiving.end(key(1)), "another block comes");
         assert!(receiving.end(key(1)));
-        assert!(!receiving.end(key(2)), "nobody waits");
+        assert!(!receiving.end(key(2)), "no sweep waits");
         assert_eq!(receiving.count(), 0);
     }
 }

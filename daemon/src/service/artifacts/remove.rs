@@ -1,4 +1,4 @@
-//! The end of artifacts: deleted by somebody, or their time is over.
+//! Deletes and expires artifacts.
 
 use farrier_proto::store::{Artifact, ArtifactState};
 
@@ -11,11 +11,11 @@ use crate::{
     store::Tx,
 };
 
-/// Artifacts that one transaction deletes.
+/// Artifacts to delete per transaction.
 const BATCH: usize = 100;
 
-/// Deletes an artifact of the job's run by name and returns its number. An administrator can restore
-/// it for a while.
+/// Deletes an artifact of the job's run by name and returns its id. An administrator can restore it until its retention
+/// ends.
 pub async fn delete_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &str) -> Result<u64, Error> {
     let found = super::find_in_run(app, job, job_id, name).await?;
     let now = app.now_ms();
@@ -24,19 +24,19 @@ pub async fn delete_in_run(app: &App, job: &JobIdentity, job_id: &str, name: &st
 
 /// Deletes the finalized or expired artifact `id` of a repository.
 pub async fn delete(app: &App, identity: &Identity, repository: u64, id: u64) -> Result<(), Error> {
-    let meant = |row: &Artifact| row.repository_id == repository && row.content.is_some() && row.deleted_ms == 0;
-    remove(app, id, identity.user_id(), app.now_ms(), meant).await.map(drop)
+    let is_target = |row: &Artifact| row.repository_id == repository && row.content.is_some() && row.deleted_ms == 0;
+    remove(app, id, identity.user_id(), app.now_ms(), is_target).await.map(drop)
 }
 
-/// Deletes finalized or expired artifacts of any repositories. What came of each is told in their
-/// order; one that cannot be deleted keeps none back.
+/// Deletes finalized or expired artifacts of any repositories. Returns one result per id, in the same order. A failure
+/// does not stop the others.
 pub async fn delete_many(app: &App, identity: &Identity, ids: &[u64]) -> Result<Vec<Result<(), Error>>, Error> {
     let mut outcomes = Vec::with_capacity(ids.len());
-    for some in ids.chunks(BATCH) {
+    for chunk in ids.chunks(BATCH) {
         let snapshot = app.store.read().await?;
-        // Of which repository each is, as far as the caller may delete it.
-        let mut allowed = Vec::with_capacity(some.len());
-        for id in some {
+        // The repository of each artifact that the caller may delete.
+        let mut allowed = Vec::with_capacity(chunk.len());
+        for id in chunk {
             allowed.push(match across::get(&snapshot, identity, *id, Action::WriteActions).await {
                 Err(error @ Error::Store { .. }) => return Err(error),
                 found => found.map(|(entry, _)| (*id, entry.row.repository_id)),
@@ -44,26 +44,26 @@ pub async fn delete_many(app: &App, identity: &Identity, ids: &[u64]) -> Result<
         }
         drop(snapshot);
         let now = app.now_ms();
-        let wanted = &allowed;
-        let there = app
+        let to_delete = &allowed;
+        let deleted_each = app
             .store
             .write(async |tx: Tx| {
-                let mut there = Vec::with_capacity(wanted.len());
-                for (id, repository) in wanted.iter().flatten() {
+                let mut deleted_each = Vec::with_capacity(to_delete.len());
+                for (id, repository) in to_delete.iter().flatten() {
                     let row = rows::get(&tx, *id).await?.filter(|row| row.repository_id == *repository);
                     let row = row.filter(|row| row.content.is_some() && row.deleted_ms == 0);
-                    there.push(row.is_some());
+                    deleted_each.push(row.is_some());
                     if let Some(row) = row {
                         rows::set_deleted(&tx, &row, identity.user_id(), now);
                     }
                 }
-                Ok::<_, Error>(there)
+                Ok::<_, Error>(deleted_each)
             })
             .await?;
         wake(app, now);
-        let mut there = there.into_iter();
+        let mut deleted_each = deleted_each.into_iter();
         outcomes.extend(allowed.into_iter().map(|allowed| match allowed {
-            Ok(_) if there.next() == Some(true) => Ok(()),
+            Ok(_) if deleted_each.next() == Some(true) => Ok(()),
             Ok(_) => Err(MISSING),
             Err(error) => Err(error),
         }));
@@ -71,24 +71,24 @@ pub async fn delete_many(app: &App, identity: &Identity, ids: &[u64]) -> Result<
     Ok(outcomes)
 }
 
-/// Removes all artifacts of a run of a repository that is being removed, in any state: nothing restores
+/// Removes all artifacts of a run, in any state, permanently. Its repository is being removed, and nothing can restore
 /// them.
 pub async fn delete_of_run(app: &App, run: u64) -> Result<(), Error> {
     let now = app.now_ms();
     loop {
         let snapshot = app.store.read().await?;
-        // Those that have a name, those whose time is over, and those that were deleted before.
-        let mut some = rows::named_of_run(&snapshot, run, BATCH).await?;
-        some.extend(rows::deleted_of_run(&snapshot, run, BATCH).await?);
-        some.extend(rows::next(&snapshot, rows::ArtifactList::Run(run), None, BATCH).await?);
+        // Artifacts with a name, expired ones, and ones that were deleted earlier.
+        let mut batch = rows::named_of_run(&snapshot, run, BATCH).await?;
+        batch.extend(rows::deleted_of_run(&snapshot, run, BATCH).await?);
+        batch.extend(rows::next(&snapshot, rows::ArtifactList::Run(run), None, BATCH).await?);
         drop(snapshot);
-        if some.is_empty() {
+        if batch.is_empty() {
             return Ok(());
         }
-        let some = &some;
+        let batch = &batch;
         app.store
             .write(async |tx: Tx| {
-                for artifact in some {
+                for artifact in batch {
                     if let Some(row) = rows::get(&tx, artifact.id).await? {
                         rows::delete(&tx, &row, now);
                     }
@@ -105,12 +105,12 @@ async fn remove(
     id: u64,
     by: u64,
     now: Millis,
-    meant: impl Fn(&Artifact) -> bool + Sync,
+    is_target: impl Fn(&Artifact) -> bool + Sync,
 ) -> Result<u64, Error> {
-    let meant = &meant;
+    let is_target = &is_target;
     app.store
         .write(async |tx: Tx| {
-            let row = rows::get(&tx, id).await?.filter(|row| meant(row)).ok_or(MISSING)?;
+            let row = rows::get(&tx, id).await?.filter(|row| is_target(row)).ok_or(MISSING)?;
             rows::set_deleted(&tx, &row, by, now);
             Ok::<_, Error>(())
         })
@@ -119,14 +119,14 @@ async fn remove(
     Ok(id)
 }
 
-/// What had nothing to restore goes now, the rest when its retention ends.
+/// Wakes the sweep now for artifacts without content, and again when the retention of the others ends.
 fn wake(app: &App, now: Millis) {
     app.sweep.due_at(now);
     app.sweep.due_at(deleted::kept_until_ms(app, now));
 }
 
-/// Takes the bytes and the name from an artifact whose time is over. The row stays, so that the
-/// API can say that there was one.
+/// Expires an artifact: discards its bytes and frees its name. Keeps the row, so that the API can still list the
+/// artifact as expired.
 pub(super) fn expire(tx: &Tx, before: &Artifact, now: Millis) {
     if before.deleted_ms != 0 {
         // A deleted artifact that has expired cannot be restored, so its row is removed.

@@ -1,7 +1,7 @@
-//! What happens to artifacts by themselves: expiry, abandoned uploads, reclaimed bytes.
+//! Background maintenance of artifacts: expires them, drops abandoned uploads and removes unneeded bytes.
 //!
-//! Every step looks at what the store says is due, so a restart, a lost wake-up and a double one
-//! are the same case.
+//! Each step processes what the store reports as due. A restart, a lost wake-up and a repeated wake-up therefore need
+//! no special handling.
 
 use std::collections::HashSet;
 
@@ -17,12 +17,12 @@ use crate::{
     store::Tx,
 };
 
-/// Items of one kind that one pass handles.
+/// Items of one kind to handle per pass.
 const BATCH: usize = 100;
-/// Rows that one transaction drops.
+/// Rows to delete per transaction.
 const ROWS: usize = 2_000;
 
-/// Handles a bounded batch of everything that is due; `true` when more may be due already.
+/// Handles a bounded number of due items. Returns whether more may be due.
 pub async fn sweep(app: &App) -> Result<bool, Error> {
     let now = app.now_ms();
     let mut more = expire_due(app, now).await?;
@@ -33,7 +33,7 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
     Ok(more)
 }
 
-/// When the next artifact expires, the next upload is abandoned or the retention of the next deleted
+/// Returns when the next artifact expires, the next upload counts as abandoned, or the retention of the next deleted
 /// artifact ends.
 pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
     let snapshot = app.store.read().await?;
@@ -81,10 +81,10 @@ async fn abandon_due(app: &App, now: Millis) -> Result<bool, Error> {
     Ok(due.len() == BATCH)
 }
 
-/// Removes artifacts that users deleted and whose retention is over. A restore that came first keeps
-/// the artifact: its row says in this transaction that it is not deleted.
+/// Removes deleted artifacts whose retention is over. A restore that was committed first keeps the artifact, because
+/// its row is checked in the same transaction.
 async fn remove_deleted(app: &App, now: Millis) -> Result<bool, Error> {
-    let until = deleted::over_until_ms(app);
+    let until = deleted::retention_over_until_ms(app);
     let due = rows::deleted_until(&app.store.read().await?, until, BATCH).await?;
     for id in &due {
         app.store
@@ -100,31 +100,31 @@ async fn remove_deleted(app: &App, now: Millis) -> Result<bool, Error> {
     Ok(due.len() == BATCH)
 }
 
-/// Removes bytes that are garbage, then the rows that remember them, unless more bytes may come.
+/// Removes discarded bytes, then their rows, unless more blocks are still being received.
 async fn collect(app: &App) -> Result<bool, Error> {
     let limit = BATCH + app.receiving.count();
     let due = rows::garbage(&app.store.read().await?, limit).await?;
     for (artifact, generation) in &due {
         let key = UploadKey { artifact: *artifact, generation: *generation };
-        let busy = app.receiving.await_end(key);
+        let is_receiving = app.receiving.sweep_after(key);
         app.digests.forget(key);
         app.blobs.remove_upload(key).await.map_err(removing)?;
-        if busy {
+        if is_receiving {
             continue;
         }
         while !app.store.write(async |tx: Tx| rows::forget(&tx, *artifact, *generation, ROWS).await).await? {}
-        tracing::debug!(artifact, generation, "reclaimed artifact bytes");
+        tracing::debug!(artifact, generation, "removed artifact bytes");
     }
     Ok(due.len() == limit)
 }
 
-/// Removes the blocks of finalized uploads that their lists do not name.
+/// Removes block files of finalized uploads that are not in their block lists.
 async fn trim(app: &App) -> Result<bool, Error> {
     let limit = BATCH + app.receiving.count();
     let due = rows::trims(&app.store.read().await?, limit).await?;
     for (artifact, generation) in &due {
         let key = UploadKey { artifact: *artifact, generation: *generation };
-        let busy = app.receiving.await_end(key);
+        let is_receiving = app.receiving.sweep_after(key);
         let refs = block_refs(&app.store.read().await?, key).await?;
         let named: HashSet<u64> = refs.iter().map(|block| block.file).collect();
         let mut files = app.blobs.files(key);
@@ -133,7 +133,7 @@ async fn trim(app: &App) -> Result<bool, Error> {
                 app.blobs.remove(key, block.file).await.map_err(removing)?;
             }
         }
-        if busy {
+        if is_receiving {
             continue;
         }
         while !app.store.write(async |tx: Tx| rows::delete_block_rows(&tx, *artifact, *generation, ROWS).await).await? {

@@ -1,4 +1,4 @@
-//! Bytes of an upload: blocks in any order, then the list that orders them.
+//! Receives uploads: blocks in any order, then the list that orders them.
 
 use std::{pin::pin, sync::Arc};
 
@@ -15,31 +15,31 @@ use crate::{
     store::{Tx, ids::IdKind},
 };
 
-/// Longest block id, bytes. Azure's are at most 88; ours only must fit a key.
+/// Longest block id, in bytes. Azure's ids have at most 88; the limit here only keeps store keys short.
 const BLOCK_ID_MAX_BYTES: usize = 256;
-/// The id of a content that comes in one piece. No client can name it: ids are not empty.
-const WHOLE: &str = "";
+/// Block id of content that is uploaded in one request. Clients cannot use it, because ids are not empty.
+const SINGLE_BLOCK: &str = "";
 
-/// Checksums that a client sent with a block.
+/// Checksums that the client sent with a block.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Checks {
+pub struct ExpectedChecksums {
     /// `Content-MD5`
     pub md5: Option<[u8; 16]>,
     /// `x-ms-content-crc64`
     pub crc64: Option<u64>,
 }
 
-/// A block as it arrives.
+/// A block being received.
 pub struct BlockInput<S> {
-    /// Bytes that the client announced.
+    /// Number of bytes that the client announced.
     pub length: u64,
-    /// What they must add up to.
-    pub checks: Checks,
-    /// The bytes. An error of it means that the client went away or stood still.
+    /// Expected checksums.
+    pub checks: ExpectedChecksums,
+    /// The bytes. An error means that the client disconnected or stalled.
     pub body: S,
 }
 
-/// Receives one block; when this returns it is durable. The last one of an id counts.
+/// Receives one block. It is durable when this returns. A later block with the same id replaces it.
 pub async fn put_block<S, E>(app: &App, key: UploadKey, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
@@ -53,14 +53,14 @@ where
     receive(app, key, block_id, input).await
 }
 
-/// Receives the whole content in one piece and commits it.
+/// Receives the whole content in one request and commits it.
 pub async fn put_blob<S, E>(app: &App, key: UploadKey, input: BlockInput<S>) -> Result<(), Error>
 where
     S: Stream<Item = Result<Bytes, E>> + Send,
     E: std::fmt::Display,
 {
-    receive(app, key, WHOLE, input).await?;
-    commit(app, key, &[WHOLE.to_owned()]).await
+    receive(app, key, SINGLE_BLOCK, input).await?;
+    commit(app, key, &[SINGLE_BLOCK.to_owned()]).await
 }
 
 async fn receive<S, E>(app: &App, key: UploadKey, block_id: &str, input: BlockInput<S>) -> Result<(), Error>
@@ -75,7 +75,7 @@ where
     require_repository(&snapshot, &row).await?;
     drop(snapshot);
     check_open(&row, key)?;
-    check_room(app, input.length).await?;
+    check_space(app, input.length).await?;
 
     let file = app.store.next_id(IdKind::BlockFile).await?;
     let written = write(app, key, file, block_id, input).await?;
@@ -88,13 +88,13 @@ where
             if let Some(old) = replaced {
                 discard_file(app, key, old.file).await;
             }
-            // A client that is faster than the hash would leave all of it to finalize.
+            // Slows down clients that are faster than hashing, so that finalize need not hash everything.
             app.digests.pace(key).await;
             Ok(())
         }
         Err(error) => {
-            // After a commit of unknown outcome a row may name the file, so only the sweep may
-            // decide.
+            // If the outcome of the commit is unknown, a row may refer to the file. Only the sweep may decide
+            // then.
             if matches!(error, Error::NotFound { .. }) {
                 discard_file(app, key, file).await;
             }
@@ -103,7 +103,7 @@ where
     }
 }
 
-/// The upload must be the artifact's present one.
+/// Returns an error unless the upload is the artifact's current one.
 fn check_open(row: &Artifact, key: UploadKey) -> Result<(), Error> {
     match &row.upload {
         Some(upload) if upload.generation == key.generation => Ok(()),
@@ -111,7 +111,7 @@ fn check_open(row: &Artifact, key: UploadKey) -> Result<(), Error> {
     }
 }
 
-async fn check_room(app: &App, length: u64) -> Result<(), Error> {
+async fn check_space(app: &App, length: u64) -> Result<(), Error> {
     let limits = &app.config.artifacts;
     if length > limits.max_bytes {
         return Err(Error::TooLarge { limit: limits.max_bytes });
@@ -135,20 +135,20 @@ where
     E: std::fmt::Display,
 {
     let BlockInput { length, checks, body } = input;
-    let wanted = RequestedChecksums { md5: checks.md5.is_some(), crc64: checks.crc64.is_some() };
-    let mut writer = app.blobs.create(key, file, wanted, app.digests.claim(key, block_id));
+    let requested = RequestedChecksums { md5: checks.md5.is_some(), crc64: checks.crc64.is_some() };
+    let mut writer = app.blobs.create(key, file, requested, app.digests.claim(key, block_id));
     let mut body = pin!(body);
     let mut received = 0_u64;
     while let Some(bytes) = body.next().await {
         let bytes = bytes.map_err(|error| Error::Body { reason: format!("the body ended early: {error}") })?;
         received += bytes.len() as u64;
         if received > length {
-            return Err(Error::Body { reason: "the body is longer than its header said".into() });
+            return Err(Error::Body { reason: "the body is longer than announced in its header".into() });
         }
         writer.write(bytes).await.map_err(failed_write)?;
     }
     if received != length {
-        return Err(Error::Body { reason: "the body is shorter than its header said".into() });
+        return Err(Error::Body { reason: "the body is shorter than announced in its header".into() });
     }
     let written = writer.finish().await.map_err(failed_write)?;
     let wrong = [
@@ -169,7 +169,7 @@ fn failed_write(source: BlobError) -> Error {
     }
 }
 
-/// Writes the block's row; gives the block that it replaces.
+/// Writes the row of a block and returns the block that it replaces.
 async fn record(app: &App, key: UploadKey, block_id: &str, block: Block) -> Result<Option<Block>, Error> {
     app.store
         .write(async |tx: Tx| {
@@ -177,7 +177,7 @@ async fn record(app: &App, key: UploadKey, block_id: &str, block: Block) -> Resu
             require_repository(&tx, &row).await?;
             check_open(&row, key)?;
             let replaced = rows::block(&tx, key.artifact, key.generation, block_id).await?;
-            // A committed list may still name the replaced file: it stays until the upload ends.
+            // A committed list may refer to the replaced file, which therefore stays until the upload ends.
             let committed = row.upload.is_some_and(|upload| upload.committed.is_some());
             rows::put_block(&tx, key.artifact, key.generation, block_id, &block);
             Ok(replaced.filter(|_| !committed))
@@ -185,14 +185,14 @@ async fn record(app: &App, key: UploadKey, block_id: &str, block: Block) -> Resu
         .await
 }
 
-/// Removes a file that no row names. Failing is no harm: the sweep finds it.
+/// Removes a file without a row. After an error the sweep removes it.
 async fn discard_file(app: &App, key: UploadKey, file: u64) {
     if let Err(error) = app.blobs.remove(key, file).await {
         tracing::warn!(error = &error as &dyn std::error::Error, "a dropped block was not removed");
     }
 }
 
-/// Orders the uploaded blocks. A block that the list does not name does not count; the same list
+/// Commits the block list, which orders the uploaded blocks. Unlisted blocks are dropped. Committing the same list
 /// again changes nothing, also after the upload was finalized.
 pub async fn commit(app: &App, key: UploadKey, block_ids: &[String]) -> Result<(), Error> {
     if block_ids.len() > rows::BLOCKS_MAX {
@@ -232,7 +232,7 @@ pub async fn commit(app: &App, key: UploadKey, block_ids: &[String]) -> Result<(
     Ok(())
 }
 
-/// What a list of these blocks commits.
+/// Returns the commit for a list of these blocks.
 fn committed(blocks: &[Block], list_sha256: &[u8], max_bytes: u64) -> Result<Committed, Error> {
     let size = blocks.iter().map(|block| block.size).sum();
     if size > max_bytes {
@@ -247,14 +247,14 @@ fn committed(blocks: &[Block], list_sha256: &[u8], max_bytes: u64) -> Result<Com
     })
 }
 
-/// Whether this very list was committed and finalized: its blocks are not known by id any more.
+/// Returns whether this list was committed and finalized. The ids of its blocks are no longer stored then.
 fn finalized_as(row: &Artifact, key: UploadKey, list_sha256: &[u8]) -> bool {
     let content = row.content.as_ref().filter(|content| content.generation == key.generation);
     content.is_some_and(|content| content.list_sha256 == list_sha256)
 }
 
 fn list_hash(block_ids: &[String]) -> [u8; 32] {
-    // Ids hold no control characters, so line breaks keep lists apart.
+    // Ids contain no control characters, so a line break separates them unambiguously.
     let lines: Vec<u8> = block_ids.iter().flat_map(|id| id.bytes().chain([b'\n'])).collect();
     secret::sha256(&lines)
 }
@@ -264,14 +264,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_list_and_a_list_of_the_whole_are_two_lists() {
+    fn an_empty_list_and_a_list_of_the_single_block_differ() {
         let list = |ids: &[&str]| list_hash(&ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>());
-        assert_ne!(list(&[]), list(&[WHOLE]));
+        assert_ne!(list(&[]), list(&[SINGLE_BLOCK]));
         assert_ne!(list(&["a", "b"]), list(&["ab"]));
     }
 
     #[test]
-    fn the_same_ids_with_other_bytes_are_another_commit() {
+    fn the_same_ids_with_other_bytes_give_another_commit() {
         let commit = |file| committed(&[Block { file, size: 3 }], b"ids", 10).expect("small");
         assert_ne!(commit(1), commit(2));
         assert!(matches!(committed(&[Block { file: 1, size: 11 }], b"ids", 10), Err(Error::TooLarge { limit: 10 })));

@@ -1,4 +1,4 @@
-//! Archives of a commit, and of a whole repository.
+//! Archives of commits, and bundles of whole repositories.
 
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -12,28 +12,28 @@ use crate::{
     service::Error,
 };
 
-/// An archive waits this long for others to end.
+/// How long an archive waits for a free slot.
 const QUEUE: std::time::Duration = std::time::Duration::from_secs(30);
 
-/// The commit of an archive, and what it is called in file names.
+/// An archive to write.
 #[derive(Clone, Debug)]
 pub struct Archive {
     /// The commit.
     pub commit: CommitObject,
-    /// How it is written.
+    /// The format.
     pub format: ArchiveFormat,
     /// File name for clients.
     pub file_name: String,
 }
 
-/// The archive called `name`, such as `main.tar.gz`.
+/// Returns the archive for a file name such as `main.tar.gz`.
 pub async fn named(browse: &Browse, name: &str) -> Result<Archive, Error> {
     let unknown = || Error::Body { reason: "archives end in .zip, .tar.gz or .bundle".into() };
     let (revision, format) = ArchiveFormat::split(name).ok_or_else(unknown)?;
     of(browse, revision, format).await
 }
 
-/// The archive of the commit that `revision` names.
+/// Returns the archive of the commit that `revision` resolves to.
 pub async fn of(browse: &Browse, revision: &str, format: ArchiveFormat) -> Result<Archive, Error> {
     let id = browse.resolve(revision).await?;
     let commit = browse.commit(&id).await?;
@@ -43,27 +43,27 @@ pub async fn of(browse: &Browse, revision: &str, format: ArchiveFormat) -> Resul
 }
 
 impl Archive {
-    /// Starts to write it. The permit is one of those that bound how many are written at once.
+    /// Starts to write the archive. The permit limits the number of concurrent archives.
     pub async fn start(&self, app: &App, browse: &Browse) -> Result<(GitProcess, OwnedSemaphorePermit), Error> {
-        let permit = turn(app).await?;
+        let permit = permit(app).await?;
         let process = browse.git.archive(&self.commit.id, self.format, &browse.found.repository.name).await?;
         Ok((process, permit))
     }
 }
 
-/// Refuses what there would be nothing in.
+/// Returns an error if the repository has no branches and tags.
 pub async fn require_refs(browse: &Browse) -> Result<(), Error> {
     if browse.git.is_empty().await? { Err(Error::NotFound { what: "a branch or a tag" }) } else { Ok(()) }
 }
 
 /// Starts to write all branches and tags as one bundle.
 pub async fn start_bundle(app: &App, browse: &Browse) -> Result<(GitProcess, OwnedSemaphorePermit), Error> {
-    let permit = turn(app).await?;
+    let permit = permit(app).await?;
     Ok((browse.git.bundle().await?, permit))
 }
 
-/// Waits until one of `git.max_archives` may be written.
-async fn turn(app: &App) -> Result<OwnedSemaphorePermit, Error> {
-    let turn = tokio::time::timeout(QUEUE, app.archives.clone().acquire_owned()).await;
-    turn.ok().and_then(Result::ok).ok_or(Error::Busy)
+/// Waits for one of the `git.max_archives` slots.
+async fn permit(app: &App) -> Result<OwnedSemaphorePermit, Error> {
+    let permit = tokio::time::timeout(QUEUE, app.archives.clone().acquire_owned()).await;
+    permit.ok().and_then(Result::ok).ok_or(Error::Busy)
 }

@@ -1,6 +1,6 @@
-//! Branches.
+//! Reads branches.
 
-use super::{Browse, PageOf, page_of};
+use super::{Browse, PageWithTotal, page_of};
 use crate::{
     git::read::{commit::CommitObject, rev},
     service::Error,
@@ -17,8 +17,8 @@ pub struct Branch {
     pub commit: CommitObject,
 }
 
-/// A page of the branches, by name.
-pub async fn list(browse: &Browse, skip: u64, limit: usize) -> Result<PageOf<Branch>, Error> {
+/// Returns a page of the branches, by name.
+pub async fn list(browse: &Browse, skip: u64, limit: usize) -> Result<PageWithTotal<Branch>, Error> {
     let (refs, total) = page_of(browse.git.refs(BRANCHES).await?, skip, limit);
     let ids: Vec<String> = refs.iter().map(|reference| reference.id.clone()).collect();
     let commits = browse.git.commits(&ids).await?;
@@ -32,7 +32,7 @@ pub async fn list(browse: &Browse, skip: u64, limit: usize) -> Result<PageOf<Bra
     Ok((branches, total))
 }
 
-/// The branch called `name`.
+/// Returns the branch `name`.
 pub async fn get(browse: &Browse, name: &str) -> Result<Branch, Error> {
     let missing = || Error::NotFound { what: "the branch" };
     if !rev::is_revision(name) || name.contains(['~', '^']) {

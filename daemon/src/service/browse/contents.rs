@@ -1,4 +1,4 @@
-//! Files and directories by their path.
+//! Reads files and directories by path.
 
 use bytes::Bytes;
 
@@ -19,36 +19,36 @@ use crate::{
     service::Error,
 };
 
-/// So many commits are searched for the last one that touched each entry of a directory.
+/// Number of commits to search for the last change of each entry in a directory.
 const SEARCH_MAX_COMMITS: usize = 2_000;
-/// Where the addresses of submodules are kept.
+/// The file with the URLs of submodules.
 const MODULES: &str = ".gitmodules";
 
-/// What stands at a path of a commit.
+/// An entry at a path of a commit.
 #[derive(Clone, Debug)]
-pub struct Item {
-    /// Its whole path.
+pub struct ContentEntry {
+    /// Its full path.
     pub path: String,
     /// Its entry in the tree.
     pub entry: TreeEntry,
-    /// The last commit that touched it.
+    /// Id of the last commit that changed it.
     pub last_commit: String,
-    /// Content of a single file or symbolic link; `None` if it was not asked for, or is too large.
+    /// Content of a single file or symbolic link. `None` if it was not requested or is too large.
     pub content: Option<Bytes>,
-    /// Where a submodule comes from, as far as the commit says.
+    /// URL of a submodule, if the commit has it.
     pub submodule_url: Option<String>,
 }
 
-/// A path, read.
+/// The content of a path.
 #[derive(Clone, Debug)]
 pub enum Contents {
     /// A directory's entries.
-    Directory(Vec<Item>),
+    Directory(Vec<ContentEntry>),
     /// One file, symbolic link or submodule.
-    Single(Box<Item>),
+    Single(Box<ContentEntry>),
 }
 
-/// What stands at `path` of the commit that `revision` names. An empty repository has an empty root.
+/// Returns the content of `path` in the commit that `revision` resolves to. The root of an empty repository is empty.
 pub async fn get(browse: &Browse, path: &str, revision: &str) -> Result<Contents, Error> {
     let path = super::path(path)?;
     let commit = match browse.resolve(revision).await {
@@ -71,7 +71,7 @@ async fn entry(browse: &Browse, commit: &str, path: &str) -> Result<TreeEntry, E
     browse.git.entry(commit, path).await?.ok_or(Error::NotFound { what: "the path" })
 }
 
-async fn single(browse: &Browse, commit: &str, entry: TreeEntry) -> Result<Item, Error> {
+async fn single(browse: &Browse, commit: &str, entry: TreeEntry) -> Result<ContentEntry, Error> {
     let query = HistoryQuery { from: commit.to_owned(), path: entry.path.clone(), limit: 1, ..HistoryQuery::default() };
     let last = browse.git.history(&query).await?.into_iter().next();
     let content = match entry.entry_kind() {
@@ -83,12 +83,12 @@ async fn single(browse: &Browse, commit: &str, entry: TreeEntry) -> Result<Item,
         _ => None,
     };
     let last_commit = last.map_or_else(|| commit.to_owned(), |last| last.id);
-    Ok(Item { path: entry.path.clone(), entry, last_commit, content, submodule_url })
+    Ok(ContentEntry { path: entry.path.clone(), entry, last_commit, content, submodule_url })
 }
 
-/// The entries of the tree `tree`, which stands at `path` of `commit`. Whatever was last touched
-/// before the commits that are searched shows the commit itself.
-async fn directory(browse: &Browse, commit: &str, tree: &str, path: &str) -> Result<Vec<Item>, Error> {
+/// Returns the entries of the tree `tree`, which is at `path` of `commit`. Entries whose last change is older than the
+/// searched commits get the commit itself.
+async fn directory(browse: &Browse, commit: &str, tree: &str, path: &str) -> Result<Vec<ContentEntry>, Error> {
     let entries = browse.git.tree(tree, false).await?;
     let query = HistoryQuery {
         from: commit.to_owned(),
@@ -107,12 +107,12 @@ async fn directory(browse: &Browse, commit: &str, tree: &str, path: &str) -> Res
         let path = format!("{below}{}", entry.path);
         let last_commit = touched.get(entry.path.as_str()).map_or(commit, |id| *id).to_owned();
         let submodule_url = (entry.entry_kind() == EntryKind::Submodule).then(|| modules.url(&path)).flatten();
-        Item { path, entry, last_commit, content: None, submodule_url }
+        ContentEntry { path, entry, last_commit, content: None, submodule_url }
     });
     Ok(items.collect())
 }
 
-/// The addresses of submodules in a commit.
+/// The `.gitmodules` file of a commit.
 #[derive(Debug, Default)]
 struct Modules(String);
 
@@ -124,7 +124,7 @@ async fn modules(browse: &Browse, commit: &str) -> Result<Modules, Error> {
 }
 
 impl Modules {
-    /// The address of the submodule at `path`: only absolute ones, which strict clients accept.
+    /// Returns the URL of the submodule at `path`, if it is absolute. Strict clients accept no other URLs.
     fn url(&self, path: &str) -> Option<String> {
         let sections = self.0.split("[submodule ").skip(1);
         let value = |section: &str, key: &str| {
@@ -137,18 +137,18 @@ impl Modules {
     }
 }
 
-/// A file whose bytes are wanted.
+/// A file whose bytes are requested.
 #[derive(Clone, Debug)]
-pub struct Raw {
-    /// Its entry in the tree; the path is whole.
+pub struct RawFile {
+    /// Its entry in the tree, with the full path.
     pub entry: TreeEntry,
-    /// The last commit that touched it.
+    /// The last commit that changed it.
     pub last_commit: CommitObject,
 }
 
-/// The file at `path` of the commit that `revision` names. Without a revision the first parts of
-/// the path may name one.
-pub async fn raw(browse: &Browse, path: &str, revision: &str) -> Result<Raw, Error> {
+/// Returns the file at `path` of the commit that `revision` resolves to. Without a revision the first segments of the
+/// path may be one.
+pub async fn raw(browse: &Browse, path: &str, revision: &str) -> Result<RawFile, Error> {
     let path = super::path(path)?;
     let direct = match browse.resolve(revision).await {
         Ok(commit) => browse.git.entry(&commit, path).await?.map(|entry| (commit, entry)),
@@ -166,12 +166,12 @@ pub async fn raw(browse: &Browse, path: &str, revision: &str) -> Result<Raw, Err
     }
     let query = HistoryQuery { from: commit.clone(), path: entry.path.clone(), limit: 1, ..HistoryQuery::default() };
     let last = browse.git.history(&query).await?.into_iter().next().map_or(commit, |last| last.id);
-    Ok(Raw { entry, last_commit: browse.commit(&last).await? })
+    Ok(RawFile { entry, last_commit: browse.commit(&last).await? })
 }
 
-/// The older form: `<branch, tag or commit>/<path>`. The shortest name that is one counts.
+/// Resolves the older form `<branch, tag or commit>/<path>`. The shortest prefix that is a revision is used.
 async fn named_by_path(browse: &Browse, path: &str) -> Result<Option<(String, TreeEntry)>, Error> {
-    /// A branch with more slashes in its name has to be asked for with `ref`.
+    /// Maximum number of segments to try. Branches with more slashes need the parameter `ref`.
     const PARTS_MAX: usize = 8;
     for (at, _) in path.match_indices('/').take(PARTS_MAX) {
         let (name, rest) = (&path[..at], &path[at + 1..]);
@@ -182,8 +182,8 @@ async fn named_by_path(browse: &Browse, path: &str) -> Result<Option<(String, Tr
     Ok(None)
 }
 
-impl Raw {
-    /// Starts to read its bytes.
+impl RawFile {
+    /// Starts to read the bytes.
     pub async fn bytes(&self, browse: &Browse) -> Result<GitProcess, Error> {
         Ok(browse.git.blob(&self.entry.id).await?)
     }
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_submodules() {
+    fn urls_of_submodules_are_found_by_path() {
         let modules = Modules(
             "[submodule \"a\"]\n\tpath = lib/a\n\turl = https://h/a.git\n[submodule \"b\"]\n\turl=../b.git\n\tpath=b\n"
                 .into(),

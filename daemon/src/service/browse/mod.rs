@@ -1,6 +1,6 @@
-//! What a repository holds, as readers see it: branches, tags, commits, trees, files, archives.
+//! Reads the content of repositories: branches, tags, commits, trees, files and archives.
 //!
-//! Who may read was decided before (`repositories::find`); nothing here writes.
+//! Callers check permissions first (`repositories::find`). Nothing here writes.
 
 pub mod archives;
 pub mod branches;
@@ -13,45 +13,45 @@ use std::collections::BTreeMap;
 
 use farrier_proto::store::User;
 
-use super::{Error, migrations, repositories::Found};
+use super::{Error, migrations, repositories::FoundRepository};
 use crate::{
     app::App,
     git::read::{RepositoryReader, commit::CommitObject, rev},
     store::{Read, owners},
 };
 
-/// A repository whose content is read.
+/// A repository whose content is being read.
 #[derive(Clone, Debug)]
 pub struct Browse {
-    /// The repository and how the caller stands to it.
-    pub found: Found,
-    /// Asks git.
+    /// The repository and the caller's access level.
+    pub found: FoundRepository,
+    /// Runs git.
     pub git: RepositoryReader,
 }
 
-/// Items of one page, and how many there are on all.
-pub type PageOf<T> = (Vec<T>, u64);
+/// The items of a page, and the total number of items.
+pub type PageWithTotal<T> = (Vec<T>, u64);
 
 impl Browse {
-    /// Reads `found`. One that is being migrated reads as one without a commit.
-    pub fn new(app: &App, found: Found) -> Self {
+    /// Creates a reader for `found`. A repository that is being migrated is read as empty.
+    pub fn new(app: &App, found: FoundRepository) -> Self {
         Self { git: app.git.reader(migrations::readable(&found.repository)), found }
     }
 
-    /// The commit that `revision` names, or the tip of the default branch when it is empty.
+    /// Returns the id of the commit that `revision` resolves to. Empty: the tip of the default branch.
     pub async fn resolve(&self, revision: &str) -> Result<String, Error> {
         let revision = if revision.is_empty() { &self.found.repository.default_branch } else { revision };
         self.git.resolve(revision).await?.ok_or(Error::NotFound { what: "the branch, tag or commit" })
     }
 
-    /// The commit with the id `id`.
+    /// Returns the commit `id`.
     pub async fn commit(&self, id: &str) -> Result<CommitObject, Error> {
         let found = self.git.commits(&[id.to_owned()]).await?;
         found.into_iter().next().ok_or(Error::NotFound { what: "the commit" })
     }
 }
 
-/// A path from a client, without slashes at its ends.
+/// Checks a path from a client and removes slashes at its ends.
 pub fn path(text: &str) -> Result<&str, Error> {
     rev::path(text).map_err(|bad| match bad {
         rev::BadPath::Dots => Error::invalid("path", "must not have parts called . or .."),
@@ -59,8 +59,8 @@ pub fn path(text: &str) -> Result<&str, Error> {
     })
 }
 
-/// The page of `items` that begins behind `skip` of them.
-fn page_of<T>(items: Vec<T>, skip: u64, limit: usize) -> PageOf<T> {
+/// Returns the page of `items` after the first `skip`, and the total.
+fn page_of<T>(items: Vec<T>, skip: u64, limit: usize) -> PageWithTotal<T> {
     let total = items.len() as u64;
     let skip = usize::try_from(skip).unwrap_or(usize::MAX);
     (items.into_iter().skip(skip).take(limit).collect(), total)

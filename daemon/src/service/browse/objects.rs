@@ -1,44 +1,44 @@
-//! The database itself: references, trees, blobs.
+//! Reads git objects: references, trees and blobs.
 
 use bytes::Bytes;
 
-use super::{Browse, PageOf, page_of};
+use super::{Browse, PageWithTotal, page_of};
 use crate::{
     git::read::{objects::ObjectInfo, refs::Reference, rev, tree::TreeEntry},
     service::Error,
 };
 
-/// A blob larger than this is not shown inside JSON, bytes.
+/// Largest blob to include in JSON, in bytes.
 pub const SHOWN_MAX_BYTES: u64 = 10 << 20;
-/// Room for the lines that git writes around a blob, bytes.
+/// Room for the lines that git prints around a blob, in bytes.
 const FRAME_BYTES: usize = 4_096;
 
-/// References whose name begins with `refs/` and `prefix`, by name. `true`: `prefix` is the whole
-/// name of the one that there is.
+/// Returns the references whose name begins with `refs/` followed by `prefix`, by name. `true`: `prefix` is the full
+/// name of an existing reference, which is the only result.
 pub async fn refs(browse: &Browse, prefix: &str) -> Result<(Vec<Reference>, bool), Error> {
     let missing = || Error::NotFound { what: "the reference" };
     if !prefix.is_empty() && !rev::is_revision(prefix) {
         return Err(missing());
     }
-    let whole = format!("refs/{}", prefix.trim_matches('/'));
-    // Git matches whole parts of a name; the API family any beginning of it.
-    let parent = &whole[..=whole.rfind('/').unwrap_or(0)];
+    let full_name = format!("refs/{}", prefix.trim_matches('/'));
+    // git matches whole segments of a name, the API family any prefix.
+    let parent = &full_name[..=full_name.rfind('/').unwrap_or(0)];
     let mut found = browse.git.refs(parent.trim_end_matches('/')).await?;
-    if let Some(at) = found.iter().position(|reference| reference.name == whole) {
+    if let Some(at) = found.iter().position(|reference| reference.name == full_name) {
         return Ok((vec![found.swap_remove(at)], true));
     }
-    found.retain(|reference| reference.name.starts_with(&whole));
+    found.retain(|reference| reference.name.starts_with(&full_name));
     if found.is_empty() && !prefix.is_empty() { Err(missing()) } else { Ok((found, false)) }
 }
 
-/// A tree by its id, or that of a commit, branch or tag: its own id and a page of its entries.
+/// Returns the id of a tree and a page of its entries. `name` is the id of a tree, or a commit, branch or tag.
 pub async fn tree(
     browse: &Browse,
     name: &str,
     recursive: bool,
     skip: u64,
     limit: usize,
-) -> Result<(String, PageOf<TreeEntry>), Error> {
+) -> Result<(String, PageWithTotal<TreeEntry>), Error> {
     if !rev::is_revision(name) {
         return Err(Error::Body { reason: "this is no name of a tree".into() });
     }
@@ -50,7 +50,7 @@ pub async fn tree(
     Ok((id, page_of(entries, skip, limit)))
 }
 
-/// A blob by its id; `None` for the content of one that is too large to be shown.
+/// Returns a blob by id. Its content is `None` if it is too large for JSON.
 pub async fn blob(browse: &Browse, id: &str) -> Result<(ObjectInfo, Option<Bytes>), Error> {
     if !rev::is_id(id) {
         return Err(Error::Body { reason: "this is no id of an object".into() });
@@ -61,7 +61,7 @@ pub async fn blob(browse: &Browse, id: &str) -> Result<(ObjectInfo, Option<Bytes
     Ok((info, content))
 }
 
-/// The content of the blob with the id `id` and `size` bytes, unless it is too large to be shown.
+/// Returns the content of the blob `id` with `size` bytes, unless it is too large for JSON.
 pub(super) async fn content(browse: &Browse, id: &str, size: u64) -> Result<Option<Bytes>, Error> {
     if size > SHOWN_MAX_BYTES {
         return Ok(None);

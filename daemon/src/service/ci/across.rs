@@ -1,78 +1,81 @@
-//! Runs across repositories: what the caller may read of all that there are, newest first.
+//! Lists runs across repositories, newest first, limited to those that the caller may read.
 
 use farrier_proto::store::{Job, Run, RunStatus};
 
 use super::JOBS_MAX;
 use crate::{
     model::identity::Identity,
-    service::{Error, access::Action, repositories::Judged},
+    service::{Error, access::Action, repositories::AccessCache},
     store::{Read, runs},
 };
 
-/// Rows that are read at a time.
+/// Rows to read per scan.
 const STEP: usize = 100;
-/// Rows that one page passes over: a caller who may read little gets a short page and goes on.
-const PASSED_MAX: usize = 4_096;
+/// Maximum number of rows that one page skips. A caller with little access gets a short page with a cursor.
+const SKIPPED_MAX: usize = 4_096;
 
-/// Which runs are wanted.
+/// The filters and position of a list.
 #[derive(Clone, Debug, Default)]
 pub struct RunQuery {
-    /// Of this repository, which the caller may read.
+    /// Only runs of this repository, which the caller may read.
     pub repository: Option<u64>,
-    /// With this status.
+    /// Only runs with this status.
     pub status: Option<RunStatus>,
-    /// Behind this one.
+    /// Only runs before this id.
     pub before: Option<u64>,
-    /// Most items.
+    /// Maximum number of items.
     pub limit: usize,
 }
 
-/// A run with what belongs to it.
+/// A run with its repository and its jobs.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct FoundRun {
     /// The run.
     pub run: Run,
-    /// Its jobs, the oldest first.
+    /// Its jobs, oldest first.
     pub jobs: Vec<Job>,
     /// Its repository, `owner/name`.
     pub path: String,
 }
 
-/// The run with number `id`, if the caller may read it.
-pub async fn find(read: &impl Read, identity: &Identity, id: u64) -> Result<Entry, Error> {
+/// Returns run `id`, if the caller may read it.
+pub async fn find(read: &impl Read, identity: &Identity, id: u64) -> Result<FoundRun, Error> {
     let missing = || Error::NotFound { what: "the run" };
     let run = runs::run(read, id).await?.ok_or_else(missing)?;
-    let mut judged = Judged::new(identity, Action::ReadActions);
-    let path = judged.path(read, run.repository_id).await?.ok_or_else(missing)?;
+    let mut access_cache = AccessCache::new(identity, Action::ReadActions);
+    let path = access_cache.path(read, run.repository_id).await?.ok_or_else(missing)?;
     let jobs = runs::jobs_of_run(read, id, JOBS_MAX).await?;
-    Ok(Entry { run, jobs, path })
+    Ok(FoundRun { run, jobs, path })
 }
 
-/// A page of what is wanted, as far as the caller may read it, and behind which run the next one
-/// begins.
-pub async fn page(read: &impl Read, identity: &Identity, query: &RunQuery) -> Result<(Vec<Entry>, Option<u64>), Error> {
-    let mut judged = Judged::new(identity, Action::ReadActions);
-    let (mut entries, mut passed, mut before) = (Vec::new(), 0, query.before);
+/// Returns a page of the matching runs that the caller may read, and the id of the last run before the next page.
+pub async fn page(
+    read: &impl Read,
+    identity: &Identity,
+    query: &RunQuery,
+) -> Result<(Vec<FoundRun>, Option<u64>), Error> {
+    let mut access_cache = AccessCache::new(identity, Action::ReadActions);
+    let (mut entries, mut skipped, mut before) = (Vec::new(), 0, query.before);
     loop {
         let rows = runs::older(read, query.repository, before, STEP).await?;
-        let whole = rows.len() == STEP;
+        let is_full_batch = rows.len() == STEP;
         for run in rows {
-            if entries.len() == query.limit || passed == PASSED_MAX {
+            if entries.len() == query.limit || skipped == SKIPPED_MAX {
                 return Ok((entries, before));
             }
             before = Some(run.id);
             if query.status.is_some_and(|status| status != run.status()) {
-                passed += 1;
+                skipped += 1;
                 continue;
             }
-            let Some(path) = judged.path(read, run.repository_id).await? else {
-                passed += 1;
+            let Some(path) = access_cache.path(read, run.repository_id).await? else {
+                skipped += 1;
                 continue;
             };
             let jobs = runs::jobs_of_run(read, run.id, JOBS_MAX).await?;
-            entries.push(Entry { run, jobs, path });
+            entries.push(FoundRun { run, jobs, path });
         }
-        if !whole {
+        if !is_full_batch {
             return Ok((entries, None));
         }
     }

@@ -1,4 +1,4 @@
-//! Beginning a job, in a new run or in a live one, and what its agent gets.
+//! Begins jobs, in a new run or in a live one.
 
 use std::collections::BTreeMap;
 
@@ -14,31 +14,31 @@ use crate::{
         Error,
         access::Action,
         events::{Actor, EventKind, EventRecorder, Subject},
-        repositories::{self, Found},
+        repositories::{self, FoundRepository},
     },
     store::{Tx, ids::IdKind, repositories as repository_rows, runs},
 };
 
-/// Longest free text that an agent may name: job, workflow, branch. Characters.
+/// Longest text that an agent may send for job, workflow or branch, in characters.
 const TEXT_MAX_CHARS: usize = 255;
 const JOB_DEFAULT_NAME: &str = "job";
-/// What is told of a run and of a job before they begin: receivers of the API family wait for it.
+/// Actions of the events before a run and a job begin. Receivers of the API family expect these events.
 const REQUESTED: &str = "requested";
 const QUEUED: &str = "queued";
-const BEGUN: &str = "in_progress";
+const IN_PROGRESS: &str = "in_progress";
 
 /// A job that has begun, with its token.
-pub struct Begun {
+pub struct StartedJob {
     /// The job.
     pub job: Job,
     /// Its runtime token.
     pub token: String,
-    /// What the Actions clients read from their environment.
+    /// Environment variables for the Actions clients.
     pub env: BTreeMap<String, String>,
 }
 
 /// Begins a job in a new run, or in a live run of the same repository.
-pub async fn begin(app: &App, identity: &Identity, input: api::BeginRun) -> Result<Begun, Error> {
+pub async fn begin(app: &App, identity: &Identity, input: api::BeginRun) -> Result<StartedJob, Error> {
     if matches!(identity, Identity::Anonymous) {
         return Err(Error::Unauthenticated { reason: "token is required".into() });
     }
@@ -63,15 +63,15 @@ pub async fn begin(app: &App, identity: &Identity, input: api::BeginRun) -> Resu
         }
     };
     app.sweep.due_at(job.deadline_ms);
-    let token = mint(app, &job, now);
+    let token = create_token(app, &job, now);
     let env = environment(app, &found.path(), job.run_id, &token);
-    Ok(Begun { job, token, env })
+    Ok(StartedJob { job, token, env })
 }
 
 async fn begin_run(
     app: &App,
     identity: &Identity,
-    found: &Found,
+    found: &FoundRepository,
     input: &api::BeginRun,
     now: Millis,
 ) -> Result<Job, Error> {
@@ -93,7 +93,7 @@ async fn begin_run(
     let (recorder, actor) = (&EventRecorder::reserve(app, 4).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
-            // It may have been deleted meanwhile.
+            // The repository may have been deleted since.
             let repository = repository_rows::get(&tx, run_row.repository_id).await?;
             repository.filter(|row| !row.deleted).ok_or(Error::NotFound { what: "the repository" })?;
             let number = runs::next_number(&tx, run_row.repository_id).await?;
@@ -104,8 +104,8 @@ async fn begin_run(
             let events = [
                 EventKind::Run { action: REQUESTED, run },
                 EventKind::Job { action: QUEUED, job: job_row, run },
-                EventKind::Run { action: BEGUN, run },
-                EventKind::Job { action: BEGUN, job: job_row, run },
+                EventKind::Run { action: IN_PROGRESS, run },
+                EventKind::Job { action: IN_PROGRESS, job: job_row, run },
             ];
             recorder.record(&tx, subject, &events).await?;
             Ok::<_, Error>(())
@@ -117,7 +117,7 @@ async fn begin_run(
 async fn join_run(
     app: &App,
     identity: &Identity,
-    found: &Found,
+    found: &FoundRepository,
     run: u64,
     input: &api::BeginRun,
     now: Millis,
@@ -129,7 +129,7 @@ async fn join_run(
     let (recorder, actor) = (&EventRecorder::reserve(app, 2).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
-            // It may have been deleted meanwhile.
+            // The repository may have been deleted since.
             let repository = repository_rows::get(&tx, job_row.repository_id).await?;
             repository.filter(|row| !row.deleted).ok_or_else(missing)?;
             let row = runs::run(&tx, run).await?.filter(|row| row.repository_id == job_row.repository_id);
@@ -145,7 +145,7 @@ async fn join_run(
             runs::update_run(&tx, &row);
             runs::insert_job(&tx, job_row);
             let subject = Subject { repository: &found.repository, owner: &found.owner, actor };
-            let events = [QUEUED, BEGUN].map(|action| EventKind::Job { action, job: job_row, run: &row });
+            let events = [QUEUED, IN_PROGRESS].map(|action| EventKind::Job { action, job: job_row, run: &row });
             recorder.record(&tx, subject, &events).await?;
             Ok(())
         })
@@ -172,15 +172,15 @@ async fn new_job(app: &App, run: &Run, input: &api::BeginRun, now: Millis) -> Re
     }
 }
 
-/// The token lives as long as its job may, not only as long as its lease.
-fn mint(app: &App, job: &Job, now: Millis) -> String {
+/// Creates the token. It is valid as long as the job may run, regardless of its lease.
+fn create_token(app: &App, job: &Job, now: Millis) -> String {
     let expires_secs = job.deadline_ms.max(job.limit_ms).div_euclid(1_000) + 1;
     let jti = uuid::Uuid::new_v4().to_string();
     Claims::new(job.run_id, job.id, now, expires_secs, jti).sign(&app.keys.runtime_token)
 }
 
-/// What the Actions clients read. `GITHUB_SERVER_URL` stays out: a host other than GitHub's makes
-/// them refuse before any request.
+/// Returns the environment variables for the Actions clients. `GITHUB_SERVER_URL` is not set, because they refuse any
+/// host other than GitHub's.
 fn environment(app: &App, repository: &str, run: u64, token: &str) -> BTreeMap<String, String> {
     let root = &app.root_url;
     let pairs = [
@@ -195,8 +195,7 @@ fn environment(app: &App, repository: &str, run: u64, token: &str) -> BTreeMap<S
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// The upload part of the client sends even loopback traffic to a configured proxy unless told
-/// otherwise.
+/// Returns `NO_PROXY`. The upload code of the client would otherwise send even loopback traffic to a configured proxy.
 fn no_proxy(root_url: &str) -> String {
     let host = url::Url::parse(root_url).ok().and_then(|url| url.host_str().map(str::to_owned));
     let own = host.filter(|host| host != "127.0.0.1" && host != "localhost");

@@ -19,7 +19,7 @@ use crate::{
     store::{Tx, owners, repositories, runs},
 };
 
-/// Jobs that one transaction cancels: bounds the events and deliveries that it writes.
+/// Jobs to cancel per transaction. Bounds the events and deliveries that it writes.
 const JOBS_PER_STEP: usize = 16;
 
 /// Cancels the live jobs of run `id`, which completes the run. The tokens of these jobs stop working.
@@ -100,7 +100,7 @@ async fn cancel_some(
     Ok(Step::Cancelled(run))
 }
 
-/// Cancels jobs whose deadline has passed, at most `limit`. Returns how many were looked at.
+/// Cancels jobs whose deadline has passed, at most `limit`. Returns the number of overdue jobs that were read.
 pub async fn cancel_overdue(app: &App, limit: usize) -> Result<usize, Error> {
     let now = app.now_ms();
     let overdue = runs::overdue(&app.store.read().await?, now, limit).await?;

@@ -48,7 +48,7 @@ pub async fn end(app: &App, identity: &Identity, job: i64, conclusion: api::Conc
         .await
 }
 
-/// The events that follow from the end of `job`.
+/// Returns the events for the end of `job`.
 pub(super) fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<EventKind<'a>> {
     let mut events = vec![EventKind::Job { action: ENDED, job, run }];
     if run.status() == RunStatus::Completed {
@@ -57,13 +57,13 @@ pub(super) fn ending<'a>(job: &'a Job, run: &'a Run) -> Vec<EventKind<'a>> {
     events
 }
 
-/// The refusal to change a job that has ended.
+/// Returns the error for changing a job that has ended.
 pub(super) fn ended(job: &Job) -> Error {
     let word = conclusion_word(job.conclusion());
     Error::Exists { message: format!("job {} has already ended with conclusion {word}", job.id) }
 }
 
-/// The repository of `job` and its owner, if the caller may change its runs.
+/// Returns the repository of `job` and its owner, if the caller may change its runs.
 pub(super) async fn require_write(
     tx: &Tx,
     identity: &Identity,
@@ -80,7 +80,7 @@ pub(super) async fn require_write(
     }
 }
 
-/// Ends a live job, and its run when it was the last.
+/// Ends a live job, and its run if the job was the last.
 pub(super) async fn finish(tx: &Tx, mut job: Job, conclusion: Conclusion, now: Millis) -> Result<(Job, Run), Error> {
     job.set_status(RunStatus::Completed);
     job.set_conclusion(conclusion);
@@ -100,7 +100,8 @@ pub(super) async fn finish(tx: &Tx, mut job: Job, conclusion: Conclusion, now: M
     Ok((job, run))
 }
 
-/// A run fails with any of its jobs, is cancelled with any, and is skipped only as a whole.
+/// Returns the conclusion of a run: failure if any job failed, else cancelled if any was cancelled, skipped only if all
+/// were.
 fn overall(jobs: impl Iterator<Item = Conclusion>) -> Conclusion {
     let rank = |c: &Conclusion| match c {
         Conclusion::Failure => 3,
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_as_bad_as_its_worst_job() {
+    fn a_run_gets_the_worst_conclusion_of_its_jobs() {
         use Conclusion::{Cancelled, Failure, Skipped, Success};
         for (jobs, expected) in [
             (&[Success, Skipped][..], Success),

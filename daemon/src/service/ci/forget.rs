@@ -1,4 +1,4 @@
-//! Forgetting the runs of a repository that is gone.
+//! Deletes the runs of removed repositories.
 
 use farrier_proto::store::Run;
 
@@ -9,10 +9,10 @@ use crate::{
     store::{Tx, artifacts as artifact_rows, runs},
 };
 
-/// Runs that are read at a time when all of them go.
+/// Runs to read at a time.
 const RUNS_AT_ONCE: usize = 100;
 
-/// Forgets the runs of a repository that is gone, with their jobs and artifacts, a few at a time.
+/// Deletes the runs of a removed repository, with their jobs and artifacts, in small steps.
 pub async fn delete_of_repository(app: &App, repository: u64) -> Result<(), Error> {
     loop {
         let (runs, _) = runs::of_repository(&app.store.read().await?, repository, 0, RUNS_AT_ONCE).await?;
@@ -20,13 +20,13 @@ pub async fn delete_of_repository(app: &App, repository: u64) -> Result<(), Erro
             return Ok(());
         }
         for run in runs {
-            // Until the run itself is gone, a live job may still begin an upload.
+            // Until the run itself is deleted, a live job may begin another upload.
             while !delete_run(app, &run).await? {}
         }
     }
 }
 
-/// Forgets a run; `false`: an artifact came in between.
+/// Deletes a run. Returns `false` if an artifact was added meanwhile.
 async fn delete_run(app: &App, run: &Run) -> Result<bool, Error> {
     artifacts::delete_of_run(app, run.id).await?;
     app.store

@@ -1,7 +1,7 @@
-//! Leases of jobs: an agent that renews a lease is alive.
+//! Leases of jobs: an agent that renews its lease counts as alive.
 //!
-//! A lease that ends is not the end of the job: its agent gets as much time again. The daemon may
-//! have been stopped, the machine suspended or the clock set while the agent could not renew.
+//! A job is not cancelled when its lease first ends; its agent gets the same time once more. The daemon may have been
+//! stopped, the machine suspended or the clock changed while the agent could not renew.
 
 use farrier_common::api;
 use farrier_proto::store::{Job, RunStatus};
@@ -15,10 +15,10 @@ use crate::{
     store::{Tx, runs},
 };
 
-/// Seconds that a lease may last.
+/// Allowed length of a lease, in seconds.
 const SECONDS: std::ops::RangeInclusive<u32> = 10..=3_600;
 
-/// The requested lease in milliseconds; 0 for none.
+/// Returns the requested lease in milliseconds, or 0.
 pub(super) fn requested(input: &api::BeginRun) -> Result<i64, Error> {
     match input.lease_secs {
         None => Ok(0),
@@ -30,23 +30,23 @@ pub(super) fn requested(input: &api::BeginRun) -> Result<i64, Error> {
     }
 }
 
-/// Begins or renews the lease of `job` at `now`.
+/// Returns `job` with a lease that begins or is renewed at `now`.
 pub(super) fn renewed(job: &Job, now: Millis) -> Job {
     let deadline_ms = now.saturating_add(job.lease_ms).min(job.limit_ms);
     Job { deadline_ms, lapsed: false, ..job.clone() }
 }
 
-/// What happens to a job whose deadline may have passed.
+/// What to do with a job whose deadline may have passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Overdue {
-    /// The deadline was moved meanwhile.
+    /// Nothing: the deadline was moved meanwhile.
     NotYet,
-    /// The lease ended for the first time: the job goes on until this deadline.
+    /// Extend: the lease ended for the first time, and the job continues until this deadline.
     Lapse {
         /// The next deadline.
         deadline_ms: Millis,
     },
-    /// The job is cancelled.
+    /// Cancel the job.
     Cancel,
 }
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_ends_is_followed_by_as_much_time_again() {
+    fn the_first_end_of_a_lease_extends_the_deadline_once() {
         let first = job(1_000);
         assert_eq!(at_deadline(&first, 999), Overdue::NotYet);
         assert_eq!(at_deadline(&first, 5_000), Overdue::Lapse { deadline_ms: 6_000 });
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn no_lease_outlasts_the_time_limit_of_the_job() {
+    fn a_lease_never_exceeds_the_time_limit_of_the_job() {
         assert_eq!(renewed(&job(1_000), 9_500).deadline_ms, 10_000);
         assert_eq!(at_deadline(&job(1_000), 9_900), Overdue::Lapse { deadline_ms: 10_000 });
         assert_eq!(at_deadline(&job(1_000), 10_000), Overdue::Cancel);

@@ -1,8 +1,8 @@
-//! Jobs that an agent begins and ends, and their runtime tokens.
+//! Runs and jobs that agents begin and end, and the jobs' runtime tokens.
 //!
-//! A run begins with its first job and completes with its last. A job that has not ended by its
-//! deadline is cancelled. An agent may ask for a lease and renew it: then the job of an agent that was
-//! killed is cancelled soon. A token works while its job is live.
+//! A run begins with its first job and completes with its last one. A job that has not ended by its deadline is
+//! cancelled. An agent may request a lease and renew it, so that the job of a killed agent is cancelled soon. A token
+//! is valid while its job is live.
 
 pub mod across;
 mod begin;
@@ -14,7 +14,7 @@ mod lease;
 use farrier_proto::store::{Conclusion, Run, RunStatus};
 
 pub use self::{
-    begin::{Begun, begin},
+    begin::{StartedJob, begin},
     cancel::{cancel_of_deleted, cancel_overdue, cancel_run, next_due_ms},
     end::end,
     forget::delete_of_repository,
@@ -23,10 +23,10 @@ pub use self::{
 use super::Error;
 use crate::store::{Read, runs};
 
-/// Most jobs of one run.
+/// Maximum number of jobs in a run.
 pub const JOBS_MAX: usize = 1_000;
 
-/// The word of a conclusion; empty while there is none.
+/// Returns the API's name of a conclusion. Empty: none yet.
 pub fn conclusion_word(conclusion: Conclusion) -> &'static str {
     match conclusion {
         Conclusion::Unspecified => "",
@@ -37,7 +37,7 @@ pub fn conclusion_word(conclusion: Conclusion) -> &'static str {
     }
 }
 
-/// The word of a status.
+/// Returns the API's name of a status.
 pub fn status_word(status: RunStatus) -> &'static str {
     match status {
         RunStatus::Completed => "completed",
@@ -45,7 +45,7 @@ pub fn status_word(status: RunStatus) -> &'static str {
     }
 }
 
-/// The run with number `id` in `repository`.
+/// Returns run `id` of `repository`.
 pub async fn run_in(read: &impl Read, repository: u64, id: u64) -> Result<Run, Error> {
     let row = runs::run(read, id).await?.filter(|run| run.repository_id == repository);
     row.ok_or(Error::NotFound { what: "the run" })

@@ -1,8 +1,8 @@
-//! Deleted artifacts: list, restore, purge.
+//! Lists, restores and purges deleted artifacts.
 
 use farrier_proto::store::{Artifact, Repository, Run};
 
-use super::{ListQuery, PASSED_MAX, Page, STEP, kept_until_ms};
+use super::{DeletedPage, DeletedQuery, SKIPPED_MAX, STEP, kept_until_ms};
 use crate::{
     app::App,
     clock::Millis,
@@ -15,58 +15,58 @@ const MISSING: Error = Error::NotFound { what: "the deleted artifact" };
 
 /// A deleted artifact.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct DeletedArtifact {
     /// The artifact.
     pub row: Artifact,
     /// Its run.
     pub run: Run,
-    /// Its repository, `owner/name`; of a deleted repository the path that it had.
+    /// Its repository, `owner/name`. For a deleted repository, its path before the deletion.
     pub path: String,
-    /// Whether its repository is deleted, too.
+    /// Whether its repository is deleted too.
     pub repository_deleted: bool,
-    /// Name of the account that deleted it; empty: a job or a local CI agent did, or it no longer
+    /// Name of the account that deleted it. Empty: a job or a local CI agent deleted it, or the account no longer
     /// exists.
     pub deleted_by: String,
-    /// Until when it can be restored: the end of its retention, or when it expires.
+    /// Until when it can be restored: the end of its retention, or its expiry.
     pub kept_until_ms: Millis,
 }
 
-/// Deleted artifacts, the last deleted first. For administrators.
-pub async fn page(app: &App, identity: &Identity, query: &ListQuery) -> Result<Page<Entry>, Error> {
+/// Returns a page of the deleted artifacts, last deleted first. Requires a site administrator.
+pub async fn page(app: &App, identity: &Identity, query: &DeletedQuery) -> Result<DeletedPage<DeletedArtifact>, Error> {
     access::require_site_admin(identity)?;
     let read = &app.store.read().await?;
-    let (mut page, mut passed, mut after) = (Page { entries: Vec::new(), next: None }, 0, query.after);
+    let (mut page, mut skipped, mut after) = (DeletedPage { entries: Vec::new(), next: None }, 0, query.after);
     loop {
         let found = rows::newest_deleted(read, after, STEP).await?;
-        let whole = found.len() == STEP;
+        let is_full_batch = found.len() == STEP;
         for row in found {
-            if page.entries.len() == query.limit || passed == PASSED_MAX {
+            if page.entries.len() == query.limit || skipped == SKIPPED_MAX {
                 page.next = after;
                 return Ok(page);
             }
             after = Some((row.deleted_ms, row.id));
             let entry = entry(app, read, row).await?;
-            if query.takes(&entry.path) {
+            if query.matches(&entry.path) {
                 page.entries.push(entry);
             } else {
-                passed += 1;
+                skipped += 1;
             }
         }
-        if !whole {
+        if !is_full_batch {
             return Ok(page);
         }
     }
 }
 
-/// The deleted artifact with number `id`. For administrators.
-pub async fn get(app: &App, identity: &Identity, id: u64) -> Result<Entry, Error> {
+/// Returns the deleted artifact `id`. Requires a site administrator.
+pub async fn get(app: &App, identity: &Identity, id: u64) -> Result<DeletedArtifact, Error> {
     access::require_site_admin(identity)?;
     let read = &app.store.read().await?;
     let row = deleted(read, id).await?;
     entry(app, read, row).await
 }
 
-async fn entry(app: &App, read: &impl Read, row: Artifact) -> Result<Entry, Error> {
+async fn entry(app: &App, read: &impl Read, row: Artifact) -> Result<DeletedArtifact, Error> {
     let repository = repositories::get(read, row.repository_id).await?;
     let repository_deleted = repository.as_ref().is_none_or(|repository| repository.deleted);
     let path = match repository {
@@ -77,7 +77,7 @@ async fn entry(app: &App, read: &impl Read, row: Artifact) -> Result<Entry, Erro
     let run = runs::run(read, row.run_id).await?.unwrap_or_default();
     let deleted_by = owners::user(read, row.deleted_by).await?.map(|user| user.name).unwrap_or_default();
     let kept_until_ms = kept_until_ms(app, row.deleted_ms).min(row.expires_ms);
-    Ok(Entry { row, run, path, repository_deleted, deleted_by, kept_until_ms })
+    Ok(DeletedArtifact { row, run, path, repository_deleted, deleted_by, kept_until_ms })
 }
 
 async fn path_of(read: &impl Read, repository: &Repository) -> Result<String, Error> {
@@ -89,9 +89,9 @@ async fn deleted(read: &impl Read, id: u64) -> Result<Artifact, Error> {
     rows::get(read, id).await?.filter(|row| row.deleted_ms != 0).ok_or(MISSING)
 }
 
-/// Restores a deleted artifact. For administrators. Its repository and run must exist: a deleted
-/// repository is restored first.
-pub async fn restore(app: &App, identity: &Identity, id: u64) -> Result<across::Entry, Error> {
+/// Restores a deleted artifact. Requires a site administrator. Its repository and run must exist; a deleted repository
+/// must be restored first.
+pub async fn restore(app: &App, identity: &Identity, id: u64) -> Result<across::FoundArtifact, Error> {
     access::require_site_admin(identity)?;
     let now = app.now_ms();
     let refused = |reason: String| Err(Error::Conflict { reason });
@@ -121,15 +121,14 @@ pub async fn restore(app: &App, identity: &Identity, id: u64) -> Result<across::
             };
             let job = runs::job(&tx, row.run_id, row.job_id).await?.unwrap_or_default();
             let path = path_of(&tx, &repository).await?;
-            Ok(across::Entry { row, run, job, path })
+            Ok(across::FoundArtifact { row, run, job, path })
         })
         .await?;
     app.sweep.due_at(entry.row.expires_ms);
     Ok(entry)
 }
 
-/// Removes a deleted artifact permanently, now instead of at the end of its retention. For
-/// administrators.
+/// Removes a deleted artifact permanently, before the end of its retention. Requires a site administrator.
 pub async fn purge(app: &App, identity: &Identity, id: u64) -> Result<(), Error> {
     access::require_site_admin(identity)?;
     let now = app.now_ms();

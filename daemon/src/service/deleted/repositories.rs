@@ -1,8 +1,8 @@
-//! Deleted repositories: list, restore, purge.
+//! Lists, restores and purges deleted repositories.
 
 use farrier_proto::store::Repository;
 
-use super::{ListQuery, PASSED_MAX, Page, STEP, kept_until_ms};
+use super::{DeletedPage, DeletedQuery, SKIPPED_MAX, STEP, kept_until_ms};
 use crate::{
     app::App,
     clock::Millis,
@@ -11,7 +11,7 @@ use crate::{
         Error,
         access::{self, AccessLevel},
         events::{Actor, EventKind, EventRecorder, Subject},
-        repositories::{self, Found, rules},
+        repositories::{self, FoundRepository, rules},
     },
     store::{
         Read, Tx,
@@ -24,10 +24,10 @@ const MISSING: Error = Error::NotFound { what: "the deleted repository" };
 
 /// A deleted repository.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct DeletedRepository {
     /// The repository.
     pub row: Repository,
-    /// Name of the account that deleted it; empty: none, or it no longer exists.
+    /// Name of the account that deleted it. Empty: none did, or it no longer exists.
     pub deleted_by: String,
     /// Whether its owner still exists.
     pub owner_exists: bool,
@@ -35,62 +35,66 @@ pub struct Entry {
     pub kept_until_ms: Millis,
 }
 
-/// Where to restore a repository.
+/// Owner and name for a restored repository.
 #[derive(Clone, Debug, Default)]
 pub struct Target {
-    /// Name of the new owner; `None`: the owner it had.
+    /// Name of the new owner. `None`: the previous owner.
     pub owner: Option<String>,
-    /// New name; `None`: the name it had.
+    /// The new name. `None`: the previous name.
     pub name: Option<String>,
 }
 
-/// Deleted repositories, the last deleted first. For administrators.
-pub async fn page(app: &App, identity: &Identity, query: &ListQuery) -> Result<Page<Entry>, Error> {
+/// Returns a page of the deleted repositories, last deleted first. Requires a site administrator.
+pub async fn page(
+    app: &App,
+    identity: &Identity,
+    query: &DeletedQuery,
+) -> Result<DeletedPage<DeletedRepository>, Error> {
     access::require_site_admin(identity)?;
     let read = &app.store.read().await?;
-    let (mut page, mut passed, mut after) = (Page { entries: Vec::new(), next: None }, 0, query.after);
+    let (mut page, mut skipped, mut after) = (DeletedPage { entries: Vec::new(), next: None }, 0, query.after);
     loop {
         let found = rows::newest_deleted(read, after, STEP).await?;
-        let whole = found.len() == STEP;
+        let is_full_batch = found.len() == STEP;
         for row in found {
-            if page.entries.len() == query.limit || passed == PASSED_MAX {
+            if page.entries.len() == query.limit || skipped == SKIPPED_MAX {
                 page.next = after;
                 return Ok(page);
             }
             after = Some((row.deleted_ms, row.id));
-            if query.takes(&row.deleted_path) {
+            if query.matches(&row.deleted_path) {
                 page.entries.push(entry(app, read, row).await?);
             } else {
-                passed += 1;
+                skipped += 1;
             }
         }
-        if !whole {
+        if !is_full_batch {
             return Ok(page);
         }
     }
 }
 
-/// The deleted repository with number `id`. For administrators.
-pub async fn get(app: &App, identity: &Identity, id: u64) -> Result<Entry, Error> {
+/// Returns the deleted repository `id`. Requires a site administrator.
+pub async fn get(app: &App, identity: &Identity, id: u64) -> Result<DeletedRepository, Error> {
     access::require_site_admin(identity)?;
     let read = &app.store.read().await?;
     entry(app, read, deleted(read, id).await?).await
 }
 
-async fn entry(app: &App, read: &impl Read, row: Repository) -> Result<Entry, Error> {
+async fn entry(app: &App, read: &impl Read, row: Repository) -> Result<DeletedRepository, Error> {
     let deleted_by = owners::user(read, row.deleted_by).await?.map(|user| user.name).unwrap_or_default();
     let owner_exists = owners::owner(read, row.owner_kind(), row.owner_id).await?.is_some();
     let kept_until_ms = kept_until_ms(app, row.deleted_ms);
-    Ok(Entry { row, deleted_by, owner_exists, kept_until_ms })
+    Ok(DeletedRepository { row, deleted_by, owner_exists, kept_until_ms })
 }
 
 async fn deleted(read: &impl Read, id: u64) -> Result<Repository, Error> {
     rows::get(read, id).await?.filter(|row| row.deleted && row.deleted_ms != 0).ok_or(MISSING)
 }
 
-/// Restores a deleted repository with everything that belongs to it. For administrators; the owner's
-/// limit on repositories does not apply.
-pub async fn restore(app: &App, identity: &Identity, id: u64, target: &Target) -> Result<Found, Error> {
+/// Restores a deleted repository with everything that belongs to it. Requires a site administrator. The owner's limit
+/// on the number of repositories does not apply.
+pub async fn restore(app: &App, identity: &Identity, id: u64, target: &Target) -> Result<FoundRepository, Error> {
     access::require_site_admin(identity)?;
     if let Some(name) = &target.name {
         rules::name("name", name)?;
@@ -122,13 +126,13 @@ pub async fn restore(app: &App, identity: &Identity, id: u64, target: &Target) -
                 );
                 return Err(Error::Exists { message });
             }
-            // An owner needs no right of a collaborator.
+            // The new owner may have been a collaborator before.
             rows::set_collaborator(&tx, id, owner.id(), farrier_proto::store::Permission::None);
             let subject = Subject { repository: &row, owner: &owner, actor };
             recorder
                 .record(&tx, subject, &[EventKind::Repository { action: EventKind::RESTORED, before: Vec::new() }])
                 .await?;
-            Ok(Found { repository: row, owner, access_level: AccessLevel::Owner })
+            Ok(FoundRepository { repository: row, owner, access_level: AccessLevel::Owner })
         })
         .await
 }
@@ -136,7 +140,7 @@ pub async fn restore(app: &App, identity: &Identity, id: u64, target: &Target) -
 async fn new_owner(tx: &Tx, row: &Repository, target: &Target) -> Result<Owner, Error> {
     if let Some(name) = &target.owner {
         return owners::owner_by_name(tx, name).await?.ok_or_else(|| Error::Conflict {
-            reason: format!("there is no user or organisation {name}: name an owner that exists"),
+            reason: format!("the user or organisation {name} does not exist: name an existing owner"),
         });
     }
     owners::owner(tx, row.owner_kind(), row.owner_id).await?.ok_or_else(|| Error::Conflict {
@@ -144,8 +148,7 @@ async fn new_owner(tx: &Tx, row: &Repository, target: &Target) -> Result<Owner, 
     })
 }
 
-/// Removes a deleted repository permanently, now instead of at the end of its retention. For
-/// administrators.
+/// Removes a deleted repository permanently, before the end of its retention. Requires a site administrator.
 pub async fn purge(app: &App, identity: &Identity, id: u64) -> Result<(), Error> {
     access::require_site_admin(identity)?;
     if !repositories::end_retention_of(app, id, Millis::MAX).await? {

@@ -15,7 +15,7 @@ use crate::{
         access::{self, Action},
         browse::Browse,
         events::{self, Actor, Subject},
-        hooks::{self, Found, HookOwner},
+        hooks::{self, FoundHook, HookOwner},
         repositories,
     },
     show,
@@ -49,7 +49,8 @@ pub async fn test(
     let owner = owner.ok_or(Error::NotFound { what: "the repository" })?;
     drop(snapshot);
     let seen = access::AccessLevel::Owner;
-    let browse = Browse::new(app, repositories::Found { repository: repository.clone(), owner, access_level: seen });
+    let browse =
+        Browse::new(app, repositories::FoundRepository { repository: repository.clone(), owner, access_level: seen });
     if browse.git.is_empty().await? {
         return Err(EMPTY);
     }
@@ -80,7 +81,13 @@ pub async fn ping(app: &App, identity: &Identity, hook_owner: HookOwner, id: u64
     insert(app, &found, "ping", repository, &payload).await
 }
 
-async fn insert(app: &App, found: &Found, event: &str, repository: u64, payload: &Payload) -> Result<Delivery, Error> {
+async fn insert(
+    app: &App,
+    found: &FoundHook,
+    event: &str,
+    repository: u64,
+    payload: &Payload,
+) -> Result<Delivery, Error> {
     // The number of an event, which it is not: nobody hears of it but this hook.
     let number = app.store.next_id(IdKind::Event).await?;
     let id = deliveries::number(number, 0);

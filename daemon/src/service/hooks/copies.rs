@@ -1,4 +1,4 @@
-//! Copies of default hooks: in the transaction that makes a repository.
+//! DefaultHookCopies default hooks into a new repository, in the transaction that creates it.
 
 use farrier_proto::store::{Hook, HookScope};
 
@@ -9,39 +9,39 @@ use crate::{
     store::{Tx, hooks, ids::IdKind},
 };
 
-/// Numbers for the copies that a new repository gets.
-pub struct Copies {
-    numbers: Vec<u64>,
+/// Reserved ids for the hooks of a new repository.
+pub struct DefaultHookCopies {
+    ids: Vec<u64>,
     now: Millis,
 }
 
-impl Copies {
-    /// Takes as many numbers as there are default hooks.
+impl DefaultHookCopies {
+    /// Reserves one id per default hook.
     pub async fn prepare(app: &App) -> Result<Self, Error> {
         let defaults = hooks::ids_of(&app.store.read().await?, HookScope::Default, 0).await?;
-        let mut numbers = Vec::with_capacity(defaults.len());
+        let mut ids = Vec::with_capacity(defaults.len());
         for _ in defaults {
-            numbers.push(app.store.next_id(IdKind::Hook).await?);
+            ids.push(app.store.next_id(IdKind::Hook).await?);
         }
-        Ok(Self { numbers, now: app.now_ms() })
+        Ok(Self { ids, now: app.now_ms() })
     }
 
-    /// Copies all default hooks into `repository`, active or not, secrets included. From then on
-    /// they are its own.
+    /// DefaultHookCopies all default hooks into `repository`, active or not, with their secrets. Later changes to the
+    /// default hooks do not affect the copies.
     pub async fn insert(&self, tx: &Tx, repository: u64) -> Result<(), Error> {
         let defaults = hooks::of(tx, HookScope::Default, 0).await?;
-        if defaults.len() > self.numbers.len() {
-            // Another one was made in this very moment.
+        if defaults.len() > self.ids.len() {
+            // Another default hook was created since `prepare`.
             return Err(Error::Busy);
         }
-        for (default, id) in defaults.iter().zip(&self.numbers) {
+        for (default, id) in defaults.iter().zip(&self.ids) {
             hooks::insert(tx, &copy(default, *id, repository, self.now));
         }
         Ok(())
     }
 }
 
-/// The copy of a default hook for a repository.
+/// Returns the copy of a default hook for a repository.
 pub(super) fn copy(default: &Hook, id: u64, repository: u64, now: Millis) -> Hook {
     Hook {
         id,

@@ -1,9 +1,9 @@
-//! Making a hook: checked in the order of the API family.
+//! Creates hooks. Checks follow the order of the API family.
 
 use farrier_common::api::CreateHook;
 use farrier_proto::store::{Hook, HookScope, HookState};
 
-use super::{Found, HookOwner, Saved, check};
+use super::{FoundHook, HookOwner, SavedHook, check};
 use crate::{
     app::App,
     model::hook_config,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Creates a hook of `hook_owner`.
-pub async fn create(app: &App, hook_owner: HookOwner, input: CreateHook) -> Result<Saved, Error> {
+pub async fn create(app: &App, hook_owner: HookOwner, input: CreateHook) -> Result<SavedHook, Error> {
     if input.r#type.is_empty() {
         return Err(Error::invalid("type", "Required"));
     }
@@ -53,19 +53,19 @@ pub async fn create(app: &App, hook_owner: HookOwner, input: CreateHook) -> Resu
     let inserted = &row;
     app.store
         .write(async |tx: Tx| {
-            room(&tx, scope, inserted.target_id).await?;
+            check_count(&tx, scope, inserted.target_id).await?;
             hooks::insert(&tx, inserted);
             Ok::<_, Error>(())
         })
         .await?;
-    Ok(Saved { found: Found { hook: row, state: HookState::default() }, ignored: events.ignored })
+    Ok(SavedHook { found: FoundHook { hook: row, state: HookState::default() }, ignored: events.ignored })
 }
 
-/// Refuses a hook that would be one too many.
-pub(super) async fn room(tx: &Tx, scope: HookScope, target: u64) -> Result<(), Error> {
+/// Returns an error if the owner cannot have another hook.
+pub(super) async fn check_count(tx: &Tx, scope: HookScope, target: u64) -> Result<(), Error> {
     let most = hooks::PER_SCOPE_MAX;
     if hooks::ids_of(tx, scope, target).await?.len() < most {
         return Ok(());
     }
-    Err(Error::Conflict { reason: format!("there are {most} hooks already, which is the most") })
+    Err(Error::Conflict { reason: format!("there are {most} hooks already, which is the maximum") })
 }

@@ -1,24 +1,24 @@
-//! Changing a hook: what is absent stays, what is there and empty is reset. Secrets are never shown,
-//! so an empty one comes from a client that sends back what it got, and stays what it was.
+//! Changes hooks. Omitted fields keep their values, empty ones are reset. Secrets are never shown, so an empty secret
+//! comes from a client that sends back what it read, and keeps its value too.
 
 use std::collections::BTreeMap;
 
 use farrier_common::api::EditHook;
 use farrier_proto::store::{Hook, HookScope, HookState};
 
-use super::{Found, HookOwner, Saved, check, create::room, in_owner, require};
+use super::{FoundHook, HookOwner, SavedHook, check, create::check_count, in_owner, require};
 use crate::{
     app::App,
     clock::Millis,
     model::{
-        hook_config::{self, Checked, HookType},
+        hook_config::{self, CheckedConfig, HookType},
         revision::Expected,
     },
     service::Error,
     store::{Tx, hooks},
 };
 
-/// How long a replaced secret signs beside the new one.
+/// How long deliveries are also signed with the previous secret after a change.
 const ROTATION_MS: Millis = 24 * 3_600 * 1_000;
 
 /// Changes hook `id` of `hook_owner`, if its revision is the expected one.
@@ -28,7 +28,7 @@ pub async fn edit(
     id: u64,
     input: &EditHook,
     expected: &Expected,
-) -> Result<Saved, Error> {
+) -> Result<SavedHook, Error> {
     let now = app.now_ms();
     let saved = app
         .store
@@ -37,24 +37,24 @@ pub async fn edit(
             require(expected, &before)?;
             let (row, ignored) = changed(&before, input, now)?;
             if row.scope != before.scope {
-                room(&tx, row.scope(), row.target_id).await?;
+                check_count(&tx, row.scope(), row.target_id).await?;
             }
             hooks::update(&tx, &before, &row);
             let mut state = hooks::state(&tx, id).await?;
-            let elsewhere = row.url != before.url || row.settings != before.settings;
-            if row.active && (!before.active || elsewhere) {
-                // It begins anew, or its first failure would switch it off again.
+            let target_changed = row.url != before.url || row.settings != before.settings;
+            if row.active && (!before.active || target_changed) {
+                // Reset, since the next failure would otherwise disable the hook again.
                 state = HookState { failures: 0, failing_since_ms: 0, last_error: String::new(), ..state };
                 hooks::put_state(&tx, id, &state);
             }
-            Ok::<_, Error>(Saved { found: Found { hook: row, state }, ignored })
+            Ok::<_, Error>(SavedHook { found: FoundHook { hook: row, state }, ignored })
         })
         .await?;
     app.outbox.urge(id);
     Ok(saved)
 }
 
-/// The row as `input` wants it, and names of events that mean nothing.
+/// Returns the changed row, and the event names that are not valid.
 fn changed(before: &Hook, input: &EditHook, now: Millis) -> Result<(Hook, Vec<String>), Error> {
     let mut row = before.clone();
     let mut ignored = Vec::new();
@@ -74,9 +74,9 @@ fn changed(before: &Hook, input: &EditHook, now: Millis) -> Result<(Hook, Vec<St
     }
     if input.events.is_some() || input.events_exact.is_some() {
         let lists = [&input.events, &input.events_exact].map(|list| list.as_deref().unwrap_or_default());
-        let asked = check::events(lists[0], lists[1])?;
-        row.events = asked.events;
-        ignored = asked.ignored;
+        let selection = check::events(lists[0], lists[1])?;
+        row.events = selection.events;
+        ignored = selection.ignored;
     }
     if let Some(active) = input.active {
         row.active = active;
@@ -100,14 +100,14 @@ fn changed(before: &Hook, input: &EditHook, now: Millis) -> Result<(Hook, Vec<St
     Ok((row, ignored))
 }
 
-/// Lays `config` over what the hook has and checks the whole.
+/// Merges `config` into the hook's current one and checks the result.
 fn configure(row: &mut Hook, config: &BTreeMap<String, String>, now: Millis) -> Result<(), Error> {
     let unknown = || Error::Unusable { reason: format!("Invalid hook type: {}", row.r#type) };
     let kind = hook_config::by_name(&row.r#type).ok_or_else(unknown)?;
     let checked = hook_config::check(kind, &merged(kind, row, config))?;
-    let Checked { url, authorization, form, secret, system, settings } = checked;
+    let CheckedConfig { url, authorization, form, secret, system, settings } = checked;
     if secret != row.secret {
-        // Receivers learn the new one before or after us; both are good for a while.
+        // Receivers switch to the new secret before or after this change, so both sign for a while.
         row.old_secret_until_ms = if row.secret.is_empty() { 0 } else { now.saturating_add(ROTATION_MS) };
         row.old_secret = std::mem::replace(&mut row.secret, secret);
     }
@@ -117,8 +117,8 @@ fn configure(row: &mut Hook, config: &BTreeMap<String, String>, now: Millis) -> 
     }
     row.form = form;
     row.settings = settings.into_iter().collect();
-    let wanted = system.map(|system| if system { HookScope::System } else { HookScope::Default });
-    if let Some(scope) = wanted.filter(|_| matches!(row.scope(), HookScope::System | HookScope::Default)) {
+    let requested_scope = system.map(|system| if system { HookScope::System } else { HookScope::Default });
+    if let Some(scope) = requested_scope.filter(|_| matches!(row.scope(), HookScope::System | HookScope::Default)) {
         row.set_scope(scope);
     }
     Ok(())
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_and_empty_is_reset_but_for_secrets() {
+    fn empty_fields_are_reset_except_for_secrets() {
         let empty = serde_json::json!({
             "events": [], "branch_filter": "", "authorization_header": "", "config": { "secret": "" },
         });
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn administrators_hooks_change_their_kind() {
+    fn admin_hooks_can_change_their_scope() {
         let change = |flag: serde_json::Value| edited(&hook(), serde_json::json!({ "config": flag })).scope();
         assert_eq!(change(serde_json::json!({ "is_system_webhook": false })), HookScope::Default);
         assert_eq!(change(serde_json::json!({ "is_system_webhook": "" })), HookScope::System);

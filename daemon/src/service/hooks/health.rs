@@ -1,19 +1,19 @@
-//! How a hook is doing, in one word.
+//! The health of hooks.
 
 use farrier_proto::store::{Hook, HookState};
 
-/// How a hook is doing.
+/// The health of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
     /// The last attempt succeeded.
     Ok,
     /// The last attempt failed.
     Failing,
-    /// Active, and nothing was sent yet.
+    /// Active, but nothing was sent yet.
     Unused,
-    /// A person switched it off.
+    /// A user disabled it.
     Off,
-    /// The daemon switched it off, because its deliveries failed for too long or the receiver answered 410.
+    /// The daemon disabled it, because its deliveries failed for too long or the receiver answered 410.
     Disabled,
 }
 
@@ -21,7 +21,7 @@ impl Health {
     /// Every value.
     pub const ALL: [Self; 5] = [Self::Ok, Self::Failing, Self::Unused, Self::Off, Self::Disabled];
 
-    /// How the hook `row` with the state `state` is doing.
+    /// Returns the health of the hook `row` with the state `state`.
     pub fn of(row: &Hook, state: &HookState) -> Self {
         match (row.active, state.failures) {
             (false, _) if row.disabled_reason.is_empty() => Self::Off,
@@ -32,7 +32,7 @@ impl Health {
         }
     }
 
-    /// The word of the API.
+    /// Returns the API's name of the health.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",

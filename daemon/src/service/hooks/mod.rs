@@ -1,6 +1,6 @@
-//! Webhooks: who manages them, what they may be told, their copies in new repositories.
+//! Manages webhooks: permissions, settings, and copies of default hooks in new repositories.
 //!
-//! Nothing is sent here. A hook that changes is announced to the sender, which looks at it again.
+//! Sends nothing itself. A changed hook is announced to the dispatcher, which reads it again.
 
 mod across;
 mod apply;
@@ -9,22 +9,22 @@ mod copies;
 mod create;
 mod edit;
 mod health;
+mod manageable;
 mod owner;
-mod reach;
 mod sweep;
 mod try_filter;
 
 use farrier_proto::store::{Hook, HookScope, HookState};
 
 pub use self::{
-    across::{Cursor, Filter, HookPage, ListQuery, Managed, Sort, page},
-    apply::{Applied, apply},
-    copies::Copies,
+    across::{HookCursor, HookFilter, HookPage, HookQuery, HookSort, ListedHook, page},
+    apply::{ApplyResult, apply},
+    copies::DefaultHookCopies,
     create::create,
     edit::edit,
     health::Health,
+    manageable::{ManageableHooks, OwnerNames, owner_names},
     owner::HookOwner,
-    reach::{Home, Reach, home},
     sweep::{next_due_ms, sweep},
     try_filter::try_filter,
 };
@@ -37,45 +37,45 @@ use crate::{
 
 const MISSING: Error = Error::NotFound { what: "the hook" };
 
-/// A hook, and how its deliveries go.
+/// A hook with the state of its deliveries.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundHook {
     /// The hook.
     pub hook: Hook,
-    /// How its deliveries go.
+    /// State of its deliveries.
     pub state: HookState,
 }
 
-/// A hook that was made or changed.
+/// A hook that was created or changed.
 #[derive(Clone, Debug)]
-pub struct Saved {
-    /// The hook as it is now.
-    pub found: Found,
-    /// Names of events that mean nothing here.
+pub struct SavedHook {
+    /// The hook after the change.
+    pub found: FoundHook,
+    /// Event names that are not valid.
     pub ignored: Vec<String>,
 }
 
 /// Returns hook `id` of `hook_owner`.
-pub async fn get(read: &impl Read, hook_owner: HookOwner, id: u64) -> Result<Found, Error> {
+pub async fn get(read: &impl Read, hook_owner: HookOwner, id: u64) -> Result<FoundHook, Error> {
     let hook = in_owner(read, hook_owner, id).await?;
     let state = hooks::state(read, id).await?;
-    Ok(Found { hook, state })
+    Ok(FoundHook { hook, state })
 }
 
 /// Returns all hooks of these scopes that belong to `target`, by id.
-pub async fn list(read: &impl Read, scopes: &[HookScope], target: u64) -> Result<Vec<Found>, StoreError> {
+pub async fn list(read: &impl Read, scopes: &[HookScope], target: u64) -> Result<Vec<FoundHook>, StoreError> {
     let mut found = Vec::new();
     for scope in scopes {
         for hook in hooks::of(read, *scope, target).await? {
             let state = hooks::state(read, hook.id).await?;
-            found.push(Found { hook, state });
+            found.push(FoundHook { hook, state });
         }
     }
     found.sort_by_key(|found| found.hook.id);
     Ok(found)
 }
 
-/// Removes a hook, if it is in an expected state. What waits for it is not sent any more.
+/// Deletes a hook if its revision is the expected one. Its pending deliveries are not sent.
 pub async fn delete(app: &App, hook_owner: HookOwner, id: u64, expected: &Expected) -> Result<(), Error> {
     app.store
         .write(async |tx: Tx| {
@@ -89,7 +89,7 @@ pub async fn delete(app: &App, hook_owner: HookOwner, id: u64, expected: &Expect
     Ok(())
 }
 
-/// Removes all hooks of a user or an organisation that goes.
+/// Deletes all hooks of a user or an organisation that is being deleted.
 pub async fn delete_of_owner(tx: &Tx, owner: u64) -> Result<(), StoreError> {
     for row in hooks::of(tx, HookScope::User, owner).await? {
         hooks::delete(tx, &row);
@@ -97,7 +97,7 @@ pub async fn delete_of_owner(tx: &Tx, owner: u64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Refuses a change by a client that has read another state of the hook.
+/// Returns an error if the client read another revision of the hook.
 fn require(expected: &Expected, row: &Hook) -> Result<(), Error> {
     if expected.allows(Revision::of_hook(row)) { Ok(()) } else { Err(Error::Changed { what: "the hook" }) }
 }

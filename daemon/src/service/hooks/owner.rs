@@ -2,7 +2,7 @@
 
 use farrier_proto::store::{Hook, HookScope};
 
-use super::reach;
+use super::manageable;
 use crate::{
     app::App,
     model::{identity::Identity, scope::Level},
@@ -17,7 +17,7 @@ use crate::{
 /// The owner of hooks. A value exists only if the caller may manage the hooks of this owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HookOwner {
-    /// Kind of owner. `System` also stands for the default hooks of the administrators.
+    /// Kind of owner. `System` also covers the default hooks of the administrators.
     scope: HookScope,
     /// Id of the repository, organisation or user; 0 for administrators' hooks.
     target: u64,
@@ -84,8 +84,8 @@ impl HookOwner {
         id: u64,
     ) -> Result<Self, Error> {
         access::require_account(identity)?;
-        let row = reach::managed(read, identity, id).await?;
-        access::require_scope(identity, reach::category(row.scope()), level)?;
+        let row = manageable::managed(read, identity, id).await?;
+        access::require_scope(identity, manageable::category(row.scope()), level)?;
         if matches!(row.scope(), HookScope::System | HookScope::Default) {
             return Self::of_admin(identity);
         }

@@ -1,4 +1,4 @@
-//! Hooks whose repository is gone: kept while they may still have something to deliver.
+//! Deletes the hooks of removed repositories after their last deliveries.
 
 use crate::{
     app::App,
@@ -7,12 +7,12 @@ use crate::{
     store::{Tx, hooks},
 };
 
-/// Longer than the whole schedule of attempts, and than what they leave is remembered by default.
+/// Longer than the whole retry schedule, and longer than the history of these deliveries is kept by default.
 const KEEP_MS: Millis = 8 * 24 * 3_600 * 1_000;
-/// Hooks that one pass removes.
+/// Hooks to delete per pass.
 const SWEEP_MAX: usize = 256;
 
-/// Removes hooks whose time is over, a few at a time; `true` when there may be more.
+/// Deletes hooks whose retention is over, a limited number per call. Returns whether there may be more.
 pub async fn sweep(app: &App) -> Result<bool, Error> {
     let until = app.now_ms().saturating_sub(KEEP_MS);
     let rows = &hooks::retired(&app.store.read().await?, until, SWEEP_MAX).await?;
@@ -30,7 +30,7 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
     Ok(rows.len() == SWEEP_MAX)
 }
 
-/// When the next of them is over.
+/// Returns when the retention of the next hook ends.
 pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
     let since = hooks::first_retired_ms(&app.store.read().await?).await?;
     Ok(since.map(|since| since.saturating_add(KEEP_MS)))

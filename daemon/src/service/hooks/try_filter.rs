@@ -1,4 +1,4 @@
-//! A branch filter that is only tried: on the branches that were pushed last.
+//! Tests a branch filter against the branches that were pushed last.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use crate::{
 
 const BRANCHES: usize = 5;
 
-/// What a pattern does with the branches that were pushed last and that the caller may read.
+/// Returns which of the last pushed branches that the caller may read match a pattern.
 pub async fn try_filter(
     app: &App,
     identity: &Identity,

@@ -1,22 +1,22 @@
-//! A migration that is only asked about: the same checks, and what the source says it has.
+//! Checks a migration without starting it: the same checks, and information about the source.
 
 use farrier_common::api::{CheckedMigration, MigrateRepository};
 
 use super::{
     MigrationPlan, plan,
-    run::{Failed, told},
+    run::{MigrationError, to_error},
 };
 use crate::{app::App, model::identity::Identity, service::Error, show};
 
-/// Refuses what [`begin`](super::begin) would refuse, and connects to the source. Makes nothing.
+/// Makes the checks of [`begin`](super::begin) and connects to the source. Creates nothing.
 pub async fn check(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<CheckedMigration, Error> {
     let MigrationPlan { source, signed_in, .. } = plan(app, identity, input).await?;
     let _slot = app.migrations.slots.try_acquire().map_err(|_| Error::Busy)?;
     let survey = tokio::select! {
-        () = app.tasks.stop().cancelled() => Err(Failed::Stopped),
-        survey = app.git.source_summary(&source) => survey.map_err(Failed::Git),
+        () = app.tasks.stop().cancelled() => Err(MigrationError::Stopped),
+        survey = app.git.source_summary(&source) => survey.map_err(MigrationError::Git),
     };
-    let survey = survey.map_err(told)?;
+    let survey = survey.map_err(to_error)?;
     let space = app.blobs.space().await.map_err(|source| Error::Blob { doing: "looking for free space", source })?;
     let count = |many: usize| i64::try_from(many).unwrap_or(i64::MAX);
     Ok(CheckedMigration {

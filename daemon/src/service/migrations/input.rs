@@ -1,52 +1,52 @@
-//! What a migration is asked for: checked as a whole before anything is made.
+//! Validates the request for a migration before anything is created.
 
 use farrier_common::api::MigrateRepository;
 use url::Url;
 
 use crate::service::Error;
 
-/// An interval that mirrors may not go below, seconds.
+/// Shortest interval between updates of a mirror, in seconds.
 const INTERVAL_MIN_SECS: f64 = 600.0;
 
-/// The address to fetch from and what opens it.
+/// The address of the source and its credentials.
 #[derive(Clone)]
 pub(super) struct Address {
-    /// Without credentials.
+    /// The address, without credentials.
     pub(super) url: Url,
     /// User name and password.
     pub(super) credentials: Option<(String, String)>,
 }
 
-/// Reads the address: http, https or git; credentials may stand in it or beside it.
+/// Parses the address: http, https or git. Credentials may be in the address or in separate fields.
 pub(super) fn address(input: &MigrateRepository) -> Result<Address, Error> {
     let refused = |reason: &str| Error::invalid("clone_addr", reason);
     let text = input.clone_addr.trim();
     let lower = text.to_ascii_lowercase();
     if text.is_empty() {
-        return Err(refused("Required: an address is needed"));
+        return Err(refused("Required: an address is required"));
     }
     if text.chars().any(char::is_control) || ["%0a", "%0d", "%00"].iter().any(|bad| lower.contains(bad)) {
-        return Err(refused("the address holds a character that it must not"));
+        return Err(refused("the address contains a control character"));
     }
     if text.starts_with(['/', '.', '-']) {
-        return Err(refused("directories of the server are not imported"));
+        return Err(refused("directories of the server cannot be imported"));
     }
-    let mut url = Url::parse(text).map_err(|_| refused("is no http, https or git address"))?;
+    let mut url = Url::parse(text).map_err(|_| refused("is not an http, https or git address"))?;
     match url.scheme() {
         "http" | "https" | "git" => {}
-        "ssh" => return Err(refused("ssh is not offered; use https with a token")),
-        _ => return Err(refused("is no http, https or git address")),
+        "ssh" => return Err(refused("ssh is not supported; use https with a token")),
+        _ => return Err(refused("is not an http, https or git address")),
     }
     if url.host_str().is_none_or(str::is_empty) || url.query().is_some() || url.fragment().is_some() {
         return Err(refused("must be the plain address of a repository"));
     }
     let credentials = credentials(input, &url);
     let cleared = url.set_username("").and_then(|()| url.set_password(None));
-    cleared.map_err(|()| refused("its user cannot be read"))?;
+    cleared.map_err(|()| refused("its user name cannot be read"))?;
     Ok(Address { url, credentials })
 }
 
-/// What stands beside the address comes before what stands in it, a token before a password.
+/// Returns the credentials. Separate fields have precedence over the address, a token over a password.
 fn credentials(input: &MigrateRepository, url: &Url) -> Option<(String, String)> {
     let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
     let user = if input.auth_username.is_empty() { decoded(url.username()) } else { input.auth_username.clone() };
@@ -54,27 +54,27 @@ fn credentials(input: &MigrateRepository, url: &Url) -> Option<(String, String)>
         let user = if user.is_empty() { "oauth2".to_owned() } else { user };
         return Some((user, input.auth_token.clone()));
     }
-    let inside = decoded(url.password().unwrap_or_default());
-    let password = if input.auth_password.is_empty() { inside } else { input.auth_password.clone() };
+    let url_password = decoded(url.password().unwrap_or_default());
+    let password = if input.auth_password.is_empty() { url_password } else { input.auth_password.clone() };
     (!user.is_empty() || !password.is_empty()).then_some((user, password))
 }
 
-/// Checks the fields about mirrors: an interval must make sense even though there are none yet.
+/// Checks the fields for mirrors. An interval must be valid although mirrors are not supported.
 pub(super) fn mirror(input: &MigrateRepository) -> Result<(), Error> {
     if !input.mirror_interval.is_empty() {
         let seconds = go_duration(&input.mirror_interval)
-            .ok_or_else(|| Error::invalid("mirror_interval", "is no duration such as 8h0m0s"))?;
+            .ok_or_else(|| Error::invalid("mirror_interval", "is not a duration such as 8h0m0s"))?;
         if seconds < 0.0 || (seconds > 0.0 && seconds < INTERVAL_MIN_SECS) {
             return Err(Error::invalid("mirror_interval", "is shorter than 10m0s; 0s means never"));
         }
     }
     if input.mirror {
-        return Err(Error::invalid("mirror", "mirrors are not offered yet; without it the repository is copied once"));
+        return Err(Error::invalid("mirror", "mirrors are not supported; without it the repository is copied once"));
     }
     Ok(())
 }
 
-/// Seconds of a duration as Go writes it.
+/// Parses a duration in Go's format and returns its seconds.
 fn go_duration(text: &str) -> Option<f64> {
     const UNITS: [(&str, f64); 8] =
         [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("μs", 1e-6), ("ms", 1e-3), ("h", 3_600.0), ("m", 60.0), ("s", 1.0)];
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn only_addresses_that_git_may_fetch_from() {
+    fn only_addresses_that_git_can_fetch_are_accepted() {
         for good in ["http://h/a", "https://h:1/a/b.git", "git://h/a", " https://h/a "] {
             assert!(address(&at(good)).is_ok(), "{good}");
         }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_leave_the_address() {
+    fn credentials_are_removed_from_the_address() {
         let found = address(&at("https://us%40er:pa%2Fss@h/a")).expect("fine");
         assert_eq!(found.url.as_str(), "https://h/a");
         assert_eq!(found.credentials, Some(("us@er".into(), "pa/ss".into())));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_durations_of_ten_minutes_or_none() {
+    fn mirror_intervals_are_zero_or_at_least_ten_minutes() {
         let check = |interval: &str| {
             mirror(&MigrateRepository { mirror_interval: interval.into(), ..MigrateRepository::default() }).is_ok()
         };

@@ -1,8 +1,8 @@
-//! Fetching repositories from elsewhere.
+//! Imports repositories from other servers.
 //!
-//! Everything is checked before anything is made. Then a row in the state "running" holds the name,
-//! and a short task does the work: it goes on when the client leaves, ends when the repository is
-//! deleted, and cleans up after itself. What a killed daemon left is cleaned up at the next start.
+//! Everything is checked before anything is created. Then a row in the state "running" reserves the name, and a task
+//! does the run. It continues when the client disconnects, stops when the repository is deleted, and cleans up after
+//! itself. The next start cleans up after a killed daemon.
 
 mod check;
 mod input;
@@ -17,15 +17,15 @@ use farrier_common::api::MigrateRepository;
 use farrier_proto::store::{Migration, MigrationState, OwnerKind, Repository};
 use tokio::sync::oneshot;
 
-use self::run::Work;
+use self::run::MigrationRun;
 pub use self::{
     check::check,
     progress::Progress,
-    registry::{Migrations, Outcome, Running},
+    registry::{MigrationResult, MigrationTask, Migrations},
 };
 use super::{
     Error, access,
-    repositories::{For, Found, create, rules},
+    repositories::{FoundRepository, OwnerChoice, create, rules},
     unknown::settle,
 };
 use crate::{
@@ -35,45 +35,45 @@ use crate::{
     store::{Tx, owners, repositories},
 };
 
-/// Migrations that one start cleans up after.
+/// Interrupted migrations to handle per start.
 const RECOVER_MAX: usize = 10_000;
-/// Tries of a short transaction whose outcome is unknown. What is left then is settled at the next start.
+/// Attempts for a short transaction whose outcome is unknown. The next start settles the rest.
 const TRIES: u32 = 5;
 
-/// What a migration that was not waited for leaves behind when it fails.
+/// What to do with the row of a failed migration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFailed {
-    /// Nothing: the caller was told.
+    /// Remove it: the caller is waiting and gets the error.
     Remove,
-    /// A row that says why: the caller will look.
+    /// Keep it with the error, since the caller is not waiting.
     Keep,
 }
 
-/// A migration that has begun.
+/// A migration that was started.
 #[derive(Debug)]
-pub struct Begun {
-    /// The repository as it is meanwhile.
-    pub found: Found,
-    ended: oneshot::Receiver<Result<Found, Error>>,
+pub struct StartedMigration {
+    /// The repository, which is empty until the migration ends.
+    pub found: FoundRepository,
+    result: oneshot::Receiver<Result<FoundRepository, Error>>,
 }
 
-impl Begun {
-    /// Waits for the end. Dropping this ends nothing.
-    pub async fn end(self) -> Result<Found, Error> {
-        self.ended.await.unwrap_or(Err(Error::Busy))
+impl StartedMigration {
+    /// Waits for the result. Dropping this does not stop the migration.
+    pub async fn end(self) -> Result<FoundRepository, Error> {
+        self.result.await.unwrap_or(Err(Error::Busy))
     }
 }
 
-/// What is asked for, in so far as it can be judged before the source is connected to.
+/// A checked request for a migration. The source was not contacted yet.
 struct MigrationPlan {
     owner: owners::Owner,
-    /// Without a number.
+    /// The row, without an id.
     row: Repository,
     source: Arc<ImportSource>,
     signed_in: bool,
 }
 
-/// Checks everything that is asked for.
+/// Checks the whole request.
 async fn plan(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<MigrationPlan, Error> {
     access::require_account(identity)?;
     access::require_more_than_public(identity)?;
@@ -94,27 +94,30 @@ async fn plan(app: &App, identity: &Identity, input: &MigrateRepository) -> Resu
         actor_id: identity.user_id(),
         ..Migration::default()
     });
-    create::require_room(app, &owner, &row).await.map_err(|error| match error {
+    create::check_insertion(app, &owner, &row).await.map_err(|error| match error {
         Error::Forbidden { reason } => Error::invalid("repo_owner", reason),
         error => error,
     })?;
     Ok(MigrationPlan { owner, row, source, signed_in: address.credentials.is_some() })
 }
 
-/// Begins to fetch a repository.
+/// Starts a migration.
 pub async fn begin(
     app: &App,
     identity: &Identity,
     input: &MigrateRepository,
     when_failed: WhenFailed,
-) -> Result<Begun, Error> {
+) -> Result<StartedMigration, Error> {
     let MigrationPlan { owner, row, source, .. } = plan(app, identity, input).await?;
-    let new = create::number(app, owner, row).await?;
+    let new = create::assign_id(app, owner, row).await?;
     let id = new.row.id;
     let most = app.config.migration.max_running_per_owner;
     let path = format!("{}/{}", new.owner.name(), new.row.name);
     let running = app.migrations.begin(&new.row, path, app.now_ms(), most).ok_or_else(|| {
-        Error::invalid("repo_owner", format!("{most} migrations run for this owner already: wait for one to end"))
+        Error::invalid(
+            "repo_owner",
+            format!("{most} migrations of this owner are running already: wait for one to end"),
+        )
     })?;
     let found = match create::insert(app, new, None).await.result() {
         Ok(found) => found,
@@ -123,21 +126,27 @@ pub async fn begin(
             return Err(error);
         }
     };
-    let (tell, ended) = oneshot::channel();
-    let work =
-        Work { app: app.clone(), identity: identity.clone(), found: found.clone(), source, running, when_failed };
+    let (sender, result) = oneshot::channel();
+    let run = MigrationRun {
+        app: app.clone(),
+        identity: identity.clone(),
+        found: found.clone(),
+        source,
+        running,
+        when_failed,
+    };
     app.tasks.short(async move {
-        // Nobody may be waiting any more.
-        let _ = tell.send(work.run().await);
+        // Fails if the caller is not waiting any more.
+        let _ = sender.send(run.run().await);
     });
-    Ok(Begun { found, ended })
+    Ok(StartedMigration { found, result })
 }
 
-/// Who will own the repository. What is wrong with that is the input's fault.
+/// Returns the owner of the new repository. Problems are reported as errors of the input field.
 async fn owner(app: &App, identity: &Identity, input: &MigrateRepository) -> Result<owners::Owner, Error> {
-    let unknown = || Error::invalid("repo_owner", "there is no such user or organisation");
+    let unknown = || Error::invalid("repo_owner", "the user or organisation does not exist");
     let name = match (input.repo_owner.as_str(), input.uid) {
-        ("", 0) => return create::owner_for(app, identity, For::Caller).await,
+        ("", 0) => return create::owner_for(app, identity, OwnerChoice::Caller).await,
         ("", id) => {
             let snapshot = app.store.read().await?;
             let user = owners::owner(&snapshot, OwnerKind::User, id).await?;
@@ -149,20 +158,21 @@ async fn owner(app: &App, identity: &Identity, input: &MigrateRepository) -> Res
         }
         (name, _) => name.to_owned(),
     };
-    create::owner_for(app, identity, For::Named(&name)).await.map_err(|error| match error {
+    create::owner_for(app, identity, OwnerChoice::Named(&name)).await.map_err(|error| match error {
         Error::NotFound { .. } => unknown(),
         error => error,
     })
 }
 
-/// Resolves the address once and asks whether it may be connected to.
+/// Resolves the address once and checks whether the daemon may connect to it.
 async fn source(app: &App, identity: &Identity, address: &input::Address) -> Result<Arc<ImportSource>, Error> {
     let policy = AddressPolicy::parse(&app.config.migration.allowed_hosts).unwrap_or_default();
     let credentials = address.credentials.as_ref().map(|(user, password)| (user.as_str(), password.as_str()));
     match ImportSource::resolve(&address.url, credentials, &policy).await {
         Ok(source) => Ok(Arc::new(source)),
         Err(SourceError::Refused { address }) => {
-            // Only administrators can change the setting, and nobody else is to learn where internal names lead.
+            // Only administrators can change the setting, and other users must not learn the addresses of internal
+            // names.
             let value = address.filter(|_| identity.is_admin()).map(|address| policy.extended_by(address));
             let advice = value.map_or_else(String::new, |value| {
                 format!("; to allow it write allowed_hosts = \"{value}\" in the section [migration]")
@@ -173,7 +183,7 @@ async fn source(app: &App, identity: &Identity, address: &input::Address) -> Res
     }
 }
 
-/// Why a repository has no content yet, in a sentence; `None`: it has what it should have.
+/// Returns why a repository has no content yet. `None`: it has its content.
 pub fn pending(repository: &Repository) -> Option<&'static str> {
     match repository.migration.as_ref().map(Migration::state) {
         Some(MigrationState::Running) => Some("the repository is being migrated: try again when that is done"),
@@ -182,19 +192,20 @@ pub fn pending(repository: &Repository) -> Option<&'static str> {
     }
 }
 
-/// The number under which git finds what the repository holds: nothing while it is being migrated.
+/// Returns the id under which git reads the repository: that of an empty one while it is being migrated.
 pub fn readable(repository: &Repository) -> u64 {
     if pending(repository).is_some() { EMPTY_REPOSITORY } else { repository.id }
 }
 
-/// Whether no migration of a repository runs.
-pub(super) fn ended(app: &App, repository: u64) -> bool {
+/// Returns whether no migration of a repository is running.
+pub(super) fn has_ended(app: &App, repository: u64) -> bool {
     !app.migrations.is_running(repository)
 }
 
-/// Ends every migration that a stopped daemon left unfinished: one whose repository is in its place is
-/// recorded as done, the others have failed. Removes nothing: a half-fetched directory went when the
-/// directories were opened, and one in its place is whole and may be all that there is.
+/// Settles every migration that a stopped daemon left unfinished. If the repository's directory is in its final
+/// location, the migration is recorded as done, else as failed. Removes no files: partly fetched directories were
+/// removed when the directories were opened, and a directory in its final location is complete and may be the only
+/// copy.
 pub async fn recover(app: &App) -> Result<(), Error> {
     let snapshot = app.store.read().await?;
     let rows = repositories::migrating(&snapshot, RECOVER_MAX).await?;
@@ -202,7 +213,7 @@ pub async fn recover(app: &App) -> Result<(), Error> {
     for row in rows {
         if !app.git.exists(row.id).await.map_err(Error::git("looking for a migrated repository"))? {
             mark_failed(app, row.id, "the daemon was stopped before the repository was fetched").await?;
-            tracing::info!(repository = row.id, "a migration was interrupted and has failed");
+            tracing::info!(repository = row.id, "an interrupted migration failed");
             continue;
         }
         match record::finish_placed(app, &row).await {

@@ -1,43 +1,43 @@
-//! What git says about its progress, as numbers.
+//! Parses git's progress output.
 
 use crate::clock::Millis;
 
-/// How far a migration is.
+/// The progress of a migration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done, in git's words.
+    /// The current phase, with git's name.
     pub phase: String,
-    /// When that began.
+    /// When the phase began.
     pub phase_since_ms: Millis,
-    /// Of that so much is done,
+    /// Number of processed items.
     pub done: u64,
-    /// of so much; 0: nobody knows.
+    /// Total number of items in the phase. 0: unknown.
     pub total: u64,
-    /// Objects that have come.
+    /// Number of received objects.
     pub objects: u64,
-    /// Bytes that have come, or lie on disk.
+    /// Number of bytes that were received or are on disk.
     pub bytes: u64,
-    /// What was done before, in order.
-    pub passed: Vec<Passed>,
+    /// Finished phases, in order.
+    pub finished: Vec<FinishedPhase>,
 }
 
-/// A phase that is over.
+/// A finished phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Passed {
-    /// What was done.
+pub struct FinishedPhase {
+    /// Its name.
     pub phase: String,
-    /// How much of it there was; 0: nobody knows.
+    /// Total number of its items. 0: unknown.
     pub total: u64,
-    /// How long it took.
+    /// Its duration.
     pub took_ms: Millis,
 }
 
 const PHASE_MAX_CHARS: usize = 60;
-/// Git has few phases; whoever invents more is not kept.
-const PASSED_MAX: usize = 16;
+/// Maximum number of finished phases. git has few; a source with more cannot fill the memory.
+const FINISHED_MAX: usize = 16;
 
 impl Progress {
-    /// Something else is being done now.
+    /// Begins a phase and ends the current one.
     pub fn enter(&mut self, phase: &str, now: Millis) {
         if self.phase == phase {
             return;
@@ -46,18 +46,18 @@ impl Progress {
         (self.phase, self.phase_since_ms) = (phase.to_owned(), now);
     }
 
-    /// What was being done is over.
+    /// Ends the current phase.
     pub fn leave(&mut self, now: Millis) {
         let phase = std::mem::take(&mut self.phase);
-        if !phase.is_empty() && self.passed.len() < PASSED_MAX {
-            self.passed.push(Passed { phase, total: self.total, took_ms: now - self.phase_since_ms });
+        if !phase.is_empty() && self.finished.len() < FINISHED_MAX {
+            self.finished.push(FinishedPhase { phase, total: self.total, took_ms: now - self.phase_since_ms });
         }
         (self.done, self.total) = (0, 0);
     }
 
-    /// Takes in a line of git, such as `Receiving objects:  12% (34/280), 1.20 MiB | 300 KiB/s`,
-    /// and the size on disk. What has come never becomes less.
-    pub fn hear(&mut self, line: &str, size: u64, now: Millis) {
+    /// Processes a line of git's output, such as `Receiving objects:  12% (34/280), 1.20 MiB | 300 KiB/s`, and the size
+    /// on disk. Counters of received data never decrease.
+    pub fn update(&mut self, line: &str, size: u64, now: Millis) {
         self.bytes = self.bytes.max(size);
         let Some((phase, rest)) = line.split_once(": ") else { return };
         let (phase, rest) = match phase {
@@ -79,13 +79,13 @@ impl Progress {
     }
 }
 
-/// 34 and 280 of `12% (34/280)`
+/// Parses 34 and 280 from `12% (34/280)`.
 fn parts(text: &str) -> Option<(u64, u64)> {
     let (done, rest) = text.split_once('(')?.1.split_once('/')?;
     Some((done.parse().ok()?, rest.split_once(')')?.0.parse().ok()?))
 }
 
-/// The bytes of `…, 1.20 MiB | 300 KiB/s`
+/// Parses the bytes from `…, 1.20 MiB | 300 KiB/s`.
 fn bytes(text: &str) -> Option<u64> {
     let (number, unit) = text.split_once("), ")?.1.split(['|', ',']).next()?.trim().split_once(' ')?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_become_numbers_that_never_go_back() {
+    fn counters_from_progress_lines_never_decrease() {
         let mut progress = Progress::default();
         for (line, size, phase, objects, bytes) in [
             ("", 10, "", 0, 10),
@@ -114,25 +114,25 @@ mod tests {
             ("warning: something (1/2): odd", 0, "Resolving deltas", 280, 2_000_000),
             ("Receiving objects:  x% (99999999999999999999/2), 1.1234567 MiB", 0, "Receiving objects", 280, 2_000_000),
         ] {
-            progress.hear(line, size, 7);
+            progress.update(line, size, 7);
             assert_eq!((progress.phase.as_str(), progress.objects, progress.bytes), (phase, objects, bytes), "{line}");
         }
     }
 
     #[test]
-    fn phases_follow_one_another_and_say_how_long_they_took() {
+    fn finished_phases_are_kept_with_their_durations() {
         let mut progress = Progress::default();
         progress.enter("connecting", 1_000);
-        progress.hear("Receiving objects:  12% (34/280), 1.20 MiB | 300 KiB/s", 0, 1_400);
-        progress.hear("Receiving objects: 100% (280/280), 9.20 MiB | 300 KiB/s, done.", 0, 2_000);
+        progress.update("Receiving objects:  12% (34/280), 1.20 MiB | 300 KiB/s", 0, 1_400);
+        progress.update("Receiving objects: 100% (280/280), 9.20 MiB | 300 KiB/s, done.", 0, 2_000);
         assert_eq!((progress.done, progress.total, progress.phase_since_ms), (280, 280, 1_400));
-        progress.hear("Resolving deltas:  10% (1/9)", 0, 3_400);
-        let passed = |phase: &str, total, took_ms| Passed { phase: phase.into(), total, took_ms };
-        assert_eq!(progress.passed, [passed("connecting", 0, 400), passed("Receiving objects", 280, 2_000)]);
+        progress.update("Resolving deltas:  10% (1/9)", 0, 3_400);
+        let finished = |phase: &str, total, took_ms| FinishedPhase { phase: phase.into(), total, took_ms };
+        assert_eq!(progress.finished, [finished("connecting", 0, 400), finished("Receiving objects", 280, 2_000)]);
         assert_eq!((progress.done, progress.total), (1, 9));
         for number in 0..100 {
             progress.enter(&format!("phase {number}"), 4_000);
         }
-        assert_eq!(progress.passed.len(), PASSED_MAX);
+        assert_eq!(progress.finished.len(), FINISHED_MAX);
     }
 }

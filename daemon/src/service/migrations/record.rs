@@ -1,7 +1,7 @@
-//! The last step of a migration: the row says that the repository is there.
+//! Records a finished migration in the row of the repository.
 //!
-//! The repository's directory is in its place by then. From there on it is never removed because of
-//! a failure: the row is written now, or at the next start.
+//! The repository's directory is in its final location by then and is not removed after a failure: the row is written
+//! now, or at the next start.
 
 use farrier_proto::store::{MigrationState, Repository};
 
@@ -15,7 +15,7 @@ use crate::{
     store::{Tx, owners, owners::Owner, repositories},
 };
 
-/// A fetched repository in its place.
+/// A fetched repository in its final location.
 #[derive(Debug)]
 pub(super) struct Placed {
     pub(super) head: String,
@@ -24,8 +24,8 @@ pub(super) struct Placed {
     pub(super) bytes: u64,
 }
 
-/// Writes the row and the event, up to `tries` times while the outcome is unknown. `None`: the
-/// repository was deleted meanwhile.
+/// Writes the row and the event, with up to `tries` attempts while the outcome is unknown. `None`: the repository was
+/// deleted meanwhile.
 pub(super) async fn record(
     app: &App,
     id: u64,
@@ -49,7 +49,7 @@ pub(super) async fn record(
         let mut row = before.clone();
         let migration = row.migration.get_or_insert_default();
         if migration.state() == MigrationState::Done {
-            // An earlier run of this was committed, with its event.
+            // An earlier attempt was committed, with its event.
             return Ok(Some(before));
         }
         migration.set_state(MigrationState::Done);
@@ -67,7 +67,7 @@ pub(super) async fn record(
     .await
 }
 
-/// Finishes the migration of a repository that a stopped daemon had placed and not recorded.
+/// Finishes the migration of a repository whose directory a stopped daemon had moved but not recorded.
 pub(super) async fn finish_placed(app: &App, row: &Repository) -> Result<(), Error> {
     let reading = || Error::git("reading a migrated repository");
     let placed = Placed {

@@ -1,83 +1,84 @@
-//! The work of one migration, from the first question to the source until the row says "done".
+//! Runs one migration, from the first request to the source until its result is recorded.
 
 use std::sync::Arc;
 
 use super::{
     TRIES, WhenFailed, mark_failed,
     record::{Placed, record},
-    registry::{Outcome, Running},
+    registry::{MigrationResult, MigrationTask},
 };
 use crate::{
     app::App,
     git::{GitError, ImportSource, Imported, Staged},
     model::identity::Identity,
-    service::{Error, events::Actor, pushes, repositories::Found, unknown::settle},
+    service::{Error, events::Actor, pushes, repositories::FoundRepository, unknown::settle},
     store::{Tx, repositories},
 };
 
-/// Everything that the work needs.
-pub(super) struct Work {
+/// A running migration.
+pub(super) struct MigrationRun {
     pub(super) app: App,
     pub(super) identity: Identity,
-    pub(super) found: Found,
+    pub(super) found: FoundRepository,
     pub(super) source: Arc<ImportSource>,
-    pub(super) running: Arc<Running>,
+    pub(super) running: Arc<MigrationTask>,
     pub(super) when_failed: WhenFailed,
 }
 
-/// Why there is no repository at the end.
-pub(super) enum Failed {
-    /// Nobody wants the repository any more.
+/// Why a migration ended without a repository.
+pub(super) enum MigrationError {
+    /// It was cancelled, or the repository was deleted.
     Cancelled,
-    /// The daemon stops.
+    /// The daemon is stopping.
     Stopped,
-    /// It took too long.
+    /// It exceeded the time limit.
     Time,
-    /// The source or git said no.
+    /// The source or git failed.
     Git(GitError),
-    /// The repository is in its place, and the row does not say so yet.
+    /// The directory is in its final location, but the row is not written yet.
     Unrecorded(Error),
 }
 
-/// What came over and where its `HEAD` points.
+/// The fetched data and the source's `HEAD`.
 struct Fetched {
     head: String,
     sha256: bool,
     imported: Imported,
 }
 
-impl Work {
-    pub(super) async fn run(self) -> Result<Found, Error> {
+impl MigrationRun {
+    pub(super) async fn run(self) -> Result<FoundRepository, Error> {
         let id = self.found.repository.id;
-        let (result, outcome) = match self.work().await {
-            Ok(found) => (Ok(found), Outcome::Done),
+        let (result, recorded) = match self.import().await {
+            Ok(found) => (Ok(found), MigrationResult::Done),
             Err(failed) => {
-                let cancelled = matches!(failed, Failed::Cancelled);
+                let cancelled = matches!(failed, MigrationError::Cancelled);
                 let error = self.clean_up(failed).await;
-                let outcome = if cancelled { Outcome::Cancelled } else { Outcome::Failed(reason(&error)) };
-                (Err(error), outcome)
+                let recorded =
+                    if cancelled { MigrationResult::Cancelled } else { MigrationResult::Failed(reason(&error)) };
+                (Err(error), recorded)
             }
         };
-        self.app.migrations.end(id, outcome, self.app.now_ms());
-        // A deletion waits for this.
+        self.app.migrations.end(id, recorded, self.app.now_ms());
+        // A deletion of the repository waits for this.
         self.app.sweep.now();
         result
     }
 
-    async fn work(&self) -> Result<Found, Failed> {
+    async fn import(&self) -> Result<FoundRepository, MigrationError> {
         let (app, limits) = (&self.app, &self.app.config.migration);
         self.running.enter("waiting", app.now_ms());
         let staged = app.git.stage(self.found.repository.id);
         let fetched = tokio::select! {
-            () = self.running.cancel.cancelled() => Err(Failed::Cancelled),
-            () = app.tasks.stop().cancelled() => Err(Failed::Stopped),
-            () = tokio::time::sleep(limits.timeout) => Err(Failed::Time),
-            fetched = self.fetch(&staged) => fetched.map_err(Failed::Git),
+            () = self.running.cancel.cancelled() => Err(MigrationError::Cancelled),
+            () = app.tasks.stop().cancelled() => Err(MigrationError::Stopped),
+            () = tokio::time::sleep(limits.timeout) => Err(MigrationError::Time),
+            fetched = self.fetch(&staged) => fetched.map_err(MigrationError::Git),
         };
         match fetched {
             Ok(fetched) => {
                 self.running.enter("recording", app.now_ms());
-                staged.publish().await.map_err(Failed::Git)?;
+                staged.publish().await.map_err(MigrationError::Git)?;
                 self.finish(fetched).await
             }
             Err(failed) => {
@@ -90,40 +91,40 @@ impl Work {
     async fn fetch(&self, staged: &Staged) -> Result<Fetched, GitError> {
         let _slot = self.app.migrations.slots.acquire().await.map_err(|_| GitError::Busy)?;
         self.running.enter("connecting", self.app.now_ms());
-        let about = staged.advertised(&self.source).await?;
-        let head = about.head.unwrap_or_else(|| self.found.repository.default_branch.clone());
+        let advertised = staged.advertised(&self.source).await?;
+        let head = advertised.head.unwrap_or_else(|| self.found.repository.default_branch.clone());
         let max_bytes = self.app.config.migration.max_bytes;
-        let said = |line: &str, size| self.running.hear(line, size, self.app.now_ms());
-        let imported = staged.fetch(&self.source, &head, about.sha256, max_bytes, said).await?;
-        Ok(Fetched { head, sha256: about.sha256, imported })
+        let report = |line: &str, size| self.running.update(line, size, self.app.now_ms());
+        let imported = staged.fetch(&self.source, &head, advertised.sha256, max_bytes, report).await?;
+        Ok(Fetched { head, sha256: advertised.sha256, imported })
     }
 
-    /// Makes the row say that the repository is there, and the event with it. Goes on until the store
-    /// says that it is recorded: a repository that is in its place is not given up.
-    async fn finish(&self, fetched: Fetched) -> Result<Found, Failed> {
+    /// Records the repository and its event. Retries until the store confirms it, because a repository in its final
+    /// location must not be lost.
+    async fn finish(&self, fetched: Fetched) -> Result<FoundRepository, MigrationError> {
         let (app, id) = (&self.app, self.found.repository.id);
         let Fetched { head, sha256, imported } = fetched;
-        let placed = Placed { head, sha256, refs: imported.refs, bytes: imported.bytes };
+        let installed = Placed { head, sha256, refs: imported.refs, bytes: imported.bytes };
         let actor = Actor::of(&self.identity);
-        let recorded = record(app, id, &self.found.owner, &actor, &placed, u32::MAX).await;
-        let repository = recorded.result().map_err(Failed::Unrecorded)?.ok_or(Failed::Cancelled)?;
+        let recorded = record(app, id, &self.found.owner, &actor, &installed, u32::MAX).await;
+        let repository = recorded.result().map_err(MigrationError::Unrecorded)?.ok_or(MigrationError::Cancelled)?;
         let tidied = app.clone();
         app.tasks.short(async move { pushes::tidy(&tidied, id).await });
-        Ok(Found { repository, ..self.found.clone() })
+        Ok(FoundRepository { repository, ..self.found.clone() })
     }
 
-    /// Leaves nothing, or a row that says why. Gives what the caller hears.
+    /// Removes the row or records the failure in it. Returns the error for the caller.
     ///
-    /// Removes no files itself: what was fetched beside the repository's place is gone, and nothing has
-    /// come into the place, unless the row was deleted (the sweep removes the files) or could not be
-    /// written (the next start finishes the migration).
-    async fn clean_up(&self, failed: Failed) -> Error {
+    /// Removes no files itself. The fetched data was discarded, and the repository has no directory in its final
+    /// location unless its row was deleted (then the sweep removes the files) or could not be written (then the next
+    /// start finishes the migration).
+    async fn clean_up(&self, failed: MigrationError) -> Error {
         let (app, id) = (&self.app, self.found.repository.id);
-        // What somebody gave up is of use to nobody, not even as a row that says so.
-        let keeps = self.when_failed == WhenFailed::Keep && !matches!(failed, Failed::Cancelled);
+        // A cancelled migration leaves no row.
+        let keeps = self.when_failed == WhenFailed::Keep && !matches!(failed, MigrationError::Cancelled);
         let error = match failed {
-            Failed::Unrecorded(error) => return error,
-            failed => told(failed),
+            MigrationError::Unrecorded(error) => return error,
+            failed => to_error(failed),
         };
         let written = if keeps {
             mark_failed(app, id, &reason(&error)).await
@@ -141,7 +142,7 @@ impl Work {
     }
 }
 
-/// The sentence without the name of a field.
+/// Returns the message of an error without the name of the field.
 fn reason(error: &Error) -> String {
     match error {
         Error::Invalid { reason, .. } => reason.clone(),
@@ -149,33 +150,35 @@ fn reason(error: &Error) -> String {
     }
 }
 
-pub(super) fn told(failed: Failed) -> Error {
+pub(super) fn to_error(failed: MigrationError) -> Error {
     let invalid = |reason: String| Error::invalid("clone_addr", reason);
     match failed {
-        Failed::Cancelled => Error::Exists { message: "the migration was cancelled".into() },
-        Failed::Stopped => Error::Exists { message: "the daemon was stopped meanwhile".into() },
-        Failed::Time => invalid("the migration took too long".into()),
-        Failed::Unrecorded(error) => error,
-        Failed::Git(GitError::Failed { stderr, .. }) if is_refusal(&stderr) => {
+        MigrationError::Cancelled => Error::Exists { message: "the migration was cancelled".into() },
+        MigrationError::Stopped => Error::Exists { message: "the daemon was stopped meanwhile".into() },
+        MigrationError::Time => invalid("the migration took too long".into()),
+        MigrationError::Unrecorded(error) => error,
+        MigrationError::Git(GitError::Failed { stderr, .. }) if is_refusal(&stderr) => {
             invalid("authentication failed at the source".into())
         }
-        Failed::Git(GitError::Failed { stderr, .. }) => {
+        MigrationError::Git(GitError::Failed { stderr, .. }) => {
             invalid(format!("the source cannot be fetched: {}", short(&stderr)))
         }
-        Failed::Git(GitError::TooMuch { limit, .. }) => invalid(format!("the repository is larger than {limit} bytes")),
-        Failed::Git(GitError::Timeout { .. }) => invalid("the source does not answer".into()),
-        Failed::Git(source) => Error::Git { doing: "fetching a repository", source },
+        MigrationError::Git(GitError::TooMuch { limit, .. }) => {
+            invalid(format!("the repository is larger than {limit} bytes"))
+        }
+        MigrationError::Git(GitError::Timeout { .. }) => invalid("the source does not answer".into()),
+        MigrationError::Git(source) => Error::Git { doing: "fetching a repository", source },
     }
 }
 
-/// Whether git was turned away for want of credentials.
+/// Returns whether the source required other credentials.
 fn is_refusal(stderr: &str) -> bool {
     ["Authentication failed", "could not read Username", "could not read Password", "error: 401", "error: 403"]
         .iter()
         .any(|text| stderr.contains(text))
 }
 
-/// The last of what git complained about: the rest leads up to it.
+/// Returns git's last error. The lines before it only lead to it.
 fn short(stderr: &str) -> String {
     const MAX_CHARS: usize = 300;
     let fatal = stderr.rfind("fatal: ").map_or(stderr, |at| &stderr[at + "fatal: ".len()..]);

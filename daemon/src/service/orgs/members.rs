@@ -1,4 +1,4 @@
-//! Who belongs to an organisation. There is one team, "Owners"; its number is the organisation's.
+//! Members of organisations. Each organisation has one team, "Owners", whose id is that of the organisation.
 
 use farrier_proto::store::{Membership, Org, OrgRole, User};
 
@@ -10,23 +10,23 @@ use crate::{
     store::{Read, Tx, orgs, owners, owners::Owner},
 };
 
-/// What a user may do in an organisation.
+/// The permissions of a user in an organisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permissions {
-    /// Belongs to the owners, or administers the site.
+    /// Whether the user is an owner or a site administrator.
     pub owner: bool,
-    /// May see what is public in it.
+    /// Whether the user may read its public objects.
     pub read: bool,
 }
 
-/// The members that the caller sees, by number.
+/// Returns the members that the caller sees, by id.
 pub async fn members(read: &impl Read, identity: &Identity, org: &Org) -> Result<Vec<User>, Error> {
     let viewer = Viewer::of(read, identity).await?;
     let rows = orgs::members(read, org.id).await?;
     Ok(rows.into_iter().filter(|user| viewer.sees(&Owner::User(user.clone()))).collect())
 }
 
-/// What the user `user` may do in the organisation `org`.
+/// Returns the permissions of the user `user` in the organisation `org`.
 pub async fn permissions(read: &impl Read, identity: &Identity, user: &str, org: &str) -> Result<Permissions, Error> {
     let Owner::User(user) = viewer::find(read, identity, user).await? else {
         return Err(Error::NotFound { what: "the user" });
@@ -36,12 +36,12 @@ pub async fn permissions(read: &impl Read, identity: &Identity, user: &str, org:
     Ok(Permissions { owner, read: true })
 }
 
-/// Makes `user` an owner of the organisation with number `org`.
+/// Adds `user` as an owner of the organisation `org` (id).
 pub async fn add_member(app: &App, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
     let row = Membership { role: OrgRole::Owner.into(), since_ms: app.now_ms() };
     app.store
         .write(async |tx: Tx| {
-            let (org, user) = both(&tx, identity, org, user).await?;
+            let (org, user) = find_both(&tx, identity, org, user).await?;
             if orgs::member_ids(&tx, org.id).await?.len() >= orgs::MEMBERS_MAX {
                 return Err(Error::invalid("username", "the organisation has too many members"));
             }
@@ -51,17 +51,17 @@ pub async fn add_member(app: &App, identity: &Identity, org: u64, user: &str) ->
         .await
 }
 
-/// Ends the membership of `user`; the last owner stays.
+/// Removes the member `user`. The last owner cannot be removed.
 pub async fn remove_member(app: &App, identity: &Identity, org: u64, user: &str) -> Result<(), Error> {
     app.store
         .write(async |tx: Tx| {
-            let (org, user) = both(&tx, identity, org, user).await?;
+            let (org, user) = find_both(&tx, identity, org, user).await?;
             let members = orgs::member_ids(&tx, org.id).await?;
             if !members.contains(&user.id) {
                 return Err(Error::NotFound { what: "the member" });
             }
             if members.len() == 1 {
-                return Err(Error::Forbidden { reason: "the last owner of an organisation stays".into() });
+                return Err(Error::Forbidden { reason: "the last owner of an organisation cannot be removed".into() });
             }
             orgs::remove_member(&tx, org.id, user.id);
             Ok(())
@@ -69,7 +69,7 @@ pub async fn remove_member(app: &App, identity: &Identity, org: u64, user: &str)
         .await
 }
 
-async fn both(tx: &Tx, identity: &Identity, org: u64, user: &str) -> Result<(Org, User), Error> {
+async fn find_both(tx: &Tx, identity: &Identity, org: u64, user: &str) -> Result<(Org, User), Error> {
     let org = owners::org(tx, org).await?.ok_or(Error::NotFound { what: "the team" })?;
     let org = find_own(tx, identity, &org.name).await?;
     match viewer::find(tx, identity, user).await? {

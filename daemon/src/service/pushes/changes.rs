@@ -1,33 +1,33 @@
-//! What became of refs, and what that means. Pure.
+//! Determines which refs changed and which events follow. All functions are pure.
 
 use farrier_proto::store::{RefChange, Repository};
 
 use crate::git::ref_name::{self, RefKind};
 
-/// A ref that moved.
+/// A change of a ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
-    /// The full name.
+    /// Full name of the ref.
     pub(super) name: String,
-    /// Where it was; `None`: there was none.
+    /// The previous object id. `None`: the ref did not exist.
     pub(super) before: Option<String>,
-    /// Where it is; `None`: there is none.
+    /// The new object id. `None`: the ref was deleted.
     pub(super) after: Option<String>,
 }
 
-/// What a client asked for.
+/// The update of a ref that a client requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestedUpdate {
-    /// Where the client found the ref.
+    /// The object id that the client expected.
     pub(super) old: Option<String>,
-    /// Where the client wants it.
+    /// The object id that the client requested.
     pub(super) new: Option<String>,
 }
 
-/// What happened to a ref between the store's word for it and the disk's.
+/// Returns the changes of a ref between the store (`known`) and the disk (`found`).
 ///
-/// If a push did what it was asked for and began elsewhere than the store knows, somebody moved
-/// the ref before it and was not recorded: that is told first.
+/// If a push did what it requested but started from another id than the store's, an earlier change of the ref was not
+/// recorded. That change is returned first.
 pub(super) fn between(
     name: &str,
     known: Option<&str>,
@@ -51,14 +51,14 @@ pub(super) fn between(
 }
 
 impl Change {
-    /// The words of the events that tell of it, in their order.
+    /// Returns the names of the events for this change, in order.
     pub(super) fn events(&self) -> &'static [&'static str] {
         let (before, after) = (self.before.is_some(), self.after.is_some());
         match (ref_name::kind(&self.name), before, after) {
             (RefKind::Branch(_), false, true) => &["create", "push"],
             (RefKind::Branch(_), true, true) => &["push"],
             (RefKind::Branch(_), true, false) => &["delete"],
-            // A tag that moved counts as a new one.
+            // Moving a tag counts as creating it.
             (RefKind::Tag(_), _, true) => &["push", "create"],
             (RefKind::Tag(_), true, false) => &["push", "delete"],
             _ => &[],
@@ -72,50 +72,50 @@ impl Change {
         self.before.is_some() && (self.after.is_none() || is_tag)
     }
 
-    /// As events have it: zeros where there was or is nothing.
-    pub(super) fn told(&self) -> RefChange {
+    /// Returns the change for events. A missing id is replaced by zeros.
+    pub(super) fn ref_change(&self) -> RefChange {
         let (before, after) = (self.before.as_deref(), self.after.as_deref());
         RefChange { r#ref: self.name.clone(), before: or_zeros(before, after), after: or_zeros(after, before) }
     }
 }
 
-/// `id`, or as many zeros as the other id has digits.
+/// Returns `id`, or as many zeros as the other id has digits.
 fn or_zeros(id: Option<&str>, other: Option<&str>) -> String {
     id.map_or_else(|| "0".repeat(other.map_or(40, str::len)), str::to_owned)
 }
 
-/// The branch that becomes the default of a repository that had none: the configured one if it
-/// came, else one of the usual names, else the first.
+/// Returns the branch that becomes the default of an empty repository: the configured one if it was pushed, else a
+/// usual name, else the first one.
 pub(super) fn first_branch<'a>(repository: &Repository, changes: &'a [Change]) -> Option<&'a str> {
-    let made = |change: &'a Change| match ref_name::kind(&change.name) {
+    let created = |change: &'a Change| match ref_name::kind(&change.name) {
         RefKind::Branch(branch) if change.after.is_some() => Some(branch),
         _ => None,
     };
-    let branches: Vec<&str> = changes.iter().filter(|_| repository.empty).filter_map(made).collect();
+    let branches: Vec<&str> = changes.iter().filter(|_| repository.empty).filter_map(created).collect();
     let usual = [repository.default_branch.as_str(), "main", "master"];
     usual.into_iter().find_map(|name| branches.iter().find(|branch| **branch == name)).or(branches.first()).copied()
 }
 
-/// What is known of the size of a repository after a push.
+/// The size of a repository after a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
-    /// It was measured: bytes.
-    Is(u64),
-    /// It has too many files to be measured now and grew by about this many bytes.
-    Grew(u64),
+    /// The measured size in bytes.
+    Measured(u64),
+    /// The estimated growth in bytes, if the repository has too many files to be measured now.
+    GrewBy(u64),
 }
 
 impl Size {
-    /// The size of a repository that had `before` bytes.
+    /// Returns the new size of a repository that had `before` bytes.
     pub(super) fn after(self, before: u64) -> u64 {
         match self {
-            Self::Is(bytes) => bytes,
-            Self::Grew(bytes) => before.saturating_add(bytes),
+            Self::Measured(bytes) => bytes,
+            Self::GrewBy(bytes) => before.saturating_add(bytes),
         }
     }
 }
 
-/// What recorded changes make of the repository's own fields.
+/// Applies recorded changes to the repository's own fields.
 pub(super) fn apply(row: &mut Repository, first_branch: Option<&str>, now: i64) {
     if let Some(branch) = first_branch.filter(|_| row.empty) {
         branch.clone_into(&mut row.default_branch);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_is_told_once_and_in_order() {
+    fn changes_are_returned_once_and_in_order() {
         let requested = |old: &str, new: &str| {
             let Change { before, after, .. } = change("", old, new);
             Some(RequestedUpdate { old: before, new: after })
@@ -145,12 +145,12 @@ mod tests {
             ("a", "b", None, &[("a", "b")]),
             ("", "b", requested("", "b"), &[("", "b")]),
             ("a", "", requested("a", ""), &[("a", "")]),
-            // Somebody's a → b was not recorded before this push.
+            // An earlier change from a to b was not recorded.
             ("a", "c", requested("b", "c"), &[("a", "b"), ("b", "c")]),
             ("", "c", requested("b", "c"), &[("", "b"), ("b", "c")]),
-            // This push was refused; somebody else's was not.
+            // This push was refused, but another one succeeded.
             ("a", "c", requested("a", "b"), &[("a", "c")]),
-            // Already recorded by whoever came first.
+            // Already recorded by another push.
             ("c", "c", requested("b", "c"), &[]),
         ] {
             let id = |text: &'static str| Some(text).filter(|text| !text.is_empty());
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn events() {
+    fn each_change_has_its_events() {
         for (name, before, after, expected) in [
             ("refs/heads/x", "", "b", "create push"),
             ("refs/heads/x", "a", "b", "push"),
@@ -174,11 +174,11 @@ mod tests {
             let change = change(name, before, after);
             assert_eq!(change.events().join(" "), expected, "{change:?}");
         }
-        assert_eq!(change("refs/heads/x", "abcd", "").told().after, "0000");
+        assert_eq!(change("refs/heads/x", "abcd", "").ref_change().after, "0000");
     }
 
     #[test]
-    fn the_first_branch() {
+    fn the_first_branch_becomes_the_default() {
         let pushed = |names: &[&str]| -> Vec<Change> { names.iter().map(|name| change(name, "", "a")).collect() };
         let empty = Repository { default_branch: "trunk".into(), empty: true, ..Repository::default() };
         for (names, expected) in [

@@ -1,5 +1,4 @@
-//! Finds forced pushes for the log. git tells nobody that a push was forced, so history is asked afterwards, beside the
-//! request.
+//! Logs forced pushes. git does not report whether a push was forced, so the history is checked after the request.
 
 use super::changes::Change;
 use crate::{
@@ -8,7 +7,7 @@ use crate::{
     service::{repositories::prune, security_log},
 };
 
-/// Branches of one push that are looked at.
+/// Maximum number of branches to check per push.
 const BRANCHES_MAX: usize = 64;
 
 /// Logs every branch that was moved to a commit that does not contain its former tip.
@@ -32,14 +31,14 @@ pub(super) fn log(app: &App, repository: u64, actor: u64, changes: Vec<Change>) 
                 Ok(false) => {}
                 Err(error) => {
                     let error = &error as &dyn std::error::Error;
-                    tracing::debug!(repository, branch, error, "whether a push was forced is unknown");
+                    tracing::debug!(repository, branch, error, "checking whether a push was forced failed");
                 }
             }
         }
     });
 }
 
-/// Whether `after` lacks a commit of `before`.
+/// Returns whether `before` has a commit that `after` lacks.
 async fn lost_commit(app: &App, repository: u64, before: &str, after: &str) -> Result<bool, crate::git::GitError> {
     let call = app.git.call(repository, ["rev-list", "--max-count=1"]);
     let found = call.operands([before.to_owned(), format!("^{after}")]).run().await?;

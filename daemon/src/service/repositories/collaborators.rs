@@ -1,8 +1,8 @@
-//! Who works on a repository beside its owner.
+//! Collaborators of repositories.
 
 use farrier_proto::store::{Permission, User};
 
-use super::{Found, find};
+use super::{FoundRepository, find};
 use crate::{
     app::App,
     model::identity::{Account, Identity, Proof},
@@ -18,9 +18,9 @@ use crate::{
     },
 };
 
-const NO_USER: &str = "there is no such user";
+const NO_USER: &str = "the user does not exist";
 
-/// A page of collaborators, and how many there are.
+/// Returns a page of the collaborators, and their total number.
 pub async fn collaborators(
     read: &impl Read,
     identity: &Identity,
@@ -39,7 +39,7 @@ pub async fn collaborators(
     Ok((users, all.len() as u64))
 }
 
-/// Whether `user` is a collaborator: an error if not.
+/// Returns an error unless `user` is a collaborator.
 pub async fn collaborator(
     read: &impl Read,
     identity: &Identity,
@@ -55,7 +55,7 @@ pub async fn collaborator(
     }
 }
 
-/// Lets `user` work on a repository; again with another word changes what they may do.
+/// Adds `user` as a collaborator, or changes the permission of an existing one.
 pub async fn add_collaborator(
     app: &App,
     identity: &Identity,
@@ -69,25 +69,30 @@ pub async fn add_collaborator(
         "admin" => Permission::Admin,
         _ => return Err(Error::invalid("permission", "is none of read, write, admin")),
     };
-    let (found, user) = both(app, identity, (owner, name), user).await?;
+    let (found, user) = find_both(app, identity, (owner, name), user).await?;
     if matches!(&found.owner, Owner::User(owner) if owner.id == user.id) {
         return Err(Error::invalid("collaborator", "the owner cannot be a collaborator"));
     }
     set(app, identity, &found, &user, permission, "added").await
 }
 
-/// Takes `user` off a repository; one who is no collaborator is off already.
+/// Removes the collaborator `user`. Does nothing if the user is not one.
 pub async fn remove_collaborator(
     app: &App,
     identity: &Identity,
     (owner, name): (&str, &str),
     user: &str,
 ) -> Result<(), Error> {
-    let (found, user) = both(app, identity, (owner, name), user).await?;
+    let (found, user) = find_both(app, identity, (owner, name), user).await?;
     set(app, identity, &found, &user, Permission::None, "removed").await
 }
 
-async fn both(app: &App, identity: &Identity, (owner, name): (&str, &str), user: &str) -> Result<(Found, User), Error> {
+async fn find_both(
+    app: &App,
+    identity: &Identity,
+    (owner, name): (&str, &str),
+    user: &str,
+) -> Result<(FoundRepository, User), Error> {
     let snapshot = app.store.read().await?;
     let found = find(&snapshot, identity, owner, name, Action::Administer).await?;
     let user = owners::user_by_name(&snapshot, user).await?;
@@ -97,7 +102,7 @@ async fn both(app: &App, identity: &Identity, (owner, name): (&str, &str), user:
 async fn set(
     app: &App,
     identity: &Identity,
-    found: &Found,
+    found: &FoundRepository,
     user: &User,
     permission: Permission,
     action: &'static str,
@@ -106,7 +111,7 @@ async fn set(
     let (recorder, actor) = (&EventRecorder::reserve(app, 1).await?, &Actor::of(identity));
     app.store
         .write(async |tx: Tx| {
-            // Either may have gone meanwhile.
+            // The repository or the user may have been deleted since.
             let row = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             owners::user(&tx, user.id).await?.ok_or_else(|| Error::invalid("collaborator", NO_USER))?;
             if repositories::collaborator(&tx, id, user.id).await? != permission {
@@ -119,8 +124,8 @@ async fn set(
         .await
 }
 
-/// What `user` may do with a repository, in the family's words. Administrators of the repository
-/// may ask for everybody, others for themselves.
+/// Returns the permission of `user`, with the API family's names. Administrators of the repository may request it for
+/// any user, others for themselves.
 pub async fn permission_of(
     read: &impl Read,
     identity: &Identity,
@@ -130,16 +135,18 @@ pub async fn permission_of(
     let account = access::require_account(identity)?;
     let found = find(read, identity, owner, name, Action::Read).await?;
     if !found.access_level.allows(Action::Administer) && !account.user.name.eq_ignore_ascii_case(user) {
-        return Err(Error::Forbidden { reason: "only administrators of the repository ask for others".into() });
+        return Err(Error::Forbidden {
+            reason: "only administrators of the repository may request the permission of other users".into(),
+        });
     }
     let user = owners::user_by_name(read, user).await?.ok_or(Error::NotFound { what: "the user" })?;
-    let asked = Identity::Account(Box::new(Account { user: user.clone(), proof: Proof::Password }));
-    let word = match access::access_level(read, &asked, &found.owner, &found.repository).await? {
+    let other = Identity::Account(Box::new(Account { user: user.clone(), proof: Proof::Password }));
+    let word = match access::access_level(read, &other, &found.owner, &found.repository).await? {
         AccessLevel::Hidden | AccessLevel::CiAgent { .. } => "none",
         AccessLevel::Reader => "read",
         AccessLevel::Writer => "write",
         AccessLevel::Owner if found.repository.owner_id == user.id => "owner",
-        // An owner of the organisation or an administrator of the site is no owner of this.
+        // Owners of the organisation and site administrators do not own this repository.
         AccessLevel::Administrator | AccessLevel::Owner => "admin",
     };
     Ok((word, user))

@@ -1,9 +1,9 @@
-//! Making a repository: everything is checked first, then its files are made, then its row.
+//! Creates repositories: checks everything, then creates the files, then the row.
 
 use farrier_common::api::CreateRepository;
 use farrier_proto::store::{OrgRole, Repository};
 
-use super::{Found, rules};
+use super::{FoundRepository, rules};
 use crate::{
     app::App,
     model::identity::Identity,
@@ -11,7 +11,7 @@ use crate::{
         Error,
         access::{self, AccessLevel},
         events::{Actor, EventKind, EventRecorder, Subject},
-        hooks::Copies,
+        hooks::DefaultHookCopies,
         initial,
         unknown::{Settled, settle},
         viewer,
@@ -24,74 +24,84 @@ use crate::{
     },
 };
 
-/// Tries of an insertion whose outcome is unknown, while the client waits: less than a second.
+/// Attempts for an insertion whose outcome is unknown, while the client waits. They take less than a second.
 const TRIES: u32 = 5;
 
-/// For whom a repository is made.
+/// The owner of a new repository.
 #[derive(Clone, Copy, Debug)]
-pub enum For<'a> {
-    /// For the caller.
+pub enum OwnerChoice<'a> {
+    /// The caller.
     Caller,
-    /// For any user or organisation, by a site administrator.
+    /// Any user or organisation. Requires a site administrator.
     Anyone(&'a str),
-    /// For an organisation, by one of its owners.
+    /// An organisation. Requires one of its owners.
     Org(&'a str),
-    /// For the user or organisation of that name, whichever the caller may do it for.
+    /// A user or organisation for which the caller may create repositories.
     Named(&'a str),
 }
 
-/// Makes a repository.
-pub async fn make(app: &App, identity: &Identity, owner: For<'_>, input: CreateRepository) -> Result<Found, Error> {
+/// Creates a repository.
+pub async fn create(
+    app: &App,
+    identity: &Identity,
+    owner: OwnerChoice<'_>,
+    input: CreateRepository,
+) -> Result<FoundRepository, Error> {
     let owner = owner_for(app, identity, owner).await?;
-    let content = initial::Content::checked(&input, &owner, app.now_ms())?;
+    let content = initial::Content::from_input(&input, &owner, app.now_ms())?;
     let row = checked(app, &owner, input)?;
     let new = reserve(app, owner, row).await?;
     let id = new.row.id;
     let sha256 = new.row.sha256;
-    app.git.init_bare(id, &new.row.default_branch, sha256).await.map_err(Error::git("making a repository"))?;
+    app.git.init_bare(id, &new.row.default_branch, sha256).await.map_err(Error::git("creating a repository"))?;
     match finish(app, identity, new, content).await {
-        Settled::Known(made) => {
-            if made.is_err() {
-                // Certainly without a row: the directory is the one that was made above, and nobody
-                // has heard of it. If this fails, the directory is set aside as one without a row.
+        Settled::Known(created) => {
+            if created.is_err() {
+                // Safe to remove: there is certainly no row, and the directory was created above and never used.
+                // If removing fails, the directory is set aside later as one without a row.
                 let _ = app.git.remove(id).await;
             }
-            made
+            created
         }
         Settled::Unknown(error) => {
-            // A row may name the directory. If none does, it is set aside.
+            // A row may refer to the directory, so it is kept. If there is none, the directory is set aside.
             tracing::warn!(repository = id, "it is unknown whether the repository was created; its files are kept");
             Err(error)
         }
     }
 }
 
-/// Makes the first commit, if there is to be one, and the row.
-async fn finish(app: &App, identity: &Identity, mut new: New, content: Option<initial::Content>) -> Settled<Found> {
+/// Creates the first commit, if one is requested, and inserts the row.
+async fn finish(
+    app: &App,
+    identity: &Identity,
+    mut new: NewRepository,
+    content: Option<initial::Content>,
+) -> Settled<FoundRepository> {
     if let Some(content) = content {
         let tip = match initial::commit(app, identity, &new.row, &content).await {
             Ok(tip) => tip,
             Err(error) => return Settled::Known(Err(error)),
         };
         new.row.empty = false;
-        // A size that cannot be read is measured with the next push.
+        // If the size cannot be read, the next push measures it.
         new.row.size_bytes = app.git.size_bytes(new.row.id).await.unwrap_or(0);
         new.tips.push((format!("refs/heads/{}", new.row.default_branch), tip));
     }
     insert(app, new, Some(&Actor::of(identity))).await
 }
 
-/// A repository that is about to be inserted.
-pub(in crate::service) struct New {
-    /// Who it will belong to.
+/// A repository that is ready to be inserted.
+pub(in crate::service) struct NewRepository {
+    /// Its owner.
     pub(in crate::service) owner: Owner,
-    /// The row to be.
+    /// Its row.
     pub(in crate::service) row: Repository,
-    /// Refs that it begins with, and where they are.
+    /// Its initial refs, as name and id.
     pub(in crate::service) tips: Vec<(String, String)>,
 }
 
-/// The row that `input` asks for, without a number.
+/// Returns the row for `input`, without an id.
 fn checked(app: &App, owner: &Owner, input: CreateRepository) -> Result<Repository, Error> {
     rules::name("name", &input.name)?;
     rules::description(&input.description)?;
@@ -113,7 +123,7 @@ fn checked(app: &App, owner: &Owner, input: CreateRepository) -> Result<Reposito
     })
 }
 
-/// A row of `owner` as all begin.
+/// Returns a new row of `owner` with default values.
 pub(in crate::service) fn fresh(app: &App, owner: &Owner, private: bool, branch: String) -> Repository {
     let now = app.now_ms();
     Repository {
@@ -129,30 +139,34 @@ pub(in crate::service) fn fresh(app: &App, owner: &Owner, private: bool, branch:
     }
 }
 
-/// Gives a row its number. What will most likely stop the insertion stops it here, before anything
-/// is made.
-pub(in crate::service) async fn reserve(app: &App, owner: Owner, row: Repository) -> Result<New, Error> {
-    require_room(app, &owner, &row).await?;
-    number(app, owner, row).await
+/// Assigns an id to the row. Checks first what the insertion checks again, so that most errors occur before files are
+/// created.
+pub(in crate::service) async fn reserve(app: &App, owner: Owner, row: Repository) -> Result<NewRepository, Error> {
+    check_insertion(app, &owner, &row).await?;
+    assign_id(app, owner, row).await
 }
 
-/// Whether the owner may have one more, and whether its name is free.
-pub(in crate::service) async fn require_room(app: &App, owner: &Owner, row: &Repository) -> Result<(), Error> {
+/// Returns an error if the owner cannot have another repository or the name is in use.
+pub(in crate::service) async fn check_insertion(app: &App, owner: &Owner, row: &Repository) -> Result<(), Error> {
     let snapshot = app.store.read().await?;
     check_limit(&snapshot, owner).await?;
     if repositories::name_in_use(&snapshot, row).await? {
-        return Err(taken(owner, row));
+        return Err(name_in_use(owner, row));
     }
     Ok(())
 }
 
-/// Gives a repository its number.
-pub(in crate::service) async fn number(app: &App, owner: Owner, mut row: Repository) -> Result<New, Error> {
+/// Assigns an id to a repository.
+pub(in crate::service) async fn assign_id(
+    app: &App,
+    owner: Owner,
+    mut row: Repository,
+) -> Result<NewRepository, Error> {
     row.id = app.store.next_id(IdKind::Repository).await?;
-    Ok(New { owner, row, tips: Vec::new() })
+    Ok(NewRepository { owner, row, tips: Vec::new() })
 }
 
-/// Whether one more repository is too many for its owner.
+/// Returns an error if the owner has reached the limit on repositories.
 async fn check_limit(read: &impl Read, owner: &Owner) -> Result<(), Error> {
     if let Owner::User(user) = owner
         && let Some(Ok(most)) = user.max_repositories.map(u64::try_from)
@@ -163,11 +177,18 @@ async fn check_limit(read: &impl Read, owner: &Owner) -> Result<(), Error> {
     Ok(())
 }
 
-/// Inserts a repository with its copies of the default hooks. `creator`: who is told to have made
-/// it, if that is to be told already.
-pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Actor>) -> Settled<Found> {
+/// Inserts a repository with its copies of the default hooks. `creator`: the actor of the "created" event. `None`:
+/// record no event.
+pub(in crate::service) async fn insert(
+    app: &App,
+    new: NewRepository,
+    creator: Option<&Actor>,
+) -> Settled<FoundRepository> {
     let prepared = async {
-        Ok::<_, Error>((EventRecorder::reserve(app, creator.iter().len()).await?, Copies::prepare(app).await?))
+        Ok::<_, Error>((
+            EventRecorder::reserve(app, creator.iter().len()).await?,
+            DefaultHookCopies::prepare(app).await?,
+        ))
     };
     let (recorder, copies) = match prepared.await {
         Ok(prepared) => prepared,
@@ -176,10 +197,10 @@ pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Act
     let (recorder, copies, new_ref) = (&recorder, &copies, &new);
     let inserted = settle(app, TRIES, async |tx: Tx| {
         if let Some(row) = repositories::get(&tx, new_ref.row.id).await? {
-            // Numbers are used once: an earlier run of this was committed.
+            // Ids are used once, so an earlier attempt was committed.
             return Ok(Some(row));
         }
-        // As it is now: the owner may have gone meanwhile, or be seen by others than before.
+        // Read again: the owner may have been deleted, or its visibility changed.
         let owner = owners::owner(&tx, new_ref.owner.kind(), new_ref.owner.id()).await?;
         let owner = owner.ok_or(Error::NotFound { what: "the owner" })?;
         check_limit(&tx, &owner).await?;
@@ -189,7 +210,7 @@ pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Act
             return Ok(None);
         }
         repositories::put_tips(&tx, row.id, &new_ref.tips);
-        // Before the event is recorded: a copied hook may match it.
+        // Before the event is recorded, since a copied hook may match it.
         copies.insert(&tx, row.id).await?;
         if let Some(actor) = creator {
             let subject = Subject { repository: &row, owner: &owner, actor };
@@ -201,31 +222,36 @@ pub(in crate::service) async fn insert(app: &App, new: New, creator: Option<&Act
     .await;
     match inserted {
         Settled::Known(Ok(Some(repository))) => {
-            Settled::Known(Ok(Found { repository, owner: new.owner, access_level: AccessLevel::Owner }))
+            Settled::Known(Ok(FoundRepository { repository, owner: new.owner, access_level: AccessLevel::Owner }))
         }
-        Settled::Known(Ok(None)) => Settled::Known(Err(taken(&new.owner, &new.row))),
+        Settled::Known(Ok(None)) => Settled::Known(Err(name_in_use(&new.owner, &new.row))),
         Settled::Known(Err(error)) => Settled::Known(Err(error)),
         Settled::Unknown(error) => Settled::Unknown(error),
     }
 }
 
-fn taken(owner: &Owner, row: &Repository) -> Error {
+fn name_in_use(owner: &Owner, row: &Repository) -> Error {
     Error::Exists { message: format!("repository name already exists: {}/{}", owner.name(), row.name) }
 }
 
-/// The owner-to-be, if the caller may make repositories for it. What was renamed says where it is.
-pub(in crate::service) async fn owner_for(app: &App, identity: &Identity, owner: For<'_>) -> Result<Owner, Error> {
+/// Returns the owner of a new repository, if the caller may create repositories for it. A renamed owner gives
+/// [`Error::Renamed`].
+pub(in crate::service) async fn owner_for(
+    app: &App,
+    identity: &Identity,
+    owner: OwnerChoice<'_>,
+) -> Result<Owner, Error> {
     let account = access::require_account(identity)?;
     access::require_more_than_public(identity)?;
     let snapshot = app.store.read().await?;
     let (name, what) = match owner {
-        For::Caller => return Ok(Owner::User(account.user.clone())),
-        For::Anyone(name) => {
+        OwnerChoice::Caller => return Ok(Owner::User(account.user.clone())),
+        OwnerChoice::Anyone(name) => {
             access::require_site_admin(identity)?;
             (name, "the user")
         }
-        For::Org(name) => (name, "the organisation"),
-        For::Named(name) => (name, "the owner"),
+        OwnerChoice::Org(name) => (name, "the organisation"),
+        OwnerChoice::Named(name) => (name, "the owner"),
     };
     let Some(found) = owners::owner_by_name(&snapshot, name).await? else {
         return match viewer::find(&snapshot, identity, name).await {
@@ -233,7 +259,7 @@ pub(in crate::service) async fn owner_for(app: &App, identity: &Identity, owner:
             _ => Err(Error::NotFound { what }),
         };
     };
-    if account.user.admin && !matches!((owner, &found), (For::Org(_), Owner::User(_))) {
+    if account.user.admin && !matches!((owner, &found), (OwnerChoice::Org(_), Owner::User(_))) {
         return Ok(found);
     }
     match (&found, owner) {
@@ -245,12 +271,12 @@ pub(in crate::service) async fn owner_for(app: &App, identity: &Identity, owner:
             if !super::list::sees(&snapshot, identity, &found).await? {
                 return Err(Error::NotFound { what });
             }
-            Err(Error::Forbidden { reason: "only owners of the organisation make repositories in it".into() })
+            Err(Error::Forbidden { reason: "only owners of the organisation may create repositories in it".into() })
         }
-        (Owner::User(_), For::Org(_)) => Err(Error::NotFound { what }),
+        (Owner::User(_), OwnerChoice::Org(_)) => Err(Error::NotFound { what }),
         (Owner::User(user), _) if user.id == account.user.id => Ok(found),
         (Owner::User(_), _) => {
-            Err(Error::Forbidden { reason: "repositories of others are made by administrators".into() })
+            Err(Error::Forbidden { reason: "only administrators may create repositories for other users".into() })
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Deleting repositories.
+//! Deletes repositories.
 //!
-//! A deletion by a user can be undone: the row is marked, which hides the repository from everyone and
-//! frees its name, and everything else stays. When `storage.set_aside_days` are over, or when an
-//! administrator purges it, the sweep removes runs, files and finally the row.
+//! A deletion by a user can be undone: it marks the row, which hides the repository from all users and frees its name,
+//! and keeps everything else. When `storage.set_aside_days` are over, or when an administrator purges the repository,
+//! the sweep removes its runs, its files and finally the row.
 
 use farrier_proto::store::{MigrationState, Repository};
 
-use super::{Found, find};
+use super::{FoundRepository, find};
 use crate::{
     app::App,
     clock::Millis,
@@ -21,10 +21,10 @@ use crate::{
     store::{Snapshot, Tx, hooks, owners::Owner, repositories},
 };
 
-/// Repositories that one step of the sweep handles.
+/// Repositories to handle per step of the sweep.
 const SWEEP_MAX: usize = 16;
 
-/// Deletes the repository `owner`/`name`, if it is in an expected state. A migration of it ends.
+/// Deletes the repository `owner`/`name` if its revision is the expected one. Cancels a running migration of it.
 pub async fn delete(app: &App, identity: &Identity, owner: &str, name: &str, expected: &Expected) -> Result<(), Error> {
     let snapshot = app.store.read().await?;
     let found = find(&snapshot, identity, owner, name, Action::Own).await?;
@@ -61,7 +61,7 @@ pub async fn delete_all(app: &App, identity: &Identity, owner: &Owner) -> Result
     Ok(deleted.len())
 }
 
-async fn remove(app: &App, identity: &Identity, found: &Found, expected: &Expected) -> Result<(), Error> {
+async fn remove(app: &App, identity: &Identity, found: &FoundRepository, expected: &Expected) -> Result<(), Error> {
     let (id, now) = (found.repository.id, app.now_ms());
     let recorder = &EventRecorder::reserve(app, 1).await?;
     app.store
@@ -79,7 +79,7 @@ async fn remove(app: &App, identity: &Identity, found: &Found, expected: &Expect
 async fn mark_deleted(
     tx: &Tx,
     identity: &Identity,
-    found: &Found,
+    found: &FoundRepository,
     row: &Repository,
     recorder: &EventRecorder<'_>,
     now: Millis,
@@ -90,26 +90,26 @@ async fn mark_deleted(
     if is_complete(row) {
         repositories::set_deleted(tx, row, found.path(), identity.user_id(), now);
     } else {
-        // A migration that did not finish: nobody has pushed to it or fetched from it.
+        // An unfinished migration: the repository was never usable, so there is nothing to restore.
         repositories::discard(tx, row).await?;
     }
     Ok(())
 }
 
 /// What follows the commit of a deletion.
-fn after_deletion(app: &App, identity: &Identity, found: &Found) {
+fn after_deletion(app: &App, identity: &Identity, found: &FoundRepository) {
     security_log::repository_deleted(identity, found.owner.name(), &found.repository.name, found.repository.id);
     app.migrations.cancel(found.repository.id);
     app.sweep.now();
 }
 
-/// Whether the repository was ever usable: it was not migrated, or its migration finished.
+/// Returns whether the repository was ever usable: it was not migrated, or its migration finished.
 fn is_complete(row: &Repository) -> bool {
     row.migration.as_ref().is_none_or(|migration| migration.state() == MigrationState::Done)
 }
 
-/// Handles a few deleted repositories: cancels their live jobs, ends the retention of those whose time
-/// is over, and removes what is to be removed. `true` when there may be more to do.
+/// Handles a few deleted repositories: cancels their live jobs, ends the retention that is over, and removes those that
+/// cannot be restored. Returns whether there may be more.
 pub async fn sweep(app: &App) -> Result<bool, Error> {
     let mut more = cancel_jobs(app).await?;
     more |= end_retention(app).await?;
@@ -117,7 +117,7 @@ pub async fn sweep(app: &App) -> Result<bool, Error> {
     Ok(more)
 }
 
-/// When the retention of the next deleted repository ends.
+/// Returns when the retention of the next deleted repository ends.
 pub async fn next_due_ms(app: &App) -> Result<Option<Millis>, Error> {
     let first = repositories::first_deleted_ms(&app.store.read().await?).await?;
     Ok(first.map(|since| deleted::kept_until_ms(app, since)))
@@ -137,7 +137,7 @@ pub(in crate::service) async fn cancel_jobs_of(app: &App, id: u64) -> Result<(),
     ci::cancel_of_deleted(app, id).await?;
     app.store
         .write(async |tx: Tx| {
-            // No job begins in a deleted repository, so none was added since.
+            // Jobs cannot begin in a deleted repository, so there are no new ones.
             if let Some(before) = repositories::get(&tx, id).await?.filter(|row| row.cancel_jobs) {
                 repositories::put(&tx, Some(&before), &Repository { cancel_jobs: false, ..before.clone() });
             }
@@ -147,7 +147,7 @@ pub(in crate::service) async fn cancel_jobs_of(app: &App, id: u64) -> Result<(),
 }
 
 async fn end_retention(app: &App) -> Result<bool, Error> {
-    let until = deleted::over_until_ms(app);
+    let until = deleted::retention_over_until_ms(app);
     let due = repositories::deleted_until(&app.store.read().await?, until, SWEEP_MAX).await?;
     for row in &due {
         end_retention_of(app, row.id, until).await?;
@@ -155,11 +155,11 @@ async fn end_retention(app: &App) -> Result<bool, Error> {
     Ok(due.len() == SWEEP_MAX)
 }
 
-/// Makes a repository that was deleted at `until_ms` or before impossible to restore; the sweep removes
-/// it then. Returns whether there was one.
+/// Ends the retention of a repository that was deleted at `until_ms` or before: it can no longer be restored, and the
+/// sweep removes it. Returns whether there was one.
 ///
-/// This is the step that gives up data which users pushed. It is decided in the transaction that reads
-/// the row, so a restore that came first keeps the repository.
+/// This step gives up data that users pushed. It is decided in the transaction that reads the row, so a restore that
+/// was committed first keeps the repository.
 pub(in crate::service) async fn end_retention_of(app: &App, id: u64, until_ms: Millis) -> Result<bool, Error> {
     let ended = app.store.write(async |tx: Tx| {
         let row = repositories::get(&tx, id).await?;
@@ -181,16 +181,16 @@ async fn reclaim_some(app: &App) -> Result<bool, Error> {
     let rows = repositories::garbage(&snapshot, SWEEP_MAX).await?;
     drop(snapshot);
     let mut reclaimed = 0;
-    // The end of a migration wakes the sweep.
-    for row in rows.iter().filter(|row| migrations::ended(app, row.id)) {
+    // Repositories with a running migration wait: its end wakes the sweep.
+    for row in rows.iter().filter(|row| migrations::has_ended(app, row.id)) {
         reclaim(app, row).await?;
         reclaimed += 1;
     }
     Ok(reclaimed == SWEEP_MAX)
 }
 
-/// Removes runs with their artifacts, files and row of a repository that nothing can restore: its row
-/// says so. Files go before the row that remembers them.
+/// Removes runs with their artifacts, files and row of a repository whose row says that it cannot be restored. Removes
+/// the files before the row, so that an interrupted removal is repeated.
 async fn reclaim(app: &App, row: &Repository) -> Result<(), Error> {
     ci::delete_of_repository(app, row.id).await?;
     app.git.remove(row.id).await.map_err(Error::git("removing a repository"))?;

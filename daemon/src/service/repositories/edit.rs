@@ -1,9 +1,9 @@
-//! Changing a repository: what is absent stays, everything is checked before anything changes.
+//! Changes repositories. Omitted fields keep their values. Everything is checked before anything changes.
 
 use farrier_common::api::EditRepository;
 use farrier_proto::store::Repository;
 
-use super::{Found, find, head, rules};
+use super::{FoundRepository, find, head, rules};
 use crate::{
     app::App,
     model::{identity::Identity, revision::Expected},
@@ -16,7 +16,7 @@ use crate::{
     store::{Tx, owners, repositories},
 };
 
-/// Changes the repository `owner`/`name`, if it is in an expected state.
+/// Changes the repository `owner`/`name` if its revision is the expected one.
 pub async fn edit(
     app: &App,
     identity: &Identity,
@@ -24,7 +24,7 @@ pub async fn edit(
     name: &str,
     input: &EditRepository,
     expected: &Expected,
-) -> Result<Found, Error> {
+) -> Result<FoundRepository, Error> {
     let snapshot = app.store.read().await?;
     let found = find(&snapshot, identity, owner, name, Action::Administer).await?;
     drop(snapshot);
@@ -43,7 +43,7 @@ pub async fn edit(
     let written = app
         .store
         .write(async |tx: Tx| {
-            // As it is now: a push or another change may have come in between.
+            // Read again: a push or another change may have been committed since.
             let before = repositories::get(&tx, id).await?.filter(|row| !row.deleted).ok_or(super::MISSING)?;
             super::require(expected, &before)?;
             let mut row = apply(input, before.clone(), now);
@@ -61,10 +61,10 @@ pub async fn edit(
         })
         .await;
     if input.default_branch.is_some() {
-        // Also after a failure: the outcome of the commit may be unknown, and the row decides.
+        // Also after an error: if the outcome of the commit is unknown, the row decides.
         head::follow(app, id).await;
     }
-    Ok(Found { repository: written?, ..found })
+    Ok(FoundRepository { repository: written?, ..found })
 }
 
 fn check(input: &EditRepository) -> Result<(), Error> {
@@ -79,13 +79,13 @@ fn check(input: &EditRepository) -> Result<(), Error> {
     }
 }
 
-/// What the change is called in events; empty when nothing changes.
+/// Returns the names of the change in events. Empty: nothing changes.
 fn actions(input: &EditRepository, row: &Repository) -> Vec<&'static str> {
-    let flag = |wanted: Option<bool>, is: bool, on, off| match wanted {
-        Some(wanted) if wanted != is => Some(if wanted { on } else { off }),
+    let flag = |new: Option<bool>, is: bool, on, off| match new {
+        Some(new) if new != is => Some(if new { on } else { off }),
         _ => None,
     };
-    let differs = |wanted: &Option<String>, is: &String| wanted.as_ref().is_some_and(|wanted| wanted != is);
+    let differs = |new: &Option<String>, is: &String| new.as_ref().is_some_and(|new| new != is);
     let edited = differs(&input.description, &row.description)
         || differs(&input.website, &row.website)
         || differs(&input.default_branch, &row.default_branch)
@@ -101,7 +101,7 @@ fn actions(input: &EditRepository, row: &Repository) -> Vec<&'static str> {
     .collect()
 }
 
-/// A change as it is told, with what was there before.
+/// Returns the event of a change, with the previous values.
 fn event_kind(action: &'static str, before: &Repository, row: &Repository) -> EventKind<'static> {
     let fields: &[(&'static str, &String, &String)] = match action {
         "renamed" => &[("name", &before.name, &row.name)],
@@ -117,9 +117,9 @@ fn event_kind(action: &'static str, before: &Repository, row: &Repository) -> Ev
 }
 
 fn apply(input: &EditRepository, mut row: Repository, now: i64) -> Repository {
-    let set = |field: &mut String, wanted: &Option<String>| {
-        if let Some(wanted) = wanted {
-            field.clone_from(wanted);
+    let set = |field: &mut String, value: &Option<String>| {
+        if let Some(value) = value {
+            field.clone_from(value);
         }
     };
     set(&mut row.name, &input.name);
@@ -136,13 +136,13 @@ fn apply(input: &EditRepository, mut row: Repository, now: i64) -> Repository {
     row
 }
 
-/// Refuses a default branch that does not exist.
+/// Returns an error if the new default branch does not exist.
 async fn require_branch(app: &App, repository: &Repository, branch: &str) -> Result<(), Error> {
     let id = migrations::readable(repository);
     let name = format!("refs/heads/{branch}");
     let listed = app.git.call(id, ["for-each-ref", "--format=%(refname)"]).operands([&name]).run().await;
     let listed = listed.map_err(Error::git("looking for a branch"))?;
-    // The name is a pattern that also matches what lies below it.
+    // The name is a pattern that also matches refs below it.
     if !String::from_utf8_lossy(&listed.stdout).lines().any(|line| line == name) {
         return Err(Error::invalid("default_branch", format!("the branch {branch} does not exist")));
     }

@@ -1,8 +1,7 @@
-//! Git's `HEAD` of a repository. The default branch in the row decides; `HEAD` follows it after the
-//! commit.
+//! Keeps git's `HEAD` equal to the default branch in the repository's row.
 //!
-//! The transaction that changes the default branch also writes a mark. The mark goes when `HEAD` has
-//! been set. If the daemon dies in between, the sweep finds the mark at the next start.
+//! The transaction that changes the default branch also writes a mark, which is removed once `HEAD` has been set. If
+//! the daemon dies in between, the sweep finds the mark at the next start.
 
 use farrier_proto::store::Repository;
 
@@ -14,32 +13,31 @@ use crate::{
     store::{Tx, refs, repositories},
 };
 
-/// Marks that one pass of the sweep looks at.
+/// Marks to read per pass of the sweep.
 const SWEEP_MAX: usize = 100;
-/// Pause before a `HEAD` that could not be set is tried again.
+/// Pause before a failed update of `HEAD` is retried.
 const RETRY_MS: Millis = 60_000;
 
-/// Notes in the transaction that changes a row that `HEAD` must follow. Does nothing if the default
-/// branch stays the same.
+/// Marks the repository if a transaction changes its default branch. Must be called in that transaction.
 pub(in crate::service) fn note(tx: &Tx, before: &Repository, row: &Repository) {
     if before.default_branch != row.default_branch {
         refs::mark_head(tx, row.id);
     }
 }
 
-/// Sets `HEAD` to the default branch in the row. To be called after the commit, whatever its outcome.
+/// Sets `HEAD` to the default branch in the row. Must be called after the commit, regardless of its outcome.
 pub(in crate::service) async fn follow(app: &App, id: u64) {
     let lock = app.git.lock(id).await;
     follow_locked(app, id, &lock).await;
 }
 
-/// The same for a caller that has the repository's lock.
+/// Like [`follow`], for a caller that holds the lock of the repository.
 ///
-/// The row is read under the lock, so of two changes the last one to be committed decides.
+/// The row is read under the lock, so the last committed change decides.
 pub(in crate::service) async fn follow_locked(app: &App, id: u64, _lock: &RepositoryLock) {
     if let Err(error) = try_follow(app, id).await {
         let error = &error as &dyn std::error::Error;
-        tracing::warn!(repository = id, error, "HEAD does not name the default branch yet and is set later");
+        tracing::warn!(repository = id, error, "setting HEAD to the default branch failed and is retried later");
         app.sweep.due_at(app.now_ms().saturating_add(RETRY_MS));
     }
 }
@@ -53,7 +51,7 @@ async fn try_follow(app: &App, id: u64) -> Result<(), Error> {
     let set_to = row.map(|row| row.default_branch);
     app.store
         .write(async |tx: Tx| {
-            // A later change keeps its mark: its own call comes after this one.
+            // A later change keeps its mark, since its own call follows.
             let now = repositories::get(&tx, id).await?.filter(|row| !row.deleted).map(|row| row.default_branch);
             if now.is_none() || now == set_to {
                 refs::unmark_head(&tx, id);
@@ -63,13 +61,13 @@ async fn try_follow(app: &App, id: u64) -> Result<(), Error> {
         .await
 }
 
-/// Lets `HEAD` follow wherever a mark says that it has not. Says when to look again.
+/// Sets `HEAD` of all marked repositories. Returns when to run again.
 pub async fn sweep(app: &App) -> Result<Option<Millis>, Error> {
     let marked = refs::marked_heads(&app.store.read().await?, SWEEP_MAX).await?;
     if marked.is_empty() {
         return Ok(None);
     }
-    // Beside the sweep: a task may hold a repository's lock for long.
+    // Not in the sweep itself, because another task may hold a repository's lock for long.
     let own = app.clone();
     app.tasks.short(async move {
         for id in marked {

@@ -1,9 +1,8 @@
-//! Lists of repositories: what a caller sees of them is decided before they are read, so that
-//! totals count nothing else.
+//! Lists repositories. What the caller may see is determined before rows are read, so that totals count only that.
 
 use farrier_proto::store::{OrgRole, Repository, Visibility};
 
-use super::{Found, with_access_levels};
+use super::{FoundRepository, with_access_levels};
 use crate::{
     model::identity::Identity,
     service::{
@@ -21,55 +20,55 @@ use crate::{
     },
 };
 
-/// A text that so many names may contain is looked up by its characters, not by walking a list.
+/// Names with the text are looked up in the index if there are at most this many. Otherwise the list is scanned.
 const NAMED_MAX: u64 = 2_000;
-/// Rows whose descriptions are read at a time.
+/// Rows to read at a time when descriptions are searched.
 const CHUNK: usize = 1_000;
 
-/// Which kinds of repositories are meant.
+/// Which kinds of repositories to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum ListMode {
     /// All kinds.
     #[default]
     Any,
-    /// Neither forks nor mirrors: all that there are.
+    /// Neither forks nor mirrors. farrier has only these.
     Source,
-    /// Forks and mirrors: there are none.
+    /// Forks and mirrors. farrier has none.
     Other,
-    /// Those that the account `uid` collaborates on.
+    /// Repositories that the account `uid` collaborates on.
     Collaborative,
 }
 
-/// What is searched for.
+/// The filter and order of a search.
 #[derive(Clone, Debug, Default)]
-pub struct Query {
-    /// What names contain.
+pub struct RepositoryQuery {
+    /// Text that names must contain.
     pub text: String,
-    /// Whether it may stand in descriptions as well.
+    /// Whether to search descriptions too.
     pub in_descriptions: bool,
-    /// Of this owner; 0: of all.
+    /// Only repositories of this owner. 0: any.
     pub owner: u64,
-    /// Without those that the owner only collaborates on.
+    /// Exclude repositories that the owner only collaborates on.
     pub exclusive: bool,
-    /// Kinds.
-    pub mode: Mode,
-    /// Order.
+    /// Kinds of repositories.
+    pub mode: ListMode,
+    /// Sort order.
     pub sort: Sort,
-    /// From the last to the first.
+    /// Sort in descending order.
     pub reverse: bool,
-    /// Private ones, templates, archived ones; its text is not used.
+    /// Whether they are private, templates or archived. Its text is not used.
     pub filter: ListingFilter,
 }
 
-/// A page of the repositories that `query` means and `identity` sees, and how many there are.
+/// Returns a page of the repositories that `query` matches and `identity` sees, and their total number.
 pub async fn list(
     read: &impl Read,
     identity: &Identity,
-    query: &Query,
+    query: &RepositoryQuery,
     skip: u64,
     limit: usize,
-) -> Result<(Vec<Found>, u64), Error> {
-    if query.mode == Mode::Other {
+) -> Result<(Vec<FoundRepository>, u64), Error> {
+    if query.mode == ListMode::Other {
         return Ok((Vec::new(), 0));
     }
     let mut listing = ListingQuery {
@@ -78,7 +77,7 @@ pub async fn list(
         filter: query.filter.clone(),
         ..visible(read, identity, query.owner).await?
     };
-    let collaborative = query.mode == Mode::Collaborative;
+    let collaborative = query.mode == ListMode::Collaborative;
     if query.owner != 0 && (collaborative || !query.exclusive) {
         let others = repositories::collaborations(read, query.owner).await?;
         let others = others.into_iter().filter(|row| row.owner_id != query.owner && !row.deleted).collect();
@@ -89,35 +88,35 @@ pub async fn list(
         }
         listing.singles.extend(others.into_iter().map(|found| found.repository));
     }
-    narrow(identity, &mut listing);
+    restrict(identity, &mut listing);
     page(read, identity, with_text(read, identity, query, listing).await?, skip, limit).await
 }
 
-/// A page of the repositories of one owner by number.
+/// Returns a page of the repositories of one owner, by id.
 pub async fn of_owner(
     read: &impl Read,
     identity: &Identity,
     owner: &Owner,
     skip: u64,
     limit: usize,
-) -> Result<(Vec<Found>, u64), Error> {
+) -> Result<(Vec<FoundRepository>, u64), Error> {
     if !sees(read, identity, owner).await? {
         let what = if matches!(owner, Owner::Org(_)) { "the organisation" } else { "the user" };
         return Err(Error::NotFound { what });
     }
     let mut listing = visible(read, identity, owner.id()).await?;
-    narrow(identity, &mut listing);
+    restrict(identity, &mut listing);
     page(read, identity, listing, skip, limit).await
 }
 
-/// A page of the repositories that the caller owns, alone or with an organisation, or works on.
+/// Returns a page of the repositories that the caller owns, alone or through an organisation, or collaborates on.
 pub async fn reachable(
     read: &impl Read,
     identity: &Identity,
     (sort, reverse): (Sort, bool),
     skip: u64,
     limit: usize,
-) -> Result<(Vec<Found>, u64), Error> {
+) -> Result<(Vec<FoundRepository>, u64), Error> {
     let account = access::require_account(identity)?;
     let own = own_owners(read, identity).await?;
     let classes = [Visibility::Public, Visibility::Limited, Visibility::Private];
@@ -129,41 +128,45 @@ pub async fn reachable(
         listing.lists.retain(|list| list.class != Visibility::Private);
         let listed = |row: &Repository| own.contains(&row.owner_id) && row.listed() == Visibility::Private;
         listing.singles.extend(named_by_token(read, identity).await?.into_iter().filter(listed));
-        listing.singles = seen(read, identity, listing.singles).await?;
+        listing.singles = only_visible(read, identity, listing.singles).await?;
     }
-    narrow(identity, &mut listing);
+    restrict(identity, &mut listing);
     page(read, identity, listing, skip, limit).await
 }
 
-/// All repositories of an owner.
-pub(super) async fn owned(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<Vec<Found>, StoreError> {
-    let ids = numbers_of(read, owner.id()).await?;
+/// Returns all repositories of an owner.
+pub(super) async fn owned(
+    read: &impl Read,
+    identity: &Identity,
+    owner: &Owner,
+) -> Result<Vec<FoundRepository>, StoreError> {
+    let ids = ids_of(read, owner.id()).await?;
     with_access_levels(read, identity, repositories::many(read, &ids).await?).await
 }
 
-/// Numbers of the repositories of an owner.
-pub async fn numbers_of(read: &impl Read, owner: u64) -> Result<Vec<u64>, StoreError> {
+/// Returns the ids of the repositories of an owner.
+pub async fn ids_of(read: &impl Read, owner: u64) -> Result<Vec<u64>, StoreError> {
     let range = Range::prefix(keys::owner_repositories(owner));
     let pairs = read.scan_bytes(&Scan::of(range, usize::MAX)).await?;
     Ok(pairs.iter().filter_map(|(key, _)| keys::trailing_id(key)).collect())
 }
 
-/// Numbers of the repositories whose settings the caller may change: owned alone or with an organisation, worked on as
-/// an administrator, and of these only what the caller's token allows. What site administrators may do besides is left
-/// out.
+/// Returns the ids of the repositories whose settings the caller may change: owned alone or through an organisation, or
+/// administered as a collaborator, and allowed by the caller's token. Rights of site administrators are not
+/// considered.
 pub async fn administered(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
     let account = access::require_account(identity).map(|account| account.user.id).unwrap_or_default();
-    let narrow = is_limited(identity) || access::is_public_only(identity);
+    let is_restricted = is_limited(identity) || access::is_public_only(identity);
     let mut owned = Vec::new();
     let mut rows;
     if is_limited(identity) {
         rows = named_by_token(read, identity).await?;
     } else {
         for owner in own_owners(read, identity).await? {
-            owned.append(&mut numbers_of(read, owner).await?);
+            owned.append(&mut ids_of(read, owner).await?);
         }
         rows = repositories::collaborations(read, account).await?;
-        if narrow {
+        if is_restricted {
             rows.append(&mut repositories::many(read, &std::mem::take(&mut owned)).await?);
         }
     }
@@ -175,18 +178,18 @@ pub async fn administered(read: &impl Read, identity: &Identity) -> Result<Vec<u
     Ok(owned)
 }
 
-/// Whether the caller may know of an owner.
+/// Returns whether the caller can see an owner.
 pub(super) async fn sees(read: &impl Read, identity: &Identity, owner: &Owner) -> Result<bool, StoreError> {
     Ok(Viewer::of(read, identity).await?.sees(owner))
 }
 
-/// What the caller sees of all repositories (`owner` 0) or of those of one owner.
+/// Returns what the caller sees of all repositories (`owner` 0) or of those of one owner.
 async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
     let list = |class| RepositoryList { scope: owner, class };
     let mut listing = ListingQuery { lists: vec![list(Visibility::Public)], ..ListingQuery::default() };
     let Some(account) = identity.account() else { return Ok(listing) };
     if account.user.restricted && !account.user.admin {
-        return given(read, identity, owner).await;
+        return visible_to_restricted(read, identity, owner).await;
     }
     listing.lists.push(list(Visibility::Limited));
     if is_limited(identity) {
@@ -201,16 +204,16 @@ async fn visible(read: &impl Read, identity: &Identity, owner: u64) -> Result<Li
         listing.singles.retain(|row| !own.contains(&row.owner_id));
     }
     listing.singles.retain(|row| row.listed() == Visibility::Private && (owner == 0 || row.owner_id == owner));
-    listing.singles = seen(read, identity, listing.singles).await?;
+    listing.singles = only_visible(read, identity, listing.singles).await?;
     Ok(listing)
 }
 
-/// What a restricted account sees: what it or its organisations own, and what it works on.
-async fn given(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
+/// Returns what a restricted account sees: what it or its organisations own, and what it collaborates on.
+async fn visible_to_restricted(read: &impl Read, identity: &Identity, owner: u64) -> Result<ListingQuery, StoreError> {
     if is_limited(identity) {
         let mut singles = named_by_token(read, identity).await?;
         singles.retain(|row| owner == 0 || row.owner_id == owner);
-        return Ok(ListingQuery { singles: seen(read, identity, singles).await?, ..ListingQuery::default() });
+        return Ok(ListingQuery { singles: only_visible(read, identity, singles).await?, ..ListingQuery::default() });
     }
     let own = own_owners(read, identity).await?;
     let scopes = own.iter().filter(|own| owner == 0 || **own == owner);
@@ -218,10 +221,10 @@ async fn given(read: &impl Read, identity: &Identity, owner: u64) -> Result<List
     let lists = scopes.flat_map(|owner| classes.map(|class| RepositoryList { scope: *owner, class })).collect();
     let mut singles = repositories::collaborations(read, identity.user_id()).await?;
     singles.retain(|row| !own.contains(&row.owner_id) && (owner == 0 || row.owner_id == owner));
-    Ok(ListingQuery { lists, singles: seen(read, identity, singles).await?, ..ListingQuery::default() })
+    Ok(ListingQuery { lists, singles: only_visible(read, identity, singles).await?, ..ListingQuery::default() })
 }
 
-/// Owners whose repositories are all the caller's to see.
+/// Returns the owners all of whose repositories the caller sees.
 pub async fn own_owners(read: &impl Read, identity: &Identity) -> Result<Vec<u64>, StoreError> {
     let Some(account) = identity.account() else { return Ok(Vec::new()) };
     let range = Range::prefix(keys::user_orgs(account.user.id));
@@ -230,7 +233,7 @@ pub async fn own_owners(read: &impl Read, identity: &Identity) -> Result<Vec<u64
     Ok([account.user.id].into_iter().chain(owned.filter_map(|(key, _)| keys::trailing_id(key))).collect())
 }
 
-/// Whether the caller's token is for certain repositories only.
+/// Returns whether the caller's token is limited to certain repositories.
 fn is_limited(identity: &Identity) -> bool {
     identity.token().is_some_and(|token| !token.repositories.is_empty())
 }
@@ -242,13 +245,17 @@ async fn named_by_token(read: &impl Read, identity: &Identity) -> Result<Vec<Rep
     Ok(rows)
 }
 
-async fn seen(read: &impl Read, identity: &Identity, rows: Vec<Repository>) -> Result<Vec<Repository>, StoreError> {
+async fn only_visible(
+    read: &impl Read,
+    identity: &Identity,
+    rows: Vec<Repository>,
+) -> Result<Vec<Repository>, StoreError> {
     let found = with_access_levels(read, identity, rows).await?;
     Ok(found.into_iter().map(|found| found.repository).collect())
 }
 
-/// A token for public things sees nothing private, whatever is asked for. Nothing is there twice.
-fn narrow(identity: &Identity, listing: &mut ListingQuery) {
+/// Excludes private repositories if the token is limited to public ones. Removes duplicates.
+fn restrict(identity: &Identity, listing: &mut ListingQuery) {
     if identity.token().is_some_and(|token| token.scopes.public_only()) {
         if listing.filter.private == Some(true) {
             listing.lists.clear();
@@ -266,12 +273,12 @@ fn narrow(identity: &Identity, listing: &mut ListingQuery) {
     });
 }
 
-/// Leaves what contains the text. Few names with it are looked up; otherwise the walk over the
-/// lists compares it. Descriptions are in no index.
+/// Keeps repositories that contain the text. If few names contain it, they are looked up; otherwise the scan of the
+/// lists compares it. Descriptions are not indexed.
 async fn with_text(
     read: &impl Read,
     identity: &Identity,
-    query: &Query,
+    query: &RepositoryQuery,
     mut listing: ListingQuery,
 ) -> Result<ListingQuery, StoreError> {
     let text = query.text.to_lowercase();
@@ -296,7 +303,7 @@ async fn with_text(
             listing.lists.iter().any(covers) || listing.singles.iter().any(|single| single.id == row.id)
         };
         let rows = rows.into_iter().filter(covered).collect();
-        listing = ListingQuery { lists: Vec::new(), singles: seen(read, identity, rows).await?, ..listing };
+        listing = ListingQuery { lists: Vec::new(), singles: only_visible(read, identity, rows).await?, ..listing };
         return Ok(listing);
     }
     listing.filter.text = text;
@@ -309,7 +316,7 @@ async fn page(
     listing: ListingQuery,
     skip: u64,
     limit: usize,
-) -> Result<(Vec<Found>, u64), Error> {
+) -> Result<(Vec<FoundRepository>, u64), Error> {
     let (ids, total) = listings::page(read, &listing, skip, limit).await?;
     Ok((with_access_levels(read, identity, repositories::many(read, &ids).await?).await?, total))
 }

@@ -1,11 +1,11 @@
-//! Repositories: finding, making, changing, listing and deleting them, and who works on them.
+//! Repositories: find, create, change, list and delete them, and manage their collaborators.
 
+mod access_cache;
 mod collaborators;
 pub(super) mod create;
 mod delete;
 mod edit;
 pub(super) mod head;
-mod judged;
 mod list;
 pub mod prune;
 pub(super) mod rules;
@@ -16,13 +16,13 @@ use farrier_proto::store::Repository;
 
 pub(super) use self::delete::{cancel_jobs_of, end_retention_of};
 pub use self::{
+    access_cache::AccessCache,
     collaborators::{add_collaborator, collaborator, collaborators, permission_of, remove_collaborator},
-    create::{For, make},
+    create::{OwnerChoice, create},
     delete::{delete, delete_all, next_due_ms, sweep},
     edit::edit,
     head::sweep as sweep_heads,
-    judged::Judged,
-    list::{Mode, Query, administered, list, numbers_of, of_owner, own_owners, reachable},
+    list::{ListMode, RepositoryQuery, administered, ids_of, list, of_owner, own_owners, reachable},
 };
 use super::{
     Error,
@@ -40,19 +40,19 @@ use crate::{
     },
 };
 
-/// A repository that the caller may do something with.
+/// A repository with the caller's access level.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundRepository {
     /// The repository.
     pub repository: Repository,
     /// Its owner.
     pub owner: Owner,
-    /// How the caller stands to it.
+    /// The caller's access level.
     pub access_level: AccessLevel,
 }
 
-impl Found {
-    /// `owner/name`, as both are spelled.
+impl FoundRepository {
+    /// Returns `owner/name`, with the spelling of the rows.
     pub fn path(&self) -> String {
         format!("{}/{}", self.owner.name(), self.repository.name)
     }
@@ -60,20 +60,20 @@ impl Found {
 
 const MISSING: Error = Error::NotFound { what: "the repository" };
 
-/// Refuses a change by a client that has read another state of the repository.
+/// Returns an error if the client read another revision of the repository.
 fn require(expected: &Expected, row: &Repository) -> Result<(), Error> {
     if expected.allows(Revision::of_repository(row)) { Ok(()) } else { Err(Error::Changed { what: "the repository" }) }
 }
 
-/// The repository `owner`/`name`, if `identity` may do `action` with it. One that was renamed says
-/// where it is to those who may see it.
+/// Returns the repository `owner`/`name`, if `identity` may do `action` with it. If it was renamed, callers who may see
+/// it get [`Error::Moved`].
 pub async fn find(
     read: &impl Read,
     identity: &Identity,
     owner: &str,
     name: &str,
     action: Action,
-) -> Result<Found, Error> {
+) -> Result<FoundRepository, Error> {
     let Some(owner) = owner_called(read, identity, owner).await? else {
         return Err(owner_moved(read, identity, owner, name).await?.unwrap_or(MISSING));
     };
@@ -82,10 +82,10 @@ pub async fn find(
     };
     let access_level = access::access_level(read, identity, &owner, &repository).await?;
     access::require(identity, access_level, action)?;
-    Ok(Found { repository, owner, access_level })
+    Ok(FoundRepository { repository, owner, access_level })
 }
 
-/// The owner called `name`. The caller's own row has been read already.
+/// Returns the owner `name`. Uses the caller's own row, which was read already.
 async fn owner_called(read: &impl Read, identity: &Identity, name: &str) -> Result<Option<Owner>, StoreError> {
     let Some(found) = owners::by_name(read, name).await? else { return Ok(None) };
     match identity.account() {
@@ -94,14 +94,14 @@ async fn owner_called(read: &impl Read, identity: &Identity, name: &str) -> Resu
     }
 }
 
-/// Where the repository that was called `name` is now.
+/// Returns the new name of the repository that was called `name`.
 async fn moved(read: &impl Read, identity: &Identity, owner: &Owner, name: &str) -> Result<Option<Error>, StoreError> {
     let Some(repository) = repositories::redirected(read, owner.id(), name).await? else { return Ok(None) };
     let found = with_access_levels(read, identity, vec![repository]).await?.pop();
     Ok(found.map(|found| Error::Moved { owner: found.owner.name().to_owned(), name: found.repository.name }))
 }
 
-/// Where the repository `name` of the owner that was called `owner` is now.
+/// Returns the new name of the repository `name` whose owner was called `owner`.
 async fn owner_moved(
     read: &impl Read,
     identity: &Identity,
@@ -116,46 +116,46 @@ async fn owner_moved(
     Ok(found.map(|found| Error::Moved { owner: found.owner.name().to_owned(), name: found.repository.name }))
 }
 
-/// The repository with number `id`, if `identity` may read it.
-pub async fn find_by_id(read: &impl Read, identity: &Identity, id: u64) -> Result<Found, Error> {
+/// Returns repository `id`, if `identity` may read it.
+pub async fn find_by_id(read: &impl Read, identity: &Identity, id: u64) -> Result<FoundRepository, Error> {
     access::require_account(identity)?;
     let row = repositories::get(read, id).await?.filter(|row| !row.deleted).ok_or(MISSING)?;
     with_access_levels(read, identity, vec![row]).await?.pop().ok_or(MISSING)
 }
 
-/// The repository with number `id`, if `identity` may do `action` with it; for what stands below it.
+/// Returns repository `id`, if `identity` may do `action` with it. For objects that belong to a repository.
 pub async fn allowing(
     read: &impl Read,
     identity: &Identity,
     id: u64,
     action: Action,
-) -> Result<Option<Found>, StoreError> {
+) -> Result<Option<FoundRepository>, StoreError> {
     let Some(repository) = repositories::get(read, id).await?.filter(|row| !row.deleted) else { return Ok(None) };
     let owner = owners::owner(read, repository.owner_kind(), repository.owner_id).await?;
     let Some(owner) = owner else { return Ok(None) };
     let access_level = access::access_level(read, identity, &owner, &repository).await?;
-    Ok(access_level.allows(action).then_some(Found { repository, owner, access_level }))
+    Ok(access_level.allows(action).then_some(FoundRepository { repository, owner, access_level }))
 }
 
-/// Adds the owner and the access level of the caller to rows; those that the caller may not see are left out.
+/// Adds owner and access level to rows. Leaves out repositories that the caller may not see.
 async fn with_access_levels(
     read: &impl Read,
     identity: &Identity,
     rows: Vec<Repository>,
-) -> Result<Vec<Found>, StoreError> {
-    let mut known: HashMap<u64, Option<Owner>> = HashMap::new();
+) -> Result<Vec<FoundRepository>, StoreError> {
+    let mut owners_by_id: HashMap<u64, Option<Owner>> = HashMap::new();
     let mut all = Vec::with_capacity(rows.len());
     for repository in rows {
-        let owner = if let Some(owner) = known.get(&repository.owner_id) {
+        let owner = if let Some(owner) = owners_by_id.get(&repository.owner_id) {
             owner.clone()
         } else {
             let owner = owners::owner(read, repository.owner_kind(), repository.owner_id).await?;
-            known.entry(repository.owner_id).or_insert(owner).clone()
+            owners_by_id.entry(repository.owner_id).or_insert(owner).clone()
         };
         let Some(owner) = owner else { continue };
         let access_level = access::access_level(read, identity, &owner, &repository).await?;
         if access_level.allows(Action::Read) {
-            all.push(Found { repository, owner, access_level });
+            all.push(FoundRepository { repository, owner, access_level });
         }
     }
     Ok(all)

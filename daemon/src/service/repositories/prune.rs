@@ -22,8 +22,8 @@ use crate::{
 };
 
 const DAY_MS: Millis = 86_400_000;
-/// Repositories that are looked at in one step.
-const PIECE: usize = 256;
+/// Repositories to check per step.
+const BATCH: usize = 256;
 /// Nothing can be unreachable before the next push.
 const NEVER: Millis = Millis::MAX;
 
@@ -60,7 +60,7 @@ pub async fn prune_due(app: &App) -> Result<Option<Millis>, Error> {
         if app.config.git.prune_after_days == 0 {
             return Ok(None);
         }
-        let rows = repositories::after_id(&app.store.read().await?, after, PIECE).await?;
+        let rows = repositories::after_id(&app.store.read().await?, after, BATCH).await?;
         let Some(last) = rows.last() else { break };
         after = last.id;
         for row in rows {
@@ -115,7 +115,7 @@ async fn prune(app: &App, id: u64) -> Result<(), Error> {
 
 /// Prunes the directory. Returns the time of the oldest unreachable object that is left, in seconds.
 ///
-/// Refs that differ from the recorded tips are an error: if a ref was lost or is older than what a client was told,
+/// Refs that differ from the recorded tips are an error: if a ref was lost or is older than what a client was shown,
 /// git takes acknowledged commits for unreachable.
 async fn run_git(
     app: &App,

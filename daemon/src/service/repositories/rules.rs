@@ -1,4 +1,4 @@
-//! What the fields of a repository may hold: pure checks with the family's words.
+//! Validates the fields of a repository. Errors begin with the API family's names of the rules.
 
 use farrier_common::names::{self, NameError};
 
@@ -7,13 +7,13 @@ use crate::{
     service::Error,
 };
 
-/// The branch of a repository that names none.
+/// The default branch if the request names none.
 pub(in crate::service) const DEFAULT_BRANCH: &str = "main";
 const DESCRIPTION_MAX_CHARS: usize = 2_048;
 const WEBSITE_MAX_CHARS: usize = 1_024;
 const BRANCH_MAX_CHARS: usize = 100;
 
-/// Checks a name; `field` is what the input calls it.
+/// Checks a repository name. `field` is its name in the input.
 pub(in crate::service) fn name(field: &'static str, name: &str) -> Result<(), Error> {
     names::check_repository(name).map_err(|error| {
         let rule = match error {
@@ -31,7 +31,7 @@ pub(in crate::service) fn description(text: &str) -> Result<(), Error> {
     at_most("description", text, DESCRIPTION_MAX_CHARS)
 }
 
-/// Checks the address of a website.
+/// Checks the URL of a website.
 pub(in crate::service) fn website(text: &str) -> Result<(), Error> {
     at_most("website", text, WEBSITE_MAX_CHARS)?;
     let web = url::Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
@@ -45,17 +45,17 @@ fn at_most(field: &'static str, text: &str, max: usize) -> Result<(), Error> {
     Err(Error::invalid(field, format!("MaxSize: is longer than {max} characters")))
 }
 
-/// Checks the name of a branch or a tag; `field` is what the input calls it.
+/// Checks the name of a branch or tag. `field` is its name in the input.
 pub(in crate::service) fn branch(field: &'static str, name: &str) -> Result<(), Error> {
     if name.is_empty() {
         return Err(Error::invalid(field, "Required"));
     }
-    // A name that looks like an id would hide the commit that has it.
-    let fine = is_valid_short(name) && name.chars().count() <= BRANCH_MAX_CHARS && !rev::is_full_id(name);
-    if fine { Ok(()) } else { Err(Error::invalid(field, "GitRefName: is no name of a branch or tag")) }
+    // A branch whose name looks like an id would hide the commit with that id.
+    let is_valid = is_valid_short(name) && name.chars().count() <= BRANCH_MAX_CHARS && !rev::is_full_id(name);
+    if is_valid { Ok(()) } else { Err(Error::invalid(field, "GitRefName: is no name of a branch or tag")) }
 }
 
-/// Whether the objects of a repository are named with SHA-256.
+/// Returns whether the repository uses SHA-256 object ids.
 pub(in crate::service) fn sha256(object_format: &str) -> Result<bool, Error> {
     match object_format {
         "" | "sha1" => Ok(false),
@@ -64,7 +64,7 @@ pub(in crate::service) fn sha256(object_format: &str) -> Result<bool, Error> {
     }
 }
 
-/// Checks the name of a set of labels: there are no issues, but a wrong name is still an error.
+/// Checks the name of a label set. There are no issues, but an unknown name is still an error.
 pub(in crate::service) fn issue_labels(name: &str) -> Result<(), Error> {
     match name {
         "" | "Default" | "Advanced" => Ok(()),
@@ -72,7 +72,7 @@ pub(in crate::service) fn issue_labels(name: &str) -> Result<(), Error> {
     }
 }
 
-/// The trust model that is kept: what is unknown is the default, as in the API family.
+/// Returns the trust model to store. Unknown names give the default, as in the API family.
 pub(in crate::service) fn trust_model(word: &str) -> &'static str {
     match word {
         "collaborator" => "collaborator",
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn branch_names() {
+    fn branch_names_are_validated() {
         for good in ["main", "feature/x", "v1.0", "a-b"] {
             assert!(branch("x", good).is_ok(), "{good}");
         }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn websites_are_absolute() {
+    fn websites_are_absolute_urls() {
         for good in ["", "http://a", "https://a.example/b?c"] {
             assert!(website(good).is_ok(), "{good}");
         }

@@ -39,7 +39,7 @@ async fn data_without_a_row_is_set_aside_with_a_warning_and_kept_over_restarts()
     eventually("both are set aside", async || farrier.figure("farrier_set_aside_items").await == 2).await;
     assert_eq!(farrier.figure("farrier_set_aside_bytes").await, 12);
     let log = farrier.log();
-    for message in ["set aside the directory of a repository", "set aside bytes of an artifact"] {
+    for message in ["set aside the directory of a repository", "set aside files of an artifact"] {
         let line = log.lines().find(|line| line.contains(message)).unwrap_or_else(|| panic!("no {message} in {log}"));
         assert!(line.contains("WARN") && line.contains("set-aside/"), "{line}");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use farrierd::check::{self, Options, Report};
+use farrierd::check::{self, CheckReport, Options};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ async fn restore(farrier: &TestDaemon, id: &Value, body: Value) -> Answer {
     farrier.admin(Method::POST, &format!("{DELETED}/repositories/{id}/restore"), body).await
 }
 
-async fn check_data(farrier: &mut TestDaemon) -> Report {
+async fn check_data(farrier: &mut TestDaemon) -> CheckReport {
     farrier.halted(async |config| check::run(config, Options::default()).await.expect("a report")).await
 }
 

@@ -1,7 +1,7 @@
 //! Deletions leave nothing behind, also with concurrent requests.
 
 use farrierd::{
-    check::{self, Options, Report},
+    check::{self, CheckReport, Options},
     config::Config,
 };
 use futures_util::future::join_all;
@@ -15,7 +15,7 @@ async fn start() -> TestDaemon {
     TestDaemon::with(|config| config.storage.set_aside_days = 0).await
 }
 
-async fn check_data(config: &Config) -> Report {
+async fn check_data(config: &Config) -> CheckReport {
     check::run(config, Options::default()).await.expect("a report")
 }
 

@@ -312,7 +312,7 @@ async fn the_number_of_running_migrations_per_owner_is_limited() {
         assert_eq!(begin(name, "admin").await.status, 202);
     }
     let refused = begin("three", "admin").await;
-    assert!(refused.status == 422 && refused.text().contains("2 migrations run for this owner"), "{refused:?}");
+    assert!(refused.status == 422 && refused.text().contains("2 migrations of this owner are running"), "{refused:?}");
     assert_eq!(farrier.show("/api/v1/repos/admin/three").await.status, 404);
     assert_eq!(begin("three", "octo").await.status, 202, "the limit is per owner");
     assert_eq!(farrier.admin(Method::DELETE, "/api/v1/repos/admin/one", Value::Null).await.status, 204);

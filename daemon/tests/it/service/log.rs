@@ -32,7 +32,7 @@ async fn a_new_filter_applies_at_once_and_until_the_next_reload() {
     let now = set(&program, "info").await;
     assert_eq!(now, json!({ "filter": "info", "configured": "info,farrierd::access=off" }));
     wait_for_request_line(&program, "/api/v1/version").await;
-    assert!(program.log().contains("what is logged changes"), "{}", program.log());
+    assert!(program.log().contains("log filter changed"), "{}", program.log());
 
     let reloaded = output(program.reload_command()).await.expect("the program");
     assert!(reloaded.status.success(), "{reloaded:?}");

@@ -18,7 +18,7 @@ use crate::{
         page::PageQuery,
         show::number,
     },
-    service::browse::commits::{self, CommitQuery, Seen},
+    service::browse::commits::{self, CommitQuery, CommitWithChanges},
 };
 
 impl CommitFields {
@@ -89,13 +89,17 @@ fn add_older_headers(headers: &mut HeaderMap, page: PageQuery, total: u64) {
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
 }
 
-async fn shown(context: &BrowseContext, seen: &[Seen], fields: CommitFields) -> Result<Vec<api::Commit>, ApiError> {
+async fn shown(
+    context: &BrowseContext,
+    seen: &[CommitWithChanges],
+    fields: CommitFields,
+) -> Result<Vec<api::Commit>, ApiError> {
     let commits: Vec<_> = seen.iter().map(|seen| &seen.commit).collect();
     let renderer = context.renderer(&commits).await?;
     Ok(seen.iter().map(|seen| renderer.commit(seen, fields)).collect())
 }
 
-async fn one(context: &BrowseContext, seen: &Seen, fields: CommitFields) -> Result<api::Commit, ApiError> {
+async fn one(context: &BrowseContext, seen: &CommitWithChanges, fields: CommitFields) -> Result<api::Commit, ApiError> {
     Ok(context.renderer(&[&seen.commit]).await?.commit(seen, fields))
 }
 

@@ -18,7 +18,7 @@ use crate::{
         openapi::{parameters::RevisionParams, shapes::FileOrDirectory},
         show::number,
     },
-    service::browse::contents::{self, Contents, Item},
+    service::browse::contents::{self, ContentEntry, Contents},
 };
 
 /// Lists the entries of the root directory.
@@ -52,7 +52,7 @@ pub(in crate::http) async fn get(
 ) -> Result<Response, ApiError> {
     let context = browse_context(app, caller, &owner, &name).await?;
     let revision = QueryParams::new(query.as_deref()).text("ref");
-    let shown = |item: &Item, with_content| shown(&context, item, &revision, with_content);
+    let shown = |item: &ContentEntry, with_content| shown(&context, item, &revision, with_content);
     match contents::get(&context.browse, &path, &revision).await? {
         Contents::Directory(items) => {
             let list: Vec<_> = items.iter().map(|item| shown(item, false)).collect();
@@ -63,7 +63,7 @@ pub(in crate::http) async fn get(
 }
 
 /// Converts an entry. `with_content`: the request was for this path, so the content is included.
-fn shown(context: &BrowseContext, item: &Item, revision: &str, with_content: bool) -> api::Contents {
+fn shown(context: &BrowseContext, item: &ContentEntry, revision: &str, with_content: bool) -> api::Contents {
     let shape = item.entry.entry_kind();
     let path = escaped(&item.path);
     let default = &context.browse.found.repository.default_branch;

@@ -24,7 +24,7 @@ use crate::{
     },
     service::{
         Error,
-        browse::contents::{self, Raw},
+        browse::contents::{self, RawFile},
     },
 };
 
@@ -92,11 +92,11 @@ pub(in crate::http) async fn get(
     Ok((status, headers, body).into_response())
 }
 
-async fn open(context: &BrowseContext, file: &Raw) -> Result<Pipe, Error> {
+async fn open(context: &BrowseContext, file: &RawFile) -> Result<Pipe, Error> {
     Ok(Pipe::new(file.bytes(&context.browse).await?, context.app.git.timeout()))
 }
 
-fn headers(file: &Raw, etag: &str) -> HeaderMap {
+fn headers(file: &RawFile, etag: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let name = file.entry.path.rsplit('/').next().unwrap_or_default();
     let shape = if file.entry.entry_kind() == EntryKind::Symlink { "symlink" } else { "file" };

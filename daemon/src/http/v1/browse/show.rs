@@ -17,7 +17,7 @@ use crate::{
     http::show,
     service::{
         access::Action,
-        browse::{branches::Branch, commits::Seen, tags::Tag},
+        browse::{branches::Branch, commits::CommitWithChanges, tags::NamedTag},
     },
 };
 
@@ -76,7 +76,7 @@ impl BrowseContext {
     }
 
     /// Converts a tag.
-    pub(super) fn tag(&self, tag: &Tag) -> api::Tag {
+    pub(super) fn tag(&self, tag: &NamedTag) -> api::Tag {
         let name = escaped(&tag.name);
         api::Tag {
             name: tag.name.clone(),
@@ -161,7 +161,7 @@ impl CommitRenderer<'_> {
     }
 
     /// Converts a commit. `fields` selects its optional fields.
-    pub(super) fn commit(&self, seen: &Seen, fields: CommitFields) -> api::Commit {
+    pub(super) fn commit(&self, seen: &CommitWithChanges, fields: CommitFields) -> api::Commit {
         let (context, commit) = (self.context, &seen.commit);
         let created = commit.committer.seconds;
         let person = |person: &Person, date: String| api::Signature {

@@ -23,7 +23,7 @@ use crate::{
     model::revision::{Expected, Revision},
     service::{
         Error,
-        hooks::{self, HookOwner, Saved},
+        hooks::{self, HookOwner, SavedHook},
     },
     store::Read,
 };
@@ -75,12 +75,12 @@ pub(in crate::http) async fn edit(
     Ok(with_ignored_events(editable(shown, &saved.found).into_response(), &saved))
 }
 
-fn editable(shown: api::Hook, found: &hooks::Found) -> Editable<api::Hook> {
+fn editable(shown: api::Hook, found: &hooks::FoundHook) -> Editable<api::Hook> {
     Editable(ok(shown), Revision::of_hook(&found.hook))
 }
 
 /// Returns a hook for the caller that saved it, with warnings about its target and its events.
-async fn shown(app: &App, hook_owner: HookOwner, saved: &Saved) -> api::Hook {
+async fn shown(app: &App, hook_owner: HookOwner, saved: &SavedHook) -> api::Hook {
     let problem = app.client.check_target(&saved.found.hook.url).await;
     show::saved_hook(app, &saved.found, problem, hook_owner.is_admin())
 }
@@ -96,7 +96,7 @@ pub(in crate::http) async fn delete(
 }
 
 /// Adds the header [`IGNORED`] if event names were ignored, shortened to [`IGNORED_MAX_BYTES`].
-fn with_ignored_events(mut response: Response, saved: &Saved) -> Response {
+fn with_ignored_events(mut response: Response, saved: &SavedHook) -> Response {
     let plain = |c: char| if c.is_ascii_graphic() && c != ',' { c } else { '?' };
     let names: Vec<String> = saved.ignored.iter().map(|name| name.chars().map(plain).collect()).collect();
     let text = names.join(", ");

@@ -1,4 +1,4 @@
-//! Repositories that rows of a list belong to: what the caller may do with each is found once.
+//! Caches the caller's access to the repositories of a list.
 
 use std::collections::HashMap;
 
@@ -9,21 +9,21 @@ use crate::{
     store::{Read, StoreError},
 };
 
-/// What a caller may do with the repositories of one list.
+/// The caller's access to the repositories of one list.
 #[derive(Debug)]
-pub struct Judged<'a> {
+pub struct AccessCache<'a> {
     identity: &'a Identity,
     action: Action,
     paths: HashMap<u64, Option<String>>,
 }
 
-impl<'a> Judged<'a> {
-    /// Nothing is found yet.
+impl<'a> AccessCache<'a> {
+    /// Creates an empty cache.
     pub fn new(identity: &'a Identity, action: Action) -> Self {
         Self { identity, action, paths: HashMap::new() }
     }
 
-    /// `owner/name` of the repository with number `id`; `None`: the caller may not.
+    /// Returns `owner/name` of repository `id`, or `None` if the caller has no access.
     pub async fn path(&mut self, read: &impl Read, id: u64) -> Result<Option<String>, StoreError> {
         if let Some(known) = self.paths.get(&id) {
             return Ok(known.clone());

@@ -1,5 +1,4 @@
-//! The highest numbers that were ever given to directories and files, as far as the disk shows: what
-//! lies in its place, what was set aside, and what identity files say.
+//! Finds the first free ids from the names of directories and files, from `set-aside` and from the identity files.
 
 use std::{
     fs, io,
@@ -7,48 +6,48 @@ use std::{
 };
 
 use crate::{
-    data_dir::{Look, SideKind},
+    data_dir::{DirectoryKind, DiskState},
     set_aside,
     store::{Store, StoreError, Tx, ids::IdKind},
 };
 
-/// For each kind the first number that is free, as far as it is known; 1: nothing is known.
+/// The first free id of each kind, as far as the disk shows. 1: no id was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Free([u64; IdKind::ALL.len()]);
+pub(super) struct FreeIds([u64; IdKind::ALL.len()]);
 
-impl Free {
-    /// What the disk says. Lists every directory of artifacts.
-    pub(super) fn look(data_dir: &Path, look: &Look) -> io::Result<Self> {
-        let mut free = Self([1; IdKind::ALL.len()]);
-        for side in &look.sides {
+impl FreeIds {
+    /// Reads them from the disk. Lists every directory of artifacts.
+    pub(super) fn read(data_dir: &Path, disk: &DiskState) -> io::Result<Self> {
+        let mut first = Self([1; IdKind::ALL.len()]);
+        for directory in &disk.directories {
             for kind in IdKind::ALL {
-                free.at_least(kind, side.next_id(kind));
+                first.at_least(kind, directory.next_id(kind));
             }
         }
-        free.data(data_dir)?;
+        first.add_directory(data_dir)?;
         for day in entries(&data_dir.join(set_aside::DIRECTORY))? {
-            free.data(&day)?;
+            first.add_directory(&day)?;
         }
-        Ok(free)
+        Ok(first)
     }
 
-    /// What lies below `root`, a data directory or one day of what was set aside.
-    fn data(&mut self, root: &Path) -> io::Result<()> {
-        for repository in entries(&root.join(SideKind::Repositories.directory()))? {
-            self.used(IdKind::Repository, &repository);
+    /// Adds the ids in `root`, a data directory or one day of `set-aside`.
+    fn add_directory(&mut self, root: &Path) -> io::Result<()> {
+        for repository in entries(&root.join(DirectoryKind::Repositories.directory()))? {
+            self.add_used(IdKind::Repository, &repository);
         }
-        for artifact in entries(&root.join(SideKind::Artifacts.directory()))? {
-            self.used(IdKind::Artifact, &artifact);
+        for artifact in entries(&root.join(DirectoryKind::Artifacts.directory()))? {
+            self.add_used(IdKind::Artifact, &artifact);
             for generation in entries(&artifact)? {
                 for file in entries(&generation)? {
-                    self.used(IdKind::BlockFile, &file);
+                    self.add_used(IdKind::BlockFile, &file);
                 }
             }
         }
         Ok(())
     }
 
-    fn used(&mut self, kind: IdKind, path: &Path) {
+    fn add_used(&mut self, kind: IdKind, path: &Path) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let digits = name.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
         if let Ok(number) = digits.parse::<u64>() {
@@ -57,14 +56,14 @@ impl Free {
     }
 
     fn at_least(&mut self, kind: IdKind, next: u64) {
-        for (of, free) in IdKind::ALL.into_iter().zip(&mut self.0) {
+        for (of, first) in IdKind::ALL.into_iter().zip(&mut self.0) {
             if of == kind {
-                *free = next.max(*free);
+                *first = next.max(*first);
             }
         }
     }
 
-    /// Raises every sequence of `store` that is below.
+    /// Raises every sequence of `store` that is behind.
     pub(super) async fn raise(&self, store: &Store) -> Result<(), StoreError> {
         store
             .write(async |tx: Tx| {
@@ -77,7 +76,7 @@ impl Free {
     }
 }
 
-/// What is in a directory; nothing if it is missing or none.
+/// Lists a directory. Returns nothing if it is missing or not a directory.
 fn entries(path: &Path) -> io::Result<Vec<PathBuf>> {
     match fs::read_dir(path) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
@@ -91,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_their_place_and_in_set_aside_count() {
+    fn ids_in_the_data_directory_and_in_set_aside_count() {
         let dir = tempfile::tempdir().expect("a directory");
         for path in [
             "repositories/7.git",
@@ -100,11 +99,11 @@ mod tests {
             "set-aside/2026-01-01/repositories/70.git-2",
             "set-aside/2026-01-01/artifacts/41/1-3/900",
         ] {
-            fs::create_dir_all(dir.path().join(path)).expect("made");
+            fs::create_dir_all(dir.path().join(path)).expect("created");
         }
-        let look = crate::data_dir::look(dir.path()).expect("readable");
-        let free = Free::look(dir.path(), &look).expect("readable");
-        let of = |kind| IdKind::ALL.into_iter().zip(free.0).find(|(of, _)| *of == kind).map(|(_, next)| next);
+        let disk = crate::data_dir::inspect_disk(dir.path()).expect("readable");
+        let first = FreeIds::read(dir.path(), &disk).expect("readable");
+        let of = |kind| IdKind::ALL.into_iter().zip(first.0).find(|(of, _)| *of == kind).map(|(_, next)| next);
         assert_eq!(of(IdKind::Repository), Some(71));
         assert_eq!(of(IdKind::Artifact), Some(42));
         assert_eq!(of(IdKind::BlockFile), Some(901));
