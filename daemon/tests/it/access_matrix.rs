@@ -114,7 +114,9 @@ impl Stage {
             ("/orgs/{org}/hooks/", ""),
             ("/user/hooks/", &octo),
         ] {
-            let body = json!({ "type": "gitea", "config": { "url": "http://203.0.113.9/", "content_type": "json" } });
+            // Active: a hook that is switched off refuses redeliveries.
+            let config = json!({ "url": "http://203.0.113.9/", "content_type": "json" });
+            let body = json!({ "type": "gitea", "active": true, "config": config });
             let path = route.replace("{owner}/{repo}", "octo/hidden").replace("{org}", "acme");
             let made = if caller.is_empty() {
                 world.admin("post", &path, body, 201).await

@@ -98,7 +98,10 @@ async fn the_first_validation_error_is_reported() {
         (json!({}), "[Type]: Required".to_owned()),
         (json!({ "type": "x" }), "[Config]: Required".to_owned()),
         (json!({ "type": "x", "config": null }), "[Config]: Required".to_owned()),
-        (json!({ "type": "x", "config": {}, "branch_filter": "[" }), "[BranchFilter]: a [ has no ]".to_owned()),
+        (
+            json!({ "type": "x", "config": {}, "branch_filter": "[" }),
+            "[BranchFilter]: unclosed character class; missing ']'".to_owned(),
+        ),
         (json!({ "type": "x", "config": {}, "name": "n".repeat(256) }), "[Name]: MaxSize".to_owned()),
         (json!({ "type": "x", "config": {} }), "Invalid hook type: x".to_owned()),
         (config(json!({})), "Missing config option: url".to_owned()),
